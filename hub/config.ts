@@ -159,6 +159,8 @@ export const hubConfigSchema = z
         maxFileSize: size().default(16 * 1024 ** 3),
         /** Default: no limit. */
         quotaPerUser: size().nullable().default(null),
+        /** Time without progress after which an unfinished resumable upload is removed. */
+        keepUploadsFor: duration().default(86_400_000),
       }),
       output: section({
         enabled: z.boolean().default(true),

@@ -35,6 +35,7 @@ import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
 import { taskListEndpoint } from './http/x/task-list-endpoint.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
+import { uploadEndpoints } from './http/x/upload-endpoints.js';
 import type { HubParts } from './hub-parts.js';
 import { METRICS_TYPE } from './metrics/hub-metrics.js';
 import { deviceLoginOf } from './oidc-sign-on.js';
@@ -78,6 +79,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       enrolledOnly: config.agents.enrolledOnly,
     }),
     ...storageListEndpoints(engine.storage),
+    ...uploadEndpoints(engine.uploads),
     statisticsEndpoint(engine.statistics, runtime.clock),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [

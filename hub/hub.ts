@@ -215,6 +215,7 @@ async function openEngine(
     agentDrains: store.accounts.agentDrains,
     files,
     names: store.namedObjects,
+    uploads: store.uploads,
     storage: storageSettingsOf(config),
     runtime,
     log,
@@ -265,6 +266,7 @@ function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSe
       expireAfterMs: input.expireAfter,
       maxFileBytes: input.maxFileSize,
       quotaPerUserBytes: input.quotaPerUser,
+      keepUploadsForMs: input.keepUploadsFor,
     },
     output: { enabled: output.enabled, expireAfterMs: output.expireAfter },
   };

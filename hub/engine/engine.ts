@@ -12,6 +12,7 @@ import type { AgentStore } from '../core/ports/agent-store.js';
 import type { BlobStore } from '../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
+import type { ResumableUploads } from '../core/ports/resumable-uploads.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskChanges } from '../core/ports/task-changes.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
@@ -32,6 +33,7 @@ import { Instances } from './instances.js';
 import { Leases } from './leases.js';
 import { LogFollower } from './log-follower.js';
 import { ResultWaiters } from './result-waiters.js';
+import { ResumableUploadService } from './resumable-upload-service.js';
 import { Scheduler } from './scheduler.js';
 import { SentBlobs } from './sent-blobs.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
@@ -55,6 +57,7 @@ export interface EngineOptions {
   readonly agentDrains: AgentDrainStore;
   readonly files: BlobStore;
   readonly names: NamedObjects;
+  readonly uploads: ResumableUploads;
   readonly storage: StorageSettings;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -92,6 +95,7 @@ export interface Engine {
   readonly storage: Storage;
   /** Null for a hub that sends none. */
   readonly webhooks: Webhooks | null;
+  readonly uploads: ResumableUploadService;
   readonly sentBlobs: SentBlobs;
   /** Continues what the store holds: the leases of running tasks, then the queue. Rejects after a stop. */
   start(): Promise<void>;
@@ -132,13 +136,22 @@ function baseParts(options: EngineOptions) {
     return clockWatch.isTrusted;
   };
   const instances = new Instances({ clock, timers, log });
+  const storage = new Storage({ names, files, clock, settings: options.storage, mayExpire });
   return {
     transitions: new TaskTransitions({ queue, archive, clock, log }),
     traces: new TaskTraces(options.tracing ?? NO_TRACING),
     output: new TaskOutput(),
     resultWaiters: new ResultWaiters(timers),
     clockWatch,
-    storage: new Storage({ names, files, clock, settings: options.storage, mayExpire }),
+    storage,
+    uploads: new ResumableUploadService({
+      uploads: options.uploads,
+      files,
+      runtime,
+      settings: options.storage.input,
+      refuseWhileOff: () => storage.refuseWhileInputIsOff(),
+      reclaim: () => storage.reclaim(),
+    }),
     sentBlobs: new SentBlobs(files, timers),
     webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
@@ -222,6 +235,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     transitions,
     files,
     names,
+    uploads: base.uploads,
     agentStore,
     instances,
     runtime,
@@ -289,6 +303,7 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
     sentBlobs.stop();
     await leases.stop();
     await sweeper.stop();
+    await parts.uploads.stop();
     await parts.statistics.stop();
   };
   return {

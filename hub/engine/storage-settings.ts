@@ -5,6 +5,8 @@ export interface StorageSettings {
     readonly maxFileBytes: number;
     /** Null for no quota. */
     readonly quotaPerUserBytes: number | null;
+    /** Time without progress after which an unfinished upload is removed. */
+    readonly keepUploadsForMs: number;
   };
   readonly output: { readonly enabled: boolean; readonly expireAfterMs: number };
 }

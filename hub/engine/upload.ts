@@ -2,7 +2,7 @@
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { HubError } from '../core/errors.js';
 import { type BlobStore, BlobTooLarge, type Hold } from '../core/ports/blobs.js';
-import type { NamedObjects } from '../core/ports/named-objects.js';
+import type { NamedObjects, NamingOutcome } from '../core/ports/named-objects.js';
 import { MAX_INPUT_FILES } from '../core/storage.js';
 import type { OwnerUse } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
@@ -77,9 +77,7 @@ export class Upload {
         await reclaim();
         naming = await put();
       }
-      if (naming.kind === 'EXISTS') throw nameTaken(file.name);
-      if (naming.kind === 'OVER_QUOTA') throw this.#overQuota(naming.usedBytes);
-      if (naming.kind === 'TOO_MANY_FILES') throw tooManyFiles(naming.files);
+      if (naming.kind !== 'NAMED') throw namingRefused(naming, file.name, settings);
       this.#isNamed = true;
       this.#releaseBytes();
     });
@@ -109,7 +107,7 @@ export class Upload {
         await use.named();
         this.#stored = undefined;
         const usedBytes = await this.#usedBytes(name);
-        if (usedBytes > quotaBytes) throw this.#overQuota(usedBytes - this.#takenBytes);
+        if (usedBytes > quotaBytes) throw overQuota(usedBytes - this.#takenBytes, settings);
       }
       yield piece;
     }
@@ -129,14 +127,25 @@ export class Upload {
     this.#options.use.release(this.#takenBytes);
     this.#takenBytes = 0;
   }
+}
 
-  #overQuota(usedBytes: number): HubError {
-    return new HubError(
-      'QUOTA_EXCEEDED',
-      `file: your other files in the input storage have ${usedBytes} bytes, of ${this.#options.settings.quotaPerUserBytes} that ` +
-        'you may have (storage.input.quotaPerUser); delete some, or wait until they expire',
-    );
-  }
+/** Error for a name that the store has refused. */
+export function namingRefused(
+  naming: Exclude<NamingOutcome, { readonly kind: 'NAMED' }>,
+  name: string,
+  settings: StorageSettings['input'],
+): HubError {
+  if (naming.kind === 'EXISTS') return nameTaken(name);
+  if (naming.kind === 'OVER_QUOTA') return overQuota(naming.usedBytes, settings);
+  return tooManyFiles(naming.files);
+}
+
+function overQuota(usedBytes: number, { quotaPerUserBytes }: StorageSettings['input']): HubError {
+  return new HubError(
+    'QUOTA_EXCEEDED',
+    `file: your other files in the input storage have ${usedBytes} bytes, of ${quotaPerUserBytes} that ` +
+      'you may have (storage.input.quotaPerUser); delete some, or wait until they expire',
+  );
 }
 
 export function tooLarge(maxFileBytes: number): HubError {

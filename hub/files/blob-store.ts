@@ -9,7 +9,6 @@ import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { HubError } from '../core/errors.js';
 import {
   type BlobForm,
   type BlobStore,
@@ -17,22 +16,26 @@ import {
   type FoundBlob,
   type Hold,
   type InlineBlobs,
+  type UploadedBytes,
   WrongOffset,
 } from '../core/ports/blobs.js';
 import { absent, type BlobDisk, systemDisk } from './blob-disk.js';
 import { BlobLocks } from './blob-locks.js';
 import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.js';
+import { storageFull } from './disk-full.js';
 import { EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import { Holds } from './holds.js';
 import { PartialBlobs } from './partial-blobs.js';
 import { type BlobLocation, PlainBlobs } from './plain-blobs.js';
 import { Reclaiming } from './reclaiming.js';
 import { Sweeping } from './sweeping.js';
+import { UploadFiles } from './uploaded-bytes.js';
 
 /** Maximum size of inline blobs; encrypted ones are never inline. */
 export const MAX_INLINE_BYTES = 32 * 1024;
 
 const TEMPORARY_FOLDER = 'incoming';
+const UPLOADS_FOLDER = 'uploads';
 
 export interface BlobStoreOptions {
   readonly folder: string;
@@ -53,6 +56,7 @@ export async function openBlobStore(options: BlobStoreOptions): Promise<BlobStor
   const { folder, runtime, disk = systemDisk } = options;
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await disk.makeFolder(temporaryFolder);
+  await disk.makeFolder(join(folder, UPLOADS_FOLDER));
   const partial = await PartialBlobs.open(temporaryFolder, disk, runtime);
   const location: BlobLocation = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
   const encryptedBlobs = new EncryptedBlobs(location, options.encryptionKey);
@@ -65,6 +69,7 @@ export async function openBlobStore(options: BlobStoreOptions): Promise<BlobStor
 }
 
 class TieredBlobStore implements BlobStore {
+  readonly uploads: UploadedBytes;
   readonly #inline: InlineBlobs;
   readonly #runtime: Runtime;
   readonly #maxInlineBytes: number;
@@ -94,6 +99,15 @@ class TieredBlobStore implements BlobStore {
     this.#plain = new PlainBlobs(location);
     this.#encryptedBlobs = encryptedBlobs;
     this.#partial = partial;
+    this.uploads = new UploadFiles({
+      folder: join(options.folder, UPLOADS_FOLDER),
+      location,
+      plain: this.#plain,
+      encrypted: encryptedBlobs,
+      key: options.encryptionKey,
+      maxInlineBytes,
+      putInline: (blob, hold) => this.#putInline(blob, hold),
+    });
     this.#holds = new Holds(runtime.clock, (blobs) => this.#reclaiming.abandon(blobs));
     this.#reclaiming = new Reclaiming({
       inline,
@@ -231,7 +245,5 @@ function refOf(blob: Buffer): FileRef {
 
 /** Rethrows a full disk as STORAGE_FULL, and any other error as it is. */
 function translated(error: unknown): never {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
-  throw new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error });
+  throw storageFull(error);
 }

@@ -52,7 +52,7 @@ export class EncryptedBlobs {
     const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     try {
-      const ref = await this.#write(temporary, stream);
+      const ref = await writeEncrypted(this.#location, this.#key, temporary, stream, (digest) => digest);
       hold?.add(ref);
       await this.#locked(ref.digest, () => giveName(this.#location, temporary, this.nameOf(ref.digest)));
       return ref;
@@ -102,31 +102,37 @@ export class EncryptedBlobs {
     const { locks } = this.#location;
     return locks.locked({ digest, encrypted: true }, () => locks.lockedName(this.nameOf(digest), step));
   }
+}
 
-  async #write(path: string, stream: AsyncIterable<Buffer>): Promise<FileRef> {
-    const { disk, runtime } = this.#location;
-    const hash = createHash('sha256');
-    const cipher = new BlobCipher(this.#key);
-    let sizeBytes = 0;
-    const file = await disk.open(path, 'wx');
-    try {
-      const onPlain = (chunk: Buffer) => {
-        hash.update(chunk);
-        sizeBytes += chunk.length;
-      };
-      await writeStream(file, encryptedStream(cipher, stream, onPlain), {
-        onChunk: () => undefined,
-        syncEveryBytes: SYNC_EVERY_BYTES,
-      });
-      const digest = hash.digest('hex');
-      const header = cipher.header(digest, sizeBytes);
-      await file.write(header, 0, header.length, 0);
-      await touchFile(file, runtime.clock);
-      await file.sync();
-      return { digest, sizeBytes, encrypted: true };
-    } finally {
-      await file.close();
-    }
+/** Writes a stream as an encrypted, synced file. `boundTo` gives the digest in its header for the digest of the stream. */
+export async function writeEncrypted(
+  { disk, runtime }: BlobLocation,
+  key: Buffer,
+  path: string,
+  stream: AsyncIterable<Buffer>,
+  boundTo: (digest: string) => string,
+): Promise<FileRef> {
+  const hash = createHash('sha256');
+  const cipher = new BlobCipher(key);
+  let sizeBytes = 0;
+  const file = await disk.open(path, 'wx');
+  try {
+    const onPlain = (chunk: Buffer) => {
+      hash.update(chunk);
+      sizeBytes += chunk.length;
+    };
+    await writeStream(file, encryptedStream(cipher, stream, onPlain), {
+      onChunk: () => undefined,
+      syncEveryBytes: SYNC_EVERY_BYTES,
+    });
+    const digest = hash.digest('hex');
+    const header = cipher.header(boundTo(digest), sizeBytes);
+    await file.write(header, 0, header.length, 0);
+    await touchFile(file, runtime.clock);
+    await file.sync();
+    return { digest, sizeBytes, encrypted: true };
+  } finally {
+    await file.close();
   }
 }
 

@@ -16,6 +16,14 @@ export function measuredFiles(files: BlobStore, metrics: FileMetrics): BlobStore
     },
   });
   return {
+    uploads: {
+      freeBytes: () => files.uploads.freeBytes(),
+      append: (upload, fromByte, pieces, onDurable) =>
+        files.uploads.append(upload, fromByte, pieces, onDurable),
+      toBlob: async (upload, hold, onDigest) => counted(await files.uploads.toBlob(upload, hold, onDigest)),
+      remove: (id) => files.uploads.remove(id),
+      ids: () => files.uploads.ids(),
+    },
     hold: () => files.hold(),
     holdBriefly: (contents) => files.holdBriefly(contents),
     put: async (content, hold) => counted(await files.put(content, hold)),

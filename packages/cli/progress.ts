@@ -1,4 +1,5 @@
-import { sizeInWords } from './console.js';
+import type { UploadProgress } from '@workbench-hub/client';
+import { printable, sizeInWords } from './console.js';
 
 const DRAW_EVERY_MS = 100;
 const WIDTH = 24;
@@ -14,12 +15,15 @@ export class TransferBar {
     this.#stream = stream;
   }
 
-  update(label: string, bytes: number, totalBytes: number): void {
+  /** `fromBytes` were there before the transfer began. */
+  update(label: string, bytes: number, totalBytes: number, fromBytes = 0): void {
     const nowMs = performance.now();
     if (!this.#stream.isTTY || (nowMs - this.#drawnMs < DRAW_EVERY_MS && bytes < totalBytes)) return;
     this.#drawnMs = nowMs;
     this.#isShown = true;
-    this.#stream.write(`\r\u001b[K${barOf(label, bytes, totalBytes, (nowMs - this.#beganMs) / 1000)}`);
+    this.#stream.write(
+      `\r\u001b[K${barOf(label, bytes, totalBytes, (nowMs - this.#beganMs) / 1000, fromBytes)}`,
+    );
   }
 
   /** Removes the bar. */
@@ -28,11 +32,34 @@ export class TransferBar {
   }
 }
 
-export function barOf(label: string, bytes: number, totalBytes: number, seconds: number): string {
+export function barOf(
+  label: string,
+  bytes: number,
+  totalBytes: number,
+  seconds: number,
+  fromBytes = 0,
+): string {
   const part = totalBytes === 0 ? 1 : Math.min(1, bytes / totalBytes);
   const done = Math.round(part * WIDTH);
-  const perS = seconds > 0 ? bytes / seconds : 0;
+  const perS = seconds > 0 ? (bytes - fromBytes) / seconds : 0;
   const left = perS > 0 && part < 1 ? `, ${Math.ceil((totalBytes - bytes) / perS)} s left` : '';
   const bar = `${'#'.repeat(done)}${'-'.repeat(WIDTH - done)}`;
   return `${label} [${bar}] ${Math.floor(part * 100)} % of ${sizeInWords(totalBytes)}, ${sizeInWords(Math.round(perS))}/s${left}`;
+}
+
+/** Runs a step with a bar for the files that it uploads. The speed is that since the first bytes that arrived in this run. */
+export async function withUploadBar<Result>(
+  step: (onProgress: (progress: UploadProgress) => void) => Promise<Result>,
+): Promise<Result> {
+  const bars = new Map<string, { readonly bar: TransferBar; readonly fromBytes: number }>();
+  const onProgress = ({ name, bytes, totalBytes }: UploadProgress) => {
+    const known = bars.get(name) ?? { bar: new TransferBar(), fromBytes: bytes };
+    bars.set(name, known);
+    known.bar.update(printable(name), bytes, totalBytes, known.fromBytes);
+  };
+  try {
+    return await step(onProgress);
+  } finally {
+    for (const { bar } of bars.values()) bar.end();
+  }
 }

@@ -63,6 +63,11 @@ export class Connection {
     this.#options = options;
   }
 
+  /** Number of further tries of a request that failed for a reason that passes. */
+  get retries(): number {
+    return (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS).length;
+  }
+
   /** The response, whose status is 2xx or 304. Rejects with a {@link HubError}, or {@link UnreachableError}. */
   async request(path: string, options: RequestOptions = {}): Promise<Response> {
     const { url, init } = this.#prepared(path, options);

@@ -17,6 +17,7 @@ import type {
 } from './generated/types.gen.js';
 import { InputStorage } from './input-storage.js';
 import { type Job, type JobFile, jobFields, requestOf } from './job.js';
+import type { UploadProgress } from './resumable-upload.js';
 import { type RunOptions, Task } from './task.js';
 
 const PAGE_SIZE = 500;
@@ -31,6 +32,12 @@ export interface HubOptions {
   readonly fetch?: typeof fetch;
   /** Delays of further tries of a request that failed for a reason that passes; an empty list for none. */
   readonly retryDelaysMs?: readonly number[];
+}
+
+export interface SubmitOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called as a large file of the job arrives at the hub. */
+  readonly onUpload?: ((progress: UploadProgress) => void) | undefined;
 }
 
 /**
@@ -65,8 +72,9 @@ export class Hub {
   }
 
   /** Creates a batch job. When the response is lost, its creation is repeated on a hub that takes an Idempotency-Key. */
-  async submit(job: Job, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Task> {
-    const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending));
+  async submit(job: Job, { signal, onUpload }: SubmitOptions = {}): Promise<Task> {
+    const options = { signal, onProgress: onUpload };
+    const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending, options));
     const { notify } = job;
     const { id } = await this.#connection.json<CreationResponse | TaskItem>(
       notify === undefined ? '/api/2.0/workbench/task/execute-batch-job/create' : '/api/x/tasks',
@@ -82,7 +90,7 @@ export class Hub {
   }
 
   /** Creates a batch job and waits for its end. The status of the result says whether it succeeded. */
-  async run(job: Job, options: RunOptions = {}): Promise<TaskDetails> {
+  async run(job: Job, options: RunOptions & SubmitOptions = {}): Promise<TaskDetails> {
     return (await this.submit(job, options)).wait(options);
   }
 

@@ -2,10 +2,13 @@
 import { type Connection, type ContentOptions, contentRequest } from './connection.js';
 import { HubError } from './errors.js';
 import type { StoredInput } from './job.js';
+import { sendInParts, type UploadProgress } from './resumable-upload.js';
 
 /** Smaller files travel with the request. */
 const SMALL_BYTES = 256 * 1024;
-/** Larger files get a random name, since browsers digest in memory only. */
+/** Larger files are sent in parts. */
+const ONE_REQUEST_BYTES = 8 * 1024 * 1024;
+/** Larger files have no digest unless they are on the disk, since browsers digest in memory only. */
 const MAX_DIGESTED_BYTES = 256 * 1024 * 1024;
 const PREFIX = 'content-';
 
@@ -14,7 +17,22 @@ export interface UploadOptions {
   readonly overwrite?: boolean;
   /** Stores the file encrypted. */
   readonly encrypt?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+  /** Called as the hub has received more of a file that is sent in parts. */
+  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+/** Digests of files on the disk, without their content in memory. */
+const digesters = new WeakMap<Blob, () => Promise<string>>();
+
+/** Makes a file know its SHA-256, in hexadecimal; `digest` is called when it is needed. */
+export function withDigest<Content extends Blob>(content: Content, digest: () => Promise<string>): Content {
+  let known: Promise<string> | undefined;
+  digesters.set(content, () => {
+    known ??= digest();
+    return known;
+  });
+  return content;
 }
 
 export class InputStorage {
@@ -25,12 +43,17 @@ export class InputStorage {
     this.#connection = connection;
   }
 
-  /** Uploads a file under a name of 3 to 64 letters, digits, `.`, `_` and `-`. */
-  async put(
-    name: string,
-    content: Blob,
-    { overwrite = false, encrypt = false, signal }: UploadOptions = {},
-  ): Promise<StoredInput> {
+  /**
+   * Uploads a file under a name of 3 to 64 letters, digits, `.`, `_` and `-`. One above 8 MiB is sent in parts: it goes on after cuts
+   * and restarts of the hub, and where an interrupted upload of the same content ended.
+   */
+  async put(name: string, content: Blob, options: UploadOptions = {}): Promise<StoredInput> {
+    const { overwrite = false, encrypt = false, signal, onProgress } = options;
+    if (content.size > ONE_REQUEST_BYTES) {
+      const digest = await digestOf(content);
+      const file = { name, content, digest, overwrite, encrypt, signal, onProgress };
+      if (await sendInParts(this.#connection, file)) return { storageName: name };
+    }
     const body = new FormData();
     body.append('file', content, name);
     const query = { overwrite, encrypt };
@@ -61,34 +84,41 @@ export class InputStorage {
    * Stores a large file once, under a name that its content determines, with this ending, for all jobs that use it.
    * Undefined for a small file, and while the input storage is off.
    */
-  keep(content: Blob, ending = ''): Promise<StoredInput | undefined> {
+  keep(
+    content: Blob,
+    ending = '',
+    options: Pick<UploadOptions, 'signal' | 'onProgress'> = {},
+  ): Promise<StoredInput | undefined> {
     const known = this.#stored.get(content);
     if (known !== undefined) return known;
-    const stored = this.#keep(content, ending);
+    const stored = this.#keep(content, ending, options);
     this.#stored.set(content, stored);
     stored.catch(() => this.#stored.delete(content));
     return stored;
   }
 
-  async #keep(content: Blob, ending: string): Promise<StoredInput | undefined> {
+  async #keep(content: Blob, ending: string, options: UploadOptions): Promise<StoredInput | undefined> {
     if (content.size <= SMALL_BYTES) return undefined;
-    const id = content.size > MAX_DIGESTED_BYTES ? crypto.randomUUID() : await digestOf(content);
-    const name = `${PREFIX}${id}${ending}`;
+    const digest = await digestOf(content);
+    const name = `${PREFIX}${digest?.slice(0, 32) ?? crypto.randomUUID()}${ending}`;
     try {
       if (await this.exists(name, { renew: true })) return { storageName: name };
-      return await this.put(name, content);
+      return await this.put(name, content, options);
     } catch (error) {
       if (!(error instanceof HubError)) throw error;
       // Somebody else has stored the same content meanwhile.
       if (error.code === 'STORED_FILE_EXISTS') return { storageName: name };
-      if (error.status === 423) return undefined;
+      if (error.code === 'INPUT_STORAGE_OFF') return undefined;
       throw error;
     }
   }
 }
 
-/** The first half of the SHA-256, in hexadecimal. */
-async function digestOf(content: Blob): Promise<string> {
+/** The SHA-256 in hexadecimal; undefined for a large file in memory. */
+async function digestOf(content: Blob): Promise<string | undefined> {
+  const digester = digesters.get(content);
+  if (digester !== undefined) return digester();
+  if (content.size > MAX_DIGESTED_BYTES) return undefined;
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', await content.arrayBuffer()));
-  return [...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,16 +1,25 @@
 /** Files on disk, for the client in Node.js. */
+import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { download, type Source } from './download.js';
 import type { TaskOutputFile } from './generated/types.gen.js';
 import type { InputStorage } from './input-storage.js';
+import { withDigest } from './input-storage.js';
 import type { Task } from './task.js';
 
 /** A file on disk as the model, a script or an additional file of a job; it is read when it is sent. */
 export async function file(filePath: string): Promise<File> {
   const blob = await openAsBlob(filePath);
-  return new File([blob], path.basename(filePath));
+  const opened = new File([blob], path.basename(filePath));
+  return withDigest(opened, () => digestOf(opened));
+}
+
+async function digestOf(content: Blob): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const piece of content.stream()) digest.update(piece);
+  return digest.digest('hex');
 }
 
 export interface SaveOptions {

@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 import { describeRememberedThings } from './agents-and-blobs-suite.js';
 import { describeAttemptTransitions } from './attempt-transitions-suite.js';
 import { describeStoredNames } from './named-objects-suite.js';
+import { describeResumableUploads } from './resumable-uploads-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
 import { describeTaskArchive } from './task-archive-suite.js';
 import { describeTaskChanges } from './task-changes-suite.js';
@@ -48,4 +49,5 @@ describe.each([
   ['deliveries of webhooks', describeWebhookDeliveries],
   ['remembered things', describeRememberedThings],
   ['names in the storage', describeStoredNames],
+  ['resumable uploads', describeResumableUploads],
 ])('SQLite: %s', (_, suite) => suite(open));

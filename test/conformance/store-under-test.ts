@@ -2,6 +2,7 @@
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
+import type { ResumableUploads } from '@workbench-hub/hub/core/ports/resumable-uploads';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
 import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';
@@ -21,6 +22,7 @@ export interface StoreUnderTest {
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;
+  readonly uploads: ResumableUploads;
   /** Closes the store and reopens it on the same data. This one is unusable afterwards. */
   reopen(): Promise<StoreUnderTest>;
   /** Closes the store and removes its data. */

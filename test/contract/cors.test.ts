@@ -41,9 +41,12 @@ describe('a hub with a configured origin', () => {
     expect(corsHeaders(headers)).toEqual({
       'access-control-allow-origin': CONSOLE,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': 'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Metadata, ' +
+        'Upload-Offset',
       'access-control-expose-headers':
-        'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning',
+        'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning, ' +
+        'Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Expires',
       'access-control-max-age': '600',
     });
     expect(headers['vary']).toBe('Origin');

@@ -92,3 +92,52 @@ describe('storage.input.quotaPerUser', () => {
     expect((await upload('ulla', 'd.wbpz', 1000)).status).toBe(204);
   });
 });
+
+describe('a resumable upload', () => {
+  const UPLOADS = '/api/x/storage/input/uploads';
+  const TUS = { 'tus-resumable': '1.0.0' };
+  const PART = { ...TUS, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+  const ABSENT = 'there is no such upload of yours, or it has expired; begin another';
+  const begin = (who: keyof typeof USERS) =>
+    as[who].call('POST', UPLOADS, {
+      headers: {
+        ...TUS,
+        'upload-length': '10',
+        'upload-metadata': `filename ${Buffer.from('gear.wbpz').toString('base64')}`,
+      },
+    });
+  beforeEach(() => start({}));
+
+  it('is that of the user who began it, and to all others it does not exist', async () => {
+    const id = (await begin('ulla')).body['id'] as string;
+    const path = `${UPLOADS}/${id}`;
+    for (const who of ['udo', 'anna'] as const) {
+      expectError(await as[who].call('GET', path), 404, path, ABSENT);
+      expect((await as[who].call('HEAD', path, { headers: TUS })).status).toBe(404);
+      const content = { raw: Buffer.alloc(10), headers: PART };
+      expectError(await as[who].call('PATCH', path, content), 404, path, ABSENT);
+      expectError(await as[who].call('DELETE', path, { headers: TUS }), 404, path, ABSENT);
+      expect((await as[who].get(UPLOADS)).body).toEqual({ uploads: [] });
+    }
+    expect((await as.ulla.get(UPLOADS)).body['uploads']).toHaveLength(1);
+    const own = await as.ulla.call('PATCH', path, { raw: Buffer.alloc(10), headers: PART });
+    expect(own.status).toBe(204);
+    const { body } = await as.vera.get('/api/x/storage/input');
+    expect(body['files']).toEqual([expect.objectContaining({ name: 'gear.wbpz', owner: 'ulla' })]);
+  });
+
+  it('is refused to a VIEWER', async () => {
+    expectError(await begin('vera'), 403, UPLOADS, 'this takes the role USER; vera has VIEWER');
+    expect((await as.vera.get(UPLOADS)).status).toBe(403);
+  });
+
+  it('is in the audit log with the name of the file', async () => {
+    await begin('ulla');
+    const { body } = await as.anna.get('/api/x/audit?user=ulla');
+    const entries = Object.values(body).find(Array.isArray) as Record<string, unknown>[];
+    expect(entries.find(({ action }) => action === `POST ${UPLOADS}`)).toMatchObject({
+      outcome: 'ALLOWED',
+      detail: 'gear.wbpz',
+    });
+  });
+});

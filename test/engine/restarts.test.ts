@@ -99,8 +99,15 @@ describe('start and stop of the engine', () => {
       agentDrains: accounts.agentDrains,
       files,
       names: store.namedObjects,
+      uploads: store.uploads,
       storage: {
-        input: { enabled: false, expireAfterMs: 1, maxFileBytes: 1, quotaPerUserBytes: null },
+        input: {
+          enabled: false,
+          expireAfterMs: 1,
+          maxFileBytes: 1,
+          quotaPerUserBytes: null,
+          keepUploadsForMs: 1,
+        },
         output: { enabled: false, expireAfterMs: 1 },
       },
       runtime,

@@ -225,6 +225,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['"filename": "mesh/gear.stl"', { request: CREATE_BATCH_JOB, part: true }],
     ['"storedFiles"', { response: BATCH_JOB_RESULT, part: true }],
     ['grep -i etag', STORAGE],
+    ['UPLOADS=$', STORAGE],
   ],
   'packages/docs/threat-model.md': [['sandbox: bubblewrap', { config: 'agent' }]],
   'packages/docs/upgrading.md': [

@@ -1,7 +1,8 @@
 /** The storage on real processes: the examples of its page, and a hub with a full disk. */
 import { execFile, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,7 +12,10 @@ import { eventually } from '../support/eventually.js';
 import { formWithFile } from '../support/forms.js';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
 import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { metadataOf } from '../support/resumable-uploads.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const MIB = 1024 * 1024;
 
 let folder: TemporaryFolder;
 beforeEach(async () => {
@@ -34,6 +38,71 @@ it('one upload, two runs and two downloads go as the page on the storage says', 
   const digest = /^([0-9a-f]{64}) /.exec(sum)?.[1];
   expect(etag).toMatch(new RegExp(`^etag: "${digest}"`, 'i'));
 });
+
+it('a resumable upload by hand goes as the page on the storage says', async () => {
+  const hub = await startHub(folder.path);
+  const content = randomBytes(300_000);
+  writeFileSync(join(folder.path, 'gearbox-8.txt'), content);
+  const script = codeBlock('packages/docs/storage.md', 'UPLOADS=$');
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: folder.path,
+    env: { ...process.env, HUB: `${hub.baseUrl}/api/2.0` },
+  });
+  await run;
+  const list = await fetch(`${hub.baseUrl}/api/x/storage/input`);
+  const digest = createHash('sha256').update(content).digest('hex');
+  expect(await list.json()).toEqual({ files: [expect.objectContaining({ name: 'gearbox-8.txt', digest })] });
+});
+
+it.each(['', '?encrypt=true'])(
+  'a hub that is killed during a resumable upload%s goes on with it',
+  async (query) => {
+    const content = randomBytes(64 * MIB);
+    let hub = await startHub(folder.path);
+    const headers = { 'tus-resumable': '1.0.0' };
+    const metadata = { filename: 'gear.txt', sha256: createHash('sha256').update(content).digest('hex') };
+    const begun = await fetch(`${hub.baseUrl}/api/x/storage/input/uploads${query}`, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'upload-length': String(content.length),
+        'upload-metadata': metadataOf(metadata),
+      },
+    });
+    const { id } = (await begun.json()) as { id: string };
+    const address = () => `${hub.baseUrl}/api/x/storage/input/uploads/${id}`;
+    const offset = async () =>
+      Number((await fetch(address(), { method: 'HEAD', headers })).headers.get('upload-offset'));
+    const begin = (at: number) => {
+      const request = httpRequest(address(), {
+        method: 'PATCH',
+        headers: {
+          ...headers,
+          'content-type': 'application/offset+octet-stream',
+          'content-length': content.length - at,
+          'upload-offset': at,
+        },
+      });
+      request.on('error', () => undefined);
+      return request;
+    };
+    begin(0).write(content.subarray(0, 40 * MIB));
+    await eventually(async () => (await offset()) >= 32 * MIB);
+    await hub.kill();
+    hub = await startHub(folder.path);
+    const at = await offset();
+    expect(at).toBeGreaterThanOrEqual(32 * MIB);
+    const last = begin(at);
+    const answered = once(last, 'response');
+    last.end(content.subarray(at));
+    const [{ statusCode }] = (await answered) as [{ statusCode: number }];
+    expect(statusCode).toBe(204);
+    const list = await fetch(`${hub.baseUrl}/api/x/storage/input`);
+    expect(await list.json()).toEqual({ files: [expect.objectContaining({ size: content.length })] });
+    expect(readdirSync(join(folder.path, 'hub', 'files', 'uploads'))).toEqual([]);
+  },
+  60_000,
+);
 
 it('a hub that is killed during an upload keeps the file to be replaced, and nothing of the new one', async () => {
   const hub = await startHub(folder.path);

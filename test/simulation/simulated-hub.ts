@@ -186,6 +186,7 @@ export class SimulatedHub {
       agentDrains: this.drains,
       files,
       names: store.namedObjects,
+      uploads: store.uploads,
       runtime: watchedLeases(process.runtime, onStep),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
@@ -195,7 +196,13 @@ export class SimulatedHub {
       ...watchedPorts(broken, { process, store, observer: this.observer, onStep }),
       log,
       storage: {
-        input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e6, quotaPerUserBytes: null },
+        input: {
+          enabled: true,
+          expireAfterMs: WEEK_MS,
+          maxFileBytes: 1e6,
+          quotaPerUserBytes: null,
+          keepUploadsForMs: 86_400_000,
+        },
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },
       leaseTimeoutMs: LEASE_MS,

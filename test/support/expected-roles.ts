@@ -102,6 +102,12 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   ADMIN   POST   /api/x/agents/{id}/revoke
   VIEWER  GET    /api/x/storage/input
   VIEWER  GET    /api/x/storage/output
+  VIEWER  OPTIONS /api/x/storage/input/uploads
+  USER    POST   /api/x/storage/input/uploads
+  USER    GET    /api/x/storage/input/uploads
+  USER    GET    /api/x/storage/input/uploads/{id}
+  USER    PATCH  /api/x/storage/input/uploads/{id}
+  USER    DELETE /api/x/storage/input/uploads/{id}
   VIEWER  GET    /api/x/tokens
   VIEWER  POST   /api/x/tokens
   VIEWER  DELETE /api/x/tokens/{id}

@@ -4,7 +4,7 @@ import type { Answer } from './api.js';
 import type { FakeAgent } from './fake-agent.js';
 import { passwordOf } from './running-hub.js';
 
-/** `json` may be a form instead. */
+/** `json` may be a form or bytes instead. */
 export type Call = (
   method: string,
   path: string,
@@ -22,8 +22,8 @@ const NOWHERE = [
 /** Walks as the ADMIN `anna` over a hub to which the agent has joined with the instance `sim-1` and nothing to do. */
 export async function walkThroughInterface(call: Call, agent: FakeAgent): Promise<void> {
   const authorization = `Bearer ${await walkThroughLogIn(call)}`;
-  const expected = async (status: number, method: string, path: string, json?: unknown) => {
-    const answer = await call(method, path, json, { authorization });
+  const expected: Walker['expected'] = async (status, method, path, json, headers = {}) => {
+    const answer = await call(method, path, json, { authorization, ...headers });
     expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(status);
     return answer.text;
   };
@@ -48,6 +48,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
   }
   await walkThroughInputs(expected);
+  await walkThroughUploads(expected);
   await expected(200, 'GET', '/api/2.0/monitoring/server-info');
   await expected(200, 'GET', '/api/2.0/admin/prepare-shutdown');
   await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: true });
@@ -136,8 +137,38 @@ async function walkThroughInputs(expected: Walker['expected']) {
   await expected(200, 'GET', `${base}/walk.wbpz`);
 }
 
+async function walkThroughUploads(expected: Walker['expected']) {
+  const uploads = '/api/x/storage/input/uploads';
+  const tus = { 'tus-resumable': '1.0.0' };
+  const name = Buffer.from('resumed.wbpz').toString('base64');
+  const begin = { ...tus, 'upload-length': '10', 'upload-metadata': `filename ${name}` };
+  const send = (offset: number) => ({
+    ...tus,
+    'content-type': 'application/offset+octet-stream',
+    'upload-offset': String(offset),
+  });
+  await expected(204, 'OPTIONS', uploads);
+  await expected(412, 'POST', `${uploads}?overwrite=false`, undefined, {});
+  const { id } = JSON.parse(await expected(201, 'POST', uploads, undefined, begin)) as { id: string };
+  await expected(204, 'PATCH', `${uploads}/${id}`, new Uint8Array(4), send(0));
+  await expected(409, 'PATCH', `${uploads}/${id}`, new Uint8Array(6), send(0));
+  await expected(200, 'GET', uploads);
+  await expected(200, 'GET', `${uploads}/${id}`);
+  await expected(204, 'PATCH', `${uploads}/${id}`, new Uint8Array(6), send(4));
+  await expected(409, 'POST', uploads, undefined, begin);
+  await expected(204, 'DELETE', `${uploads}/${id}`, undefined, tus);
+  await expected(404, 'DELETE', `${uploads}/${id}`, undefined, tus);
+  await expected(204, 'DELETE', '/api/2.0/storage/input/resumed.wbpz/delete');
+}
+
 interface Walker {
-  readonly expected: (status: number, method: string, path: string, json?: unknown) => Promise<string>;
+  readonly expected: (
+    status: number,
+    method: string,
+    path: string,
+    json?: unknown,
+    headers?: Record<string, string>,
+  ) => Promise<string>;
   readonly created: (path: string, json: unknown) => Promise<string>;
   readonly agent: FakeAgent;
 }

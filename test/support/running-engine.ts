@@ -82,8 +82,15 @@ async function startOn(
     agentDrains: accounts.agentDrains,
     files,
     names: store.namedObjects,
+    uploads: store.uploads,
     storage: setup.storage ?? {
-      input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e9, quotaPerUserBytes: null },
+      input: {
+        enabled: true,
+        expireAfterMs: WEEK_MS,
+        maxFileBytes: 1e9,
+        quotaPerUserBytes: null,
+        keepUploadsForMs: 86_400_000,
+      },
       output: { enabled: true, expireAfterMs: WEEK_MS },
     },
     runtime,

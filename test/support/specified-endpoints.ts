@@ -112,6 +112,12 @@ export const ADDITIONS = parse(`
   POST   /api/x/agents/{id}/revoke                                 204 404 409
   GET    /api/x/storage/input                                      200 423
   GET    /api/x/storage/output                                     200 423
+  OPTIONS /api/x/storage/input/uploads                             204
+  POST   /api/x/storage/input/uploads                              201 409 412 413 423
+  GET    /api/x/storage/input/uploads                              200 423
+  GET    /api/x/storage/input/uploads/{id}                         200 404 409 412 413 423 507
+  PATCH  /api/x/storage/input/uploads/{id}                         204 404 409 412 413 415 423
+  DELETE /api/x/storage/input/uploads/{id}                         204 404 412 423
   POST   /api/x/tokens                                             201 409
   GET    /api/x/tokens                                             200
   DELETE /api/x/tokens/{id}                                        204 404

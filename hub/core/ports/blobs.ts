@@ -69,7 +69,43 @@ export interface Hold {
   abandon(): void;
 }
 
+/** The received bytes of an upload are gone, such as after a restore. */
+export class UploadLost extends Error {
+  override readonly name = 'UploadLost';
+}
+
+/** A resumable upload, as far as its bytes are concerned. */
+export interface UploadRef {
+  readonly id: string;
+  readonly encrypt: boolean;
+  readonly sizeBytes: number;
+}
+
+/** Bytes of unfinished uploads; those of an encrypted one are never on the disk in plain. */
+export interface UploadedBytes {
+  /** Bytes that a new upload may have on the disk at present. */
+  freeBytes(): Promise<number>;
+  /** Appends pieces at `fromByte`; bytes beyond it are dropped first. Calls `onDurable` with the number of bytes that are durable,
+   *  every 16 MiB and at the end, and waits for it. Rejects with {@link UploadLost}, with what `onDurable` rejects with, and with
+   *  HubError `STORAGE_FULL`; what is durable stays. */
+  append(
+    upload: UploadRef,
+    fromByte: number,
+    pieces: AsyncIterable<Buffer>,
+    onDurable: (bytes: number) => Promise<void>,
+  ): Promise<void>;
+  /** Makes a blob of all bytes of an upload, which is held. Calls `onDigest` before the blob exists under its digest (encrypted: just
+   *  after), and rejects as it does. Rejects with {@link UploadLost} when bytes are missing. */
+  toBlob(upload: UploadRef, hold: Hold, onDigest: (digest: string) => Promise<void>): Promise<FileRef>;
+  /** Removes all bytes of an upload. */
+  remove(id: string): Promise<void>;
+  /** Ids of the uploads that have bytes. */
+  ids(): Promise<string[]>;
+}
+
 export interface BlobStore {
+  /** Bytes of unfinished resumable uploads. */
+  readonly uploads: UploadedBytes;
   /** Begins an empty hold, which must be ended. */
   hold(): Hold;
   /** Keeps blobs for the few seconds until they are opened or held. */

@@ -7,6 +7,7 @@ import type { AgentStore } from './agent-store.js';
 import type { InlineBlobs } from './blobs.js';
 import type { NamedObjects } from './named-objects.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
+import type { ResumableUploads } from './resumable-uploads.js';
 import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
 import type { TaskQueue } from './task-queue.js';
@@ -23,6 +24,7 @@ export interface TaskStore {
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;
+  readonly uploads: ResumableUploads;
 }
 
 /** Users, sessions, tokens, credentials and drained agents: shared by the hub and the commands that run beside it. */

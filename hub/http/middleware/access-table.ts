@@ -78,6 +78,13 @@ const TABLE: Readonly<Record<string, Access>> = {
 
   'GET /api/x/storage/input': 'VIEWER',
   'GET /api/x/storage/output': 'VIEWER',
+  // Each user has its own uploads only.
+  'OPTIONS /api/x/storage/input/uploads': 'VIEWER',
+  'POST /api/x/storage/input/uploads': 'USER',
+  'GET /api/x/storage/input/uploads': 'USER',
+  'GET /api/x/storage/input/uploads/{id}': 'USER',
+  'PATCH /api/x/storage/input/uploads/{id}': 'USER',
+  'DELETE /api/x/storage/input/uploads/{id}': 'USER',
 
   'POST /api/x/tokens': 'VIEWER',
   'GET /api/x/tokens': 'VIEWER',

@@ -42,7 +42,7 @@ export function auditOf(
 ): RequestAudit | null {
   if (trail === null) return null;
   const action = `${method.toUpperCase()} ${path}`;
-  const isChange = method !== 'get' || CHANGES_BY_GET.has(path);
+  const isChange = !['get', 'options'].includes(method) || CHANGES_BY_GET.has(path);
 
   const record = (request: AuditedRequest, status: number, detail: string | null) => {
     const outcome = outcomeOf(status);

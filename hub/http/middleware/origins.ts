@@ -52,11 +52,14 @@ function hostOf(address: string): string | undefined {
 /** Methods and headers that a page may use beyond the safelisted ones (Fetch standard). */
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': 'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key',
+  'access-control-allow-headers':
+    'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Metadata, ' +
+    'Upload-Offset',
   'access-control-max-age': '600',
 };
 const EXPOSED =
-  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning';
+  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning, ' +
+  'Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Expires';
 
 /** Lets pages of these origins read responses. The headers are set on the response of Node, as deferred responses need them too;
  *  hono/cors would miss those. */

@@ -8,7 +8,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { accessTo, isAlwaysServed } from '../middleware/access-table.js';
-import type { Endpoint, FormSpec, ResponseSpec } from '../routing/endpoint.js';
+import type { Endpoint, FormSpec, ResponseSpec, StreamSpec } from '../routing/endpoint.js';
 import { withoutLanguageBounds } from './openapi-overrides.js';
 import { describedRole, securityOf, securitySchemes } from './openapi-security.js';
 import { describedTag } from './tags.js';
@@ -98,7 +98,7 @@ function serversOf(publicUrl: string | null) {
 
 function operationOf(spec: Endpoint['spec'], isSecurityOn: boolean): ZodOpenApiOperationObject {
   const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
-  const ofChange = spec.method === 'get' ? {} : ANY_CHANGE;
+  const ofChange = isReading(spec) ? {} : ANY_CHANGE;
   const responses = Object.entries({
     ...ANY_ENDPOINT,
     ...unavailable(spec),
@@ -122,6 +122,7 @@ function operationOf(spec: Endpoint['spec'], isSecurityOn: boolean): ZodOpenApiO
       ? { requestBody: { required: true, content: { 'application/json': { schema: spec.body } } } }
       : {}),
     ...(spec.form ? { requestBody: formBody(spec.form) } : {}),
+    ...(spec.stream ? { requestBody: streamBody(spec.stream) } : {}),
     responses: Object.fromEntries(
       responses.map(([status, response]) => [status, responseOf(Number(status), response)]),
     ),
@@ -129,19 +130,24 @@ function operationOf(spec: Endpoint['spec'], isSecurityOn: boolean): ZodOpenApiO
 }
 
 /** Reasons why the hub may be unable to serve an endpoint at present. */
-function unavailable({ method, path }: Endpoint['spec']): Record<number, ResponseSpec> {
+function unavailable(spec: Endpoint['spec']): Record<number, ResponseSpec> {
+  const { method, path } = spec;
   const access = accessTo(method.toUpperCase(), path);
   const reasons = [
     ...(isAlwaysServed(path, access)
       ? []
       : ['The hub is overloaded; `Retry-After` gives the seconds until the next try.']),
     ...(access === 'OPEN' ? [] : ['The sign-on that issued the token cannot be reached.']),
-    ...(method === 'get' ? [] : ['The hub cannot write its database.']),
+    ...(isReading(spec) ? [] : ['The hub cannot write its database.']),
   ];
   if (reasons.length === 0) return {};
   return {
-    503: { description: [...reasons, ...(method === 'get' ? [] : ['Nothing was changed.'])].join(' ') },
+    503: { description: [...reasons, ...(isReading(spec) ? [] : ['Nothing was changed.'])].join(' ') },
   };
+}
+
+function isReading({ method }: Endpoint['spec']): boolean {
+  return method === 'get' || method === 'options';
 }
 
 function formBody({ file }: FormSpec) {
@@ -151,6 +157,11 @@ function formBody({ file }: FormSpec) {
     properties: { file: { type: 'string' as const, format: 'binary', description: file } },
   };
   return { required: true, content: { 'multipart/form-data': { schema } } };
+}
+
+function streamBody({ contentType, description }: StreamSpec) {
+  const schema = { type: 'string' as const, format: 'binary' };
+  return { required: true, description, content: { [contentType]: { schema } } };
 }
 
 function responseOf(status: number, { description, schema, contentType, headers = {} }: ResponseSpec) {

@@ -73,6 +73,7 @@ class EndpointHandler {
   readonly #access: Access;
   readonly #readBody: BodyReader;
   readonly #isAlwaysServed: boolean;
+  readonly #responseHeaders: readonly (readonly [string, string])[];
   readonly #usesCookie: boolean;
   readonly #audit: RequestAudit | null;
   readonly #metric: RouteMetrics;
@@ -90,6 +91,7 @@ class EndpointHandler {
         ? (context, _, permit) => readJson(context, OPEN_BODY, permit)
         : services.readBody;
     this.#isAlwaysServed = isAlwaysServed(path, this.#access);
+    this.#responseHeaders = Object.entries(endpoint.spec.responseHeaders ?? {});
     this.#usesCookie = isCookiePath(path);
     this.#audit = auditOf(endpoint.spec, services.audit, services.runtime.clock);
     this.#metric = services.metrics.ofRoute(this.#method, path);
@@ -104,6 +106,7 @@ class EndpointHandler {
     const { admission, trustedProxies } = this.#services;
     const startedMs = clock.monotonicMs();
     const { incoming } = context.env as HttpBindings;
+    for (const [name, value] of this.#responseHeaders) context.header(name, value);
     const client = new Client(incoming, trustedProxies);
     const audited = this.#audited(context, client);
     const span = this.#beginSpan(incoming);
@@ -147,8 +150,8 @@ class EndpointHandler {
     const unvalidated = spec.body ? await this.#readBody(context, spec.blobs, permit, hold) : undefined;
     const body = spec.body ? validated(spec.body, unvalidated) : undefined;
     if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
-    // The endpoint itself reads a form, which is still arriving.
-    if (!spec.form) permit.startWork();
+    // The endpoint itself reads a form or a stream, which is still arriving.
+    if (!spec.form && !spec.stream) permit.startWork();
     const ignoredFields =
       spec.warnsOfUnknownFields && spec.body ? unknownFieldsOf(spec.body, unvalidated) : null;
     const result = await handle({

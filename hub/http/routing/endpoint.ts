@@ -11,7 +11,7 @@ import type { DeferredResponse } from '../responses/deferred-response.js';
 import type { EventStreamResponse } from '../responses/event-stream.js';
 import type { ResponseRoom } from '../server/response-memory.js';
 
-export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
+export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete' | 'options';
 
 export interface ResponseSpec {
   readonly description: string;
@@ -26,6 +26,12 @@ export interface ResponseSpec {
 /** Describes the part `file`. */
 export interface FormSpec {
   readonly file: string;
+}
+
+/** Describes a body that is no JSON. */
+export interface StreamSpec {
+  readonly contentType: string;
+  readonly description: string;
 }
 
 export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
@@ -55,6 +61,10 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly warnsOfUnknownFields?: boolean;
   /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
   readonly form?: FormSpec;
+  /** Instead of a body: bytes, which the endpoint reads itself as they arrive. */
+  readonly stream?: StreamSpec;
+  /** Headers of every response, also of a refusal. */
+  readonly responseHeaders?: Readonly<Record<string, string>>;
   /** Whether the response may be large: then the request is refused while unread responses fill the memory for them. */
   readonly isLarge?: boolean;
   /** Responses of this endpoint beyond 400, 401, 403 and 500, which all endpoints have. */

@@ -16,7 +16,8 @@ const INPUT_OFF = { description: 'The input storage is not enabled by configurat
 
 const inputParams = z.object({ name: inputNameSchema });
 
-const uploadQuery = z.object({
+/** Query of an upload, in one request or resumable. */
+export const uploadQuery = z.object({
   overwrite: queryBoolean()
     .default(false)
     .meta({

@@ -19,6 +19,7 @@ import { formerAttempts } from './migrations/0012-former-attempts.js';
 import { taskChanges } from './migrations/0013-task-changes.js';
 import { keysAndStatistics } from './migrations/0014-keys-and-statistics.js';
 import { webhookDeliveries } from './migrations/0015-webhook-deliveries.js';
+import { resumableUploads } from './migrations/0016-resumable-uploads.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -38,6 +39,7 @@ export const MIGRATIONS: readonly string[] = [
   taskChanges,
   keysAndStatistics,
   webhookDeliveries,
+  resumableUploads,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -1,7 +1,13 @@
-import type { NamedObject, NamedObjects, StorageArea, StorageUse } from '../../core/ports/named-objects.js';
-import { isReferenced } from './blob-references.js';
+import type {
+  NamedObject,
+  NamedObjects,
+  NamingOutcome,
+  NamingTerms,
+  StorageArea,
+} from '../../core/ports/named-objects.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
+import { storageUse, type UseOf } from './storage-use.js';
 
 /** Rows removed in one transaction, so that a sweep never blocks the hub for long. */
 const SWEEP_BATCH = 500;
@@ -16,19 +22,17 @@ interface NameRow {
   expires_at: number;
 }
 
-/** Parameters of the statements that compute usage. */
-interface NamesOfOwner {
-  readonly area: StorageArea;
-  readonly owner: string | null;
-  /** Name that is not counted. */
-  readonly except: string;
-}
-
 /** Writes of named objects within a transaction. */
 export interface NameTable {
+  readonly useOf: UseOf;
   /** Replaces the object of this name. */
   put(stored: NamedObject): void;
+  /** The reason why the terms forbid this object; undefined for none. `exceptUpload` does not count for the quota. */
+  refusal(stored: NewName, terms: NamingTerms, exceptUpload?: string): NamingRefusal | undefined;
 }
+
+type NewName = Pick<NamedObject, 'area' | 'name' | 'owner' | 'sizeBytes' | 'storedAtMs'>;
+type NamingRefusal = Exclude<NamingOutcome, { readonly kind: 'NAMED' }>;
 
 export function nameTable(db: SqliteDatabase): NameTable {
   // Not REPLACE, whose deletion would not be logged as a removed reference.
@@ -38,9 +42,27 @@ export function nameTable(db: SqliteDatabase): NameTable {
     ON CONFLICT (area, name) DO UPDATE SET
       digest = excluded.digest, size_bytes = excluded.size_bytes, encrypted = excluded.encrypted,
       owner = excluded.owner, stored_at = excluded.stored_at, expires_at = excluded.expires_at`);
+  const exists = db
+    .prepare<[string, string, number], number>(
+      'SELECT 1 FROM stored_file WHERE area = ? AND name = ? AND expires_at > ?',
+    )
+    .pluck();
+  const useOf = storageUse(db);
   return {
+    useOf,
     put: ({ area, name, digest, sizeBytes, encrypted, owner, storedAtMs, expiresAtMs }) =>
       void insert.run(area, name, digest, sizeBytes, encrypted ? 1 : 0, owner, storedAtMs, expiresAtMs),
+    refusal: (
+      { area, name, owner, sizeBytes, storedAtMs },
+      { overwrite, quotaBytes, maxFiles },
+      exceptUpload = '',
+    ) => {
+      if (!overwrite && exists.get(area, name, storedAtMs) !== undefined) return { kind: 'EXISTS' };
+      const use = useOf({ area, owner, except: name, exceptUpload });
+      if (use.files >= maxFiles) return { kind: 'TOO_MANY_FILES', files: use.files };
+      const isOver = quotaBytes !== null && use.bytes + sizeBytes > quotaBytes;
+      return isOver ? { kind: 'OVER_QUOTA', usedBytes: use.bytes } : undefined;
+    },
   };
 }
 
@@ -54,15 +76,6 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
     WHERE area = @area AND name > @after AND name >= @prefix AND name < @prefix || CAST(x'ff' AS TEXT)
       AND expires_at > @nowMs AND (@owner IS NULL OR owner = @owner)
     ORDER BY name LIMIT @limit`);
-  const selectUse = db.prepare<[NamesOfOwner], { files: number; bytes: number }>(`
-    SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM stored_file
-    WHERE area = @area AND owner IS @owner AND name <> @except`);
-  const sumDropped = db
-    .prepare<[NamesOfOwner], number>(`
-      SELECT coalesce(sum(size_bytes), 0) FROM (
-        SELECT DISTINCT digest, encrypted, size_bytes FROM dropped_content
-        WHERE area = @area AND owner IS @owner AND NOT ${isReferenced('dropped_content.digest', 'dropped_content.encrypted')})`)
-    .pluck();
   const renew = db.prepare<[number, string, string, number]>(
     'UPDATE stored_file SET expires_at = ? WHERE area = ? AND name = ? AND expires_at > ?',
   );
@@ -72,10 +85,6 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
       SELECT area, name FROM stored_file WHERE expires_at <= ? LIMIT ?)`);
 
   const rowOf = (area: StorageArea, name: string, nowMs: number) => select.get(area, name, nowMs);
-  const useOf = (owned: NamesOfOwner): StorageUse => {
-    const { files, bytes } = selectUse.get(owned) as { files: number; bytes: number };
-    return { files, bytes: bytes + (sumDropped.get(owned) ?? 0) };
-  };
 
   return {
     find: async (area, name, nowMs) => {
@@ -84,21 +93,17 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
     },
     list: async (area, { prefix = '', owner = null, after = '', limit }, nowMs) =>
       selectNames.all({ area, prefix, owner, after, limit, nowMs }).map((row) => namedObjectOf(area, row)),
-    put: (stored, { overwrite, quotaBytes, maxFiles }) =>
+    put: (stored, terms) =>
       commit.durable(() => {
-        const { area, name, owner, sizeBytes, storedAtMs } = stored;
-        if (!overwrite && rowOf(area, name, storedAtMs)) return { kind: 'EXISTS' };
-        const use = useOf({ area, owner, except: name });
-        if (use.files >= maxFiles) return { kind: 'TOO_MANY_FILES', files: use.files };
-        if (quotaBytes !== null && use.bytes + sizeBytes > quotaBytes)
-          return { kind: 'OVER_QUOTA', usedBytes: use.bytes };
+        const refusal = names.refusal(stored, terms);
+        if (refusal) return refusal;
         names.put(stored);
         return { kind: 'NAMED' };
       }),
     renew: (area, name, nowMs, expiresAtMs) =>
       commit.freeing(() => renew.run(expiresAtMs, area, name, nowMs).changes > 0),
     remove: async (area, name) => void (await commit.freeing(() => remove.run(area, name))),
-    useOf: async (area, owner, except) => useOf({ area, owner, except }),
+    useOf: async (area, owner, except) => names.useOf({ area, owner, except }),
     removeExpired: async (nowMs) => {
       let removed = 0;
       for (;;) {

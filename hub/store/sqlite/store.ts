@@ -14,6 +14,7 @@ import { sqliteInlineBlobs } from './inline-blobs.js';
 import { TaskLists } from './lists/task-lists.js';
 import { nameTable, sqliteNamedObjects } from './named-objects.js';
 import type { PendingCompletions } from './pending-completions.js';
+import { sqliteResumableUploads } from './resumable-uploads.js';
 import { sqliteTaskArchive } from './task-archive.js';
 import { latestSeqOf } from './task-insertion.js';
 import { sqliteTaskQueue } from './task-queue.js';
@@ -90,6 +91,7 @@ export function portsOver(
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),
+    uploads: sqliteResumableUploads(db, commit, names),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Run } from '../command-action.js';
 import { print, printable, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { type JobOptions, jobOf, withJobOptions } from '../job-options.js';
-import { TransferBar } from '../progress.js';
+import { TransferBar, withUploadBar } from '../progress.js';
 
 interface FollowOptions {
   readonly out?: string;
@@ -25,7 +25,7 @@ export function addRunCommands(program: Command, run: Run): void {
     )
     .action(
       run(async (hub, output, options: JobOptions & FollowOptions) => {
-        const task = await hub.submit(await jobOf(options));
+        const task = await submitted(hub, options);
         return follow(task, output, options);
       }),
     );
@@ -35,7 +35,7 @@ export function addRunCommands(program: Command, run: Run): void {
     .addHelpText('after', '\nExample:\n  wb wait $(wb submit --script run.js)')
     .action(
       run(async (hub, output, options: JobOptions) => {
-        const { id } = await hub.submit(await jobOf(options));
+        const { id } = await submitted(hub, options);
         print({ id }, output, () => id);
         return EXIT.FINISHED;
       }),
@@ -50,6 +50,12 @@ export function addRunCommands(program: Command, run: Run): void {
         waitForAll(hub, await idsOf(ids, 'Give their ids.'), output, options),
       ),
     );
+}
+
+/** Hands in the job, with a bar for each large file. */
+async function submitted(hub: Hub, options: JobOptions): Promise<Task> {
+  const job = await jobOf(options);
+  return withUploadBar((onUpload) => hub.submit(job, { onUpload }));
 }
 
 function withFollowOptions(command: Command): Command {

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
 import { type Column, print, printable, sizeInWords, table } from '../console.js';
 import { EXIT, UsageError } from '../exit-codes.js';
-import { TransferBar } from '../progress.js';
+import { TransferBar, withUploadBar } from '../progress.js';
 
 const PAGE_SIZE = 1000;
 
@@ -58,7 +58,7 @@ function addInputCommands(storage: Command, run: Run): void {
     .command('put')
     .argument('<file>')
     .argument('[name]', 'name in the storage; that of the file by default')
-    .description('upload a file to the input storage')
+    .description('upload a file to the input storage; after an interruption, the same command goes on')
     .option('--overwrite', 'replace a file of this name')
     .option('--encrypt', 'store it encrypted')
     .action(
@@ -73,7 +73,9 @@ function addInputCommands(storage: Command, run: Run): void {
           const content = await file(path).catch((error: Error) => {
             throw new UsageError(`${path} cannot be read: ${error.message}`);
           });
-          const { storageName } = await hub.storage.put(name ?? basename(path), content, options);
+          const { storageName } = await withUploadBar((onProgress) =>
+            hub.storage.put(name ?? basename(path), content, { ...options, onProgress }),
+          );
           print({ name: storageName, size: content.size }, output, () => storageName);
           return EXIT.FINISHED;
         },

@@ -98,7 +98,7 @@ class HubError(WorkbenchError):
 class InvalidInput(HubError):
     """400: a field is wrong; the message names each field and what is allowed."""
 
-    codes = ("INVALID_INPUT",)
+    codes = ("INVALID_INPUT", "DIGEST_MISMATCH")
 
 
 class Unauthenticated(HubError):
@@ -124,6 +124,7 @@ class NotFound(HubError):
         "STORED_FILE_NOT_FOUND",
         "TASK_FILE_NOT_FOUND",
         "TOKEN_NOT_FOUND",
+        "UPLOAD_NOT_FOUND",
     )
 
 
@@ -142,13 +143,26 @@ class Conflict(HubError):
         "TASK_NOT_CANCELABLE",
         "TASK_NOT_DELETABLE",
         "AGENT_NOT_ENROLLED",
+        "WRONG_OFFSET",
     )
+
+
+class UnsupportedVersion(HubError):
+    """412: the version of the upload protocol is not that of the hub."""
+
+    codes = ("UNSUPPORTED_TUS_VERSION",)
 
 
 class TooLarge(HubError):
     """413: the request or a file is too large, or exceeds the quota of the user."""
 
     codes = ("BODY_TOO_LARGE", "QUOTA_EXCEEDED")
+
+
+class UnsupportedMediaType(HubError):
+    """415: the body has another content type than this endpoint takes."""
+
+    codes = ("UNSUPPORTED_MEDIA_TYPE",)
 
 
 class RangeNotSatisfiable(HubError):
@@ -164,9 +178,9 @@ class KeyReused(HubError):
 
 
 class Locked(HubError):
-    """423: the hub prepares its shutdown and accepts no tasks, or the storage is off."""
+    """423: the hub prepares its shutdown and accepts no tasks, the storage is off, or another request sends the upload."""
 
-    codes = ("SHUTDOWN_PREPARED", "INPUT_STORAGE_OFF", "OUTPUT_STORAGE_OFF")
+    codes = ("SHUTDOWN_PREPARED", "INPUT_STORAGE_OFF", "OUTPUT_STORAGE_OFF", "UPLOAD_IN_PROGRESS")
 
 
 class TooManyAttempts(HubError):
@@ -200,7 +214,9 @@ CLASS_OF: Mapping[int, Type[HubError]] = {
     404: NotFound,
     405: MethodNotAllowed,
     409: Conflict,
+    412: UnsupportedVersion,
     413: TooLarge,
+    415: UnsupportedMediaType,
     416: RangeNotSatisfiable,
     422: KeyReused,
     423: Locked,

@@ -514,6 +514,33 @@ class InputStatus(TypedDict):
     active: bool
 
 
+class _InputUpload(TypedDict):
+    id: str
+    # Name that the file gets in the input storage.
+    name: str
+    # Bytes of the whole file.
+    size: int
+    # Bytes that the hub has, from the beginning.
+    received: int
+    overwrite: bool
+    encrypt: bool
+    # Whether the file is in the input storage.
+    stored: bool
+    createdAt: str
+    # When the upload expires unless it makes progress.
+    expiresAt: str
+
+
+class InputUpload(_InputUpload, total=False):
+    # SHA-256 that the client has announced, in hexadecimal.
+    digest: str
+
+
+class InputUploads(TypedDict):
+    # Oldest first.
+    uploads: List[InputUpload]
+
+
 class LoginRequest(TypedDict):
     username: str
     password: str

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import { type Client, formDataBodySerializer, type Options as Options2, type TDataShape } from './client/index.js';
-import type { CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, CreateTaskData, CreateTaskErrors, CreateTaskResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSignOnData, GetSignOnErrors, GetSignOnResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetStatisticsData, GetStatisticsErrors, GetStatisticsResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
+import type { BeginInputUploadData, BeginInputUploadErrors, BeginInputUploadResponses, CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, CreateTaskData, CreateTaskErrors, CreateTaskResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteInputUploadData, DeleteInputUploadErrors, DeleteInputUploadResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInputUploadData, GetInputUploadErrors, GetInputUploadResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSignOnData, GetSignOnErrors, GetSignOnResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetStatisticsData, GetStatisticsErrors, GetStatisticsResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, GetUploadOptionsData, GetUploadOptionsErrors, GetUploadOptionsResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInputUploadsData, ListInputUploadsErrors, ListInputUploadsResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, SendInputUploadPartData, SendInputUploadPartErrors, SendInputUploadPartResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -531,6 +531,56 @@ export const listInputFiles = <ThrowOnError extends boolean = false>(options?: O
  * Files of all users that have not expired.
  */
 export const listOutputFiles = <ThrowOnError extends boolean = false>(options?: Options<ListOutputFilesData, ThrowOnError>) => (options?.client ?? client).get<ListOutputFilesResponses, ListOutputFilesErrors, ThrowOnError>({ url: '/api/x/storage/output', ...options });
+
+/**
+ * List the own unfinished uploads
+ *
+ * Those that have not expired, oldest first.
+ */
+export const listInputUploads = <ThrowOnError extends boolean = false>(options?: Options<ListInputUploadsData, ThrowOnError>) => (options?.client ?? client).get<ListInputUploadsResponses, ListInputUploadsErrors, ThrowOnError>({ url: '/api/x/storage/input/uploads', ...options });
+
+/**
+ * Abilities of the hub for resumable uploads
+ *
+ * Version, extensions and largest size, in headers (tus 1.0).
+ */
+export const getUploadOptions = <ThrowOnError extends boolean = false>(options?: Options<GetUploadOptionsData, ThrowOnError>) => (options?.client ?? client).options<GetUploadOptionsResponses, GetUploadOptionsErrors, ThrowOnError>({ url: '/api/x/storage/input/uploads', ...options });
+
+/**
+ * Begin a resumable upload to the input storage
+ *
+ * The content follows in parts to the address in `Location`. The file gets its name when all of it is durable; before, it is not visible. The whole size counts for the quota from now on.
+ */
+export const beginInputUpload = <ThrowOnError extends boolean = false>(options?: Options<BeginInputUploadData, ThrowOnError>) => (options?.client ?? client).post<BeginInputUploadResponses, BeginInputUploadErrors, ThrowOnError>({ url: '/api/x/storage/input/uploads', ...options });
+
+/**
+ * End a resumable upload
+ *
+ * What was received is removed. The file of a finished upload stays.
+ */
+export const deleteInputUpload = <ThrowOnError extends boolean = false>(options: Options<DeleteInputUploadData, ThrowOnError>) => (options.client ?? client).delete<DeleteInputUploadResponses, DeleteInputUploadErrors, ThrowOnError>({ url: '/api/x/storage/input/uploads/{id}', ...options });
+
+/**
+ * State of a resumable upload
+ *
+ * Clients of tus ask by HEAD, for the same headers without a body. An upload is shown for an hour after its end.
+ */
+export const getInputUpload = <ThrowOnError extends boolean = false>(options: Options<GetInputUploadData, ThrowOnError>) => (options.client ?? client).get<GetInputUploadResponses, GetInputUploadErrors, ThrowOnError>({ url: '/api/x/storage/input/uploads/{id}', ...options });
+
+/**
+ * Send a part of a resumable upload
+ *
+ * Continues at `Upload-Offset`, with as much of the rest as the client likes. What arrived of a part that breaks off is kept. The response to the last part is sent when file and name are durable.
+ */
+export const sendInputUploadPart = <ThrowOnError extends boolean = false>(options: Options<SendInputUploadPartData, ThrowOnError>) => (options.client ?? client).patch<SendInputUploadPartResponses, SendInputUploadPartErrors, ThrowOnError>({
+    bodySerializer: null,
+    url: '/api/x/storage/input/uploads/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/offset+octet-stream',
+        ...options.headers
+    }
+});
 
 /**
  * Statistics of tasks, by minute or by hour

@@ -1522,6 +1522,44 @@ export type StoredFile = {
     expiresAt: string;
 };
 
+export type InputUpload = {
+    id: string;
+    /**
+     * Name that the file gets in the input storage.
+     */
+    name: string;
+    /**
+     * Bytes of the whole file.
+     */
+    size: number;
+    /**
+     * Bytes that the hub has, from the beginning.
+     */
+    received: number;
+    /**
+     * SHA-256 that the client has announced, in hexadecimal.
+     */
+    digest?: string;
+    overwrite: boolean;
+    encrypt: boolean;
+    /**
+     * Whether the file is in the input storage.
+     */
+    stored: boolean;
+    createdAt: string;
+    /**
+     * When the upload expires unless it makes progress.
+     */
+    expiresAt: string;
+};
+
+export type InputUploads = {
+    /**
+     * Oldest first.
+     */
+    uploads: Array<InputUpload>;
+};
+
 export type Statistics = {
     step: 'MINUTE' | 'HOUR';
     /**
@@ -4816,6 +4854,398 @@ export type ListOutputFilesResponses = {
 };
 
 export type ListOutputFilesResponse = ListOutputFilesResponses[keyof ListOutputFilesResponses];
+
+export type ListInputUploadsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/storage/input/uploads';
+};
+
+export type ListInputUploadsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The input storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListInputUploadsError = ListInputUploadsErrors[keyof ListInputUploadsErrors];
+
+export type ListInputUploadsResponses = {
+    /**
+     * The uploads.
+     */
+    200: InputUploads;
+};
+
+export type ListInputUploadsResponse = ListInputUploadsResponses[keyof ListInputUploadsResponses];
+
+export type GetUploadOptionsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/storage/input/uploads';
+};
+
+export type GetUploadOptionsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetUploadOptionsError = GetUploadOptionsErrors[keyof GetUploadOptionsErrors];
+
+export type GetUploadOptionsResponses = {
+    /**
+     * The abilities.
+     */
+    204: void;
+};
+
+export type GetUploadOptionsResponse = GetUploadOptionsResponses[keyof GetUploadOptionsResponses];
+
+export type BeginInputUploadData = {
+    body?: never;
+    headers?: {
+        /**
+         * Version of the protocol; required, except for GET.
+         */
+        'Tus-Resumable'?: string;
+        /**
+         * Required: bytes of the whole file.
+         */
+        'Upload-Length'?: string;
+        /**
+         * Required: pairs of a key and a value in Base64, separated by commas. `filename` is the name of the file; `sha256` is its digest in hexadecimal, which the hub then verifies.
+         */
+        'Upload-Metadata'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Replace a file of this name.
+         */
+        overwrite?: boolean;
+        /**
+         * Store the file encrypted (AES-256-GCM).
+         */
+        encrypt?: boolean;
+    };
+    url: '/api/x/storage/input/uploads';
+};
+
+export type BeginInputUploadErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is a file of this name.
+     */
+    409: Error;
+    /**
+     * The request is not one of tus 1.0.
+     */
+    412: Error;
+    /**
+     * The file is too large, or more than the user may store.
+     */
+    413: Error;
+    /**
+     * The input storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type BeginInputUploadError = BeginInputUploadErrors[keyof BeginInputUploadErrors];
+
+export type BeginInputUploadResponses = {
+    /**
+     * The upload has begun.
+     */
+    201: InputUpload;
+};
+
+export type BeginInputUploadResponse = BeginInputUploadResponses[keyof BeginInputUploadResponses];
+
+export type DeleteInputUploadData = {
+    body?: never;
+    headers?: {
+        /**
+         * Version of the protocol; required, except for GET.
+         */
+        'Tus-Resumable'?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/storage/input/uploads/{id}';
+};
+
+export type DeleteInputUploadErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such upload of this user, or it has expired.
+     */
+    404: Error;
+    /**
+     * The request is not one of tus 1.0.
+     */
+    412: Error;
+    /**
+     * The input storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type DeleteInputUploadError = DeleteInputUploadErrors[keyof DeleteInputUploadErrors];
+
+export type DeleteInputUploadResponses = {
+    /**
+     * The upload does not exist any more.
+     */
+    204: void;
+};
+
+export type DeleteInputUploadResponse = DeleteInputUploadResponses[keyof DeleteInputUploadResponses];
+
+export type GetInputUploadData = {
+    body?: never;
+    headers?: {
+        /**
+         * Version of the protocol; required, except for GET.
+         */
+        'Tus-Resumable'?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/storage/input/uploads/{id}';
+};
+
+export type GetInputUploadErrors = {
+    /**
+     * The parameters are not valid, or the content does not have the announced digest; then the upload has ended.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such upload of this user, or it has expired.
+     */
+    404: Error;
+    /**
+     * A file of this name was stored meanwhile; the upload has ended.
+     */
+    409: Error;
+    /**
+     * The request is not one of tus 1.0.
+     */
+    412: Error;
+    /**
+     * The file is more than the user may store.
+     */
+    413: Error;
+    /**
+     * The input storage is not enabled, or the upload is being completed.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full.
+     */
+    507: Error;
+};
+
+export type GetInputUploadError = GetInputUploadErrors[keyof GetInputUploadErrors];
+
+export type GetInputUploadResponses = {
+    /**
+     * The state.
+     */
+    200: InputUpload;
+};
+
+export type GetInputUploadResponse = GetInputUploadResponses[keyof GetInputUploadResponses];
+
+export type SendInputUploadPartData = {
+    /**
+     * The bytes from the offset on.
+     */
+    body: Blob | File;
+    headers?: {
+        /**
+         * Version of the protocol; required, except for GET.
+         */
+        'Tus-Resumable'?: string;
+        /**
+         * Required: where this part begins.
+         */
+        'Upload-Offset'?: string;
+    };
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/storage/input/uploads/{id}';
+};
+
+export type SendInputUploadPartErrors = {
+    /**
+     * The parameters are not valid, or the content does not have the announced digest; then the upload has ended.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such upload of this user, or it has expired.
+     */
+    404: Error;
+    /**
+     * The upload continues at another offset, or a file of its name was stored meanwhile.
+     */
+    409: Error;
+    /**
+     * The request is not one of tus 1.0.
+     */
+    412: Error;
+    /**
+     * The part is longer than the rest, or the file is more than the user may store.
+     */
+    413: Error;
+    /**
+     * The content type is not application/offset+octet-stream.
+     */
+    415: Error;
+    /**
+     * Another request sends this upload, or the input storage is not enabled.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type SendInputUploadPartError = SendInputUploadPartErrors[keyof SendInputUploadPartErrors];
+
+export type SendInputUploadPartResponses = {
+    /**
+     * The part is durable.
+     */
+    204: void;
+};
+
+export type SendInputUploadPartResponse = SendInputUploadPartResponses[keyof SendInputUploadPartResponses];
 
 export type GetStatisticsData = {
     body?: never;
