@@ -100,6 +100,33 @@ describe('between hub and agent', () => {
     expect(hub.movedBytes.get(model.digest)).toBe(model.sizeBytes);
   });
 
+  test('small results go with their report, others before it', async () => {
+    hub.inlineBlobBytes = 8;
+    await startReadyAgent();
+    const small = await run('printf abc > out; printf log');
+    const large = await run('printf abcdefghi > out');
+    const contents = [...small.outputFiles, small.log, ...large.outputFiles].map((file) =>
+      hub.contents.get(file?.digest ?? '')?.toString(),
+    );
+    expect(contents).toEqual(['abc', 'log', 'abcdefghi']);
+    const uploads = hub.requests.filter((request) => request.startsWith('PUT'));
+    expect(uploads).toEqual([`PUT ${large.outputFiles[0]?.digest}`]);
+  });
+
+  test('a small result that the first hub did not acknowledge is uploaded to the next', async () => {
+    hub.inlineBlobBytes = 1000;
+    hub.acknowledges = false;
+    await startReadyAgent();
+    const { outputFiles } = await run('printf abc > out');
+    const { port } = hub;
+    await hub.stop();
+    await startHubAnew(port);
+    hub.inlineBlobBytes = 1000;
+    await hub.receives('report');
+    expect(hub.requests).toContain(`PUT ${outputFiles[0]?.digest}`);
+    expect(hub.contents.get(outputFiles[0]?.digest ?? '')?.toString()).toBe('abc');
+  });
+
   test('results wait in the spool while the hub is away, over a restart of the agent', async () => {
     await startReadyAgent();
     const { port } = hub;

@@ -9,6 +9,7 @@ import {
   run,
   SIM,
   startReadyAgent,
+  stopAgent,
 } from './fixtures/agent-for-each-test.js';
 import { hasControlGroups } from './process/fixtures/isolation.js';
 import { linux } from './process/linux.js';
@@ -58,6 +59,20 @@ describe.skipIf(!(await hasControlGroups()))('in a control group', () => {
     expect(linux.identify(Number.parseInt(text, 10))).toBeUndefined();
   });
 });
+
+test.each([true, false])(
+  'processes are looked for unless the program says that there are none (control groups: %s)',
+  async (areUsed) => {
+    await startReadyAgent({ overrides: { withoutControlGroups: !areUsed } });
+    const sleeping = 'setsid sleep 1000 > /dev/null 2>&1 & echo $!';
+    const told = Number((await run(`${sleeping}; touch none-started`)).logText);
+    expect(linux.identify(told)).toBeDefined();
+    const untold = Number((await run(sleeping)).logText);
+    expect(linux.identify(untold)).toBeUndefined();
+    await stopAgent();
+    expect(linux.identify(told)).toBeUndefined();
+  },
+);
 
 test('without control groups, a process of the group that hides ends with its program', async () => {
   await startReadyAgent({ program: 'leaves-a-mute-child', overrides: { withoutControlGroups: true } });

@@ -2,7 +2,7 @@
  *  with blobs, and `reserve`, the ballast file for a report and its log on a full disk. */
 
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
@@ -88,6 +88,7 @@ export async function openSpool(
       }
     },
     read: (folder, file, fromByte) => readBlob(join(filesRoot, folder, file.digest), file, fromByte),
+    readSmall: (folder, file) => readSmall(join(filesRoot, folder, file.digest), file),
     verify: async (folder, file) => {
       const hash = createHash('sha256');
       const path = join(filesRoot, folder, file.digest);
@@ -164,6 +165,18 @@ function readLines(lines: readonly string[], log: Logger): Map<string, SpooledRe
     else outstanding.delete(attemptKey(line.acknowledged));
   }
   return outstanding;
+}
+
+function readSmall(path: string, { digest }: FileRef): Buffer {
+  let content: Buffer;
+  try {
+    content = readFileSync(path);
+  } catch (error) {
+    throw new BlobLost(`the spooled blob ${digest} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+  const actual = createHash('sha256').update(content).digest('hex');
+  if (actual !== digest) throw new BlobLost(`the spooled blob ${digest} has the digest ${actual} now`);
+  return content;
 }
 
 async function* readBlob(

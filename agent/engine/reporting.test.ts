@@ -4,7 +4,7 @@ import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
-import type { Spool, SpooledReport } from '../core/ports/spool.js';
+import { BlobLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import { NO_TRACING } from '../core/ports/tracing.js';
 import { attemptReport } from '../core/reports.js';
 import { Reporting } from './reporting.js';
@@ -24,11 +24,19 @@ beforeEach(() => {
   sent = [];
   uploads = [];
   areHeld = false;
-  const spool = { leftOver: [], put: async () => undefined, read: async function* () {} } as unknown as Spool;
+  const spool = {
+    leftOver: [],
+    put: async () => undefined,
+    read: async function* () {},
+    readSmall: (folder: string) => {
+      if (folder === 'damaged') throw new BlobLost('it is damaged');
+      return Buffer.from(folder);
+    },
+  } as unknown as Spool;
   reporting = new Reporting({ spool, runtime, log: pino({ level: 'silent' }), tracing: NO_TRACING });
 });
 
-function join(): AbortController {
+function join(inlineBlobBytes = 0): AbortController {
   const ended = new AbortController();
   const files = {
     uploadedBytes: () => Promise.resolve({ keptBytes: 0 }),
@@ -42,8 +50,9 @@ function join(): AbortController {
   reporting.joined({
     ended: ended.signal,
     files,
-    sendReport: ({ taskId, outcome }: AttemptReport) =>
-      void sent.push(outcome === 'OK' ? taskId : `${taskId} ${outcome}`),
+    inlineBlobBytes,
+    sendReport: ({ taskId, outcome }: AttemptReport, blobs: readonly Buffer[] = []) =>
+      void sent.push([outcome === 'OK' ? taskId : `${taskId} ${outcome}`, ...blobs].join(' with ')),
   } as unknown as HubConnection);
   return ended;
 }
@@ -106,6 +115,20 @@ describe('a result', () => {
     expect(reporting.isDelivered).toBe(false);
     await runtime.advance(0);
     expect(sent).toEqual(['late']);
+  });
+
+  test('is sent with its blobs at once if the hub takes so much, also beside uploads', async () => {
+    join(1);
+    areHeld = true;
+    reporting.add({ ...withContent('small'), folder: 'content' });
+    expect(sent).toEqual(['small with content']);
+    expect(uploads).toEqual([]);
+  });
+
+  test('counts as lost when it cannot be read to be sent at once', async () => {
+    join(1);
+    reporting.add({ ...withContent('task'), folder: 'damaged' });
+    expect(sent).toEqual(['task INSTANCE_LOST']);
   });
 
   test('waits for its turn: four at a time are uploaded, however many have been', async () => {

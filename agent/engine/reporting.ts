@@ -74,7 +74,8 @@ export class Reporting {
   add(spooled: SpooledReport): void {
     this.#outstanding.set(attemptKey(spooled.report), spooled);
     // Sent first: the hub need not wait for this disk.
-    if (this.#connection) this.#deliver(spooled, this.#connection);
+    if (this.#connection && !this.#sendAtOnce(spooled, this.#connection))
+      this.#deliver(spooled, this.#connection);
     this.#options.spool.put(spooled).catch((error: unknown) => {
       this.#options.log.error(
         { err: error },
@@ -103,6 +104,30 @@ export class Reporting {
     this.#options.spool.acknowledge(spooled).catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'an acknowledged report could not be removed from the spool');
     });
+  }
+
+  /** Sends a report with its blobs if they are small; false when they must be uploaded before. Only the first time: a hub that has no
+   *  room for them says so when they are uploaded. */
+  #sendAtOnce(spooled: SpooledReport, connection: HubConnection): boolean {
+    const { report, folder, traceContext } = spooled;
+    const files = filesOfReport(report);
+    const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+    if (folder === null || files.length === 0 || sizeBytes > connection.inlineBlobBytes) return false;
+    const { spool, tracing } = this.#options;
+    const span = tracing.begin('upload', traceContext, {
+      'workbench.task.id': report.taskId,
+      'workbench.attempt': report.attempt,
+      'workbench.files': files.length,
+    });
+    try {
+      const blobs = files.map((file) => spool.readSmall(folder, file));
+      connection.sendReport(report, blobs);
+      span.end('OK');
+    } catch (error) {
+      span.end('ERROR');
+      this.#reportDamage(spooled, error);
+    }
+    return true;
   }
 
   #deliver(spooled: SpooledReport, connection: HubConnection): void {

@@ -5,6 +5,7 @@ import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
   type HubMessage,
+  INLINE_BLOB_BYTES,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -188,6 +189,7 @@ class Joining {
     heartbeatIntervalMs,
     silenceLimitMs,
     outputStorage = false,
+    inlineBlobBytes = 0,
   }: HubMessage & { type: 'welcome' }): void {
     if (this.#joined) return;
     if (!AGENT_PROTOCOL_VERSIONS.includes(protocolVersion)) {
@@ -196,19 +198,25 @@ class Joining {
     }
     this.#joined = true;
     this.#link?.watch(heartbeatIntervalMs, silenceLimitMs);
-    this.#listener.onJoined(this.#connection(outputStorage));
+    this.#listener.onJoined(this.#connection(outputStorage, Math.min(inlineBlobBytes, INLINE_BLOB_BYTES)));
   }
 
-  #connection(isOutputStorageOn: boolean): HubConnection {
+  #connection(isOutputStorageOn: boolean, inlineBlobBytes: number): HubConnection {
     const send = (message: AgentMessage) => this.#link?.send(message);
     return {
       ended: this.#ended.signal,
       files: this.#options.files(this.#address, this.#token),
       isOutputStorageOn,
+      inlineBlobBytes,
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
-      sendReport: (report) => send({ type: 'report', report }),
+      sendReport: (report, blobs = []) =>
+        send({
+          type: 'report',
+          report,
+          ...(blobs.length === 0 ? {} : { blobs: blobs.map((blob) => blob.toString('base64')) }),
+        }),
       close: (reason) => this.#close(reason),
     };
   }

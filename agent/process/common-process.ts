@@ -119,12 +119,14 @@ export class CommonProcess {
     { profile }: Member,
     run: BatchRun,
   ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }> {
-    this.#seats.get(profile.id)?.jobs.begin();
+    const jobs = this.#seats.get(profile.id)?.jobs;
+    jobs?.begin();
     const params = batchParams(run);
     params.environment[COOKIE_VARIABLE] = this.#cookieOf(profile.id);
-    const { status, message } = await this.#work(profile.id, () =>
+    const { status, message, startedProcesses } = await this.#work(profile.id, () =>
       this.process.host.executeBatchJob({ ...params, instanceId: profile.id }),
     );
+    if (startedProcesses === false) jobs?.startedNone();
     return { status, message: message ?? null };
   }
 
@@ -135,7 +137,7 @@ export class CommonProcess {
   /** Ends processes that a job of the instance left running. */
   async endOrphans({ profile }: Member, taskId: string): Promise<void> {
     const seat = this.#seats.get(profile.id);
-    if (!seat) return;
+    if (!seat?.jobs.mayBeLeft) return;
     const { group, sweep } = this.#options;
     if (seat.jobs.hasBegun) {
       if (this.#othersWork(profile.id)) await group?.endAllBut((pid) => this.#isSpared(pid, profile.id));

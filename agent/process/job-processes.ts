@@ -8,6 +8,7 @@ const IDS_LAST_MS = 10_000;
 export class JobProcesses {
   readonly #platform: Platform;
   readonly #runtime: Runtime;
+  #startedNone = false;
   #began: { readonly atMs: number; readonly newestPid: number | undefined } | undefined;
 
   constructor({ platform, runtime }: { readonly platform: Platform; readonly runtime: Runtime }) {
@@ -17,7 +18,18 @@ export class JobProcesses {
 
   /** A batch job begins. */
   begin(): void {
+    this.#startedNone = false;
     this.#began = { atMs: this.#runtime.clock.monotonicMs(), newestPid: this.#platform.newestPid() };
+  }
+
+  /** The job has ended, and its program knows that it started no process. */
+  startedNone(): void {
+    this.#startedNone = true;
+  }
+
+  /** Whether the current job may have left processes. */
+  get mayBeLeft(): boolean {
+    return !this.#startedNone;
   }
 
   /** Whether there was any batch job. */

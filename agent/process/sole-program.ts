@@ -49,13 +49,15 @@ export class SoleProgram implements Program {
   ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }> {
     this.#jobs.begin();
     this.#process.options.group?.jobBegins();
-    const { status, message } = await this.#process.call(
+    const { status, message, startedProcesses } = await this.#process.call(
       this.#process.host.executeBatchJob(batchParams(run)),
     );
+    if (startedProcesses === false) this.#jobs.startedNone();
     return { status, message: message ?? null };
   }
 
   async endOrphans(taskId: string): Promise<void> {
+    if (!this.#jobs.mayBeLeft) return;
     const { cookie, group, sweep } = this.#process.options;
     if (this.#jobs.hasBegun) await group?.endJob();
     await sweep(cookie, this.#jobs.of(taskId));

@@ -31,6 +31,8 @@ export interface LinkTerms {
   readonly heartbeatIntervalMs: number;
   /** Silence after which either side considers the link dead. */
   readonly silenceLimitMs: number;
+  /** Maximum size of all blobs in a report. */
+  readonly inlineBlobBytes: number;
 }
 
 export interface AgentSessionOptions {
@@ -86,7 +88,7 @@ export class AgentSession {
       case 'output':
         return agents.printed(agentId, connection, message.ref, message.offset, message.text);
       case 'report':
-        return agents.reported(agentId, connection, message.report);
+        return agents.reported(agentId, connection, message.report, decoded(message.blobs));
       case 'reply':
         return agents.replied(agentId, connection, message.requestId, message);
       case 'heartbeat':
@@ -98,6 +100,10 @@ export class AgentSession {
     if (this.#agentId !== undefined && this.#connection !== undefined)
       this.#options.agents.leave(this.#agentId, this.#connection, reason);
   }
+}
+
+function decoded(blobs: readonly string[] = []): Buffer[] {
+  return blobs.map((blob) => Buffer.from(blob, 'base64'));
 }
 
 /** Port of the engine that sends messages. */

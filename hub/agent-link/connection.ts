@@ -70,7 +70,8 @@ class Connection {
   constructor(carry: (handlers: TransportHandlers) => Transport, peer: Peer, options: ConnectionOptions) {
     this.#options = options;
     this.#peer = peer;
-    const { agents, runtime, log, hubVersion, heartbeatIntervalMs, silenceLimitMs } = options;
+    const { agents, runtime, log, hubVersion, heartbeatIntervalMs, silenceLimitMs, inlineBlobBytes } =
+      options;
     this.#flood = new FloodGuard(runtime.clock);
     const transport = carry({
       onFrame: (frame) => this.#link.receive(frame),
@@ -85,7 +86,7 @@ class Connection {
       onDown: (reason) => this.#onDown(reason),
     });
     this.#helloTimer = runtime.timers.after(HELLO_TIMEOUT_MS, () => this.#link.fail('no hello in time'));
-    const terms = { hubVersion, heartbeatIntervalMs, silenceLimitMs };
+    const terms = { hubVersion, heartbeatIntervalMs, silenceLimitMs, inlineBlobBytes };
     const { remoteAddress } = peer;
     this.#session = new AgentSession({ agents, link: this.#messages(), terms, remoteAddress, log });
   }

@@ -36,6 +36,7 @@ beforeEach(async () => {
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     heartbeatIntervalMs: 5000,
     silenceLimitMs: 30_000,
+    inlineBlobBytes: 16_384,
   } as unknown as AgentEndpointOptions);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -98,14 +98,21 @@ export class Agents {
     if (this.#isCurrent(agentId, connection)) this.#options.sessions.replied(agentId, requestId, reply);
   }
 
-  /** The agent reports the end of an attempt; resolves when that is durable and acknowledged. Rejects as the store does. */
-  async reported(agentId: string, connection: AgentConnection, report: AttemptReport): Promise<void> {
+  /** The agent reports the end of an attempt; resolves when that is durable and acknowledged. `blobs` are some of the report's, the
+   *  others were uploaded before. Rejects as the store does. */
+  async reported(
+    agentId: string,
+    connection: AgentConnection,
+    report: AttemptReport,
+    blobs: readonly Buffer[] = [],
+  ): Promise<void> {
     if (!this.#isCurrent(agentId, connection)) return;
     const { files, sentBlobs } = this.#options;
     const hold = files.hold();
     try {
-      const counted = await this.#process(agentId, connection, report, hold);
+      const counted = await this.#process(agentId, connection, report, blobs, hold);
       if (counted !== undefined) sentBlobs.reported(agentId, digestsOf(report), counted);
+      if (counted === false) hold.abandon();
     } finally {
       hold.release();
     }
@@ -116,10 +123,11 @@ export class Agents {
     agentId: string,
     connection: AgentConnection,
     report: AttemptReport,
+    blobs: readonly Buffer[],
     hold: Hold,
   ): Promise<boolean | undefined> {
     const { instances, attempts, files } = this.#options;
-    const stored = await withStoredFiles(report, files, hold);
+    const stored = await withStoredFiles(report, blobs, files, hold);
     if ('missing' in stored) {
       connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
       return undefined;

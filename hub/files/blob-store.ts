@@ -143,6 +143,13 @@ class TieredBlobStore implements BlobStore {
     return this.#plain.write(chunksOf(blob), hold).catch(translated);
   }
 
+  async putUnlessEncrypted(blob: Buffer, hold: Hold): Promise<FileRef> {
+    const ref = refOf(blob);
+    const isEncrypted = (await this.#inline.referenced([ref.digest], true)).size > 0;
+    if (isEncrypted && (await this.#findEncrypted(ref.digest, hold))) return { ...ref, encrypted: true };
+    return this.put(blob, hold);
+  }
+
   async store(stream: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
     const chunks = limited(stream, maxBytes);
     const first = await readUpTo(chunks, this.#maxInlineBytes);

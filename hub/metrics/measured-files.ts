@@ -27,6 +27,7 @@ export function measuredFiles(files: BlobStore, metrics: FileMetrics): BlobStore
     hold: () => files.hold(),
     holdBriefly: (contents) => files.holdBriefly(contents),
     put: async (content, hold) => counted(await files.put(content, hold)),
+    putUnlessEncrypted: async (content, hold) => counted(await files.putUnlessEncrypted(content, hold)),
     store: async (content, maxBytes, hold) => counted(await files.store(content, maxBytes, hold)),
     storeEncrypted: async (content, maxBytes, hold) =>
       counted(await files.storeEncrypted(content, maxBytes, hold)),

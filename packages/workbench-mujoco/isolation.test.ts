@@ -336,7 +336,7 @@ describe('with realms', () => {
 
   it('lets a script reach no object of the thread', async () => {
     const { result, printed } = await run({ model: MODEL, scripts: [WALK] });
-    expect({ result, printed }).toEqual({
+    expect({ result, printed }).toMatchObject({
       result: { status: 'OK' },
       printed: expect.stringMatching(/^foreign: \nobjects: \d{4,} true\n$/),
     });
@@ -419,10 +419,20 @@ describe('with realms', () => {
   it('gives scripts the same simulator as a thread of their own', async () => {
     const inRealm = await run({ scripts: [NAMES] });
     const inThread = await run({ scripts: [`// require\n${NAMES}`] });
-    expect(inRealm.result).toEqual({ status: 'OK' });
+    expect(inRealm.result).toMatchObject({ status: 'OK' });
     const names = await inRealm.folder.read('names.txt');
     expect(names.split('\n').length).toBeGreaterThan(3000);
     expect(names).toBe(await inThread.folder.read('names.txt'));
+  });
+
+  it('says of a job in a realm that it started no process, and of no other', async () => {
+    await run({ scripts: ['// require'] });
+    // It uses up what was prepared for another such job.
+    await run({ scripts: ['println()'] });
+    const inRealm = await run({ model: MODEL, scripts: [SWING] });
+    expect(inRealm.result).toEqual({ status: 'OK', startedProcesses: false });
+    const inThread = await run({ model: MODEL, scripts: ["require('node:child_process')"] });
+    expect(inThread.result).toEqual({ status: 'OK' });
   });
 
   it('would find an object of the thread', () => {

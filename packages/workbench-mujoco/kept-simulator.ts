@@ -5,7 +5,7 @@
  */
 import vm from 'node:vm';
 import type { AnyFunction, ImportCall, SimulatorImports } from './realm-calls.js';
-import type { RealmSources } from './realm-sources.js';
+import { IS_EXCEPTION, type RealmSources } from './realm-sources.js';
 import { Registrations } from './registrations.js';
 import type { OpenedSimulator } from './simulator-main.js';
 import { type WasmModule, webAssembly } from './web-assembly.js';
@@ -20,18 +20,26 @@ export class KeptSimulator {
   readonly #names: readonly string[];
   readonly #calls: ImportCall[] = [];
   #registrations: Registrations | undefined;
-  #memory: Uint8Array | undefined;
+  /** Content of the memory up to its last byte other than zero. */
+  #content: Uint8Array | undefined;
+  #memoryBytes = 0;
   #stackPointer = 0;
 
   constructor(simulator: WasmModule, sources: RealmSources) {
     const realm = newRealm();
     this.#names = [...new Set(webAssembly.Module.imports(simulator).map(({ name }) => name))];
-    const { current, imports } = vm.runInContext(forwarders(this.#names), realm) as {
+    const { current, calls, imports } = vm.runInContext(forwarders(this.#names), realm) as {
       current: SimulatorImports;
+      calls: SimulatorImports;
       imports: SimulatorImports;
     };
     this.#current = current;
     this.#simulator = sources.openSimulator(realm)(simulator, imports);
+    const { exports } = this.#simulator;
+    calls['stackPointer'] = exports['emscripten_stack_get_current'] as AnyFunction;
+    calls['restoreStack'] = exports['_emscripten_stack_restore'] as AnyFunction;
+    calls['setThrew'] = exports['setThrew'] as AnyFunction;
+    calls['functionAt'] = (exports['__indirect_function_table'] as { get: AnyFunction }).get;
   }
 
   get exports(): Readonly<Record<string, unknown>> {
@@ -47,6 +55,7 @@ export class KeptSimulator {
   attach(imports: SimulatorImports): void {
     const isStarting = this.#registrations === undefined;
     let depth = 0;
+    this.#current[IS_EXCEPTION] = imports[IS_EXCEPTION] as AnyFunction;
     for (const name of this.#names) {
       const call = imports[name] as AnyFunction;
       this.#current[name] =
@@ -66,16 +75,20 @@ export class KeptSimulator {
   /** Remembers the state after the start. */
   started(): void {
     const { buffer } = this.#simulator.memory;
-    this.#memory = new Uint8Array(buffer).slice();
+    const memory = new Uint8Array(buffer);
+    this.#memoryBytes = memory.length;
+    this.#content = memory.slice(0, memory.findLastIndex((byte) => byte !== 0) + 1);
     this.#stackPointer = (this.exports['emscripten_stack_get_current'] as () => number)();
-    this.#registrations = new Registrations(this.#calls, this.#memory.buffer as ArrayBuffer);
+    this.#registrations = new Registrations(this.#calls, this.#content.buffer as ArrayBuffer);
   }
 
   /** Brings back the state after the start. False when that is not possible, since the memory has grown. */
   restore(): boolean {
     const memory = new Uint8Array(this.#simulator.memory.buffer);
-    if (!this.#memory || memory.length !== this.#memory.length) return false;
-    memory.set(this.#memory);
+    if (!this.#content || memory.length !== this.#memoryBytes) return false;
+    memory.set(this.#content);
+    // Twice as fast as a copy of zeros.
+    memory.fill(0, this.#content.length);
     (this.exports['_emscripten_stack_restore'] as (pointer: number) => void)(this.#stackPointer);
     (this.exports['_emscripten_tempret_set'] as (value: number) => void)(0);
     return true;
@@ -87,16 +100,31 @@ export function newRealm(): vm.Context {
   return vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false } });
 }
 
-/** Text of functions that call those of the current job. The names of the most frequent ones tell the number of values. */
+/**
+ * Text of functions that call those of the current job. Those that call the compiled simulator and catch its exceptions
+ * (`invoke_...`) are made here: parsing a model calls them thousands of times, and in each new realm they would be slow at first.
+ */
 function forwarders(names: readonly string[]): string {
   const forwarder = (name: string) => {
     const signature = /^invoke_(\w+)$/.exec(name)?.[1];
-    const values =
-      signature === undefined ? '...values' : [...signature].map((_, index) => `v${index}`).join();
-    return `${name}: (${values}) => { const call = current.${name}; return call(${values}); }`;
+    if (signature === undefined)
+      return `${name}: (...values) => { const call = current.${name}; return call(...values); }`;
+    const values = [...signature.slice(1)].map((_, index) => `v${index}`).join();
+    return `${name}: (index${values === '' ? '' : `, ${values}`}) => {
+      const stackPointer = calls.stackPointer();
+      try {
+        return calls.functionAt(index)(${values});
+      } catch (error) {
+        calls.restoreStack(stackPointer);
+        const isException = current.${IS_EXCEPTION};
+        if (!isException(error)) throw error;
+        calls.setThrew(1, 0);
+      }
+    }`;
   };
   return `(() => {'use strict';
-    const current = { ${names.map((name) => `${name}: undefined`).join()} };
-    return { current, imports: { ${names.map(forwarder).join()} } };
+    const current = { ${[...names, IS_EXCEPTION].map((name) => `${name}: undefined`).join()} };
+    const calls = { stackPointer: undefined, restoreStack: undefined, setThrew: undefined, functionAt: undefined };
+    return { current, calls, imports: { ${names.map(forwarder).join()} } };
   })()`;
 }

@@ -40,10 +40,6 @@ export interface SimulatorLink {
   /** Its registrations at the start; undefined while it starts. */
   readonly registered?: {
     readonly general: (imports: SimulatorImports) => void;
-    /** {@link LaterRegistrations} as JSON. */
-    readonly later: string;
-    /** Name of the enumeration with this type. */
-    readonly enumOf: (type: number) => string | undefined;
   } & RegistrationCalls;
 }
 
@@ -75,6 +71,7 @@ export type SimulatorScript = (
   console: object,
   crypto: object,
   performance: object,
+  ofTypes: (registered: object) => object,
 ) => (options: object) => Promise<MainModule>;
 
 /** A call of an imported function, with pointers into the simulator's memory among its values. */
@@ -82,23 +79,17 @@ export type ImportCall = readonly [name: string, ...values: (number | bigint)[]]
 
 /** Calls that are made when something is first used. */
 export interface LaterCalls {
-  /** Enumerations that must be complete before. */
-  first: string[];
-  calls: ImportCall[];
-}
-
-/** Registrations that are still to be made. */
-export interface LaterRegistrations {
-  /** Numbers of types by the names of their classes. */
-  readonly classes: Readonly<Record<string, number>>;
-  /** Names of classes and enumerations that are not complete. */
-  readonly incomplete: readonly string[];
+  /** Type that must be registered before. */
+  readonly type?: number;
+  /** Name of the class that the calls register. */
+  readonly className?: string;
+  readonly calls: ImportCall[];
 }
 
 /** Functions of the thread for registrations; their texts are JSON. */
 export interface RegistrationCalls {
-  /** {@link LaterCalls} of this name. */
+  /** {@link LaterCalls} of this key. */
   readonly laterCalls: (key: string) => string | undefined;
-  /** Names of all registrations. */
+  /** Keys of all registrations. */
   readonly laterKeys: () => string;
 }

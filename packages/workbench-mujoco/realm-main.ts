@@ -10,7 +10,6 @@ import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
 import type { ShownFolders } from './host-files.js';
 import type {
   AnyFunction,
-  LaterRegistrations,
   RealmCalls,
   RealmSettings,
   SimulatorImports,
@@ -20,7 +19,7 @@ import type {
 } from './realm-calls.js';
 import { define, RealmExit, realmConsole, scriptGlobals } from './realm-globals.js';
 import { guarded, guardedFiles } from './realm-guard.js';
-import { type RealmRegistrations, registerWhenUsed } from './realm-registrations.js';
+import { RealmRegistrations } from './realm-registrations.js';
 import type { WasmInstance } from './web-assembly.js';
 
 /** Begins to load the simulator of a new realm; {@link ThreadCalls.loaded} tells the end. */
@@ -34,7 +33,7 @@ export function openRealm(
   const files = guardedFiles(thread.files);
   const write = guarded(thread.write);
   let mujoco: MainModule | undefined;
-  let registrations: RealmRegistrations | undefined;
+  const registrations = registrationsOf(simulator);
   let imports: SimulatorImports = {};
 
   removeLateCalls();
@@ -46,13 +45,14 @@ export function openRealm(
     realmConsole(write, guarded(thread.format)),
     { getRandomValues: randomFill(guarded(thread.randomByte)) },
     { now: guarded(thread.now) },
+    (registered) => registrations?.ofTypes(registered) ?? registered,
   );
   loadMujoco({
     print: (line: string) => write('stdout', `${line}\n`),
     printErr: (line: string) => write('stderr', `${line}\n`),
     instantiateWasm({ env }: { env: SimulatorImports }, take: (instance: WasmInstance) => void) {
-      imports = { ...env, _emval_take_value: takeValue(env, simulator, (name) => registrations?.make(name)) };
-      simulator.attach(imports);
+      imports = env;
+      simulator.attach(env);
       const exports = exportsFor(simulator, env);
       take({ exports });
       return exports;
@@ -60,7 +60,7 @@ export function openRealm(
   }).then(
     (loaded) => {
       mujoco = loaded;
-      registrations = registerLater(loaded, imports, simulator);
+      registrations?.begin(loaded as unknown as Record<string, unknown>, imports);
       thread.loaded();
     },
     (error: unknown) => thread.loaded(error),
@@ -95,33 +95,12 @@ function exportsFor({ exports, registered }: SimulatorLink, imports: SimulatorIm
   return { ...exports, __wasm_call_ctors: () => registered.general(imports) };
 }
 
-function registerLater(
-  mujoco: MainModule,
-  imports: SimulatorImports,
-  { registered }: SimulatorLink,
-): RealmRegistrations | undefined {
+function registrationsOf({ registered }: SimulatorLink): RealmRegistrations | undefined {
   if (!registered) return undefined;
-  const later = JSON.parse(registered.later) as LaterRegistrations;
-  const names = mujoco as unknown as Record<string, unknown>;
-  return registerWhenUsed(names, imports, later, {
+  return new RealmRegistrations({
     laterCalls: guarded(registered.laterCalls),
     laterKeys: guarded(registered.laterKeys),
   });
-}
-
-/** Completes the enumeration of a value that the compiled simulator gives, before it is looked up there. */
-function takeValue(
-  imports: SimulatorImports,
-  { registered }: SimulatorLink,
-  complete: (name: string) => void,
-): AnyFunction {
-  const take = imports['_emval_take_value'] as AnyFunction;
-  const enumOf = registered && guarded(registered.enumOf);
-  return (type, ...values) => {
-    const name = enumOf?.(type as number);
-    if (name !== undefined) complete(name);
-    return take(type, ...values);
-  };
 }
 
 /** Removes everything by which a script could have something called after its job has ended. */

@@ -1,68 +1,101 @@
 /**
- * Registrations (registrations.ts) in a job's realm: each is made when a script first uses the function, class or member.
+ * Registrations (registrations.ts) in a job's realm: each is made when a script or the simulator first uses the type, function
+ * or member.
  *
  * The compiled text of this file is evaluated in the realm (realm-sources.ts): it imports types only.
  */
-import type { LaterCalls, LaterRegistrations, RegistrationCalls, SimulatorImports } from './realm-calls.js';
-
-export interface RealmRegistrations {
-  /** Completes a class or enumeration. */
-  make(name: string): void;
-  makeAll(): void;
-}
+import type { LaterCalls, RegistrationCalls, SimulatorImports } from './realm-calls.js';
 
 /** Makes registrations when they are needed. */
-export function registerWhenUsed(
-  mujoco: Record<string, unknown>,
-  imports: SimulatorImports,
-  { classes, incomplete }: LaterRegistrations,
-  { laterCalls, laterKeys }: RegistrationCalls,
-): RealmRegistrations {
-  const { parse } = JSON;
-  const made = new Set<string>();
-  const aside = new Map<string, unknown>();
-  const make = (key: string): boolean => {
-    const calls = made.has(key) ? undefined : laterCalls(key);
-    if (calls === undefined) return false;
-    made.add(key);
-    if (aside.has(key)) mujoco[key] = aside.get(key);
-    const later = parse(calls) as LaterCalls;
-    for (const name of later.first) make(name);
-    for (const [name, ...values] of later.calls) imports[name]?.(...values);
-    return true;
-  };
+export class RealmRegistrations {
+  readonly #calls: RegistrationCalls;
+  readonly #parse = JSON.parse;
+  readonly #made = new Set<string>();
+  /** Classes whose type is registered, but not their constructors and static functions; by name. */
+  readonly #aside = new Map<string, unknown>();
+  /** Number of the type by the prototype of its class. */
+  readonly #types = new Map<object, number>();
+  #mujoco: Record<string, unknown> | undefined;
+  #imports: SimulatorImports = {};
+  /** Number of registrations that are being made. */
+  #depth = 0;
 
-  const types = new Map<object, number>();
-  for (const name of Object.keys(classes)) {
-    types.set((mujoco[name] as { prototype: object }).prototype, classes[name] as number);
+  constructor(calls: RegistrationCalls) {
+    this.#calls = calls;
   }
-  const [base] = types.keys();
-  if (base) useFor(topOf(base), typed(types, make));
-  for (const name of incomplete) {
-    aside.set(name, mujoco[name]);
+
+  /** Begins with the complete simulator's script. */
+  begin(mujoco: Record<string, unknown>, imports: SimulatorImports): void {
+    this.#mujoco = mujoco;
+    this.#imports = imports;
+    useFor(mujoco, (_, key) => this.#depth === 0 && this.#make(key));
+  }
+
+  makeAll(): void {
+    for (const key of this.#parse(this.#calls.laterKeys()) as string[]) this.#make(key);
+  }
+
+  /** The simulator's table of types, which makes the registration of a type that is looked up. */
+  ofTypes(registered: object): object {
+    const make = (types: object, key: string | symbol): void => {
+      if (this.#mujoco && typeof key === 'string' && !(key in types)) this.#make(`@${key}`);
+    };
+    return new Proxy(registered, {
+      get(types, key) {
+        make(types, key);
+        return Reflect.get(types, key);
+      },
+      getOwnPropertyDescriptor(types, key) {
+        make(types, key);
+        return Reflect.getOwnPropertyDescriptor(types, key);
+      },
+    });
+  }
+
+  #make(key: string): boolean {
+    const text = this.#made.has(key) ? undefined : this.#calls.laterCalls(key);
+    if (text === undefined) return false;
+    this.#made.add(key);
+    const { type, className, calls } = this.#parse(text) as LaterCalls;
+    if (type !== undefined) this.#make(`@${type}`);
+    this.#bringBack(key);
+    this.#depth++;
+    try {
+      for (const [name, ...values] of calls) this.#imports[name]?.(...values);
+    } finally {
+      this.#depth--;
+    }
+    if (className !== undefined) this.#classIsMade(className, Number(key.slice(1)));
+    return true;
+  }
+
+  #classIsMade(name: string, type: number): void {
+    const mujoco = this.#mujoco ?? {};
+    const made = mujoco[name] as { readonly prototype: object };
+    if (this.#types.size === 0) {
+      useFor(topOf(made.prototype), (receiver, key) => this.#depth === 0 && this.#makeMember(receiver, key));
+    }
+    this.#types.set(made.prototype, type);
+    this.#aside.set(name, made);
     delete mujoco[name];
+    if (this.#made.has(name)) this.#bringBack(name);
   }
-  useFor(mujoco, (_, key) => make(key));
-  return {
-    make: (key) => void make(key),
-    makeAll() {
-      for (const key of parse(laterKeys()) as string[]) make(key);
-    },
-  };
+
+  #bringBack(name: string): void {
+    if (this.#mujoco && this.#aside.has(name)) this.#mujoco[name] = this.#aside.get(name);
+  }
+
+  #makeMember(receiver: object, key: string): boolean {
+    for (let at: object | null = receiver; at !== null; at = Reflect.getPrototypeOf(at)) {
+      const type = this.#types.get(at);
+      if (type !== undefined && this.#make(`${type}.${key}`)) return true;
+    }
+    return false;
+  }
 }
 
 /** Makes the registration of a property that a receiver has not; tells whether there was one. */
 type Make = (receiver: object, key: string) => boolean;
-
-function typed(types: ReadonlyMap<object, number>, make: (key: string) => boolean): Make {
-  return (receiver, key) => {
-    for (let at: object | null = receiver; at !== null; at = Reflect.getPrototypeOf(at)) {
-      const type = types.get(at);
-      if (type !== undefined && make(`${type}.${key}`)) return true;
-    }
-    return false;
-  };
-}
 
 function topOf(prototype: object): object {
   const above = Reflect.getPrototypeOf(prototype);

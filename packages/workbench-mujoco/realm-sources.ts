@@ -26,8 +26,14 @@ const FILES_OF_JOB = [
 const FILES_OF_SIMULATOR = ['simulator-main.js'];
 /** Lines that define, for each name that the simulator's build lacks, a global that says so when it is read. */
 const HINTS = /^(?:missingLibrarySymbols|unexportedSymbols)\.forEach\(\w+\);?$/gm;
+/** Name by which the simulator's script tells whether an error is an exception of the compiled simulator. */
+export const IS_EXCEPTION = 'isException';
+/** Line before which the functions that the compiled simulator calls are complete. */
+const IMPORTS_COMPLETE = /^(?=var wasmExports = await createWasm\(\);$)/m;
+/** Tables of types in the simulator's script. */
+const TYPE_TABLES = /\bvar (registeredTypes|registeredPointers) = \{\s*\};/g;
 const GLOBALS_OF_SIMULATOR =
-  'Function, FinalizationRegistry, WebAssembly, window, console, crypto, performance';
+  'Function, FinalizationRegistry, WebAssembly, window, console, crypto, performance, ofTypes';
 
 export function readRealmSources(): RealmSources {
   const job = ownScript(FILES_OF_JOB, 'openRealm');
@@ -38,7 +44,9 @@ export function readRealmSources(): RealmSources {
     textOf(simulatorUrl)
       .replaceAll('import.meta.url', JSON.stringify(simulatorUrl.href))
       .replace(/^export default (\w+);$/m, 'return $1;')
-      .replace(HINTS, ''),
+      .replace(HINTS, '')
+      .replace(TYPE_TABLES, 'var $1 = ofTypes({});')
+      .replace(IMPORTS_COMPLETE, `wasmImports.${IS_EXCEPTION} = (error) => error instanceof EmscriptenEH;\n`),
     simulatorUrl,
   );
   const expressions = new Map<string, vm.Script>();

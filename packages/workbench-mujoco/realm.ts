@@ -79,8 +79,6 @@ function linkTo(simulator: KeptSimulator, realm: vm.Context, sources: RealmSourc
     attach,
     registered: {
       general: sources.evaluate(registrations.general, realm),
-      later: registrations.asJson,
-      enumOf: (type) => registrations.enums[type],
       laterCalls: (key) => {
         const calls = registrations.laterCalls(key);
         return calls && JSON.stringify(calls);

@@ -1,12 +1,13 @@
 /**
- * Registrations: the calls by which the compiled simulator tells its script, while it starts, which functions, classes and
- * constants there are. They are recorded once and repeated in each realm: the general ones at once, and those of a single
- * function, of a class or of an enumeration when a script first uses it. There are 3,000, and most jobs use fewer than 30.
+ * Registrations: the calls by which the compiled simulator tells its script, while it starts, which types, functions and
+ * constants there are. They are recorded once and repeated in each realm: the general ones at once, and those of a type, of a
+ * function or of a member when a script first uses it. There are 3,000, and most jobs use fewer than 50.
  */
-import type { ImportCall, LaterCalls, LaterRegistrations } from './realm-calls.js';
+import type { ImportCall, LaterCalls } from './realm-calls.js';
 
 const FUNCTION = '_embind_register_function';
 const CLASS = '_embind_register_class';
+const OPTIONAL = '_embind_register_optional';
 const ENUM = '_embind_register_enum';
 const ENUM_VALUE = '_embind_register_enum_value';
 const CONSTRUCTOR = '_embind_register_class_constructor';
@@ -17,13 +18,9 @@ const PROPERTY = '_embind_register_class_property';
 export class Registrations {
   /** Text of a function that makes the general calls by an object with the imported functions. */
   readonly general: string;
-  /** Numbers of types by the names of their classes, and names of classes and enumerations that are completed when they are used:
-   *  for a realm. */
-  readonly asJson: string;
-  /** Enumerations by the number of their type. */
-  readonly enums: Readonly<Record<number, string>>;
-  /** Calls that are made later, by the name of a function, class or enumeration, or by number of type and name of a member. */
-  readonly #later = new Map<string, ImportCall[]>();
+  /** Calls that are made later, by their key: `@` and the number of a type, the name of a function or class, or the number of a type
+   *  and the name of a member. */
+  readonly #later = new Map<string, LaterCalls>();
   readonly #memory: DataView;
 
   /** Calls in their order, and the memory that they refer to. */
@@ -31,27 +28,36 @@ export class Registrations {
     this.#memory = new DataView(memory);
     const classNames = this.#namesOf(calls, CLASS, 10);
     const enumNames = this.#namesOf(calls, ENUM, 1);
-    const namesOfTypes = new Map([...classNames, ...enumNames]);
+    for (const [type, name] of [...classNames, ...enumNames]) {
+      this.#later.set(name, { type, calls: [] });
+    }
     const general: ImportCall[] = [];
     for (const call of calls) {
-      const key = this.#keyOf(call, namesOfTypes);
+      const key = this.#keyOf(call, classNames, enumNames);
       if (key === undefined) general.push(call);
-      else this.#later.set(key, [...(this.#later.get(key) ?? []), call]);
+      else if (call[0] === CLASS) this.#addClass(key, call, classNames);
+      else this.#add(key, call);
     }
     this.general = `(function (imports) {'use strict';\n${general.map(callText).join('\n')}\n})`;
-    this.enums = Object.fromEntries(enumNames);
-    this.asJson = JSON.stringify({
-      classes: Object.fromEntries([...classNames].map(([type, name]) => [name, type])),
-      incomplete: [...namesOfTypes.values()].filter((name) => this.#later.has(name)),
-    } satisfies LaterRegistrations);
   }
 
-  /** Calls for a function, class or enumeration, or for the member of a class; undefined when there are none. */
+  #add(key: string, call: ImportCall): void {
+    const known = this.#later.get(key);
+    if (known) known.calls.push(call);
+    else this.#later.set(key, { calls: [call] });
+  }
+
+  /** A class has three types: its own, and two of pointers to it. */
+  #addClass(key: string, call: ImportCall, classNames: ReadonlyMap<number, string>): void {
+    const [type = 0, ...pointers] = call.slice(1, 4).map(Number);
+    const className = classNames.get(type);
+    this.#later.set(key, className === undefined ? { calls: [call] } : { className, calls: [call] });
+    for (const pointer of pointers) this.#later.set(typeKey(pointer), { type, calls: [] });
+  }
+
+  /** Calls for a key; undefined when there are none. */
   laterCalls(key: string): LaterCalls | undefined {
-    const calls = this.#later.get(key);
-    if (!calls) return undefined;
-    const types = new Set(calls.flatMap((call) => this.#typesIn(call)));
-    return { first: [...types].flatMap((type) => this.enums[type] ?? []), calls };
+    return this.#later.get(key);
   }
 
   /** All names for {@link laterCalls}. */
@@ -69,23 +75,21 @@ export class Registrations {
     return names;
   }
 
-  #typesIn([name, ...values]: ImportCall): number[] {
-    const numbers = values.map(Number);
-    if (name === PROPERTY) return [numbers[2] ?? 0, numbers[6] ?? 0];
-    const first = name === FUNCTION || name === CONSTRUCTOR ? 1 : name === METHOD || name === STATIC ? 2 : 0;
-    if (first === 0) return [];
-    const [count = 0, address = 0] = numbers.slice(first);
-    return Array.from({ length: count }, (_, index) => this.#memory.getUint32(address + 4 * index, true));
-  }
-
-  #keyOf([name, ...values]: ImportCall, namesOfTypes: Map<number, string>): string | undefined {
+  #keyOf(
+    [name, ...values]: ImportCall,
+    classNames: ReadonlyMap<number, string>,
+    enumNames: ReadonlyMap<number, string>,
+  ): string | undefined {
     const type = Number(values[0]);
     if (name === FUNCTION) return this.#text(values[0]).replace(/\(.*/, '').trim();
-    if (name === CONSTRUCTOR || name === STATIC || name === ENUM_VALUE) return namesOfTypes.get(type);
-    if ((name !== METHOD && name !== PROPERTY) || !namesOfTypes.has(type)) return undefined;
+    if (name === OPTIONAL) return typeKey(type);
+    if (name === ENUM || name === ENUM_VALUE) return enumNames.has(type) ? typeKey(type) : undefined;
+    if (name === CLASS) return classNames.has(type) ? typeKey(type) : undefined;
+    if (name === CONSTRUCTOR || name === STATIC) return classNames.get(type);
+    if ((name !== METHOD && name !== PROPERTY) || !classNames.has(type)) return undefined;
     const member = this.#text(values[1]).replace(/\(.*/, '').trim();
-    // A symbol, such as the iterator.
-    return member.startsWith('@@') ? undefined : memberKey(type, member);
+    // A symbol, such as the iterator, is registered with its class.
+    return member.startsWith('@@') ? typeKey(type) : memberKey(type, member);
   }
 
   #text(pointer: number | bigint | undefined): string {
@@ -101,7 +105,12 @@ export class Registrations {
   }
 }
 
-/** Name of the calls for a member of a class. */
+/** Key of the calls that register a type. */
+function typeKey(type: number): string {
+  return `@${type}`;
+}
+
+/** Key of the calls for a member of a class. */
 function memberKey(type: number, member: string): string {
   return `${type}.${member}`;
 }

@@ -88,16 +88,16 @@ describe('workbench-mujoco with several instances', () => {
     await mujoco.host.cancel(endless.params.taskId, 'sim-1');
     await expect(canceled).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
     await writeFile(lasting.path('go'), '');
-    expect(await going).toEqual({ status: 'OK' });
+    expect(await going).toMatchObject({ status: 'OK' });
   });
 
   it('stops and starts one of them', async () => {
     await mujoco.host.stopInstance('sim-1');
     const job = await layOut({ scripts: ['println(1)'] });
     await expect(run('sim-1', job)).rejects.toThrow('no instance "sim-1" is started');
-    expect(await run('sim-2', job)).toEqual({ status: 'OK' });
+    expect(await run('sim-2', job)).toMatchObject({ status: 'OK' });
     await mujoco.host.startInstance({ id: 'sim-1', version: '9.1.0', revision: '4711', labels: [] });
-    expect(await run('sim-1', await layOut({ scripts: ['println(1)'] }))).toEqual({ status: 'OK' });
+    expect(await run('sim-1', await layOut({ scripts: ['println(1)'] }))).toMatchObject({ status: 'OK' });
   });
 });
 

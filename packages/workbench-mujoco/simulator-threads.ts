@@ -48,7 +48,9 @@ export class SimulatorThreads {
     context.signal.addEventListener('abort', canceled, { once: true });
     try {
       if (context.signal.aborted) canceled();
-      return await thread.run(job, sources, isolation, context);
+      const result = await thread.run(job, sources, isolation, context);
+      // A realm cannot start processes.
+      return isolation === 'realm' ? { ...result, startedProcesses: false } : result;
     } finally {
       context.signal.removeEventListener('abort', canceled);
       await this.#replaceIfSpent(thread, wanted, context);

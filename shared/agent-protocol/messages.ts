@@ -19,6 +19,9 @@ export const AGENT_PROTOCOL_VERSIONS = [1];
 /** Maximum size of a frame; receivers refuse longer ones, and senders stay well below it (domain/job.ts, MAX_JOB_BYTES). */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
+/** Maximum size of the blobs that this build takes and sends in a report. */
+export const INLINE_BLOB_BYTES = 16 * 1024;
+
 const MAX_NAME_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 10_000;
 
@@ -106,7 +109,12 @@ export const agentMessage = z.discriminatedUnion('type', [
   helloMessage,
   heartbeatMessage,
   z.object({ type: z.literal('instance'), instance: instanceReport }),
-  z.object({ type: z.literal('report'), report: attemptReport }),
+  z.object({
+    type: z.literal('report'),
+    report: attemptReport,
+    /** Blobs that the report names and that were not uploaded before, in Base64; only if the hub offers `inlineBlobBytes`. */
+    blobs: z.array(z.base64()).optional(),
+  }),
   /** Output of a running script; `offset` counts UTF-16 units since the attempt began. */
   z.object({ type: z.literal('output'), ref: attemptRef, offset: z.int().nonnegative(), text: z.string() }),
   z.object({
@@ -139,6 +147,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     silenceLimitMs: z.int().positive(),
     /** Whether the hub accepts `storedFiles`; absent from older hubs, which do not. */
     outputStorage: z.boolean().optional(),
+    /** Maximum size of all blobs in a report; absent from older hubs, which take none there. */
+    inlineBlobBytes: z.int().positive().optional(),
   }),
   z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
   heartbeatMessage,

@@ -133,6 +133,8 @@ export const executeBatchJobResult = v.object({
   status: v.picklist(['OK', 'ERROR']),
   /** For `ERROR`: the failed script and the reason, for the task's owner. */
   message: v.optional(limitedString(MAX_MESSAGE_LENGTH)),
+  /** False: the job has certainly started no process, so that none needs to be looked for. */
+  startedProcesses: v.optional(v.boolean()),
 });
 export type ExecuteBatchJobResult = v.InferOutput<typeof executeBatchJobResult>;
 

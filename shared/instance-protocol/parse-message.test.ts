@@ -42,6 +42,7 @@ describe('what is as the protocol says', () => {
     ['executeBatchJobParams', job],
     ['executeBatchJobParams', { ...job, model: '/w/model.inp' }],
     ['executeBatchJobResult', { status: 'OK' }],
+    ['executeBatchJobResult', { status: 'OK', startedProcesses: false }],
     ['executeBatchJobResult', { status: 'ERROR', message: long(10_000) }],
     ['cancelParams', { taskId: 't' }],
     ['outputParams', { taskId: 't', stream: 'stderr', text: '' }],

@@ -30,6 +30,7 @@ describe('an agent that joins', () => {
         hubVersion: '0.1.0',
         heartbeatIntervalMs: 5000,
         silenceLimitMs: 30_000,
+        inlineBlobBytes: 16_384,
         outputStorage: true,
       },
     ]);

@@ -1,11 +1,18 @@
 /** Reports of agents, their consequences for tasks, and reports that are dropped. */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import type { Job } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
 engineForEachTest();
+
+function refOf(content: string): FileRef {
+  const digest = createHash('sha256').update(content).digest('hex');
+  return { digest, sizeBytes: content.length };
+}
 
 async function batchJob(): Promise<Job> {
   const script = await engine.files.put(Buffer.from('// nothing'));
@@ -102,6 +109,59 @@ describe('a report', () => {
     expect(engine.instances.find('sim-1')).toMatchObject({ working: true });
     expect(await agent.end(ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED' });
+  });
+
+  it('brings small blobs, which are kept as those that were uploaded', async () => {
+    const agent = await join();
+    const id = await create({ job: await batchJob() });
+    const outputFiles = [
+      { path: 'a.txt', ...refOf('a') },
+      { path: 'again.txt', ...refOf('a') },
+    ];
+    expect(await agent.end(agent.latest.ref, 'OK', { outputFiles, log: refOf('log') }, ['a', 'log'])).toBe(
+      true,
+    );
+    const outputs = (await engine.tasks.outputs(id)).map(async ({ path, open }) => [
+      path,
+      Buffer.concat(await (await open()).toArray()).toString(),
+    ]);
+    expect(await Promise.all(outputs)).toEqual([
+      ['a.txt', 'a'],
+      ['again.txt', 'a'],
+    ]);
+    expect(await engine.tasks.log(id)).toMatchObject({ kind: 'FILE', file: { sizeBytes: 3 } });
+  });
+
+  it('that brings another blob than it names is a protocol violation without effect', async () => {
+    const agent = await join();
+    const id = await create();
+    const named = { path: 'a', ...refOf('a') };
+    expect(await agent.end(agent.latest.ref, 'OK', { outputFiles: [named] }, ['b'])).toBeUndefined();
+    expect(agent.ended).toBe(`fault: a report of task ${id} names ${named.digest}, which was not sent`);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+  });
+
+  it('that does not count leaves none of its blobs', async () => {
+    const agent = await join();
+    await create();
+    const { ref } = agent.latest;
+    await agent.end(ref, 'OK');
+    expect(await agent.end(ref, 'OK', { log: refOf('late') }, ['late'])).toBe(false);
+    await engine.files.reclaim();
+    expect(await engine.files.find(refOf('late').digest)).toBeUndefined();
+  });
+
+  it('brings no plain form of a blob that is encrypted', async () => {
+    const secret = await engine.files.storeEncrypted(Readable.from([Buffer.from('secret')]), 100);
+    const agent = await join();
+    const id = await create({
+      job: { ...(await batchJob()), additionalFiles: [{ path: 's', ...secret }] } as Job,
+    });
+    const outputFiles = [{ path: 'copy', ...refOf('secret') }];
+    expect(await agent.end(agent.latest.ref, 'OK', { outputFiles }, ['secret'])).toBe(true);
+    const [copy] = await engine.tasks.outputs(id);
+    expect(Buffer.concat(await ((await copy?.open())?.toArray() ?? [])).toString()).toBe('secret');
+    expect(await engine.files.find(refOf('secret'))).toBeUndefined();
   });
 
   it('that names a file that was not uploaded is a protocol violation without effect', async () => {

@@ -34,7 +34,7 @@ export function digestOf(content: Uint8Array): string {
 const DISK_BYTES = 1e9;
 
 /** Blobs are read and sent in pieces of this size. */
-const PIECE_BYTES = 100;
+export const PIECE_BYTES = 100;
 
 export function piecesOf(content: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
@@ -80,6 +80,11 @@ export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
       const content = disk.folders.get(folder)?.get(digest);
       if (!content) throw new BlobLost(`the spooled file ${digest} is gone`);
       yield* piecesOf(content.subarray(fromByte));
+    },
+    readSmall: (folder, { digest }) => {
+      const content = disk.folders.get(folder)?.get(digest);
+      if (!content) throw new BlobLost(`the spooled file ${digest} is gone`);
+      return content;
     },
     verify: async (folder, { digest }) => {
       await process.wait(1);

@@ -264,9 +264,9 @@ export class SimulatedAgent {
             onJoined: (connection) => {
               world.tell(this.id, 'has joined');
               // A stopping agent does not spool what it returns.
-              const sendReport = (report: AttemptReport) => {
+              const sendReport: HubConnection['sendReport'] = (report, blobs) => {
                 this.#reported(report);
-                connection.sendReport(report);
+                connection.sendReport(report, blobs);
                 this.#tellAgain(process, connection, report);
               };
               listener.onJoined({ ...connection, sendReport });

@@ -10,6 +10,7 @@ import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { PIECE_BYTES } from './agent-disk.js';
 import type { Breakage } from './breakages/breakage.js';
 import { HubDisk } from './hub-disk.js';
 import { hubDrains } from './hub-drains.js';
@@ -232,9 +233,9 @@ export class SimulatedHub {
               this.observer.onJoin(introduction.agent.id);
               return agents.join(introduction, connection);
             },
-            reported: (agentId, connection, report) => {
+            reported: (agentId, connection, report, blobs) => {
               if (report.hostFault === true) this.observer.onReturned(report.taskId, agentId);
-              return agents.reported(agentId, connection, report);
+              return agents.reported(agentId, connection, report, blobs);
             },
             leave: (agentId, connection, reason) => {
               this.observer.onLeave(agentId);
@@ -253,6 +254,8 @@ export class SimulatedHub {
           hubVersion: '1',
           heartbeatIntervalMs: HEARTBEAT_MS,
           silenceLimitMs: SILENCE_MS,
+          // Some results are sent with their report, others before it.
+          inlineBlobBytes: 2 * PIECE_BYTES,
         },
       );
     });

@@ -192,7 +192,12 @@ export class SocketlessAgent {
         close: (reason) => this.#end(reason),
         fail: (fault) => this.#end(`fault: ${fault}`),
       },
-      terms: { hubVersion: '0.1.0', heartbeatIntervalMs: 5000, silenceLimitMs: 30_000 },
+      terms: {
+        hubVersion: '0.1.0',
+        heartbeatIntervalMs: 5000,
+        silenceLimitMs: 30_000,
+        inlineBlobBytes: 16_384,
+      },
       remoteAddress: null,
       log: engine.logger,
     });
@@ -232,15 +237,18 @@ export class SocketlessAgent {
     await this.#engine.runtime.settle();
   }
 
-  /** Reports the end of an attempt; returns whether it counted, or undefined when the hub did not acknowledge it. */
+  /** Reports the end of an attempt; with texts of blobs that it brings; returns whether it counted, or
+   *  undefined when the hub did not acknowledge it. */
   async end(
     ref: AttemptRef,
     outcome: AttemptReport['outcome'],
     rest: Partial<AttemptReport> = {},
+    blobs: readonly string[] = [],
   ): Promise<boolean | undefined> {
     const before = this.heard.length;
     const report = { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest };
-    await this.say({ type: 'report', report });
+    const sent = blobs.map((blob) => Buffer.from(blob).toString('base64'));
+    await this.say({ type: 'report', report, ...(sent.length === 0 ? {} : { blobs: sent }) });
     const settled = this.heard.slice(before).find((message) => message.type === 'acknowledged');
     return settled?.counted;
   }

@@ -64,12 +64,15 @@ export interface HubConnection {
   readonly files: FileTransfer;
   /** Whether the hub accepts files for its output storage. */
   readonly isOutputStorageOn: boolean;
+  /** Maximum size of all blobs that are sent with a report; 0 when the hub takes none. */
+  readonly inlineBlobBytes: number;
   /** True when much unsent data is buffered: optional messages should be omitted. */
   isCongested(): boolean;
   sendInstance(instance: InstanceState): void;
   /** `offset` counts UTF-16 units since the attempt began. */
   sendOutput(ref: AttemptRef, offset: number, text: string): void;
-  sendReport(report: AttemptReport): void;
+  /** `blobs` of the report are sent with it; the others must have been uploaded. */
+  sendReport(report: AttemptReport, blobs?: readonly Buffer[]): void;
   /** Sends all queued messages and resolves when the connection is closed. */
   close(reason: string): Promise<void>;
 }

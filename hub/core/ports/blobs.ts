@@ -113,6 +113,9 @@ export interface BlobStore {
   /** Stores a blob. It is durable together with the task that refers to it: a later durable commit of the task store covers
    *  it. A blob that is neither referenced nor held is swept later. Rejects with HubError `STORAGE_FULL`. */
   put(blob: Buffer, hold?: Hold): Promise<FileRef>;
+  /** Does the same as {@link put}, unless a task or named object refers to this blob in its encrypted form: no plain byte of that
+   *  reaches the disk. The reference tells the form. */
+  putUnlessEncrypted(blob: Buffer, hold: Hold): Promise<FileRef>;
   /** Stores a stream, never held in memory as a whole. Rejects with {@link BlobTooLarge} beyond `maxBytes`, and as the
    *  stream does; then nothing is stored. */
   store(stream: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;

@@ -35,6 +35,13 @@ export interface RunningHub extends RunningSubject {
 /** The usual one of 1 ms wakes each of twenty processes a thousand times a second. */
 const PROFILE_INTERVAL_US = 5000;
 
+const RUNNER = [
+  process.execPath,
+  join(ROOT, 'packages/runner/bin/workbench-runner.js'),
+  '--interpreter',
+  'node',
+];
+
 const SAME: InstanceClass = { version: '1.0.0', labels: [] };
 
 export const hub: Subject = {
@@ -65,18 +72,6 @@ export async function startHub(
     const program = start('hub', 'hub/bin/workbench-hub.js', { server: { port: 0 }, dataDir });
     const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
     const pids = new Map([['hub', program.pid]]);
-    const command =
-      profiles === undefined
-        ? {}
-        : {
-            command: [
-              process.execPath,
-              ...profiling(profiles, 'instances'),
-              join(ROOT, 'packages/runner/bin/workbench-runner.js'),
-              '--interpreter',
-              'node',
-            ],
-          };
     const resume = async () => {
       for (const [at, id] of agents.entries()) {
         const count = slots / agents.length;
@@ -85,7 +80,7 @@ export async function startHub(
           hub: address.replace('http', 'ws'),
           tokenFile: join(dataDir, 'agent-token'),
           dataDir: join(folder, `agent-${id}`),
-          instances: [{ id: `sim-${id}`, count, ...(instances[at] ?? SAME), ...command }],
+          instances: [{ id: `sim-${id}`, count, ...profiled(instances[at] ?? SAME, profiles) }],
         };
         const agent = start(`agent ${id}`, 'agent/bin/workbench-agent.js', config);
         pids.set(`agent ${id}`, agent.pid);
@@ -104,6 +99,13 @@ export async function startHub(
     await stop();
     throw error;
   }
+}
+
+/** Same class, with a program that leaves profiles. */
+function profiled({ command = RUNNER, ...rest }: InstanceClass, profiles: string | undefined): InstanceClass {
+  if (profiles === undefined) return command === RUNNER ? rest : { ...rest, command };
+  const [node = process.execPath, ...script] = command;
+  return { ...rest, command: [node, ...profiling(profiles, 'instances'), ...script] };
 }
 
 /** Options of Node.js for a process that leaves profiles of its threads in a folder of this name. */
