@@ -11,6 +11,7 @@ import { addRunCommands } from './commands/run.js';
 import { addStorageCommands } from './commands/storage.js';
 import { addTaskCommands } from './commands/tasks.js';
 import { type HubOptions, hubOf } from './connect.js';
+import { EXAMPLES } from './examples.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 
 /** Options of every command. */
@@ -49,7 +50,10 @@ export function createProgram(version: string): Program {
   addStorageCommands(program, run);
   addHubCommands(program, run);
   addLoginCommands(program);
-  for (const command of leavesOf(program)) withCommonOptions(command);
+  for (const command of leavesOf(program)) {
+    withCommonOptions(command);
+    withExamples(command);
+  }
   // Adds the command `complete`, which prints the script of a shell, and answers its questions.
   addCompletion(program);
   return { command: program, exitCode: () => exitCode };
@@ -67,6 +71,15 @@ function withCommonOptions(command: Command): void {
     .option('--profile <name>', 'profile to use (wb login --profile NAME makes one)')
     .option('--ca-file <file>', 'certificate of a private authority, in PEM')
     .exitOverride();
+}
+
+/** Adds its examples to the help of a command. Throws for a command without any. */
+function withExamples(command: Command): void {
+  const group = command.parent?.parent ? `${command.parent.name()} ` : '';
+  const examples = EXAMPLES[group + command.name()];
+  if (!examples) throw new Error(`wb ${group}${command.name()} has no example`);
+  const title = examples.length === 1 ? 'Example' : 'Examples';
+  command.addHelpText('after', `\n${title}:\n${examples.map((each) => `  ${each}`).join('\n')}`);
 }
 
 /** Exit code of a failure of Commander: 0 for help and version, else that of wrong usage. */

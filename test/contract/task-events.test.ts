@@ -1,6 +1,10 @@
 /** GET /api/x/tasks and GET /api/x/events (contract 12.9 and 12.10). */
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { inflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
 import { EventReader, type ReadEvent } from '../support/event-reader.js';
@@ -50,7 +54,36 @@ const listed = async (query = '') => {
 };
 const namesOf = async (query: string) => (await listed(query)).tasks.map(({ name }) => name);
 
+/** The whole stream up to its end, as it was sent. */
+async function sent(
+  query: string,
+  headers: Record<string, string>,
+): Promise<{ encoding?: string; bytes: Buffer }> {
+  const asked = request(`${hub.address}${EVENTS}${query}`, { headers }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  expect(answer.headers.vary).toContain('accept-encoding');
+  const encoding = answer.headers['content-encoding'];
+  return { bytes: await buffer(answer), ...(encoding === undefined ? {} : { encoding }) };
+}
+
 describe('the stream of events', () => {
+  it('is compressed for clients that take deflate, as one stream with its checksum', async () => {
+    const { cursor } = await listed();
+    for (let count = 0; count < 20; count++) await api.simulateWork(NOWHERE);
+    const sentFor = (headers: Record<string, string>) => sent(`?timeout=0&since=${cursor}`, headers);
+    const plain = await sentFor({});
+    expect(plain.encoding).toBeUndefined();
+    expect(plain.bytes.toString().match(/event: task/g)).toHaveLength(20);
+    for (const accepted of ['deflate', 'gzip, deflate, br', 'gzip;q=1.0, deflate;q=0.5']) {
+      const { encoding, bytes } = await sentFor({ 'accept-encoding': accepted });
+      expect([accepted, encoding]).toEqual([accepted, 'deflate']);
+      expect(inflateSync(bytes).toString()).toBe(plain.bytes.toString());
+      expect(bytes.length).toBeLessThan(plain.bytes.length / 3);
+    }
+    for (const accepted of ['gzip', 'identity', 'deflate;q=0', 'gzip, deflate;q=0.0'])
+      expect(await sentFor({ 'accept-encoding': accepted })).toEqual({ bytes: plain.bytes });
+  });
+
   it('begins at once, and is neither cached nor held back by proxies', async () => {
     const reader = await listen();
     expect(reader.response.status).toBe(200);

@@ -55,6 +55,7 @@ const PROTOCOL = { by: 'test/conformance/instance-program.test.ts' };
 const PACKAGES = { by: 'test/scenarios/packages.test.ts' };
 const PYTHON = { by: 'test/scenarios/python-client.test.ts' };
 const CLIENTS = { by: 'test/scenarios/clients-page.test.ts' };
+const RECIPES = { by: 'test/scenarios/recipes.test.ts' };
 const DIAGRAMS = { by: 'test/repository/state-machines-page.test.ts' };
 const CREATE_SIMULATE_WORK = 'post /api/2.0/workbench/task/simulate-work/create';
 const CREATE_BATCH_JOB = 'post /api/2.0/workbench/task/execute-batch-job/create';
@@ -176,6 +177,19 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['optuna.create_study', PYTHON],
     ['nightly = Hub(', PYTHON],
     ['"default": "site"', PYTHON],
+  ],
+  'packages/docs/recipes.md': [
+    ['# simulate.sh', RECIPES],
+    ['WB_TOKEN is a masked variable', { yaml: 'of GitLab' }],
+    ['name="notebook"', RECIPES],
+    ['result = hub.wait(task)', RECIPES],
+    ['angles = [30, 40, 50]', RECIPES],
+    ['# sweep.py', RECIPES],
+    ['done > ids.txt', RECIPES],
+    ['# nightly.sh', RECIPES],
+    ['# nightly.service', RECIPES],
+    ['# nightly.timer', RECIPES],
+    ['# ends.py', RECIPES],
   ],
   'packages/docs/reliability.md': [
     ['npm run simulate', { unavailable: 'it takes hours; test/simulation runs a part' }],

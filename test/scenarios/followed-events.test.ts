@@ -1,4 +1,5 @@
-/** A client that follows all tasks over cut connections and killed hubs misses nothing, and is never told to begin anew. */
+/** Clients that follow all tasks over cut connections and killed hubs miss nothing, and are never told to begin anew: one that reads
+ *  as fast as it can and is cut off often, and one that reads slowly. FOLLOWED_EVENTS=full runs it at its full size. */
 
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -10,9 +11,14 @@ import { seededRandom } from '../support/random.js';
 import { restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
-const TASKS = 300;
-const CUTS = 25;
-const KILLS = 3;
+const IS_FULL = process.env['FOLLOWED_EVENTS'] === 'full';
+const TASKS = IS_FULL ? 3600 : 300;
+const CUTS = IS_FULL ? 50 : 25;
+const KILLS = IS_FULL ? 5 : 3;
+const LEAST_CHANGES = IS_FULL ? 10_000 : 700;
+/** Time that the slow client takes for an event. */
+const SLOW_MS = 5;
+const TIMEOUT_MS = IS_FULL ? 1_200_000 : 120_000;
 
 let folder: TemporaryFolder;
 let hub: HubProgram;
@@ -25,14 +31,19 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A client that keeps the latest event of each task, and continues at the last event whenever it is cut off. */
+/** A client that knows of each task what it was told last, and goes on at the last event whenever it is cut off. */
 class Follower {
   readonly known = new Map<string, unknown>();
   resets = 0;
   connections = 0;
+  readonly #pauseMs: number;
   #lastId = '';
   #reader: EventReader | undefined;
   #isDone = false;
+
+  constructor(pauseMs = 0) {
+    this.#pauseMs = pauseMs;
+  }
 
   async run(): Promise<void> {
     while (!this.#isDone) {
@@ -67,6 +78,7 @@ class Follower {
       if (event.type === 'task') this.known.set(String(event.data['id']), event.data['status']);
       if (event.type === 'removed') this.known.delete(String(event.data['id']));
       if (event.type === 'reset') this.resets++;
+      if (this.#pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
     }
   }
 }
@@ -84,45 +96,63 @@ async function join(): Promise<FakeAgent> {
   return FakeAgent.join({ address: hub.baseUrl, token }, { instances, onHeard });
 }
 
-it(`over ${CUTS} cuts and ${KILLS} kills of the hub, with ${TASKS} tasks`, async () => {
-  const random = seededRandom(17);
-  const follower = new Follower();
-  const following = follower.run();
-  await eventually(() => follower.connections > 0);
-  let agent = await join();
-  const client = () => restClient(hub.baseUrl);
-  const created: string[] = [];
-  let kills = 0;
-  for (let at = 0; at < TASKS; at++) {
-    created.push(await client().createSimulateWork({ duration: 0 }));
-    if (random.oneIn(3)) {
-      const victim = random.of(created);
-      const verb = random.oneIn(2) ? 'cancel' : 'delete';
-      await client().call(`/api/2.0/workbench/task/${victim}/${verb}`, { method: 'DELETE' });
+/** Number of changes that the hub has logged. */
+async function changes(): Promise<number> {
+  const { cursor } = (await restClient(hub.baseUrl).call('/api/x/tasks')).json() as { cursor: string };
+  return Number(cursor.split('.').at(-1));
+}
+
+it(
+  `over ${CUTS} cuts and ${KILLS} kills of the hub, with ${TASKS} tasks`,
+  async () => {
+    const random = seededRandom(17);
+    const follower = new Follower();
+    const slow = new Follower(SLOW_MS);
+    const following = [follower.run(), slow.run()];
+    await eventually(() => follower.connections > 0 && slow.connections > 0);
+    const before = await changes();
+    let agent = await join();
+    const client = () => restClient(hub.baseUrl);
+    const created: string[] = [];
+    let kills = 0;
+    for (let at = 0; at < TASKS; at++) {
+      created.push(await client().createSimulateWork({ duration: 0 }));
+      if (random.oneIn(3)) {
+        const victim = random.of(created);
+        const verb = random.oneIn(2) ? 'cancel' : 'delete';
+        await client().call(`/api/2.0/workbench/task/${victim}/${verb}`, { method: 'DELETE' });
+      }
+      if (at % Math.floor(TASKS / CUTS) === 5) await follower.cut();
+      if (at % Math.floor(TASKS / KILLS) !== 50) continue;
+      kills++;
+      await hub.kill();
+      hub = await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));
+      agent = await join();
     }
-    if (at % Math.floor(TASKS / CUTS) === 5) await follower.cut();
-    if (at % Math.floor(TASKS / KILLS) !== 50) continue;
-    kills++;
-    await hub.kill();
-    hub = await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));
-    agent = await join();
-  }
-  const final = await eventually(async () => {
-    const { tasks } = (await client().call('/api/x/tasks?limit=2000')).json() as {
-      tasks: { id: string; status: string }[];
-    };
-    const open = tasks.filter(({ status }) => status === 'WAITING' || status === 'RUNNING');
-    return open.length === 0 && new Map(tasks.map(({ id, status }) => [id, status]));
-  });
-  await eventually(() => {
-    expect(follower.known).toEqual(final);
-    return true;
-  });
-  follower.stop();
-  await following;
-  expect(final.size).toBeGreaterThan(TASKS / 2);
-  expect(kills).toBe(KILLS);
-  expect(follower.connections).toBeGreaterThan(CUTS);
-  expect(follower.resets).toBe(0);
-  await agent.leave();
-}, 120_000);
+    const final = await eventually(async () => {
+      const { tasks } = (await client().call('/api/x/tasks?limit=2000')).json() as {
+        tasks: { id: string; status: string }[];
+      };
+      const open = tasks.filter(({ status }) => status === 'WAITING' || status === 'RUNNING');
+      return open.length === 0 && new Map(tasks.map(({ id, status }) => [id, status]));
+    });
+    await eventually(() => {
+      expect(follower.known).toEqual(final);
+      expect(slow.known).toEqual(final);
+      return true;
+    });
+    follower.stop();
+    slow.stop();
+    await Promise.all(following);
+    const told = (await changes()) - before;
+    if (IS_FULL) console.info(`${told} changes, ${follower.connections - 1} new connections, ${kills} kills`);
+    expect(told).toBeGreaterThan(LEAST_CHANGES);
+    expect(final.size).toBeGreaterThan(TASKS / 2);
+    expect(kills).toBe(KILLS);
+    expect(follower.connections).toBeGreaterThan(CUTS);
+    expect([follower.resets, slow.resets]).toEqual([0, 0]);
+    expect(slow.connections).toBeGreaterThan(KILLS);
+    await agent.leave();
+  },
+  TIMEOUT_MS,
+);

@@ -5,6 +5,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { DeferredRequest } from './deferred-response.js';
+import { DeflatedResponse, SharedBytes } from './shared-bytes.js';
 
 /** The connection of a client that listens. */
 export interface EventConnection {
@@ -12,7 +13,8 @@ export interface EventConnection {
   readonly authorization: string | undefined;
   /** Bytes that the client has not taken yet. */
   readonly unreadBytes: number;
-  send(bytes: Buffer): void;
+  /** Sends bytes, compressed if the client and the stream take that. */
+  send(bytes: SharedBytes): void;
   end(): void;
   /** Rejects or throws when the caller may no longer listen. */
   reauthorize(): unknown;
@@ -25,9 +27,12 @@ export interface EventConnection {
 /** A response that goes on until its client leaves or `end` is called. It must not hold the context of its request. */
 export class EventStreamResponse {
   readonly open: (connection: EventConnection) => void;
+  /** Whether it is compressed for clients that take `deflate`: worthwhile where connections share their bytes. */
+  readonly isCompressed: boolean;
 
-  constructor(open: EventStreamResponse['open']) {
+  constructor(open: EventStreamResponse['open'], { isCompressed = false } = {}) {
     this.open = open;
+    this.isCompressed = isCompressed;
   }
 }
 
@@ -56,23 +61,49 @@ export function streamEvents(
   }
   // The end of the connection is the end of the stream: without chunks, each write is one shared piece of memory.
   outgoing.removeHeader('transfer-encoding');
-  outgoing.writeHead(200, { ...HEADERS, connection: 'close' });
+  const deflated =
+    stream.isCompressed && takesDeflate(incoming.headers['accept-encoding'])
+      ? new DeflatedResponse()
+      : undefined;
+  outgoing.writeHead(200, {
+    ...HEADERS,
+    ...(stream.isCompressed ? { vary: 'accept-encoding' } : {}),
+    ...(deflated ? { 'content-encoding': 'deflate' } : {}),
+    connection: 'close',
+  });
   outgoing.flushHeaders();
   outgoing.once('close', () => request.ended(200));
+  const write = (bytes: Buffer) => {
+    if (!outgoing.destroyed && !outgoing.writableEnded) outgoing.write(bytes);
+  };
+  if (deflated) write(deflated.begin());
   stream.open({
     authorization: incoming.headers.authorization,
     get unreadBytes() {
       return outgoing.writableLength;
     },
-    send: (bytes) => {
-      if (!outgoing.destroyed && !outgoing.writableEnded) outgoing.write(bytes);
+    send: (bytes) => write(deflated ? deflated.part(bytes) : bytes.plain),
+    end: () => {
+      if (deflated) write(deflated.end());
+      outgoing.end();
     },
-    end: () => void outgoing.end(),
     reauthorize: () => request.reauthorize(),
     onRead: (listener) => void outgoing.on('drain', listener),
     onClosed: (listener) => void outgoing.once('close', listener),
   });
   return RESPONSE_ALREADY_SENT;
+}
+
+/** Whether a client takes the encoding `deflate`. */
+function takesDeflate(accepted: string | string[] | undefined): boolean {
+  return /(?:^|,)\s*deflate\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i.test(
+    String(accepted ?? ''),
+  );
+}
+
+/** An event as shared bytes. */
+export function eventBytes(type: string, id: string, data: string): SharedBytes {
+  return new SharedBytes(eventText(type, id, data));
 }
 
 /** Bytes of one event; `data` must hold no line break. */

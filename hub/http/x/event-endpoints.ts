@@ -47,7 +47,9 @@ export function eventEndpoints(feed: Pick<ChangeFeed, 'latest'>, streams: TaskEv
         const asked = context.req.header('last-event-id') || since;
         const cursor = asked === undefined || asked === '' ? await feed.latest() : asked;
         const request = { filter: taskFilterOf(query), cursor: plain(cursor), timeoutMs: timeout * 1000 };
-        return new EventStreamResponse((connection) => streams.open(connection, request));
+        return new EventStreamResponse((connection) => streams.open(connection, request), {
+          isCompressed: true,
+        });
       },
     ),
   ];

@@ -13,6 +13,7 @@ import {
   EventStreamResponse,
   eventText,
 } from '../responses/event-stream.js';
+import { SharedBytes } from '../responses/shared-bytes.js';
 import { StreamAuthorizations } from '../responses/stream-authorizations.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
@@ -20,9 +21,9 @@ import { type Endpoint, endpoint } from '../routing/endpoint.js';
 const MAX_UNREAD_BYTES = 256 * 1024;
 
 const COMMENT_EVERY_MS = 15_000;
-const COMMENT = Buffer.from(': alive\n\n');
+const COMMENT = new SharedBytes(': alive\n\n');
 /** Sent at once, since the task may print nothing for long; a browser connects again after this delay. */
-const BEGINNING = Buffer.from('retry: 2000\n\n');
+const BEGINNING = new SharedBytes('retry: 2000\n\n');
 const DEFAULT_TIMEOUT_S = 3600;
 
 export interface LogFollowEndpointOptions {
@@ -120,7 +121,7 @@ class LogStream {
     try {
       for await (const event of logFollower.follow(id, from, this.#client.signal)) {
         if (!(await this.#mayListen())) break;
-        this.#connection.send(Buffer.from(textOf(event)));
+        this.#connection.send(new SharedBytes(textOf(event)));
         await this.#read();
       }
     } catch (error) {

@@ -4,13 +4,14 @@ import type { Task } from '../../core/task.js';
 import type { TaskFilter } from '../../core/task-filter.js';
 import type { ChangeListener } from '../../engine/change-feed.js';
 import type { EventConnection } from '../responses/event-stream.js';
+import type { SharedBytes } from '../responses/shared-bytes.js';
 import { TaskEventStreams } from './task-event-streams.js';
 
 const ALL: TaskFilter = { statuses: [] };
 
 class ConnectionUnderTest implements EventConnection {
   readonly authorization: string | undefined;
-  readonly sent: Buffer[] = [];
+  readonly sent: SharedBytes[] = [];
   isEnded = false;
   unreadBytes = 0;
   reauthorize: EventConnection['reauthorize'] = () => undefined;
@@ -21,7 +22,7 @@ class ConnectionUnderTest implements EventConnection {
     this.authorization = authorization;
   }
 
-  send(bytes: Buffer): void {
+  send(bytes: SharedBytes): void {
     this.sent.push(bytes);
   }
 
@@ -89,7 +90,7 @@ const pageOf = (...tasks: readonly Task[]): ChangePage => ({
   cursor: `h.${tasks.length + 1}`,
   isLast: true,
 });
-const textOf = ({ sent }: ConnectionUnderTest) => Buffer.concat(sent).toString();
+const textOf = ({ sent }: ConnectionUnderTest) => Buffer.concat(sent.map(({ plain }) => plain)).toString();
 const fire = async (delayMs: number) => {
   for (const timer of timers.filter((each) => each.delayMs === delayMs && !each.isCanceled)) {
     timer.isCanceled = true;
@@ -133,7 +134,7 @@ describe('streams of task events', () => {
     open(stalled);
     stalled.unreadBytes = 1;
     await fire(15_000);
-    expect(reading.sent.at(-1)?.toString()).toBe(': alive\nid: h.7\n\n');
+    expect(reading.sent.at(-1)?.plain.toString()).toBe(': alive\nid: h.7\n\n');
     expect(stalled.sent).toHaveLength(1);
     await fire(15_000);
     expect(reading.sent).toHaveLength(3);

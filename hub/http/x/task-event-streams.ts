@@ -4,7 +4,8 @@ import type { ChangePage, TaskChange } from '../../core/ports/task-changes.js';
 import type { Task } from '../../core/task.js';
 import { canCease, matchesForGood, matchesNow, type TaskFilter } from '../../core/task-filter.js';
 import type { ChangeFeed, ChangeListener } from '../../engine/change-feed.js';
-import { type EventConnection, eventText } from '../responses/event-stream.js';
+import { type EventConnection, eventBytes, eventText } from '../responses/event-stream.js';
+import { SharedBytes } from '../responses/shared-bytes.js';
 import { StreamAuthorizations } from '../responses/stream-authorizations.js';
 
 /** Unread bytes with which a client gets no more until it has read them. */
@@ -56,7 +57,7 @@ export class TaskEventStreams {
       mayListen: () => this.#authorizations.check(connection),
     });
     connection.send(
-      Buffer.from(`retry: ${RETRY_MS}\n${eventText('hello', cursor, JSON.stringify({ cursor }))}`),
+      new SharedBytes(`retry: ${RETRY_MS}\n${eventText('hello', cursor, JSON.stringify({ cursor }))}`),
     );
     connection.onRead(() => feed.wake());
     this.#listeners.add(listener);
@@ -80,7 +81,7 @@ export class TaskEventStreams {
   }
 
   async #comment(): Promise<void> {
-    const comments = new Map<string, Buffer>();
+    const comments = new Map<string, SharedBytes>();
     for (const listener of [...this.#listeners]) {
       if (!(await listener.mayListen())) {
         listener.end();
@@ -88,7 +89,7 @@ export class TaskEventStreams {
       }
       const { cursor } = listener;
       // The id lets a client whose filter matches little continue where it is.
-      const comment = comments.get(cursor) ?? Buffer.from(`: alive\nid: ${cursor}\n\n`);
+      const comment = comments.get(cursor) ?? new SharedBytes(`: alive\nid: ${cursor}\n\n`);
       comments.set(cursor, comment);
       listener.comment(comment);
     }
@@ -141,10 +142,10 @@ class Listener implements ChangeListener {
   }
 
   reset(cursor: string): void {
-    this.#connection.send(Buffer.from(eventText('reset', cursor, JSON.stringify({ cursor }))));
+    this.#connection.send(eventBytes('reset', cursor, JSON.stringify({ cursor })));
   }
 
-  comment(bytes: Buffer): void {
+  comment(bytes: SharedBytes): void {
     if (this.#connection.unreadBytes === 0) this.#connection.send(bytes);
   }
 
@@ -159,19 +160,19 @@ class PagesOfEvents {
   /** Data of each change of a page. */
   readonly #data = new WeakMap<ChangePage, string[]>();
   /** By filter. */
-  readonly #bytes = new WeakMap<ChangePage, Map<string, Buffer>>();
+  readonly #bytes = new WeakMap<ChangePage, Map<string, SharedBytes>>();
 
   constructor(present: (task: Task) => object) {
     this.#present = present;
   }
 
-  bytesOf(page: ChangePage, filter: TaskFilter, filterKey: string): Buffer {
-    const byFilter = this.#bytes.get(page) ?? new Map<string, Buffer>();
+  bytesOf(page: ChangePage, filter: TaskFilter, filterKey: string): SharedBytes {
+    const byFilter = this.#bytes.get(page) ?? new Map<string, SharedBytes>();
     this.#bytes.set(page, byFilter);
     const known = byFilter.get(filterKey);
     if (known) return known;
     const texts = page.changes.map((change, at) => this.#textOf(page, at, change, filter));
-    const bytes = Buffer.from(texts.join(''));
+    const bytes = new SharedBytes(texts.join(''));
     byFilter.set(filterKey, bytes);
     return bytes;
   }

@@ -49,14 +49,10 @@ const DELETE: Change = {
 export function addBulkCommands(program: Command, run: Run): void {
   bulkCommand(program, run, CANCEL)
     .description('cancel waiting tasks, by their ids or by a filter')
-    .option('--force', 'cancel running tasks, too')
-    .addHelpText(
-      'after',
-      "\nExamples:\n  wb cancel --name 'sweep *' --dry-run\n  wb tasks --creator anna --json | jq -r '.[].id' | wb cancel",
-    );
-  bulkCommand(program, run, DELETE)
-    .description('delete ended tasks with their files, by their ids or by a filter')
-    .addHelpText('after', '\nExample:\n  wb delete --status failed --to 2026-11-01T00:00:00Z --yes');
+    .option('--force', 'cancel running tasks, too');
+  bulkCommand(program, run, DELETE).description(
+    'delete ended tasks with their files, by their ids or by a filter',
+  );
 }
 
 function bulkCommand(program: Command, run: Run, change: Change): Command {

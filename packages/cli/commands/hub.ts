@@ -11,7 +11,6 @@ export function addHubCommands(program: Command, run: Run): void {
   withFilterOptions(program.command('events'))
     .description('print each change of tasks as it happens')
     .option('--since <cursor>', 'continue at this cursor')
-    .addHelpText('after', "\nExample:\n  wb events --name 'nightly *' --json | jq -r .task.status")
     .action(run(printEvents));
 
   program

@@ -35,7 +35,6 @@ export function addLoginCommands(program: Command): void {
     .option('--token', 'read a personal access token from standard input instead of a password')
     .option('--sign-on', "log in by the company's sign-on, in a browser; the default where there is one")
     .option('--days <count>', 'days after which a personal access token expires', '90')
-    .addHelpText('after', '\nExample:\n  wb login https://hub.example --username anna')
     .action(async (url: string, options: LoginOptions) => {
       const profile = await logIn(url, options);
       const name = options.profile ?? new URL(url).host;
@@ -71,10 +70,6 @@ export function addLoginCommands(program: Command): void {
   program
     .command('token')
     .description('print a token that is valid now, for other programs')
-    .addHelpText(
-      'after',
-      '\nExample:\n  curl -H "Authorization: Bearer $(wb token)" https://hub.example/api/x/tasks',
-    )
     .action(async (options: HubOptions & { json?: boolean }) => {
       const { url, credentials } = await targetOf(options);
       const token = await credentials?.token(fetch);

@@ -19,10 +19,6 @@ interface FollowOptions {
 export function addRunCommands(program: Command, run: Run): void {
   withFollowOptions(withJobOptions(program.command('run')))
     .description('run a job, show what it prints, and bring its outputs')
-    .addHelpText(
-      'after',
-      '\nExample:\n  wb run --model gear.xml --script run.js --var load=12 --out results/',
-    )
     .action(
       run(async (hub, output, options: JobOptions & FollowOptions) => {
         const task = await submitted(hub, options);
@@ -32,7 +28,6 @@ export function addRunCommands(program: Command, run: Run): void {
 
   withJobOptions(program.command('submit'))
     .description('hand in a job, and print its id')
-    .addHelpText('after', '\nExample:\n  wb wait $(wb submit --script run.js)')
     .action(
       run(async (hub, output, options: JobOptions) => {
         const { id } = await submitted(hub, options);

@@ -12,6 +12,8 @@ import { type RunningHub, startHub } from '../subjects/hub.js';
 import { slotsAt } from '../subjects/slots.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
 
+/** As browsers and Node.js say it. */
+const ENCODINGS = 'gzip, deflate';
 const LISTENERS = 5000;
 const LISTENERS_OF_W1 = 100;
 const TASKS = 20_000;
@@ -70,6 +72,7 @@ async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): P
   const before = await w1();
   const ofOne = await beside(running, LISTENERS_OF_W1, 'creator=nobody', w1);
   const ofAll = await beside(running, LISTENERS_OF_W1, '', w1);
+  const plain = await beside(running, LISTENERS_OF_W1, '', w1, 'identity');
   const after = await w1();
   // A store that grows makes each run a little slower.
   const alone = { perS: (before.perS + after.perS) / 2, cpuMs: (before.cpuMs + after.cpuMs) / 2 };
@@ -85,9 +88,11 @@ async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): P
     { name: 'tasks alone', value: alone.perS, unit: 'per s' },
     { name: 'tasks beside 100 who follow one user', value: ofOne.perS, unit: 'per s' },
     { name: 'tasks beside 100 who follow all', value: ofAll.perS, unit: 'per s' },
+    { name: 'the same uncompressed', value: plain.perS, unit: 'per s' },
     { name: 'CPU of the hub for each task alone', value: alone.cpuMs, unit: 'ms' },
     { name: 'the same beside 100 who follow one user', value: ofOne.cpuMs, unit: 'ms' },
     { name: 'the same beside 100 who follow all', value: ofAll.cpuMs, unit: 'ms' },
+    { name: 'the same uncompressed, CPU', value: plain.cpuMs, unit: 'ms' },
     { name: 'memory above idle', value: listeningMib - idleMib, unit: 'MiB', limit: MEMORY_LIMIT_MIB },
     {
       name: 'memory of the hub for each listener',
@@ -103,11 +108,12 @@ async function beside<T>(
   count: number,
   filter: string,
   work: () => Promise<T>,
+  encodings = ENCODINGS,
 ): Promise<T> {
   const listeners = new PollClients();
   try {
     const paths = Array.from({ length: count }, (_, at) => `/api/x/events?${filter}&client=${at}`);
-    await listeners.open(port, paths);
+    await listeners.open(port, paths, encodings);
     const result = await work();
     const answered = (await listeners.answers()).size;
     if (answered !== count) throw new Error(`${answered} of ${count} listeners were told anything`);

@@ -4,7 +4,13 @@ import { wallClockMs } from './wall-clock.js';
 
 /** Input of the process. */
 export type ToPollClients =
-  | { readonly kind: 'open'; readonly port: number; readonly paths: readonly string[] }
+  | {
+      readonly kind: 'open';
+      readonly port: number;
+      readonly paths: readonly string[];
+      /** Encodings that the clients take, as browsers and libraries say it. */
+      readonly encodings?: string;
+    }
   | { readonly kind: 'leave'; readonly count: number }
   | { readonly kind: 'report' };
 
@@ -22,10 +28,11 @@ const answers = new Map<string, number>();
 
 const say = (message: FromPollClients) => process.send?.(message);
 
-function ask(port: number, path: string): Promise<void> {
+function ask(port: number, path: string, encodings: string | undefined): Promise<void> {
+  const accept = encodings === undefined ? '' : `Accept-Encoding: ${encodings}\r\n`;
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => {
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`, () => resolve());
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${accept}\r\n`, () => resolve());
     });
     open.set(path, socket);
     socket.on('error', reject);
@@ -35,17 +42,17 @@ function ask(port: number, path: string): Promise<void> {
   });
 }
 
-async function askAll(port: number, paths: readonly string[]): Promise<void> {
+async function askAll({ port, paths, encodings }: Extract<ToPollClients, { kind: 'open' }>): Promise<void> {
   const left = paths.values();
   await Promise.all(
     Array.from({ length: OPENED_AT_ONCE }, async () => {
-      for (const path of left) await ask(port, path);
+      for (const path of left) await ask(port, path, encodings);
     }),
   );
 }
 
 process.on('message', (message: ToPollClients) => {
-  if (message.kind === 'open') void askAll(message.port, message.paths).then(() => say({ kind: 'asked' }));
+  if (message.kind === 'open') void askAll(message).then(() => say({ kind: 'asked' }));
   if (message.kind === 'leave') {
     for (const [path, socket] of [...open].slice(0, message.count)) {
       socket.destroy();

@@ -31,8 +31,11 @@ export class PollClients {
   }
 
   /** Opens a connection for each path and asks for it. */
-  async open(port: number, paths: readonly string[]): Promise<void> {
-    await this.#ask({ kind: 'open', port, paths }, 'asked');
+  async open(port: number, paths: readonly string[], encodings?: string): Promise<void> {
+    await this.#ask(
+      { kind: 'open', port, paths, ...(encodings === undefined ? {} : { encodings }) },
+      'asked',
+    );
   }
 
   /** Ends the connections of this number of clients, the first ones. */

@@ -1,0 +1,47 @@
+/** Examples of the commands, for their help. */
+
+/** By the name of the command, with its group. */
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  run: ['wb run --model gear.xml --script run.js --var load=12 --out results/'],
+  submit: ['wb wait $(wb submit --script run.js)'],
+  wait: ['wb wait --out results $(wb submit --script run.js)', 'wb wait < ids.txt'],
+  tasks: [
+    'wb tasks --status running --creator anna',
+    "wb tasks --from 2026-11-21T00:00:00Z --json | jq -r '.[].id'",
+  ],
+  task: ['wb task 01a203bb-91c8-77a8-ba09-430317dc43d6'],
+  log: ['wb log --follow 01a203bb-91c8-77a8-ba09-430317dc43d6'],
+  result: ['wb result 01a203bb-91c8-77a8-ba09-430317dc43d6 --out results'],
+  explain: ['wb explain 01a203bb-91c8-77a8-ba09-430317dc43d6'],
+  cancel: [
+    "wb cancel --name 'sweep *' --dry-run",
+    "wb tasks --creator anna --json | jq -r '.[].id' | wb cancel",
+  ],
+  delete: ['wb delete --status failed --to 2026-11-01T00:00:00Z --yes'],
+  rerun: ['wb rerun 01a203bb-91c8-77a8-ba09-430317dc43d6 --var load=14'],
+  instances: ['wb instances --json | jq -r \'.[] | select(.status == "UP") | .id\''],
+  'instance start': ['wb instance start sim-1'],
+  'instance stop': ['wb instance stop sim-1'],
+  'instance restart': ['wb instance restart sim-1'],
+  'instance log': ['wb instance log sim-1 stderr'],
+  agents: ['wb agents'],
+  'agent drain': ['wb agent drain sim-host-1'],
+  'agent undrain': ['wb agent undrain sim-host-1'],
+  'agent enroll': ['wb agent enroll sim-host-1 --valid-for 600'],
+  'agent revoke': ['wb agent revoke sim-host-1'],
+  'storage ls': ['wb storage ls gear', 'wb storage ls --output'],
+  'storage put': ['wb storage put gearbox.xml gearbox-7.xml'],
+  'storage info': ['wb storage info gearbox-7.xml --renew'],
+  'storage rm': ['wb storage rm gearbox-7.xml'],
+  'storage get': ['wb storage get 01a203bb-91c8-77a8-ba09-430317dc43d6-motion.csv motion.csv'],
+  events: ["wb events --name 'nightly *' --json | jq -r .task.status"],
+  health: ['wb health && wb run --script run.js'],
+  open: ['wb open'],
+  login: [
+    'wb login https://hub.example --username anna',
+    'wb login https://test.example --token --profile test < token.txt',
+  ],
+  logout: ['wb logout --profile test'],
+  token: ['curl -H "Authorization: Bearer $(wb token)" https://hub.example/api/x/tasks'],
+  profiles: ['wb profiles'],
+};

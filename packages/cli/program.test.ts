@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { EXAMPLES } from './examples.js';
+import { createProgram } from './program.js';
+
+/** All commands with what leads to them, without those of the completion. */
+function commands(command: Command, path: readonly string[] = []): [path: string, command: Command][] {
+  return command.commands
+    .filter((each) => each.name() !== 'complete')
+    .flatMap((each) =>
+      each.commands.length === 0
+        ? [[[...path, each.name()].join(' '), each] as [string, Command]]
+        : commands(each, [...path, each.name()]),
+    );
+}
+
+const { command: program } = createProgram('0.0.0');
+const all = commands(program);
+
+describe('the help', () => {
+  it('has an example for each command, and none for others', () => {
+    expect(Object.keys(EXAMPLES).toSorted()).toEqual(all.map(([path]) => path).toSorted());
+  });
+
+  it.each(all)('of %s has options that its examples use', (path, command) => {
+    for (const example of EXAMPLES[path] ?? []) {
+      // The part of this command only.
+      const [part = ''] = example.slice(example.indexOf(`wb ${path}`)).split(/\||&&|\$\(/);
+      expect(part).toContain(`wb ${path}`);
+      for (const [option] of part.matchAll(/ --[a-z-]+/g))
+        expect(command.options.map(({ long }) => long)).toContain(option.trim());
+    }
+  });
+});
