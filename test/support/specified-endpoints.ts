@@ -91,6 +91,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200
   GET    /api/x/tasks                                              200
+  POST   /api/x/tasks/form                                         201 413 422 423
   POST   /api/x/tasks/cancel                                       200
   POST   /api/x/tasks/delete                                       200
   GET    /api/x/tasks/{id}                                         200 404
