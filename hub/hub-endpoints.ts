@@ -33,6 +33,7 @@ import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
 import { taskCreationEndpoint } from './http/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
+import { taskFormEndpoint } from './http/x/task-form-endpoint.js';
 import { taskListEndpoint } from './http/x/task-list-endpoint.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
 import { uploadEndpoints } from './http/x/upload-endpoints.js';
@@ -71,6 +72,13 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...storageEndpoints(engine.storage, log),
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
+    taskFormEndpoint({
+      requests,
+      files,
+      limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
+      maxBytes: limits.requestBody,
+      waitMessage: (task) => engine.tasks.waitMessage(task),
+    }),
     ...followedTaskEndpoints(parts),
     taskCreationEndpoint(requests, (task) => engine.tasks.waitMessage(task)),
     ...enrolmentEndpoints({

@@ -83,6 +83,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/statistics
   VIEWER  GET    /api/x/tasks
   USER    POST   /api/x/tasks
+  USER    POST   /api/x/tasks/form
   USER    POST   /api/x/tasks/cancel
   USER    POST   /api/x/tasks/delete
   VIEWER  GET    /api/x/tasks/{id}

@@ -49,6 +49,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   }
   await walkThroughInputs(expected);
   await walkThroughUploads(expected);
+  await walkThroughForm(expected);
   await expected(200, 'GET', '/api/2.0/monitoring/server-info');
   await expected(200, 'GET', '/api/2.0/admin/prepare-shutdown');
   await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: true });
@@ -135,6 +136,17 @@ async function walkThroughInputs(expected: Walker['expected']) {
   await expected(200, 'GET', '/api/x/storage/output?limit=1');
   await expected(204, 'DELETE', `${base}/walk.wbpz/delete`);
   await expected(200, 'GET', `${base}/walk.wbpz`);
+}
+
+async function walkThroughForm(expected: Walker['expected']) {
+  const form = new FormData();
+  form.append('script', new Blob(['print(1)']), 'run.js');
+  form.append('version', 'none');
+  form.append('variable', 'load=12');
+  const { id } = JSON.parse(await expected(201, 'POST', '/api/x/tasks/form', form)) as { id: string };
+  await expected(204, 'DELETE', `/api/2.0/workbench/task/${id}/cancel`);
+  form.append('name', new Blob(['x']), 'name.txt');
+  await expected(400, 'POST', '/api/x/tasks/form', form);
 }
 
 async function walkThroughUploads(expected: Walker['expected']) {

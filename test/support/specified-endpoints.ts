@@ -93,6 +93,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/statistics                                         200
   GET    /api/x/tasks                                              200
   POST   /api/x/tasks                                              201 423
+  POST   /api/x/tasks/form                                         201 413 422 423
   POST   /api/x/tasks/cancel                                       200
   POST   /api/x/tasks/delete                                       200
   GET    /api/x/tasks/{id}                                         200 404

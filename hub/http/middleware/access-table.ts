@@ -56,6 +56,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/tasks': 'VIEWER',
   'POST /api/x/tasks': 'USER',
   // The role USER changes its own tasks only.
+  'POST /api/x/tasks/form': 'USER',
   'POST /api/x/tasks/cancel': 'USER',
   'POST /api/x/tasks/delete': 'USER',
   'GET /api/x/tasks/{id}': 'VIEWER',

@@ -8,7 +8,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { accessTo, isAlwaysServed } from '../middleware/access-table.js';
-import type { Endpoint, FormSpec, ResponseSpec, StreamSpec } from '../routing/endpoint.js';
+import type { Endpoint, FormPart, FormSpec, ResponseSpec, StreamSpec } from '../routing/endpoint.js';
 import { withoutLanguageBounds } from './openapi-overrides.js';
 import { describedRole, securityOf, securitySchemes } from './openapi-security.js';
 import { describedTag } from './tags.js';
@@ -150,11 +150,19 @@ function isReading({ method }: Endpoint['spec']): boolean {
   return method === 'get' || method === 'options';
 }
 
-function formBody({ file }: FormSpec) {
+function formBody(parts: FormSpec) {
+  const schemaOf = ({ description, kind, isRepeated }: FormPart) => {
+    const one = { type: 'string' as const, ...(kind === 'FILE' ? { format: 'binary' } : {}) };
+    // Tools that know the form as an object see a single one without its list.
+    return isRepeated
+      ? { anyOf: [{ type: 'array' as const, items: one }, one], description }
+      : { ...one, description };
+  };
+  const entries = Object.entries(parts);
   const schema = {
     type: 'object' as const,
-    required: ['file'],
-    properties: { file: { type: 'string' as const, format: 'binary', description: file } },
+    required: entries.filter(([, { isRequired }]) => isRequired).map(([name]) => name),
+    properties: Object.fromEntries(entries.map(([name, part]) => [name, schemaOf(part)])),
   };
   return { required: true, content: { 'multipart/form-data': { schema } } };
 }

@@ -1,7 +1,7 @@
 /** Reading of the one file in a multipart/form-data body (RFC 7578) as it arrives. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { Busboy, type BusboyConfig, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { type HubError, invalidInput } from '../../core/errors.js';
 import { BodyChunks } from './body-chunks.js';
 
@@ -19,7 +19,7 @@ export async function receiveFile<T>(
   request: IncomingMessage,
   take: (fileName: string, content: Readable) => Promise<T>,
 ): Promise<T> {
-  const parser = parserOf(request);
+  const parser = formParser(request, LIMITS, `, and the part ${PART}`);
   let content: Readable | undefined;
   let taken: Promise<T> | undefined;
   const chunks = new BodyChunks();
@@ -41,7 +41,7 @@ export async function receiveFile<T>(
         if (part === PART) reject(withoutName());
       });
       parser.once('partsLimit', () => reject(invalidPart(`must be among the first ${LIMITS.parts} parts`)));
-      parser.once('error', (error) => reject(unreadable(error)));
+      parser.once('error', (error) => reject(unreadableForm(error)));
       parser.once('finish', resolve);
       request.once('close', () => {
         if (!request.complete) reject(cutOff());
@@ -67,12 +67,15 @@ export async function receiveFile<T>(
   }
 }
 
-function parserOf(request: IncomingMessage): BusboyInstance {
+/** Throws INVALID_INPUT for a body that is no form; `more` is said of what is required. */
+export function formParser(
+  request: IncomingMessage,
+  limits: NonNullable<BusboyConfig['limits']>,
+  more = '',
+): BusboyInstance {
   const { headers } = request;
   if (!/^multipart\/form-data\s*;/i.test(headers['content-type'] ?? '')) {
-    throw invalidInput([
-      { where: 'body', what: `must be multipart/form-data with a boundary, and the part ${PART}` },
-    ]);
+    throw invalidInput([{ where: 'body', what: `must be multipart/form-data with a boundary${more}` }]);
   }
   try {
     return new Busboy({
@@ -80,10 +83,10 @@ function parserOf(request: IncomingMessage): BusboyInstance {
       // A name with a path in it is refused later; shortened, it would be another name.
       preservePath: true,
       fileHwm: 1024 * 1024,
-      limits: LIMITS,
+      limits,
     });
   } catch (error) {
-    throw unreadable(error);
+    throw unreadableForm(error);
   }
 }
 
@@ -95,7 +98,7 @@ function withoutName(): HubError {
   return invalidPart('must have a file name in its Content-Disposition');
 }
 
-function unreadable(error: unknown): HubError {
+export function unreadableForm(error: unknown): HubError {
   return invalidInput([
     { where: 'body', what: `is no multipart/form-data: ${(error as Error).message.replace(/\.$/, '')}` },
   ]);

@@ -110,7 +110,8 @@ class EndpointHandler {
     const client = new Client(incoming, trustedProxies);
     const audited = this.#audited(context, client);
     const span = this.#beginSpan(incoming);
-    const hold = this.#endpoint.spec.blobs ? this.#services.hold() : NO_HOLD;
+    const { blobs, form } = this.#endpoint.spec;
+    const hold = blobs || form ? this.#services.hold() : NO_HOLD;
     let permit: RequestPermit | undefined;
     try {
       permit = this.#isAlwaysServed ? ALWAYS_ADMITTED : admission.enter();

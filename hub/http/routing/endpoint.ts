@@ -23,10 +23,17 @@ export interface ResponseSpec {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Describes the part `file`. */
-export interface FormSpec {
-  readonly file: string;
+/** Describes a part of a form. */
+export interface FormPart {
+  readonly description: string;
+  readonly kind: 'FILE' | 'TEXT';
+  readonly isRequired?: boolean;
+  /** Whether it may be given more than once. */
+  readonly isRepeated?: boolean;
 }
+
+/** Parts of a form by name. */
+export type FormSpec = Readonly<Record<string, FormPart>>;
 
 /** Describes a body that is no JSON. */
 export interface StreamSpec {
@@ -59,7 +66,7 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly blobs?: BlobPaths;
   /** Whether a 201 names the fields of the body that the schema does not know, in the header `Warning`. */
   readonly warnsOfUnknownFields?: boolean;
-  /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
+  /** Instead of a body: a form (multipart/form-data), which the endpoint reads itself. */
   readonly form?: FormSpec;
   /** Instead of a body: bytes, which the endpoint reads itself as they arrive. */
   readonly stream?: StreamSpec;

@@ -89,7 +89,13 @@ function uploadEndpoint(storage: Storage): Endpoint {
         'The file name is taken from the Content-Disposition header of the part. 204 is sent when file and name are ' +
         'durable; before, the file is not visible. The name expires after a configured time.',
       query: uploadQuery,
-      form: { file: 'The file, of any size up to the limit of the hub.' },
+      form: {
+        file: {
+          description: 'The file, of any size up to the limit of the hub.',
+          kind: 'FILE',
+          isRequired: true,
+        },
+      },
       responses: {
         204: { description: 'The file is stored.' },
         409: { description: 'There is a file of this name.' },

@@ -86,6 +86,7 @@ WITHOUT: Dict[str, str] = {
     "listInputFiles": "a script knows the names that it has put there",
     "listOutputFiles": "result() names the stored files of a task",
     "getSignOn": "wb logs in by the sign-on, and prints its tokens for others",
+    "createBatchJobByForm": "submit() sends a batch job as JSON, which every hub takes",
     "getUploadOptions": "for clients of tus, which ask what a hub can do",
     "beginInputUpload": "storage.put() sends a file in one request",
     "listInputUploads": "storage.put() sends a file in one request",

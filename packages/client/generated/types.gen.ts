@@ -1174,35 +1174,6 @@ export type DryRunExplanation = {
     };
 };
 
-export type TaskWindow = {
-    /**
-     * Newest request first.
-     */
-    tasks: Array<TaskItem>;
-    /**
-     * Value of `after` for older tasks; absent when there are none.
-     */
-    next?: string;
-    /**
-     * Number of all tasks that match.
-     */
-    total: number;
-    /**
-     * Number of tasks of each status that match but for their status.
-     */
-    counts: {
-        WAITING: number;
-        RUNNING: number;
-        FINISHED: number;
-        FAILED: number;
-        CANCELED: number;
-    };
-    /**
-     * Value of `since` with which the stream of events tells of all that has changed since.
-     */
-    cursor: string;
-};
-
 export type TaskItem = {
     /**
      * Identifier of the task.
@@ -1258,6 +1229,35 @@ export type AttemptInstance = {
      * Agent that holds it; null for an instance of the hub's own machine.
      */
     agentId: string | null;
+};
+
+export type TaskWindow = {
+    /**
+     * Newest request first.
+     */
+    tasks: Array<TaskItem>;
+    /**
+     * Value of `after` for older tasks; absent when there are none.
+     */
+    next?: string;
+    /**
+     * Number of all tasks that match.
+     */
+    total: number;
+    /**
+     * Number of tasks of each status that match but for their status.
+     */
+    counts: {
+        WAITING: number;
+        RUNNING: number;
+        FINISHED: number;
+        FAILED: number;
+        CANCELED: number;
+    };
+    /**
+     * Value of `since` with which the stream of events tells of all that has changed since.
+     */
+    cursor: string;
 };
 
 export type BulkOutcome = {
@@ -4031,6 +4031,122 @@ export type ExplainRequestResponses = {
 };
 
 export type ExplainRequestResponse = ExplainRequestResponses[keyof ExplainRequestResponses];
+
+export type CreateBatchJobByFormData = {
+    body: {
+        /**
+         * Script; several run one after the other, in their order.
+         */
+        script: Array<Blob | File> | Blob | File;
+        /**
+         * The model.
+         */
+        model?: Blob | File;
+        /**
+         * Additional file; its file name is the relative path by which scripts read it.
+         */
+        file?: Array<Blob | File> | Blob | File;
+        /**
+         * Type of the model, such as WBPZ; by default the ending of its file name.
+         */
+        modelType?: string;
+        /**
+         * Instead of a model: name of a file in the input storage.
+         */
+        storedModel?: string;
+        /**
+         * Instead of a model: path on the simulation host.
+         */
+        hostModel?: string;
+        /**
+         * Additional file of the input storage: `path=name`, or its name alone.
+         */
+        storedFile?: Array<string> | string;
+        /**
+         * Variable that the scripts can read: `key=value`.
+         */
+        variable?: Array<string> | string;
+        /**
+         * Label for the task.
+         */
+        name?: string;
+        /**
+         * Requested version, with the wildcards * and ?.
+         */
+        version?: string;
+        /**
+         * Requested labels, separated by commas.
+         */
+        labels?: string;
+        /**
+         * HIGHEST, HIGH, NORMAL, LOW or LOWEST.
+         */
+        priority?: string;
+        /**
+         * Longest run in seconds.
+         */
+        timeLimit?: string;
+    };
+    headers?: {
+        /**
+         * Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 to 255 visible ASCII characters.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/x/tasks/form';
+};
+
+export type CreateBatchJobByFormErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The form, a file or the texts are too large.
+     */
+    413: Error;
+    /**
+     * Another request was made with this Idempotency-Key.
+     */
+    422: Error;
+    /**
+     * The hub accepts no tasks at present, or the input storage is off.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type CreateBatchJobByFormError = CreateBatchJobByFormErrors[keyof CreateBatchJobByFormErrors];
+
+export type CreateBatchJobByFormResponses = {
+    /**
+     * The task waits.
+     */
+    201: TaskItem;
+};
+
+export type CreateBatchJobByFormResponse = CreateBatchJobByFormResponses[keyof CreateBatchJobByFormResponses];
 
 export type ListTasksByPlaceData = {
     body?: never;
