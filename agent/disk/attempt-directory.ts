@@ -1,5 +1,4 @@
 /** Directory of one attempt. Each operation uses an open handle, so that none follows a link, whatever jobs do in it. */
-import { writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasNoRoom } from '../core/host-fault.js';
@@ -48,8 +47,8 @@ export class AttemptDirectory implements WorkingDirectory {
   /** Names of the files beside the working directory. */
   readonly #beside: string[] = [];
   readonly #staged = new Map<string, FileState>();
-  /** Whether any file was staged. */
-  #isPlaced = false;
+  /** Paths of staged files in the working directory. */
+  readonly #placed: string[] = [];
 
   constructor(place: DirectoryLocation) {
     this.#place = place;
@@ -81,17 +80,11 @@ export class AttemptDirectory implements WorkingDirectory {
 
   async writeVariables(values: Readonly<Record<string, string>>): Promise<void> {
     this.#beside.push(VARIABLES);
-    // Only creating the file may block; its content is copied into the page cache.
-    const file = await this.#place.given.directory.createFile(VARIABLES, 0o600);
-    try {
-      writeFileSync(file.fd, JSON.stringify(values));
-    } finally {
-      await file.close();
-    }
+    await this.#place.given.directory.writeFile(VARIABLES, 0o600, JSON.stringify(values));
   }
 
   async seal(): Promise<void> {
-    if (!this.#isPlaced) return;
+    if (this.#placed.length === 0) return;
     const files = this.#folder(FILES);
     if (files === undefined) throw changed(FILES);
     try {
@@ -140,21 +133,38 @@ export class AttemptDirectory implements WorkingDirectory {
   }
 
   async discard(): Promise<void> {
-    const { above, name, directory, keepAs } = this.#place;
+    const { above, name, keepAs } = this.#place;
     try {
       if (keepAs !== null) return await removeTree(above, name);
-      const removed = await Promise.allSettled([
-        ...[FILES, OUTPUT_STORAGE].map((folder) => directory.removeDirectory(folder)),
-        ...this.#beside.map((file) => directory.unlink(file)),
-      ]);
-      try {
-        if (removed.every(({ status }) => status === 'fulfilled')) return await above.removeDirectory(name);
-      } catch {
-        // It holds more than the staged files.
-      }
-      await removeTree(above, name);
+      if (!(await this.#removeStaged())) await removeTree(above, name);
     } finally {
       this.#close();
+    }
+  }
+
+  /** Removes the directory if it holds no more than what was staged; false when it is still there. */
+  async #removeStaged(): Promise<boolean> {
+    const { above, name, directory } = this.#place;
+    if (this.#placed.some((path) => path.includes('/'))) return false;
+    const files = this.#folder(FILES);
+    if (files === undefined) return false;
+    try {
+      const removed = await Promise.allSettled([
+        ...this.#placed.map((path) => files.unlink(path)),
+        directory.removeDirectory(OUTPUT_STORAGE),
+        ...this.#beside.map((file) => directory.unlink(file)),
+      ]);
+      if (removed.some(({ status }) => status === 'rejected')) return false;
+      // A removed directory that is open costs the file system more.
+      files.close();
+      await directory.removeDirectory(FILES);
+      directory.close();
+      await above.removeDirectory(name);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      files.close();
     }
   }
 
@@ -176,7 +186,7 @@ export class AttemptDirectory implements WorkingDirectory {
   }
 
   async #placeInFiles(path: string, source: string | FileHandle): Promise<string> {
-    this.#isPlaced = true;
+    this.#placed.push(path);
     const names = [FILES, ...path.split('/')];
     const name = names.pop() as string;
     const folder = await this.#makeFolder(names, path);

@@ -2,7 +2,7 @@
  *  change while it is read is kept as it is; any other is copied, and the copied bytes are hashed. A file that changes
  *  meanwhile is copied again, and finally kept as it was read. */
 import { createHash } from 'node:crypto';
-import { type BigIntStats, lstatSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { byPath } from '@workbench-hub/shared/domain/relative-path';
@@ -25,6 +25,8 @@ import { isGone, type ListedFile, listFiles, stateFrom } from './list-files.js';
 
 const READS_OF_A_CHANGING_FILE = 3;
 const CHUNK_BYTES = 1024 * 1024;
+/** Size up to which a file is read at once: a thread would cost more. */
+const SMALL_BYTES = 64 * 1024;
 
 /** Result for one file; `gone` when it is no longer a regular file. */
 type Taken = FileRef | { readonly fault: string } | { readonly gone: true };
@@ -213,13 +215,18 @@ type ReadAll = (file: FileHandle, use: (bytes: Buffer) => Promise<void> | void) 
 
 /** Reads the next piece while the last is in use, and no more than `maxBytes` of a growing file. */
 function reader(maxBytes: number): ReadAll {
-  const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
+  let buffers: Buffer[] | undefined;
   return async (file, use) => {
+    const beginning = readNow(file, Math.min(SMALL_BYTES, maxBytes));
+    if (beginning.length > 0) await use(beginning);
+    if (beginning.length < SMALL_BYTES) return beginning.length;
+    buffers ??= [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
+    const large = buffers;
     const read = (position: number) => {
-      const buffer = buffers.reverse()[0] as Buffer;
+      const buffer = large.reverse()[0] as Buffer;
       return file.read(buffer, 0, Math.min(CHUNK_BYTES, maxBytes - position), position);
     };
-    let position = 0;
+    let position = beginning.length;
     let next = read(position);
     for (;;) {
       const { bytesRead, buffer } = await next;
@@ -235,4 +242,15 @@ function reader(maxBytes: number): ReadAll {
       }
     }
   };
+}
+
+/** Reads the beginning of a file, and all of it if there is less. */
+function readNow(file: FileHandle, maxBytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(maxBytes);
+  let sizeBytes = 0;
+  for (;;) {
+    const read = readSync(file.fd, buffer, sizeBytes, maxBytes - sizeBytes, sizeBytes);
+    sizeBytes += read;
+    if (read === 0 || sizeBytes === maxBytes) return buffer.subarray(0, sizeBytes);
+  }
 }

@@ -26,6 +26,8 @@ export interface Directory {
   openFile(name: Name): Promise<FileHandle>;
   /** Creates a file; rejects with EEXIST when the name is taken, also by a link. */
   createFile(name: Name, mode: number): Promise<FileHandle>;
+  /** Creates a small file with this content; rejects as {@link createFile} does, and leaves nothing then. */
+  writeFile(name: Name, mode: number, content: string | Buffer): Promise<void>;
   /** Creates a copy of a file, with `mode` or with the mode of the source. */
   copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void>;
   makeDirectory(name: Name): Promise<void>;

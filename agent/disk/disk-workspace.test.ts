@@ -266,6 +266,23 @@ describe('a working directory', () => {
     expect(await readdir(join(directory, 'work'))).toEqual([]);
   });
 
+  test('is removed when it is discarded, with staged files in folders, and without those that the job removed', async () => {
+    await cache.put(SCRIPT, Readable.from([Buffer.from(TEXT)]), 0);
+    for (const path of ['model.xml', 'in/a/mesh.obj', 'other']) await work.placeFile(path, SCRIPT.digest);
+    expect((await stat(inFiles('other'))).mode & 0o777).toBe(0o644);
+    await work.placeScript(0, SCRIPT.digest);
+    await work.writeVariables({ a: 'b' });
+    expect(await readFile(work.variables, 'utf8')).toBe('{"a":"b"}');
+    await rm(inFiles('model.xml'));
+    await work.discard();
+    expect(await readdir(join(directory, 'work'))).toEqual([]);
+    work = await workspace.create(REF);
+    for (const path of ['model.xml', 'other']) await work.placeFile(path, SCRIPT.digest);
+    await rm(inFiles('model.xml'));
+    await work.discard();
+    expect(await readdir(join(directory, 'work'))).toEqual([]);
+  });
+
   test('without permissions is collected and removed nevertheless', async () => {
     const closed = fileURLToPath(new URL('fixtures/closed-directory.mjs', import.meta.url));
     const { href: adapters } = new URL('../dist/disk/', import.meta.url);

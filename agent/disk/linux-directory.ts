@@ -5,10 +5,14 @@ import {
   chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   lstatSync,
+  open as openFile,
   openSync,
   readdirSync,
+  readFileSync,
+  writeFileSync,
 } from 'node:fs';
 import {
   copyFile,
@@ -21,6 +25,7 @@ import {
   rmdir,
   unlink,
 } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import {
   checkName,
   type Directory,
@@ -41,6 +46,12 @@ const {
   COPYFILE_EXCL,
   COPYFILE_FICLONE,
 } = constants;
+
+/** Opens a file in a thread, without the object that would be closed in one. */
+const openNumber = promisify(openFile) as (path: Name, flags: number, mode: number) => Promise<number>;
+
+/** Size up to which a file is read at once: threads would cost more. */
+const SMALL_FILE_BYTES = 64 * 1024;
 
 /** Missing in Node's constants; the same on all architectures that Node supports (asm-generic/fcntl.h). */
 const O_PATH = 0o10000000;
@@ -92,7 +103,24 @@ export class LinuxDirectory implements Directory {
     return open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   }
 
+  async writeFile(name: Name, mode: number, content: string | Buffer): Promise<void> {
+    const file = await openNumber(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    try {
+      // Only creating the file may block; its content is copied into the page cache.
+      writeFileSync(file, content);
+      // The process may have a stricter mask.
+      if ((fstatSync(file).mode & 0o777) !== mode) fchmodSync(file, mode);
+    } catch (error) {
+      await this.unlink(name).catch(() => undefined);
+      throw error;
+    } finally {
+      closeSync(file);
+    }
+  }
+
   async copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void> {
+    const small = typeof source === 'string' && mode !== undefined ? readSmall(source) : undefined;
+    if (small && mode !== undefined) return this.writeFile(name, mode, small);
     const from = typeof source === 'string' ? source : `/proc/self/fd/${source.fd}`;
     // Copy on write where the file system supports it; never a link, since scripts may write into their files.
     if (mode === undefined) return copyFile(from, this.#at(name), COPYFILE_EXCL | COPYFILE_FICLONE);
@@ -150,5 +178,15 @@ export class LinuxDirectory implements Directory {
     } catch {
       // It belongs to another user: reading it shows whether it is readable.
     }
+  }
+}
+
+/** Content of a small file of the agent; undefined for a larger one. */
+function readSmall(path: string): Buffer | undefined {
+  const file = openSync(path, O_RDONLY);
+  try {
+    return fstatSync(file).size <= SMALL_FILE_BYTES ? readFileSync(file) : undefined;
+  } finally {
+    closeSync(file);
   }
 }

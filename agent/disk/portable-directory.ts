@@ -89,6 +89,18 @@ export class PortableDirectory implements Directory {
     return this.#open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   }
 
+  async writeFile(name: Name, mode: number, content: string | Buffer): Promise<void> {
+    const file = await this.createFile(name, mode);
+    try {
+      await file.writeFile(content);
+    } catch (error) {
+      await this.unlink(name).catch(() => undefined);
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
   async copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void> {
     const from = typeof source === 'string' ? await open(source) : source;
     try {

@@ -109,6 +109,11 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
+    it('study runs every point', async () => {
+      const { figures } = await inSmall('study');
+      expect(figures).toContain('hub of the quickstart: time of the study');
+    });
+
     it('w9 starts slots and uses all of them at once', async () => {
       const { figures } = await inSmall('w9');
       expect(figures).toEqual(

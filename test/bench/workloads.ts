@@ -7,7 +7,7 @@ import { lists } from './lists/lists.js';
 import { machineLimits } from './machine-limits/machine-limits.js';
 import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
-import { w8 } from './study/study.js';
+import { study, w8 } from './study/study.js';
 import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
 import type { Workload } from './workload.js';
 
@@ -23,6 +23,7 @@ export const WORKLOADS: readonly Workload[] = [
   w5,
   w6,
   w8,
+  study,
   w9,
   lists,
   polls,

@@ -20,11 +20,23 @@ const INSTANCES = 2;
 const WARM_POINTS = 50;
 const BEYOND_LIMIT_MS = 15;
 
-/** Option `--isolation` of the program; undefined for the default. */
-const SUBJECTS = [
-  { name: 'hub', isolation: undefined },
-  { name: 'hub, least isolation', isolation: 'none' },
-] as const;
+/** Points of the study on the hub of the quickstart. */
+const LARGE_STUDY_POINTS = 10_000;
+
+/** A hub with agents of these ids, whose instances have these arguments. */
+interface StudySubject {
+  readonly name: string;
+  readonly agents: readonly string[];
+  readonly args: readonly string[];
+}
+
+const SUBJECTS: readonly StudySubject[] = [
+  { name: 'hub', agents: ['a', 'b'], args: [] },
+  { name: 'hub, least isolation', agents: ['a', 'b'], args: ['--isolation', 'none'] },
+];
+
+/** As the quickstart has it: one agent, whose instances share a process. */
+const QUICKSTART: StudySubject = { name: 'hub of the quickstart', agents: ['quickstart-host'], args: [] };
 
 export const w8: Workload = {
   name: 'w8',
@@ -37,6 +49,32 @@ export const w8: Workload = {
   prepare: async (options) => prepare(options),
 };
 
+export const study: Workload = {
+  name: 'study',
+  what: '10,000 points: MuJoCo jobs as in w8, on a hub and an agent with 2 instances as in the quickstart',
+  prepare: async (options) => prepareLargeStudy(options),
+};
+
+function prepareLargeStudy(options: WorkloadOptions): ReadyWorkload {
+  const count = Math.max(INSTANCES, Math.ceil(LARGE_STUDY_POINTS * options.scale));
+  let processes: readonly ProcessUse[] = [];
+  return {
+    measure: async () => {
+      const { name } = QUICKSTART;
+      const measured = await measureHub(options, count, QUICKSTART);
+      ({ processes } = measured);
+      const samples: Sample[] = [
+        { name: `${name}: time of the study`, value: measured.seconds, unit: 's' },
+        ...ratesOf(name, count, measured.seconds, measured.cpuS),
+      ];
+      for (const { name, value, unit } of samples) options.say(`study: ${name}: ${value.toFixed(2)} ${unit}`);
+      return samples;
+    },
+    use: () => [...processes],
+    end: async () => undefined,
+  };
+}
+
 function prepare(options: WorkloadOptions): ReadyWorkload {
   const count = Math.max(INSTANCES, Math.ceil(POINTS * options.scale));
   const uses = new Map<string, ProcessUse>();
@@ -44,8 +82,9 @@ function prepare(options: WorkloadOptions): ReadyWorkload {
     measure: async () => {
       const bare = await measureBareLoop(count);
       const samples = ratesOf('bare loop', count, bare.seconds, bare.cpuS);
-      for (const { name, isolation } of SUBJECTS) {
-        const hub = await measureHub(options, count, isolation);
+      for (const subject of SUBJECTS) {
+        const { name } = subject;
+        const hub = await measureHub(options, count, subject);
         expectSame(hub.numbers, bare.numbers, name);
         for (const use of hub.processes) uses.set(`${name}: ${use.name}`, use);
         const beyondMs = ((hub.cpuS - bare.cpuS) * 1000) / count;
@@ -85,19 +124,15 @@ interface Measured {
 async function measureHub(
   { folder: parent, profiles }: WorkloadOptions,
   count: number,
-  isolation: string | undefined,
+  { name, agents, args }: StudySubject,
 ): Promise<Measured & { coldS: number; processes: readonly ProcessUse[] }> {
-  const folder = join(parent, `study-${isolation ?? 'default'}`);
+  const folder = join(parent, name.replaceAll(/\W+/g, '-'));
   mkdirSync(folder);
   const program = join(ROOT, 'packages/workbench-mujoco/bin/workbench-mujoco.js');
-  const mujoco = {
-    version: '1.0.0',
-    labels: [],
-    command: [process.execPath, program, ...(isolation === undefined ? [] : ['--isolation', isolation])],
-  };
+  const mujoco = { version: '1.0.0', labels: [], command: [process.execPath, program, ...args] };
   const running = await startHub(
     { folder, slots: INSTANCES, paused: false, ...(profiles === undefined ? {} : { profiles }) },
-    { instances: [mujoco, mujoco] },
+    { agents, instances: agents.map(() => mujoco) },
   );
   try {
     const coldFrom = performance.now();
