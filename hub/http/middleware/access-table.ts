@@ -50,6 +50,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/2.0/admin/prepare-shutdown': 'VIEWER',
   'POST /api/2.0/admin/prepare-shutdown/change': 'ADMIN',
 
+  'GET /api/x/caller': 'VIEWER',
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/statistics': 'VIEWER',
   'GET /api/x/tasks': 'VIEWER',
