@@ -23,6 +23,13 @@ const tasks = lazy(async () => ({ default: (await import('./screens/tasks/tasks-
 
 export const ROUTES: readonly Route[] = [
   { path: PATHS.home, screen: tasks },
+  {
+    path: PATHS.newJob,
+    screen: lazy(async () => ({
+      default: (await import('./screens/new-job/new-job-screen.js')).NewJobScreen,
+    })),
+    entry: { icon: 'plus', label: { en: en.newJob, de: de.newJob }, role: 'USER' },
+  },
   { path: PATHS.tasks, screen: tasks, entry: { icon: 'list', label: { en: en.tasks, de: de.tasks } } },
   {
     path: PATHS.task,

@@ -5,6 +5,7 @@ export const de: DictionaryLike<typeof en> = {
   skip: 'Zum Inhalt',
   navigation: 'Hauptnavigation',
   tasks: 'Aufgaben',
+  newJob: 'Neuer Job',
   interface: 'Schnittstelle (API)',
   search: 'Gehe zu …',
   palette: 'Befehle',

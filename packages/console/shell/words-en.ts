@@ -3,6 +3,7 @@ export const en = {
   skip: 'Skip to the content',
   navigation: 'Main navigation',
   tasks: 'Tasks',
+  newJob: 'New job',
   interface: 'Interface (API)',
   search: 'Go to …',
   palette: 'Commands',

@@ -2,7 +2,7 @@ import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { useMutation } from '@tanstack/react-query';
 import type { TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { hub, usePerson, useRole } from '../../data/hub.js';
 import { queryClient } from '../../data/query-client.js';
 import { Icon, type IconName } from '../../icons/icon.js';
@@ -13,18 +13,35 @@ import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** What the user may do to a task: cancel it until its end, delete it after. */
+/** What the user may do with a task: run its job again, cancel or delete it. */
 export function TaskActions({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
   const person = usePerson();
   const isUser = useRole('USER');
   const isAdmin = useRole('ADMIN');
-  const [, navigate] = useLocation();
-  const name = task.name ?? common.noName;
-  if (!isUser || !(isAdmin || task.creator === person?.username)) return null;
+  if (!isUser) return null;
+  const isOwn = isAdmin || task.creator === person?.username;
   return (
     <div className="task-actions">
+      {task.type === 'EXECUTE_BATCH_JOB' && (
+        <Link href={`/new?from=${task.id}`} className="button">
+          <Icon name="rotate-ccw" />
+          {words.runAgain}
+        </Link>
+      )}
+      {isOwn && <EndOfTask task={task} />}
+    </div>
+  );
+}
+
+/** Cancel before the end, delete after it. */
+function EndOfTask({ task }: { readonly task: TaskDetails }) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const [, navigate] = useLocation();
+  const name = task.name ?? common.noName;
+  return (
+    <>
       {isEnded(task) ? (
         <ConfirmedAction
           icon="trash"
@@ -49,7 +66,7 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
           }}
         />
       )}
-    </div>
+    </>
   );
 }
 

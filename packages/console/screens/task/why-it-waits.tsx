@@ -26,18 +26,23 @@ export function WhyItWaits({ id, offset }: WhyItWaitsProps) {
         <Icon name={data.verdict === 'NEVER' ? 'triangle-exclamation-point' : 'clock'} />
         <strong>{words.verdicts[data.verdict]}</strong>
       </p>
-      <Figures explanation={data} offset={offset} />
+      <VerdictFigures explanation={data} offset={offset} />
       <p className="quiet">{data.message}</p>
     </section>
   );
 }
 
 interface FiguresProps {
-  readonly explanation: api.TaskExplanation;
+  readonly explanation: Pick<
+    Partial<api.DryRunExplanation>,
+    'instances' | 'tasksAhead' | 'unsatisfied' | 'estimatedStart'
+  >;
+  /** Offset of the hub's local time. */
   readonly offset: string;
 }
 
-function Figures({ explanation, offset }: FiguresProps) {
+/** How many instances fit, what they do, what would help, and when the task probably starts. */
+export function VerdictFigures({ explanation, offset }: FiguresProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { instances, tasksAhead, unsatisfied = [], estimatedStart } = explanation;
@@ -64,9 +69,10 @@ function Figures({ explanation, offset }: FiguresProps) {
           {words.unsatisfied} <span className="tag">{value}</span>
         </li>
       ))}
-      {instances?.satisfyingAllButOne.map(({ missing, instances: count }) => (
-        <li key={missing.value}>{words.butFor(number(count), criterionText(missing, words))}</li>
-      ))}
+      {instances?.satisfyingAll === 0 &&
+        instances.satisfyingAllButOne.map(({ missing, instances: count }) => (
+          <li key={missing.value}>{words.butFor(number(count), criterionText(missing, words))}</li>
+        ))}
       {estimatedStart && (
         <li>
           {words.expected} <Time at={estimatedStart.expected + offset} />

@@ -3,6 +3,7 @@ import type { en } from './words-en.js';
 
 export const de: DictionaryLike<typeof en> = {
   back: 'Alle Aufgaben',
+  runAgain: 'Noch einmal',
   copyId: 'Kennung kopieren',
   cancel: 'Abbrechen',
   cancelTitle: (name) => `${name} abbrechen?`,

@@ -1,6 +1,7 @@
 /** Words of the screen of one task. */
 export const en = {
   back: 'All tasks',
+  runAgain: 'Run again',
   copyId: 'Copy the id',
   cancel: 'Cancel',
   cancelTitle: (name: string) => `Cancel ${name}?`,
