@@ -209,6 +209,10 @@ export const hubConfigSchema = z
       maxFileSize: size().default(64 * 1024 ** 2),
       keepFiles: z.int().min(1).default(20),
     }),
+    /** The pages of the hub for browsers. */
+    console: section({
+      enabled: z.boolean().default(true),
+    }),
     health: section({
       diskSpaceThreshold: size({ minBytes: 0 }).default(10_485_760),
       /** Default: the folder in which the hub is installed. */

@@ -22,6 +22,7 @@ import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { agentEndpoints } from './http/x/agent-endpoints.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { bulkEndpoints } from './http/x/bulk-endpoints.js';
+import { callerEndpoint } from './http/x/caller-endpoint.js';
 import { enrolmentEndpoints } from './http/x/enrolment-endpoints.js';
 import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
@@ -60,6 +61,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...monitoringEndpoints(parts, isReady),
     ...authEndpoints(accounts.sessions, cookie),
     ...authEndpointsV1(accounts.sessions),
+    callerEndpoint(),
     ...tokenEndpoints(accounts.personalTokens),
     signOnEndpoint(deviceLoginOf(config)),
     ...taskEndpoints(engine.tasks, requests, log),

@@ -2,6 +2,7 @@
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
 import { serveAgents } from './agent-link/endpoint.js';
+import { ownSite } from './http/console/site.js';
 import { Admission } from './http/middleware/admission.js';
 import { Client, trustedProxies } from './http/middleware/client.js';
 import { openApiDocument } from './http/openapi/openapi.js';
@@ -77,6 +78,7 @@ function createWebApp(parts: HubParts, { proxies, authenticator, isReady }: Acce
       limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
     }),
     admission: new Admission(limits),
+    site: config.console.enabled ? ownSite() : null,
     loopbackOnly: !security.enabled && !security.allowInsecure,
     guard: accounts.guard,
     origins: { publicUrl: server.publicUrl, allowed: new Set(security.corsOrigins) },

@@ -13,7 +13,7 @@ const OWN_PROCESS = [
   'agent/{disk,hub-link,process}/**/*.test.ts',
   'hub/own-agent/*.test.ts',
   'packages/**/*.test.ts',
-  'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
+  'test/{bench,chaos,console,scenarios,simulation}/**/*.test.ts',
 ];
 
 export default defineConfig({

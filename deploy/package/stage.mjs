@@ -100,7 +100,10 @@ export function stage({ root, program, version, folder, addon }) {
 function hasSource(workspace) {
   const compiled = join(workspace, 'dist');
   return (file) =>
-    !/\.[cm]?js$/.test(file) || existsSync(join(workspace, relative(compiled, file).replace(/js$/, 'ts')));
+    // The pages of the console are bundles; their build removes what is old.
+    relative(compiled, file).startsWith('site/') ||
+    !/\.[cm]?js$/.test(file) ||
+    existsSync(join(workspace, relative(compiled, file).replace(/js$/, 'ts')));
 }
 
 function copy(from, to, isWanted = () => true) {

@@ -190,7 +190,8 @@ async function leaveRunning(baseUrl, id) {
   for (const program of programs) program.leaveRunning();
   await recordPrograms();
   console.log(`
-The hub and the agent keep running. In a browser: ${baseUrl}/docs
+The hub and the agent keep running. The console, in a browser: ${baseUrl}/tasks/${id}
+The REST interface: ${baseUrl}/docs
 Data and logs are in ${dataFolder}
 Try next:
   curl '${baseUrl}/api/2.0/workbench/node/instance/list'

@@ -95,7 +95,7 @@ describe('the routes', () => {
   );
 
   it.each([
-    '/',
+    '/assets',
     '/api',
     '/api/2.0',
     '/api/2.0/workbench/task',

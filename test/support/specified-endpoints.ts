@@ -89,6 +89,7 @@ export const ADDITIONS = parse(`
   GET    /openapi.json                                             200
   GET    /actuator/prometheus                                      200
   GET    /api/x/sign-on                                            200
+  GET    /api/x/caller                                             200
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200
   GET    /api/x/tasks                                              200

@@ -51,6 +51,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/2.0/admin/prepare-shutdown/change': 'ADMIN',
 
   'GET /api/x/sign-on': 'OPEN',
+  'GET /api/x/caller': 'VIEWER',
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/statistics': 'VIEWER',
   'GET /api/x/tasks': 'VIEWER',

@@ -101,6 +101,7 @@ beforeEach(() => {
     agents: {} as AppOptions['agents'],
     readBody: (context, _, permit) => readJson(context, { bytes: 100_000, setBy: 'the test' }, permit),
     admission: new Admission({ requests: 100, openRequests: 100, bodiesInMemory: 1_000_000 }),
+    site: null,
     loopbackOnly: false,
     origins: { publicUrl: null, allowed: new Set() },
     guard: guardWith(authenticators),

@@ -1,8 +1,10 @@
 /** The HTTP application: endpoints become routes, and every error becomes the error body. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { Hono } from 'hono';
+import { type Handler, Hono } from 'hono';
 import { type AgentRouteOptions, serveAgentRoutes } from '../agents/agent-routes.js';
+import { serveConsole } from '../console/console-routes.js';
+import type { Site } from '../console/site.js';
 import { refuseUnlessLoopback } from '../middleware/loopback-only.js';
 import { cors } from '../middleware/origins.js';
 import { serveDocs } from '../openapi/docs-page.js';
@@ -18,6 +20,8 @@ export interface AppOptions extends EndpointServices {
   readonly endpoints: readonly Endpoint[];
   /** Makes the document at its first request, so that it does not delay the start. */
   readonly openApiDocument: () => object;
+  /** The pages of the console; null serves none. */
+  readonly site: Site | null;
   /** Whether loopback is all that protects the hub. */
   readonly loopbackOnly: boolean;
   readonly agents: Omit<AgentRouteOptions, 'metrics' | 'tracing' | 'clock' | 'log'>;
@@ -39,7 +43,9 @@ export function createApp(options: AppOptions): Hono {
     routes.add(method.toUpperCase(), routeOf(path), endpointHandler(endpoint, options));
   }
   serveOpenApi(routes, options.openApiDocument);
-  serveDocs((path, handler) => routes.add('GET', path, handler));
+  const get = (path: string, handler: Handler) => routes.add('GET', path, handler);
+  serveDocs(get);
+  if (options.site !== null) serveConsole(options.site, get);
   app.notFound((context) => routes.refuseUnmatched(context, (status) => unrouted.answered(status, null)));
   app.onError((error, context) => errorResponse(error, context, runtime, log));
   return app;

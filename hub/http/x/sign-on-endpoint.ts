@@ -1,4 +1,4 @@
-/** What a client needs to get a token of the company's sign-on (contract 12.18). */
+/** Public client of the company's sign-on with which a program gets a token (contract 12.22). */
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 

@@ -153,6 +153,14 @@ class BulkOutcome(TypedDict):
     tasks: List[TaskItem]
 
 
+class Caller(TypedDict):
+    username: str
+    # Each includes those before it: VIEWER, USER, ADMIN.
+    roles: List[Literal["VIEWER", "USER", "ADMIN"]]
+    # Means of authentication. OPEN_HUB: none, since security is off.
+    by: Literal["OPEN_HUB", "SESSION", "PERSONAL_TOKEN", "SIGN_ON"]
+
+
 class _CancelTasksRequest(TypedDict):
     filter: TaskFilter
     # Whether to say only what would happen.

@@ -387,6 +387,18 @@ export type User = {
     username: string;
 };
 
+export type Caller = {
+    username: string;
+    /**
+     * Each includes those before it: VIEWER, USER, ADMIN.
+     */
+    roles: Array<'VIEWER' | 'USER' | 'ADMIN'>;
+    /**
+     * Means of authentication. OPEN_HUB: none, since security is off.
+     */
+    by: 'OPEN_HUB' | 'SESSION' | 'PERSONAL_TOKEN' | 'SIGN_ON';
+};
+
 export type CreatedPersonalToken = {
     /**
      * Identifier for revoking it; not a secret.
@@ -2095,6 +2107,47 @@ export type GetCurrentUserResponses = {
 };
 
 export type GetCurrentUserResponse = GetCurrentUserResponses[keyof GetCurrentUserResponses];
+
+export type GetCallerData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/caller';
+};
+
+export type GetCallerErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetCallerError = GetCallerErrors[keyof GetCallerErrors];
+
+export type GetCallerResponses = {
+    /**
+     * The caller.
+     */
+    200: Caller;
+};
+
+export type GetCallerResponse = GetCallerResponses[keyof GetCallerResponses];
 
 export type ListPersonalTokensData = {
     body?: never;

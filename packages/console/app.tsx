@@ -1,0 +1,79 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
+import { Link, Route, Switch } from 'wouter';
+import { session } from './data/hub.js';
+import { queryClient } from './data/query-client.js';
+import { useStore } from './data/store.js';
+import { Empty, Loading } from './design/states.js';
+import { ROUTES } from './routes.js';
+import { LogInPage } from './screens/log-in/log-in-page.js';
+import { Shell } from './shell/shell.js';
+import { de } from './shell/words-de.js';
+import { en } from './shell/words-en.js';
+import { useWords } from './words/dictionary.js';
+
+/** Loaded when it is needed, as all parts of the console that few visits need. */
+const LogInDialog = lazy(async () => ({
+  default: (await import('./screens/log-in/log-in-dialog.js')).LogInDialog,
+}));
+
+/** The console: the login for a stranger, the screens for a user. */
+export function App() {
+  const state = useStore(session.state);
+  return (
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        {state.status === 'starting' && <Starting />}
+        {state.status === 'ended' && state.person === undefined && <LogInPage />}
+        {state.status !== 'starting' && state.person !== undefined && (
+          <Shell>
+            <Screens />
+          </Shell>
+        )}
+        {state.status === 'ended' && state.person !== undefined && (
+          <Suspense>
+            <LogInDialog username={state.person.username} />
+          </Suspense>
+        )}
+      </QueryClientProvider>
+    </CSPProvider>
+  );
+}
+
+function Screens() {
+  return (
+    <Suspense fallback={<Loading />}>
+      <Switch>
+        {ROUTES.map(({ path, screen: Screen }) => (
+          <Route key={path} path={path}>
+            {(params) => <Screen params={params as Record<string, string | undefined>} />}
+          </Route>
+        ))}
+        <Route>
+          <NotFound />
+        </Route>
+      </Switch>
+    </Suspense>
+  );
+}
+
+function NotFound() {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <Empty icon="search" title={words.notFound} isScreen>
+      <p>{words.notFoundMore}</p>
+      <Link href="/tasks" className="button">
+        {words.toTasks}
+      </Link>
+    </Empty>
+  );
+}
+
+function Starting() {
+  return (
+    <main className="starting">
+      <Loading lines={3} />
+    </main>
+  );
+}

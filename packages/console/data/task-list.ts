@@ -1,0 +1,164 @@
+/** A list of tasks that loads as far as it is scrolled, and stays up to date by the stream of changes. */
+import { type Hub, HubError, OverloadedError, type TaskFilter, type TaskItem } from '@workbench-hub/client';
+import type { LiveEvents, TaskEvent } from '../live/live-events.js';
+import { reachability } from '../session/reachability.js';
+import { Store } from './store.js';
+import { mergeEvents, type TaskStatus, withHead } from './task-rows.js';
+
+const WINDOW = 200;
+/** Rows beyond this cannot be scrolled in a useful way; filters lead to the rest. */
+const MAX_ROWS = 20_000;
+/** Shortest time between two requests that changes cause. */
+const REFRESH_MS = 1000;
+const RETRY_MS = 1000;
+
+export interface TaskListState {
+  readonly rows: readonly TaskItem[];
+  /** Number of all tasks that match; undefined before the first response. */
+  readonly total: number | undefined;
+  /** Number of tasks of each status that match but for their status. */
+  readonly counts: Readonly<Record<TaskStatus, number>> | undefined;
+  readonly hasMore: boolean;
+  readonly isFull: boolean;
+  readonly error: Error | undefined;
+}
+
+const EMPTY: TaskListState = {
+  rows: [],
+  total: undefined,
+  counts: undefined,
+  hasMore: false,
+  isFull: false,
+  error: undefined,
+};
+
+export class TaskList {
+  readonly state = new Store<TaskListState>(EMPTY);
+  readonly #hub: Hub;
+  readonly #live: LiveEvents;
+  readonly #filter: TaskFilter;
+  #closing = new AbortController();
+  #next: string | undefined;
+  #isBusy = false;
+  #isStale = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #refreshedAtMs = 0;
+  readonly #undo: (() => void)[] = [];
+
+  constructor(hub: Hub, live: LiveEvents, filter: TaskFilter) {
+    this.#hub = hub;
+    this.#live = live;
+    this.#filter = filter;
+  }
+
+  /** Loads the first window and follows changes, until the returned function is called. */
+  open(): () => void {
+    this.#closing = new AbortController();
+    this.#undo.push(
+      this.#live.onEvents((events) => this.#merge(events)),
+      this.#live.onReset(() => this.#refreshSoon()),
+      reachability.subscribe(() => {
+        if (!reachability.get().isAway) this.#refreshSoon();
+      }),
+    );
+    void this.#refresh();
+    return () => this.#close();
+  }
+
+  #close(): void {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isBusy = false;
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  /** Loads the next window, unless one is on its way. */
+  async loadMore(): Promise<void> {
+    const after = this.#next;
+    if (after === undefined || this.#isBusy || this.state.get().rows.length >= MAX_ROWS) return;
+    await this.#alone(async () => {
+      const window = await this.#hub.window(this.#filter, { limit: WINDOW, after }, this.#closing.signal);
+      const known = new Set(this.state.get().rows.map(({ id }) => id));
+      const older = window.tasks.filter(({ id }) => !known.has(id));
+      this.#next = window.next;
+      this.#show([...this.state.get().rows, ...older], window.cursor);
+    });
+  }
+
+  /** Loads it again after a failure. */
+  again(): void {
+    void this.#refresh();
+  }
+
+  #merge(events: readonly TaskEvent[]): void {
+    const { rows } = this.state.get();
+    const merged = mergeEvents(rows, events, this.#filter.status ?? []);
+    this.state.set({ ...this.state.get(), rows: merged.rows });
+    if (merged.isStale) this.#refreshSoon();
+  }
+
+  /** Asks for the newest window and the counts, at most once a second. */
+  #refreshSoon(): void {
+    this.#isStale = true;
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        void this.#refresh();
+      },
+      Math.max(0, this.#refreshedAtMs + REFRESH_MS - Date.now()),
+    );
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#isBusy) {
+      this.#isStale = true;
+      return;
+    }
+    this.#isStale = false;
+    this.#refreshedAtMs = Date.now();
+    await this.#alone(async () => {
+      const window = await this.#hub.window(this.#filter, { limit: WINDOW }, this.#closing.signal);
+      const rows = withHead(this.state.get().rows, window.tasks, window.next !== undefined);
+      if (rows === undefined || rows.length <= window.tasks.length) this.#next = window.next;
+      const { total, counts } = window;
+      this.state.set({ ...this.state.get(), total, counts, error: undefined });
+      this.#show(rows ?? window.tasks, window.cursor);
+    });
+    if (this.#isStale) this.#refreshSoon();
+  }
+
+  /** Shows rows of a response, with the changes that came while it was on its way. */
+  #show(rows: readonly TaskItem[], cursor: string): void {
+    const later = this.#live.after(cursor);
+    const merged =
+      later === undefined ? { rows, isStale: false } : mergeEvents(rows, later, this.#filter.status ?? []);
+    const isFull = merged.rows.length >= MAX_ROWS;
+    this.state.set({
+      ...this.state.get(),
+      rows: merged.rows,
+      hasMore: this.#next !== undefined && !isFull,
+      isFull: this.#next !== undefined && isFull,
+    });
+    if (merged.isStale) this.#isStale = true;
+  }
+
+  async #alone(act: () => Promise<void>): Promise<void> {
+    const { signal } = this.#closing;
+    this.#isBusy = true;
+    try {
+      await act();
+    } catch (error) {
+      if (signal.aborted) return;
+      const isFinal = error instanceof HubError && !(error instanceof OverloadedError);
+      if (isFinal) this.state.set({ ...this.state.get(), error });
+      else
+        this.#timer ??= setTimeout(() => {
+          this.#timer = undefined;
+          void this.#refresh();
+        }, RETRY_MS);
+    } finally {
+      if (!signal.aborted) this.#isBusy = false;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/** States of a view that has nothing to show yet, or cannot show it. */
+import { PermissionError } from '@workbench-hub/client';
+import type { ReactNode } from 'react';
+import { Icon, type IconName } from '../icons/icon.js';
+import { useCommonWords } from '../words/common.js';
+
+interface EmptyProps {
+  readonly icon: IconName;
+  readonly title: string;
+  /** Whether there is nothing else on the screen, so that this is its heading. */
+  readonly isScreen?: boolean;
+  readonly children?: ReactNode;
+}
+
+export function Empty({ icon, title, isScreen = false, children }: EmptyProps) {
+  const Title = isScreen ? 'h1' : 'strong';
+  return (
+    <div className="state">
+      <Icon name={icon} size={28} />
+      <Title>{title}</Title>
+      {children}
+    </div>
+  );
+}
+
+/** Lines in the place of what is on its way. */
+export function Loading({ lines = 6 }: { readonly lines?: number }) {
+  const words = useCommonWords();
+  return (
+    <div className="loading" role="status">
+      <span className="visually-hidden">{words.loading}</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <div key={line} className="skeleton" />
+      ))}
+    </div>
+  );
+}
+
+/** What the hub refused, or could not do, in its own words. */
+export function Failure({ error, onAgain }: { readonly error: Error; readonly onAgain?: () => void }) {
+  const words = useCommonWords();
+  const isRefused = error instanceof PermissionError;
+  return (
+    <div className="state" role="alert">
+      <Icon name={isRefused ? 'shield' : 'triangle-exclamation-point'} size={28} />
+      <strong>{isRefused ? words.refused : words.failed}</strong>
+      <p>{error.message}</p>
+      {onAgain && !isRefused && (
+        <button type="button" className="button" onClick={onAgain}>
+          <Icon name="refresh-cw" />
+          {words.again}
+        </button>
+      )}
+    </div>
+  );
+}

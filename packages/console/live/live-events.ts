@@ -1,0 +1,144 @@
+/** Changes of tasks for all tabs of this browser by one stream: one tab reads it, and passes each batch on to the others. */
+import { AuthenticationError, type Hub, type HubEvent } from '@workbench-hub/client';
+import { Store } from '../data/store.js';
+
+const NAME = 'workbench-live';
+const BATCH_MS = 100;
+const RETRY_MS = 2000;
+/** Events kept for lists whose response is still on its way. */
+const KEPT_EVENTS = 5000;
+
+export type TaskEvent = Extract<HubEvent, { type: 'task' | 'removed' }>;
+
+/** `asks`: a tab has been opened; `at`: cursor from which on it will hear of all changes. */
+type Message = { readonly events: readonly HubEvent[] } | { readonly asks: true } | { readonly at: string };
+
+export class LiveEvents {
+  /** Whether this tab or another one is connected. */
+  readonly isLive = new Store(false);
+  readonly #hub: Hub;
+  readonly #channel = new BroadcastChannel(NAME);
+  readonly #listeners = new Set<(events: readonly TaskEvent[]) => void>();
+  readonly #resetListeners = new Set<() => void>();
+  #kept: TaskEvent[] = [];
+  /** Cursor from which on this tab knows every change; undefined before the first one. */
+  #knownFrom: string | undefined;
+  #latest: string | undefined;
+  #isLeader = false;
+
+  constructor(hub: Hub) {
+    this.#hub = hub;
+    this.#channel.addEventListener('message', ({ data }: MessageEvent<Message>) => this.#receive(data));
+  }
+
+  /** Follows until the page is left. */
+  start(): void {
+    this.#channel.postMessage({ asks: true } satisfies Message);
+    // Browsers have no locks on a page without TLS: then each tab has a stream of its own.
+    if (navigator.locks) void navigator.locks.request(NAME, () => this.#lead());
+    else void this.#lead();
+  }
+
+  /** Calls back with each batch of changes, until the returned function is called. */
+  onEvents(listener: (events: readonly TaskEvent[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Calls back when changes may be missing, until the returned function is called. */
+  onReset(listener: () => void): () => void {
+    this.#resetListeners.add(listener);
+    return () => void this.#resetListeners.delete(listener);
+  }
+
+  /** Changes after this cursor that are known here; undefined when some may be missing. */
+  after(cursor: string): readonly TaskEvent[] | undefined {
+    if (this.#knownFrom === undefined || !isSameHistory(cursor, this.#knownFrom)) return undefined;
+    if (placeOf(cursor) < placeOf(this.#knownFrom)) return undefined;
+    return this.#kept.filter((event) => placeOf(event.cursor) > placeOf(cursor));
+  }
+
+  async #lead(): Promise<never> {
+    this.#isLeader = true;
+    for (;;) {
+      try {
+        await this.#follow();
+      } catch (error) {
+        // Nobody is logged in, or the hub refused: the reader of the stream itself survives all else.
+        if (!(error instanceof AuthenticationError)) console.error(error);
+      }
+      this.isLive.set(false);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+
+  async #follow(): Promise<void> {
+    let batch: HubEvent[] = [];
+    const flush = () => {
+      if (batch.length === 0) return;
+      const events = batch;
+      batch = [];
+      this.#channel.postMessage({ events } satisfies Message);
+      this.#take(events);
+    };
+    const timer = setInterval(flush, BATCH_MS);
+    try {
+      const since = this.#latest;
+      for await (const event of this.#hub.events(since === undefined ? {} : { since })) {
+        this.isLive.set(true);
+        batch.push(event);
+      }
+    } finally {
+      clearInterval(timer);
+      flush();
+    }
+  }
+
+  #receive(message: Message): void {
+    if ('events' in message) {
+      this.isLive.set(true);
+      this.#take(message.events);
+    } else if ('asks' in message) {
+      if (this.#isLeader && this.#latest !== undefined)
+        this.#channel.postMessage({ at: this.#latest } satisfies Message);
+    } else if (this.#knownFrom === undefined) {
+      this.isLive.set(true);
+      this.#begin(message.at);
+    }
+  }
+
+  #take(events: readonly HubEvent[]): void {
+    const changes: TaskEvent[] = [];
+    for (const event of events) {
+      const { cursor } = event;
+      if (event.type === 'task' || event.type === 'removed') {
+        if (this.#knownFrom === undefined) this.#begin(cursor);
+        changes.push(event);
+      } else if (event.type === 'reset' || this.#knownFrom === undefined) this.#begin(cursor);
+      this.#latest = cursor;
+    }
+    this.#kept.push(...changes);
+    if (this.#kept.length > KEPT_EVENTS) {
+      const dropped = this.#kept.splice(0, this.#kept.length - KEPT_EVENTS);
+      this.#knownFrom = dropped.at(-1)?.cursor;
+    }
+    if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
+  }
+
+  /** Knows all changes from here on, and none before. */
+  #begin(cursor: string): void {
+    this.#knownFrom = cursor;
+    this.#latest = cursor;
+    this.#kept = [];
+    for (const listener of this.#resetListeners) listener();
+  }
+}
+
+/** Cursors of one history begin alike, and end with their place in it. */
+function isSameHistory(a: string, b: string): boolean {
+  return a.split('.')[0] === b.split('.')[0];
+}
+
+function placeOf(cursor: string): number {
+  return Number(cursor.split('.')[1]);
+}

@@ -1,0 +1,20 @@
+/** Start of the console in the page. */
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.js';
+import { session } from './data/hub.js';
+import { randomUuid } from './data/random-uuid.js';
+import { startLive } from './live/live-cache.js';
+
+// Browsers have it on pages with TLS and on the own host only; the client names requests by it.
+crypto.randomUUID ??= randomUuid;
+
+const place = document.getElementById('console');
+if (place === null) throw new Error('the page has no element for the console');
+createRoot(place).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);
+void session.start();
+startLive();

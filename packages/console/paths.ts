@@ -1,0 +1,9 @@
+/** Paths of the screens, with `:name` for parameters. The hub serves the page of the console for each of them. */
+export const PATHS = {
+  home: '/',
+  newJob: '/new',
+  tasks: '/tasks',
+  task: '/tasks/:id',
+} as const;
+
+export type ScreenName = keyof typeof PATHS;

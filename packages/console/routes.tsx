@@ -1,0 +1,38 @@
+/** The table of screens: path, place in the navigation, and the file that is loaded when the screen is opened. */
+import { type ComponentType, lazy } from 'react';
+import type { IconName } from './icons/icon.js';
+import { PATHS } from './paths.js';
+import type { Role } from './session/session.js';
+import { de } from './shell/words-de.js';
+import { en } from './shell/words-en.js';
+
+interface Route {
+  readonly path: string;
+  readonly screen: ComponentType<{ readonly params: Readonly<Record<string, string | undefined>> }>;
+  /** Entry of the navigation and of the palette; absent for a screen that others lead to. */
+  readonly entry?: {
+    readonly icon: IconName;
+    readonly label: { readonly en: string; readonly de: string };
+    /** Role without which the entry is hidden; VIEWER by default. */
+    readonly role?: Role;
+  };
+}
+
+/** The screen at `/` and at its own path. */
+const tasks = lazy(async () => ({ default: (await import('./screens/tasks/tasks-screen.js')).TasksScreen }));
+
+export const ROUTES: readonly Route[] = [
+  { path: PATHS.home, screen: tasks },
+  {
+    path: PATHS.newJob,
+    screen: lazy(async () => ({
+      default: (await import('./screens/new-job/new-job-screen.js')).NewJobScreen,
+    })),
+    entry: { icon: 'plus', label: { en: en.newJob, de: de.newJob }, role: 'USER' },
+  },
+  { path: PATHS.tasks, screen: tasks, entry: { icon: 'list', label: { en: en.tasks, de: de.tasks } } },
+  {
+    path: PATHS.task,
+    screen: lazy(async () => ({ default: (await import('./screens/task/task-screen.js')).TaskScreen })),
+  },
+];

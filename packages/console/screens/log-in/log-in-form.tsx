@@ -1,0 +1,78 @@
+import { type FormEvent, useState } from 'react';
+import { session } from '../../data/hub.js';
+import { Icon } from '../../icons/icon.js';
+import { LogInRefused } from '../../session/session.js';
+import { useWords } from '../../words/dictionary.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const UNAUTHORIZED = 401;
+const TOO_MANY = 429;
+
+/** Fields and button of the login; says why the hub refuses. */
+export function LogInForm({ username: before }: { readonly username: string }) {
+  const words = useWords<typeof en>({ en, de });
+  const [username, setUsername] = useState(before);
+  const [password, setPassword] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string>();
+  const submit = async () => {
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await session.logIn(username, password);
+    } catch (error) {
+      setPassword('');
+      if (!(error instanceof LogInRefused)) setFault(words.unreachable);
+      else if (error.status === UNAUTHORIZED) setFault(words.wrong);
+      else if (error.status === TOO_MANY) setFault(words.tooMany(String(error.retryAfterS)));
+      else setFault(words.failed(String(error.status)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    void submit();
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      <div className="field">
+        <label htmlFor="username">{words.username}</label>
+        <input
+          id="username"
+          className="input"
+          autoComplete="username"
+          autoCapitalize="none"
+          spellCheck={false}
+          required
+          value={username}
+          onChange={(event) => setUsername(event.target.value)}
+        />
+      </div>
+      <div className="field">
+        <label htmlFor="password">{words.password}</label>
+        <input
+          id="password"
+          className="input"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+      </div>
+      <div role="alert">
+        {fault !== undefined && (
+          <div className="notice of-failed">
+            <Icon name="triangle-exclamation-point" />
+            <span>{fault}</span>
+          </div>
+        )}
+      </div>
+      <button type="submit" className="button primary" disabled={isBusy}>
+        {words.logIn}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,17 @@
+import { hub } from '../../data/hub.js';
+import { Store } from '../../data/store.js';
+import { type Draft, type DraftFile, EMPTY_DRAFT } from './draft.js';
+
+/** The job that is being put together; it stays when another screen is opened meanwhile. */
+export const draftStore = new Store<Draft>(EMPTY_DRAFT);
+
+/** Content of a file, from the disk or from the task that it comes from. */
+export async function contentOf({ content }: DraftFile, signal?: AbortSignal): Promise<Blob> {
+  if (content instanceof Blob) return content;
+  return (await hub.task(content.taskId).input(content.inputPath, signal)).blob();
+}
+
+/** A name for an element of the page; no secret. */
+export function newId(): string {
+  return crypto.getRandomValues(new Uint32Array(2)).join('-');
+}

@@ -1,0 +1,143 @@
+import type { TaskDetails } from '@workbench-hub/client';
+import { describe, expect, it } from 'vitest';
+import {
+  type Draft,
+  type DraftFile,
+  draftOfTask,
+  EMPTY_DRAFT,
+  faultsOf,
+  jobOf,
+  withFileMoved,
+  withFiles,
+  withRole,
+} from './draft.js';
+
+let ids = 0;
+const newId = () => `file ${++ids}`;
+
+function draftWith(...paths: string[]): Draft {
+  return withFiles(
+    EMPTY_DRAFT,
+    paths.map((path) => ({ path, content: new Blob([path]) })),
+    newId,
+  );
+}
+
+const rolesOf = ({ files }: Draft) => Object.fromEntries(files.map(({ path, role }) => [path, role]));
+const pathsOf = ({ files }: Draft) => files.map(({ path }) => path);
+const idOf = ({ files }: Draft, path: string) => files.find((file) => file.path === path)?.id ?? '';
+const load = async ({ content }: DraftFile) => content as Blob;
+
+describe('files that are added', () => {
+  it('get the roles that they likely have', () => {
+    expect(
+      rolesOf(draftWith('gear.xml', 'other.xml', 'run.js', 'report.sh', 'data.csv', 'mesh/run.py')),
+    ).toEqual({
+      'gear.xml': 'MODEL',
+      'other.xml': 'FILE',
+      'run.js': 'SCRIPT',
+      'report.sh': 'SCRIPT',
+      'data.csv': 'FILE',
+      'mesh/run.py': 'FILE',
+    });
+  });
+
+  it('replace those of the same path, and keep their role', () => {
+    const draft = withRole(draftWith('run.js', 'data.csv'), 'none', 'FILE');
+    const asFile = withRole(draft, idOf(draft, 'run.js'), 'FILE');
+    const again = withFiles(asFile, [{ path: 'run.js', content: new Blob(['longer']) }], newId);
+    expect(pathsOf(again)).toEqual(['run.js', 'data.csv']);
+    expect(again.files[0]).toMatchObject({ size: 6, role: 'FILE' });
+  });
+
+  it('have one model among them', () => {
+    const draft = draftWith('gear.xml', 'other.xml');
+    expect(rolesOf(withRole(draft, idOf(draft, 'other.xml'), 'MODEL'))).toEqual({
+      'gear.xml': 'FILE',
+      'other.xml': 'MODEL',
+    });
+  });
+
+  it('change places within their role', () => {
+    const draft = draftWith('one.js', 'data.csv', 'two.js');
+    expect(pathsOf(withFileMoved(draft, idOf(draft, 'two.js'), -1))).toEqual([
+      'two.js',
+      'data.csv',
+      'one.js',
+    ]);
+    expect(withFileMoved(draft, idOf(draft, 'one.js'), -1)).toBe(draft);
+  });
+});
+
+describe('a draft', () => {
+  it('has the faults that the hub would refuse', () => {
+    const variables = [
+      { key: 'a', value: '1' },
+      { key: 'a', value: '2' },
+      { key: '', value: '3' },
+      { key: '', value: '' },
+    ];
+    expect(faultsOf({ ...EMPTY_DRAFT, variables, timeLimitS: '1.5' })).toEqual([
+      'noScript',
+      'noKey',
+      'twoKeys',
+      'timeLimit',
+    ]);
+    expect(faultsOf({ ...draftWith('run.js'), timeLimitS: '60' })).toEqual([]);
+  });
+
+  it('becomes a job with its files in their roles and their order', async () => {
+    const draft = {
+      ...draftWith('gear.xml', 'one.js', 'mesh/a.stl', 'two.js'),
+      labels: ['gpu'],
+      version: ' 9.* ',
+      timeLimitS: '60',
+    };
+    const job = await jobOf(
+      {
+        ...draft,
+        variables: [
+          { key: 'n', value: '1' },
+          { key: '', value: '' },
+        ],
+      },
+      load,
+    );
+    expect(job).toMatchObject({ labels: ['gpu'], version: '9.*', timeLimitS: 60, variables: { n: '1' } });
+    expect((job.model as File).name).toBe('gear.xml');
+    expect(await Promise.all(job.scripts.map((script) => (script as Blob).text()))).toEqual([
+      'one.js',
+      'two.js',
+    ]);
+    expect(Object.keys(job.files ?? {})).toEqual(['mesh/a.stl']);
+    expect(job).not.toHaveProperty('priority');
+  });
+
+  it('is made of a task, with files that stay at the hub', () => {
+    const task = {
+      id: 'T',
+      name: 'gear',
+      priority: 'HIGH',
+      classifiers: [
+        { type: 'VERSION', value: '9.*' },
+        { type: 'LABLES', value: 'gears, linux' },
+      ],
+      timeLimit: 60,
+      variables: [{ key: 'n', value: '1' }],
+      inputs: [
+        { kind: 'MODEL', path: 'model/gear.xml', size: 5, digest: '' },
+        { kind: 'SCRIPT', path: 'scripts/1', size: 6, digest: '' },
+        { kind: 'ADDITIONAL_FILE', path: 'files/mesh/a.stl', size: 7, digest: '' },
+      ],
+    } as unknown as TaskDetails;
+    const draft = draftOfTask(task);
+    expect(draft).toMatchObject({
+      version: '9.*',
+      labels: ['gears', 'linux'],
+      priority: 'HIGH',
+      timeLimitS: '60',
+    });
+    expect(rolesOf(draft)).toEqual({ 'gear.xml': 'MODEL', 'script-1': 'SCRIPT', 'mesh/a.stl': 'FILE' });
+    expect(draft.files[1]?.content).toEqual({ taskId: 'T', inputPath: 'scripts/1' });
+  });
+});

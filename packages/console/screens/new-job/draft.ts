@@ -1,0 +1,164 @@
+/** A job that is being put together. */
+import type { Job, Priority, TaskDetails } from '@workbench-hub/client';
+
+export type FileRole = 'MODEL' | 'SCRIPT' | 'FILE';
+
+export interface DraftFile {
+  readonly id: string;
+  /** Relative path with `/`; of a model or a script its name. */
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly role: FileRole;
+  /** The content; of an earlier task it is fetched when the job is handed in. */
+  readonly content: Blob | { readonly taskId: string; readonly inputPath: string };
+}
+
+export interface Variable {
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface Draft {
+  readonly name: string;
+  readonly files: readonly DraftFile[];
+  readonly variables: readonly Variable[];
+  /** Pattern with the wildcards * and ?; empty for any. */
+  readonly version: string;
+  readonly labels: readonly string[];
+  readonly priority: Priority;
+  /** Whole seconds as typed; empty for none. */
+  readonly timeLimitS: string;
+  /** Path of a model that lies on the simulation host; empty for none. */
+  readonly hostPath: string;
+}
+
+export const EMPTY_DRAFT: Draft = {
+  name: '',
+  files: [],
+  variables: [],
+  version: '',
+  labels: [],
+  priority: 'NORMAL',
+  timeLimitS: '',
+  hostPath: '',
+};
+
+const SCRIPTS = /\.(?:[cm]?js|ts|py|sh|bash|m|jl|r|lua|groovy|pl|rb)$/i;
+const MODELS = /\.(?:xml|mjcf|urdf|wbpz|wbpj|inp|mph|step|stp|fmu|mjb)$/i;
+/** Script that is read in the browser for a template, and as what a file is, at most. */
+export const MAX_SCRIPT_BYTES = 256 * 1024;
+
+/** The role that a file most likely has among those that are there. */
+export function likelyRole(path: string, others: readonly DraftFile[]): FileRole {
+  const isNested = path.includes('/');
+  if (!isNested && SCRIPTS.test(path)) return 'SCRIPT';
+  if (!isNested && MODELS.test(path) && others.every(({ role }) => role !== 'MODEL')) return 'MODEL';
+  return 'FILE';
+}
+
+/** The draft with these files; one of the same path and role is replaced. */
+export function withFiles(
+  draft: Draft,
+  added: readonly { readonly path: string; readonly content: Blob }[],
+  newId: () => string,
+): Draft {
+  let files = draft.files;
+  for (const { path, content } of added) {
+    const role = likelyRole(path, files);
+    const file: DraftFile = { id: newId(), path, size: content.size, role, content };
+    const at = files.findIndex((each) => each.path === path);
+    files = at < 0 ? [...files, file] : files.with(at, { ...file, role: files[at]?.role ?? role });
+  }
+  return { ...draft, files };
+}
+
+/** The draft with another role of a file. There is one model: the former one becomes an additional file. */
+export function withRole(draft: Draft, id: string, role: FileRole): Draft {
+  const files = draft.files.map((file) => {
+    if (file.id === id) return { ...file, role };
+    return role === 'MODEL' && file.role === 'MODEL' ? { ...file, role: 'FILE' as const } : file;
+  });
+  return { ...draft, files };
+}
+
+/** The draft in which a file has changed places with the one before it, or after it, of the same role. */
+export function withFileMoved(draft: Draft, id: string, step: -1 | 1): Draft {
+  const from = draft.files.findIndex((file) => file.id === id);
+  const moved = draft.files[from];
+  if (!moved) return draft;
+  let to = from + step;
+  while (draft.files[to] && draft.files[to]?.role !== moved.role) to += step;
+  const other = draft.files[to];
+  return other ? { ...draft, files: draft.files.with(from, other).with(to, moved) } : draft;
+}
+
+export type Fault = 'noScript' | 'twoFiles' | 'noKey' | 'twoKeys' | 'timeLimit';
+
+/** What the hub would refuse. */
+export function faultsOf({ files, variables, timeLimitS }: Draft): readonly Fault[] {
+  const additional = files.filter(({ role }) => role === 'FILE').map(({ path }) => path);
+  const used = variables.filter(({ key, value }) => key !== '' || value !== '');
+  const keys = used.map(({ key }) => key);
+  const limit = Number(timeLimitS);
+  const faults: [Fault, boolean][] = [
+    ['noScript', files.every(({ role }) => role !== 'SCRIPT')],
+    ['twoFiles', new Set(additional).size < additional.length],
+    ['noKey', keys.includes('')],
+    ['twoKeys', new Set(keys).size < keys.length],
+    ['timeLimit', timeLimitS !== '' && !(Number.isInteger(limit) && limit > 0)],
+  ];
+  return faults.filter(([, isFaulty]) => isFaulty).map(([fault]) => fault);
+}
+
+/** The job of a draft, with the contents of its files. */
+export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blob>): Promise<Job> {
+  const { name, files, variables, version, labels, priority, timeLimitS, hostPath } = draft;
+  const of = (role: FileRole) => files.filter((file) => file.role === role);
+  const [model] = of('MODEL');
+  const scripts: Blob[] = [];
+  for (const script of of('SCRIPT')) scripts.push(await load(script));
+  const additional: Record<string, Blob> = {};
+  for (const file of of('FILE')) additional[file.path] = await load(file);
+  const used = variables.filter(({ key }) => key !== '');
+  return {
+    scripts,
+    files: additional,
+    variables: Object.fromEntries(used.map(({ key, value }) => [key, value])),
+    labels,
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(model ? { model: new File([await load(model)], model.path) } : {}),
+    ...(!model && hostPath.trim() !== '' ? { model: { hostPath: hostPath.trim() } } : {}),
+    ...(version.trim() === '' ? {} : { version: version.trim() }),
+    ...(priority === 'NORMAL' ? {} : { priority }),
+    ...(timeLimitS === '' ? {} : { timeLimitS: Number(timeLimitS) }),
+  };
+}
+
+const ROLE_OF = { MODEL: 'MODEL', SCRIPT: 'SCRIPT', ADDITIONAL_FILE: 'FILE' } as const;
+
+/** The job of a task once more, with files that stay at the hub until they are needed. */
+export function draftOfTask(task: TaskDetails): Draft {
+  const { id, name, inputs, variables, classifiers, priority, timeLimit, hostModel } = task;
+  const classifier = (wanted: string) => classifiers.find(({ type }) => type === wanted)?.value ?? '';
+  return {
+    name: name ?? '',
+    files: inputs.map(({ kind, path, size }) => ({
+      id: path,
+      path:
+        kind === 'SCRIPT' ? `script-${path.slice(path.indexOf('/') + 1)}` : path.slice(path.indexOf('/') + 1),
+      size,
+      role: ROLE_OF[kind],
+      content: { taskId: id, inputPath: path },
+    })),
+    variables,
+    version: classifier('VERSION'),
+    labels: classifier('LABLES')
+      .split(',')
+      .map((label) => label.trim())
+      .filter((label) => label !== ''),
+    priority,
+    timeLimitS: timeLimit === undefined ? '' : String(timeLimit),
+    hostPath: hostModel?.path ?? '',
+  };
+}

@@ -1,0 +1,68 @@
+/** The same job on the command line and in Python, with the names of its files. */
+import type { Draft, FileRole } from './draft.js';
+
+/** The command `wb run` with this job. */
+export function commandOf(draft: Draft, hubUrl: string): string {
+  const { name, variables, version, labels, priority, timeLimitS } = draft;
+  const of = (role: FileRole) => draft.files.filter((file) => file.role === role);
+  const options = [
+    ...of('MODEL').map(({ path }) => ['--model', path]),
+    ...(draft.hostPath !== '' && of('MODEL').length === 0 ? [['--model', `host:${draft.hostPath}`]] : []),
+    ...of('SCRIPT').map(({ path }) => ['--script', path]),
+    ...of('FILE').map(({ path }) => ['--file', path]),
+    ...variables.filter(({ key }) => key !== '').map(({ key, value }) => ['--var', `${key}=${value}`]),
+    ...labels.map((label) => ['--label', label]),
+    ...(version === '' ? [] : [['--version', version]]),
+    ...(priority === 'NORMAL' ? [] : [['--priority', priority]]),
+    ...(timeLimitS === '' ? [] : [['--time-limit', timeLimitS]]),
+    ...(name === '' ? [] : [['--name', name]]),
+    ['--out', 'results'],
+  ];
+  const words = options.map(([option = '', value = '']) => `${option} ${shellWord(value)}`);
+  return [`WB_URL=${shellWord(hubUrl)} wb run`, ...words].join(' \\\n  ');
+}
+
+/** A call of `workbench_hub` with this job. */
+export function pythonOf(draft: Draft, hubUrl: string): string {
+  const { name, variables, version, labels, priority, timeLimitS } = draft;
+  const of = (role: FileRole) => draft.files.filter((file) => file.role === role).map(({ path }) => path);
+  const [model] = of('MODEL');
+  const used = variables.filter(({ key }) => key !== '');
+  const list = (texts: readonly string[]) => `[${texts.map(pythonText).join(', ')}]`;
+  const hostModel = model === undefined && draft.hostPath !== '';
+  const lines = [
+    ...(model === undefined ? [] : [`model=${pythonText(model)}`]),
+    ...(hostModel ? [`model=HostFile(${pythonText(draft.hostPath)})`] : []),
+    `script=${of('SCRIPT').length === 1 ? pythonText(of('SCRIPT')[0] ?? '') : list(of('SCRIPT'))}`,
+    ...(of('FILE').length === 0 ? [] : [`files=${list(of('FILE'))}`]),
+    ...(used.length === 0
+      ? []
+      : [
+          `variables={${used.map(({ key, value }) => `${pythonText(key)}: ${pythonText(value)}`).join(', ')}}`,
+        ]),
+    ...(labels.length === 0 ? [] : [`labels=${list(labels)}`]),
+    ...(version === '' ? [] : [`version=${pythonText(version)}`]),
+    ...(priority === 'NORMAL' ? [] : [`priority=${pythonText(priority)}`]),
+    ...(timeLimitS === '' ? [] : [`time_limit=${timeLimitS}`]),
+    ...(name === '' ? [] : [`name=${pythonText(name)}`]),
+    'out="results"',
+  ];
+  return [
+    `from workbench_hub import ${hostModel ? 'HostFile, ' : ''}Hub`,
+    '',
+    `hub = Hub(${pythonText(hubUrl)})`,
+    'result = hub.run(',
+    ...lines.map((line) => `    ${line},`),
+    ')',
+  ].join('\n');
+}
+
+/** A word that no shell reads otherwise. */
+function shellWord(text: string): string {
+  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** JSON's texts are Python's. */
+function pythonText(text: string): string {
+  return JSON.stringify(text);
+}

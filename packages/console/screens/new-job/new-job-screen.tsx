@@ -1,0 +1,134 @@
+import { useMutation } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import { hub } from '../../data/hub.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { useStore } from '../../data/store.js';
+import { Icon } from '../../icons/icon.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { sizeText } from '../../words/formats.js';
+import { AnswerCard } from './answer-card.js';
+import { type Draft, draftOfTask, EMPTY_DRAFT, faultsOf, jobOf } from './draft.js';
+import { contentOf, draftStore } from './draft-store.js';
+import { FilesCard } from './files-card.js';
+import { LinesCard } from './lines-card.js';
+import { MoreCard, PlaceCard } from './place-card.js';
+import { TemplatesCard } from './templates-card.js';
+import { VariablesCard } from './variables-card.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+/** A job is put together and handed in; with `?from=<task>`, the job of that task once more. */
+export function NewJobScreen() {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const draft = useStore(draftStore);
+  const from = useEarlierTask();
+  const change = (changed: Draft) => draftStore.set(changed);
+  return (
+    <section className="new-job" aria-labelledby="new-job-title">
+      <header className="new-job-head">
+        <h1 id="new-job-title">
+          {from === undefined ? words.title : words.again(draft.name === '' ? common.noName : draft.name)}
+        </h1>
+        {draft !== EMPTY_DRAFT && (
+          <button type="button" className="button plain" onClick={() => change(EMPTY_DRAFT)}>
+            <Icon name="rotate-ccw" />
+            {words.clear}
+          </button>
+        )}
+      </header>
+      <div className="new-job-columns">
+        <div className="new-job-main">
+          <FilesCard draft={draft} onChange={change} />
+          <VariablesCard
+            variables={draft.variables}
+            onChange={(variables) => change({ ...draftStore.get(), variables })}
+          />
+          <PlaceCard draft={draft} onChange={change} />
+          <MoreCard draft={draft} onChange={change} />
+        </div>
+        <div className="new-job-side">
+          <AnswerCard draft={draft} />
+          <HandIn draft={draft} />
+          <TemplatesCard draft={draft} onUse={change} />
+          <LinesCard draft={draft} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** Id of the task whose job is run again; its job becomes the draft. */
+function useEarlierTask(): string | undefined {
+  const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
+  useEffect(() => {
+    if (from === undefined) return;
+    const loading = new AbortController();
+    hub
+      .task(from)
+      .details(loading.signal)
+      .then((task) => draftStore.set(draftOfTask(task)))
+      // A task that is gone leaves an empty form.
+      .catch(() => undefined);
+    return () => loading.abort();
+  }, [from]);
+  return from;
+}
+
+/** The button that hands the job in, and what stands against it. */
+function HandIn({ draft }: { readonly draft: Draft }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const [, navigate] = useLocation();
+  const [isTried, setTried] = useState(false);
+  const sending = useRef(new AbortController());
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => {
+      sending.current = new AbortController();
+      const { signal } = sending.current;
+      return hub.submit(await jobOf(draft, (file) => contentOf(file, signal)), { signal });
+    },
+    onSuccess: ({ id }) => {
+      draftStore.set(EMPTY_DRAFT);
+      navigate(`/tasks/${id}`);
+    },
+  });
+  const faults = faultsOf(draft);
+  const bytes = draft.files.reduce((sum, { size }) => sum + size, 0);
+  const isStopped = error instanceof DOMException && error.name === 'AbortError';
+  const handIn = () => {
+    setTried(true);
+    if (faults.length === 0) mutate();
+  };
+  return (
+    <div className="hand-in">
+      <div role="alert">
+        {isTried && faults.length > 0 && (
+          <ul className="notice of-failed faults">
+            {faults.map((fault) => (
+              <li key={fault}>{words.faults[fault]}</li>
+            ))}
+          </ul>
+        )}
+        {error !== null && !isStopped && (
+          <p className="notice of-failed">
+            <span>
+              {words.refused} {error.message}
+            </span>
+          </p>
+        )}
+      </div>
+      <button type="button" className="button primary big" disabled={isPending} onClick={handIn}>
+        <Icon name={isPending ? 'loader-circle' : 'play'} />
+        {isPending ? words.handingIn(sizeText(bytes, language)) : words.handIn}
+      </button>
+      {isPending && (
+        <button type="button" className="button" onClick={() => sending.current.abort()}>
+          {words.stop}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import { usePreferences } from '../../data/preference-store.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import type { Draft } from './draft.js';
+import { useOffers } from './use-offers.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] as const;
+/** Versions that are offered by a press; others are typed. */
+const SHOWN_VERSIONS = 5;
+
+interface PartProps {
+  readonly draft: Draft;
+  readonly onChange: (draft: Draft) => void;
+}
+
+/** Version and labels that the instance must have, out of those that there are. */
+export function PlaceCard({ draft, onChange }: PartProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const offers = useOffers(draft.labels);
+  const versions = offers?.versions.slice(0, SHOWN_VERSIONS) ?? [];
+  const labels = [...new Set([...(offers?.labels.keys() ?? []), ...draft.labels])];
+  const toggled = (label: string) =>
+    draft.labels.includes(label) ? draft.labels.filter((each) => each !== label) : [...draft.labels, label];
+  return (
+    <section className="card part" aria-labelledby="where-title">
+      <h2 id="where-title">{words.where}</h2>
+      <div className="field">
+        <label htmlFor="version">{words.version}</label>
+        <div className="choices">
+          <input
+            id="version"
+            className="input version mono"
+            placeholder={words.anyVersion}
+            spellCheck={false}
+            value={draft.version}
+            onChange={(event) => onChange({ ...draft, version: event.target.value })}
+          />
+          {versions.map((version, at) => (
+            <button
+              key={version}
+              type="button"
+              className="choice"
+              aria-pressed={draft.version === version}
+              onClick={() => onChange({ ...draft, version: draft.version === version ? '' : version })}
+            >
+              {at === 0 ? words.newest(version) : version}
+            </button>
+          ))}
+        </div>
+      </div>
+      <fieldset className="field">
+        <legend className="label">{words.labels}</legend>
+        <div className="choices">
+          {labels.map((label) => (
+            <button
+              key={label}
+              type="button"
+              className="choice"
+              aria-pressed={draft.labels.includes(label)}
+              title={words.offering(label, numberText(offers?.labels.get(label) ?? 0, language))}
+              onClick={() => onChange({ ...draft, labels: toggled(label) })}
+            >
+              {label}
+            </button>
+          ))}
+          {offers && labels.length === 0 && <span className="faint">{words.nobodyOffers}</span>}
+        </div>
+      </fieldset>
+    </section>
+  );
+}
+
+/** Name, priority and time limit. */
+export function MoreCard({ draft, onChange }: PartProps) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  return (
+    <section className="card part more" aria-labelledby="more-title">
+      <h2 id="more-title">{words.more}</h2>
+      <div className="field wide">
+        <label htmlFor="name">{words.name}</label>
+        <input
+          id="name"
+          className="input"
+          placeholder={words.nameHint}
+          value={draft.name}
+          onChange={(event) => onChange({ ...draft, name: event.target.value })}
+        />
+      </div>
+      <div className="field">
+        <label htmlFor="priority">{words.priority}</label>
+        <select
+          id="priority"
+          className="input"
+          value={draft.priority}
+          onChange={(event) => onChange({ ...draft, priority: event.target.value as Draft['priority'] })}
+        >
+          {PRIORITIES.map((priority) => (
+            <option key={priority} value={priority}>
+              {common.priority[priority]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="field">
+        <label htmlFor="time-limit">{words.timeLimit}</label>
+        <input
+          id="time-limit"
+          className="input"
+          inputMode="numeric"
+          placeholder={words.noLimit}
+          value={draft.timeLimitS}
+          onChange={(event) => onChange({ ...draft, timeLimitS: event.target.value.trim() })}
+        />
+      </div>
+    </section>
+  );
+}

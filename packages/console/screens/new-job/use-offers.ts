@@ -1,0 +1,68 @@
+/** What the instances of the hub offer, and whether a job would run. */
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { api } from '@workbench-hub/client';
+import { nowMs } from '../../data/clock.js';
+import { hub } from '../../data/hub.js';
+import type { Draft } from './draft.js';
+
+const OFFERS_EVERY_MS = 5000;
+const ANSWER_EVERY_MS = 5000;
+const HOUR_MS = 3_600_000;
+
+export interface Offers {
+  /** Of the instances that have the wanted labels; the newest first. */
+  readonly versions: readonly string[];
+  /** Labels with the number of instances that have them. */
+  readonly labels: ReadonlyMap<string, number>;
+}
+
+export function useOffers(wanted: readonly string[]): Offers | undefined {
+  const { data } = useQuery({
+    queryKey: ['instances'],
+    queryFn: ({ signal }) => hub.instances(signal),
+    refetchInterval: OFFERS_EVERY_MS,
+  });
+  if (data === undefined) return undefined;
+  const labels = new Map<string, number>();
+  for (const instance of data)
+    for (const label of instance.labels) labels.set(label, (labels.get(label) ?? 0) + 1);
+  const fitting = data.filter((instance) => wanted.every((label) => instance.labels.includes(label)));
+  const versions = [...new Set(fitting.map(({ version }) => version))];
+  const compare = new Intl.Collator('en', { numeric: true }).compare;
+  return {
+    versions: versions.sort((a, b) => compare(b, a)),
+    labels: new Map([...labels].sort(([a], [b]) => compare(a, b))),
+  };
+}
+
+type Place = Pick<Draft, 'version' | 'labels' | 'priority'>;
+
+/** Whether and when a job with these classifiers would run, as things are. */
+export function useAnswer({ version, labels, priority }: Place): UseQueryResult<api.DryRunExplanation> {
+  const classifiers: api.Classifier[] = [
+    ...(version.trim() === '' ? [] : [{ type: 'VERSION' as const, value: version.trim() }]),
+    ...(labels.length === 0 ? [] : [{ type: 'LABLES' as const, value: labels.join(',') }]),
+    { type: 'PRIORITY', value: priority },
+  ];
+  return useQuery({
+    queryKey: ['explain', classifiers],
+    queryFn: async ({ signal }) =>
+      (await api.explainRequest({ client: hub.client, body: { classifiers }, signal, throwOnError: true }))
+        .data,
+    refetchInterval: ANSWER_EVERY_MS,
+    placeholderData: (before) => before,
+  });
+}
+
+/** Offset of the hub's local time, such as `+01:00`, in which its explanations are. */
+export function useHubOffset(): string {
+  const { data } = useQuery({
+    queryKey: ['hub-offset'],
+    queryFn: async () => {
+      const query = { step: 'HOUR' as const, from: new Date(nowMs() - HOUR_MS).toISOString() };
+      return (await api.getStatistics({ client: hub.client, query, throwOnError: true })).data;
+    },
+    staleTime: HOUR_MS,
+  });
+  return /(?:Z|[+-]\d{2}:\d{2})$/.exec(data?.periods[0]?.start ?? '')?.[0] ?? '';
+}

@@ -1,0 +1,71 @@
+import type { ClipboardEvent } from 'react';
+import { Icon } from '../../icons/icon.js';
+import { useWords } from '../../words/dictionary.js';
+import type { Variable } from './draft.js';
+import { pastedVariables } from './pasted-variables.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+interface VariablesCardProps {
+  readonly variables: readonly Variable[];
+  readonly onChange: (variables: readonly Variable[]) => void;
+}
+
+/** Variables as a form of two columns, into which a table can be pasted. */
+export function VariablesCard({ variables, onChange }: VariablesCardProps) {
+  const words = useWords<typeof en>({ en, de });
+  const rows = variables.length === 0 ? [{ key: '', value: '' }] : variables;
+  const change = (at: number, part: Partial<Variable>) =>
+    onChange(rows.map((row, index) => (index === at ? { ...row, ...part } : row)));
+  const paste = (event: ClipboardEvent) => {
+    const pasted = pastedVariables(event.clipboardData.getData('text/plain'));
+    if (!pasted) return;
+    event.preventDefault();
+    const known = new Map(variables.filter(({ key }) => key !== '').map(({ key, value }) => [key, value]));
+    for (const { key, value } of pasted) known.set(key, value);
+    onChange([...known].map(([key, value]) => ({ key, value })));
+  };
+  return (
+    <section className="card part" aria-labelledby="variables-title" onPaste={paste}>
+      <h2 id="variables-title">{words.variables}</h2>
+      <div className="variables">
+        {rows.map(({ key, value }, at) => (
+          // Rows have no other name than their place: their text is being typed.
+          <div key={String(at)} className="variable">
+            <input
+              className="input mono"
+              aria-label={`${words.key} ${at + 1}`}
+              placeholder={words.key}
+              spellCheck={false}
+              value={key}
+              onChange={(event) => change(at, { key: event.target.value })}
+            />
+            <input
+              className="input mono"
+              aria-label={`${words.value} ${at + 1}`}
+              placeholder={words.value}
+              spellCheck={false}
+              value={value}
+              onChange={(event) => change(at, { value: event.target.value })}
+            />
+            <button
+              type="button"
+              className="button plain only-icon"
+              aria-label={words.remove(key === '' ? `${words.variables} ${at + 1}` : key)}
+              onClick={() => onChange(variables.filter((_, index) => index !== at))}
+            >
+              <Icon name="x" />
+            </button>
+          </div>
+        ))}
+      </div>
+      <div className="variables-foot">
+        <button type="button" className="button" onClick={() => onChange([...rows, { key: '', value: '' }])}>
+          <Icon name="plus" />
+          {words.addVariable}
+        </button>
+        <p className="faint">{words.variablesHint}</p>
+      </div>
+    </section>
+  );
+}

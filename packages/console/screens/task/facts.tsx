@@ -1,0 +1,109 @@
+import type { TaskDetails } from '@workbench-hub/client';
+import { type ReactNode, useState } from 'react';
+import { usePreferences } from '../../data/preference-store.js';
+import { Duration, Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { durationText } from '../../words/formats.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const COPIED_MS = 1500;
+
+/** The particulars of a task. */
+export function Facts({ task }: { readonly task: TaskDetails }) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const [{ language }] = usePreferences();
+  const { requirement, instance, creator, startedAt, endedAt, timeLimit, duration, hostModel } = task;
+  return (
+    <section className="card facts" aria-labelledby="facts-title">
+      <h2 id="facts-title">{words.facts}</h2>
+      <dl>
+        <Fact label={words.requested}>
+          <Time at={task.requestedAt} />
+        </Fact>
+        {startedAt !== undefined && (
+          <Fact label={words.started}>
+            <Time at={startedAt} />
+          </Fact>
+        )}
+        {startedAt !== undefined && (
+          <Fact label={words.took}>
+            <Duration from={startedAt} to={endedAt} />
+          </Fact>
+        )}
+        {creator !== undefined && <Fact label={words.creator}>{creator}</Fact>}
+        <Fact label={words.priority}>{common.priority[task.priority]}</Fact>
+        <Fact label={words.needs}>
+          <span className="tags">
+            <span className="tag">{requirement.version ?? words.anyVersion}</span>
+            {requirement.labels.map((label) => (
+              <span key={label} className="tag">
+                {label}
+              </span>
+            ))}
+          </span>
+        </Fact>
+        {instance && (
+          <Fact label={words.ranOn}>
+            {instance.id} <span className="quiet">{instance.version}</span>
+            <br />
+            <span className="quiet">{instance.agentId ?? words.ownHost}</span>
+          </Fact>
+        )}
+        {timeLimit !== undefined && (
+          <Fact label={words.timeLimit}>{durationText(timeLimit * 1000, language)}</Fact>
+        )}
+        {duration !== undefined && <Fact label={words.model}>{words.simulated(String(duration))}</Fact>}
+        {hostModel && (
+          <Fact label={words.hostModel}>
+            <code>{hostModel.path}</code>
+          </Fact>
+        )}
+        <Fact label={words.id}>
+          <CopiedText text={task.id} label={words.copyId} />
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A text with a button that copies it. */
+function CopiedText({ text, label }: { readonly text: string; readonly label: string }) {
+  const common = useCommonWords();
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return (
+    <span className="copied-text">
+      <code>{text}</code>
+      {navigator.clipboard && (
+        <button
+          type="button"
+          className="button plain only-icon small"
+          aria-label={label}
+          onClick={() => void copy()}
+        >
+          <Icon name={isCopied ? 'check' : 'copy'} size={14} />
+        </button>
+      )}
+      <span className="visually-hidden" role="status">
+        {isCopied && common.copied}
+      </span>
+    </span>
+  );
+}

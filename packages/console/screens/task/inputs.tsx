@@ -1,0 +1,121 @@
+import { useQuery } from '@tanstack/react-query';
+import type { api, TaskDetails } from '@workbench-hub/client';
+import { useState } from 'react';
+import { hub } from '../../data/hub.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { saveResponse } from '../../data/save.js';
+import { Failure, Loading } from '../../design/states.js';
+import { Icon } from '../../icons/icon.js';
+import { taskKey } from '../../live/live-cache.js';
+import { useWords } from '../../words/dictionary.js';
+import { sizeText } from '../../words/formats.js';
+import { textBeginning } from './text-beginning.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+/** What was handed in: variables, scripts, model and files. */
+export function Inputs({ task: { id, inputs, variables } }: { readonly task: TaskDetails }) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <div className="inputs">
+      <section className="card" aria-labelledby="variables-title">
+        <h2 id="variables-title">{words.variables}</h2>
+        {variables.length === 0 ? (
+          <p className="faint">{words.noVariables}</p>
+        ) : (
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">{words.variable}</th>
+                <th scope="col">{words.value}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {variables.map(({ key, value }) => (
+                <tr key={key}>
+                  <th scope="row" className="mono">
+                    {key}
+                  </th>
+                  <td className="mono">{value}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+      {inputs.length === 0 && <p className="faint">{words.noInputs}</p>}
+      {inputs.map((file, at) => (
+        <InputFile
+          key={file.path}
+          id={id}
+          file={file}
+          number={at}
+          isOpenAtFirst={file.kind === 'SCRIPT' && at < 3}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface InputFileProps {
+  readonly id: string;
+  readonly file: api.TaskInputFile;
+  readonly number: number;
+  readonly isOpenAtFirst: boolean;
+}
+
+function InputFile({ id, file: { kind, path, size }, isOpenAtFirst }: InputFileProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const name = path.slice(path.indexOf('/') + 1);
+  const title = kind === 'SCRIPT' ? words.script(name) : name;
+  return (
+    <section className="card input-file" aria-label={title}>
+      <header>
+        <Icon name={kind === 'SCRIPT' ? 'file-code' : kind === 'MODEL' ? 'layers' : 'file'} />
+        <strong>{title}</strong>
+        {kind !== 'SCRIPT' && <span className="quiet">{kind === 'MODEL' ? words.model : words.file}</span>}
+        <span className="faint numbers">{sizeText(size, language)}</span>
+        <button
+          type="button"
+          className="button plain"
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen ? words.hide : words.show}
+        </button>
+        <button
+          type="button"
+          className="button plain only-icon"
+          aria-label={`${words.download}: ${title}`}
+          onClick={async () => saveResponse(await hub.task(id).input(path), name)}
+        >
+          <Icon name="download" />
+        </button>
+      </header>
+      {isOpen && <Content id={id} path={path} />}
+    </section>
+  );
+}
+
+function Content({ id, path }: { readonly id: string; readonly path: string }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { data, error } = useQuery({
+    queryKey: taskKey(id, 'input', path),
+    queryFn: async ({ signal }) => textBeginning(await hub.task(id).input(path, signal)),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error) return <Failure error={error} />;
+  if (data === undefined) return <Loading lines={4} />;
+  if (data.text === undefined) return <p className="faint">{words.notText}</p>;
+  return (
+    <>
+      <pre className="code" tabIndex={0}>
+        {data.text}
+      </pre>
+      {data.isCut && <p className="faint">{words.firstPart(sizeText(data.bytes, language))}</p>}
+    </>
+  );
+}

@@ -1,0 +1,219 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef, useState } from 'react';
+import { usePreferences } from '../../data/preference-store.js';
+import { Icon } from '../../icons/icon.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText, sizeText } from '../../words/formats.js';
+import { LogSearch, useLogSearch } from './log-search.js';
+import type { LogText } from './log-text.js';
+import { classesOf, styledLine } from './sgr.js';
+import { useLog } from './use-log.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const LINE_HEIGHT = 20;
+const OVERSCAN = 20;
+/** Lines that one scroll bar reaches: browsers limit the height of an element. */
+const SECTION_LINES = 400_000;
+/** Distance from the end, in pixels, within which the reader is at the end. */
+const AT_END = 4;
+
+interface LogViewProps {
+  readonly id: string;
+  readonly hasEnded: boolean;
+  readonly isWaiting: boolean;
+  readonly onDownload: () => void;
+}
+
+/** The log of a task: live, in its colours, with a search over all of it. */
+export function LogView({ id, hasEnded, isWaiting, onDownload }: LogViewProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { text, version, isComplete } = useLog(id, hasEnded, {
+    skipped: (bytes) => words.skipped(sizeText(bytes, language)),
+    newAttempt: (attempt) => words.newAttempt(String(attempt)),
+  });
+  const [isFollowing, setFollowing] = useState(!hasEnded);
+  const search = useLogSearch(text, version);
+  const none = isWaiting ? words.noLogWaiting : isComplete ? words.noLog : words.noLogYet;
+  return (
+    <section className="log card" aria-label={words.log}>
+      <header className="log-bar">
+        <LogSearch search={search} onHit={() => setFollowing(false)} />
+        <span className="faint numbers lines">{words.lines(numberText(text.lines, language))}</span>
+        {!isComplete && (
+          <button
+            type="button"
+            className="button plain"
+            aria-pressed={isFollowing}
+            onClick={() => setFollowing(!isFollowing)}
+          >
+            <Icon name="arrow-down-to-line" />
+            {words.follow}
+          </button>
+        )}
+        <button type="button" className="button plain" onClick={onDownload}>
+          <Icon name="download" />
+          {words.download}
+        </button>
+      </header>
+      {text.lines === 0 ? (
+        <p className="log-none faint">{none}</p>
+      ) : (
+        <LogLines
+          text={text}
+          hit={search.hit}
+          wanted={search.wanted}
+          isFollowing={isFollowing && !isComplete}
+          onScrolledAway={() => setFollowing(false)}
+          onScrolledToEnd={() => setFollowing(true)}
+        />
+      )}
+      {text.isFull && <p className="log-none">{words.tooLong}</p>}
+    </section>
+  );
+}
+
+interface LogLinesProps {
+  readonly text: LogText;
+  /** Line that the search is at. */
+  readonly hit: number | undefined;
+  readonly wanted: string;
+  readonly isFollowing: boolean;
+  readonly onScrolledAway: () => void;
+  readonly onScrolledToEnd: () => void;
+}
+
+function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledToEnd }: LogLinesProps) {
+  const words = useWords<typeof en>({ en, de });
+  const scroller = useRef<HTMLDivElement>(null);
+  const sections = Math.ceil(text.lines / SECTION_LINES);
+  const [chosen, setChosen] = useState(0);
+  const section = isFollowing ? sections - 1 : Math.min(chosen, sections - 1);
+  const first = section * SECTION_LINES;
+  const count = Math.min(SECTION_LINES, text.lines - first);
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => LINE_HEIGHT,
+    overscan: OVERSCAN,
+  });
+  useEffect(() => {
+    if (isFollowing && count > 0) virtual.scrollToIndex(count - 1, { align: 'end' });
+  }, [isFollowing, count, virtual]);
+  useEffect(() => {
+    if (hit === undefined) return;
+    setChosen(Math.floor(hit / SECTION_LINES));
+    virtual.scrollToIndex(hit % SECTION_LINES, { align: 'center' });
+  }, [hit, virtual]);
+  const onWheel = (deltaY: number) => {
+    const element = scroller.current;
+    if (element === null) return;
+    const toEnd = element.scrollHeight - element.clientHeight - element.scrollTop;
+    if (deltaY < 0) onScrolledAway();
+    else if (toEnd - deltaY < AT_END && section === sections - 1) onScrolledToEnd();
+  };
+  return (
+    <>
+      {sections > 1 && <Sections count={sections} at={section} onChange={setChosen} />}
+      <div
+        className="log-lines"
+        ref={scroller}
+        role="group"
+        aria-label={words.log}
+        tabIndex={0}
+        onWheel={({ deltaY }) => onWheel(deltaY)}
+        onKeyDown={({ key }) => {
+          if (['ArrowUp', 'PageUp', 'Home'].includes(key)) onScrolledAway();
+          if (key === 'End') onScrolledToEnd();
+        }}
+      >
+        <div className="log-space" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, start }) => (
+            <Line
+              key={index}
+              text={text}
+              number={first + index}
+              start={start}
+              isHit={first + index === hit}
+              wanted={wanted}
+            />
+          ))}
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface LineProps {
+  readonly text: LogText;
+  readonly number: number;
+  readonly start: number;
+  readonly isHit: boolean;
+  readonly wanted: string;
+}
+
+/** One line, as text nodes only: nothing that a program prints becomes markup. */
+function Line({ text, number, start, isHit, wanted }: LineProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { text: line, style, hiddenCharacters } = text.line(number);
+  const { parts } = styledLine(line, style);
+  return (
+    <div className={`log-line ${isHit ? 'hit' : ''}`} style={{ transform: `translateY(${start}px)` }}>
+      <span className="number" aria-hidden="true">
+        {number + 1}
+      </span>
+      <span className="content">
+        {parts.map((part, at) => (
+          <span key={at} className={classesOf(part.style)}>
+            <Marked text={part.text} wanted={wanted} />
+          </span>
+        ))}
+        {hiddenCharacters > 0 && <i className="faint"> {words.cut(sizeText(hiddenCharacters, language))}</i>}
+      </span>
+    </div>
+  );
+}
+
+/** The text with what is searched for marked in it. */
+function Marked({ text, wanted }: { readonly text: string; readonly wanted: string }) {
+  if (wanted === '') return text;
+  const lower = text.toLowerCase();
+  const parts: (string | { mark: string; at: number })[] = [];
+  let from = 0;
+  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
+    parts.push(text.slice(from, at), { mark: text.slice(at, at + wanted.length), at });
+    from = at + wanted.length;
+  }
+  parts.push(text.slice(from));
+  return parts.map((part) => (typeof part === 'string' ? part : <mark key={part.at}>{part.mark}</mark>));
+}
+
+interface SectionsProps {
+  readonly count: number;
+  readonly at: number;
+  readonly onChange: (section: number) => void;
+}
+
+/** Choice of the part of a very long log. */
+function Sections({ count, at, onChange }: SectionsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  return (
+    <select
+      className="input sections"
+      aria-label={words.lines('')}
+      value={at}
+      onChange={(event) => onChange(Number(event.target.value))}
+    >
+      {Array.from({ length: count }, (_, section) => (
+        <option key={section} value={section}>
+          {words.lines(
+            `${numberText(section * SECTION_LINES + 1, language)} – ${numberText((section + 1) * SECTION_LINES, language)}`,
+          )}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,101 @@
+/** Colours and weights that programs print by escape sequences (SGR), as parts of a line with classes. Every other escape
+ *  sequence is left out. */
+
+export interface Style {
+  /** 0 to 7 normal, 8 to 15 bright. */
+  readonly colour?: number;
+  readonly ground?: number;
+  readonly isBold?: boolean;
+  readonly isDim?: boolean;
+  readonly isItalic?: boolean;
+  readonly isUnderlined?: boolean;
+}
+
+export interface StyledText {
+  readonly text: string;
+  readonly style: Style;
+}
+
+export const PLAIN: Style = {};
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+const SEQUENCE = /\x1b(?:\[([0-9;:?<=>]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f]/g;
+
+/** The parts of a line that begins with this style, and the style that the next line begins with. */
+export function styledLine(line: string, initial: Style): { parts: StyledText[]; style: Style } {
+  const parts: StyledText[] = [];
+  let style = initial;
+  let from = 0;
+  // A carriage return goes back to the begin of the line: what a terminal shows is what comes after the last one.
+  const shown = line.slice(line.replace(/\r+$/, '').lastIndexOf('\r') + 1);
+  const add = (text: string) => {
+    const clean = text.replace(CONTROLS, '');
+    if (clean !== '') parts.push({ text: clean, style });
+  };
+  for (const match of shown.matchAll(SEQUENCE)) {
+    add(shown.slice(from, match.index));
+    from = match.index + match[0].length;
+    if (match[2] === 'm') style = changed(style, match[1] ?? '');
+  }
+  add(shown.slice(from));
+  return { parts, style };
+}
+
+/** The line without escape sequences, as it is searched and copied. */
+export function plainLine(line: string): string {
+  return styledLine(line, PLAIN)
+    .parts.map(({ text }) => text)
+    .join('');
+}
+
+function changed(style: Style, parameters: string): Style {
+  const codes = parameters.split(/[;:]/).map((code) => Number(code === '' ? 0 : code));
+  let now: Style = style;
+  for (let at = 0; at < codes.length; at++) {
+    const code = codes[at] ?? 0;
+    if (code === 38 || code === 48) {
+      const isPalette = codes[at + 1] === 5;
+      const colour = codes[at + 2] ?? 0;
+      // Of the 256 colours the first 16 have a place in every theme; the others are left out.
+      if (isPalette && colour < 16) now = { ...now, [code === 38 ? 'colour' : 'ground']: colour };
+      at += isPalette ? 2 : 4;
+    } else now = withCode(now, code);
+  }
+  return now;
+}
+
+function withCode(style: Style, code: number): Style {
+  const { colour: _, ...noColour } = style;
+  const { ground: __, ...noGround } = style;
+  if (code === 0) return PLAIN;
+  if (code === 1) return { ...style, isBold: true };
+  if (code === 2) return { ...style, isDim: true };
+  if (code === 3) return { ...style, isItalic: true };
+  if (code === 4) return { ...style, isUnderlined: true };
+  if (code === 22) return { ...style, isBold: false, isDim: false };
+  if (code === 23) return { ...style, isItalic: false };
+  if (code === 24) return { ...style, isUnderlined: false };
+  if (code >= 30 && code <= 37) return { ...style, colour: code - 30 };
+  if (code === 39) return noColour;
+  if (code >= 40 && code <= 47) return { ...style, ground: code - 40 };
+  if (code === 49) return noGround;
+  if (code >= 90 && code <= 97) return { ...style, colour: code - 82 };
+  if (code >= 100 && code <= 107) return { ...style, ground: code - 92 };
+  return style;
+}
+
+/** Classes of a style, which the stylesheet gives colours of the theme. */
+export function classesOf({ colour, ground, isBold, isDim, isItalic, isUnderlined }: Style): string {
+  return [
+    colour === undefined ? '' : `sgr-${colour}`,
+    ground === undefined ? '' : `sgr-on-${ground}`,
+    isBold ? 'sgr-bold' : '',
+    isDim ? 'sgr-dim' : '',
+    isItalic ? 'sgr-italic' : '',
+    isUnderlined ? 'sgr-underlined' : '',
+  ]
+    .filter((each) => each !== '')
+    .join(' ');
+}

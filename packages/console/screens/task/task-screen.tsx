@@ -1,0 +1,125 @@
+import { Tabs } from '@base-ui/react/tabs';
+import { NotFoundError, type TaskDetails } from '@workbench-hub/client';
+import { Link } from 'wouter';
+import { hub } from '../../data/hub.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { saveResponse } from '../../data/save.js';
+import { Empty, Failure, Loading } from '../../design/states.js';
+import { StatusBadge } from '../../design/status.js';
+import { Icon } from '../../icons/icon.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import { Facts } from './facts.js';
+import { Inputs } from './inputs.js';
+import { LogView } from './log-view.js';
+import { Outputs } from './outputs.js';
+import { TaskActions } from './task-actions.js';
+import { Timeline } from './timeline.js';
+import { isEnded, useTask } from './use-task.js';
+import { WhyItWaits } from './why-it-waits.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const OFFSET = /(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** One task: its life, its log, what was handed in and what came out. */
+export function TaskScreen({ params }: { readonly params: Readonly<Record<string, string | undefined>> }) {
+  const id = params['id'] ?? '';
+  const words = useWords<typeof en>({ en, de });
+  const { data: task, error, refetch } = useTask(id);
+  if (task !== undefined && !(error instanceof NotFoundError)) return <TaskView key={task.id} task={task} />;
+  if (error instanceof NotFoundError) {
+    return (
+      <Empty icon="search" title={words.gone} isScreen>
+        <p>{words.goneMore}</p>
+        <Link href="/tasks" className="button">
+          {words.back}
+        </Link>
+      </Empty>
+    );
+  }
+  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
+  return <Loading lines={12} />;
+}
+
+function TaskView({ task }: { readonly task: TaskDetails }) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const { id, name, status, message, requestedAt } = task;
+  const saveLog = async () => saveResponse(new Response(await hub.task(id).logText()), `${name ?? id}.log`);
+  return (
+    <article className="task-view" aria-labelledby="task-title">
+      <header className="task-head">
+        <Link href="/tasks" className="button plain only-icon" aria-label={words.back}>
+          <Icon name="chevron-left" size={20} />
+        </Link>
+        <h1 id="task-title">{name ?? <i>{common.noName}</i>}</h1>
+        <StatusBadge status={status} />
+        <TaskActions task={task} />
+      </header>
+      {status === 'FAILED' && message !== undefined && (
+        <p className="notice of-failed">
+          <Icon name="circle-x" />
+          <span>{message}</span>
+        </p>
+      )}
+      {status === 'CANCELED' && message !== undefined && (
+        <p className="notice of-canceled">
+          <Icon name="circle-slash" />
+          <span>{message}</span>
+        </p>
+      )}
+      <div className="task-columns">
+        <div className="task-main">
+          {status === 'WAITING' && <WhyItWaits id={id} offset={OFFSET.exec(requestedAt)?.[0] ?? ''} />}
+          <TaskTabs task={task} onSaveLog={() => void saveLog()} />
+        </div>
+        <div className="task-side">
+          <Timeline task={task} />
+          <Facts task={task} />
+        </div>
+      </div>
+    </article>
+  );
+}
+
+interface TaskTabsProps {
+  readonly task: TaskDetails;
+  readonly onSaveLog: () => void;
+}
+
+function TaskTabs({ task, onSaveLog }: TaskTabsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const count = (files: readonly unknown[]) => numberText(files.length, language);
+  return (
+    <Tabs.Root defaultValue="log" className="tabs">
+      <Tabs.List className="tab-list">
+        <Tabs.Tab value="log" className="tab">
+          {words.log}
+        </Tabs.Tab>
+        <Tabs.Tab value="inputs" className="tab">
+          {words.inputs} <span className="count">{count(task.inputs)}</span>
+        </Tabs.Tab>
+        <Tabs.Tab value="outputs" className="tab">
+          {words.outputs} <span className="count">{count(task.outputs ?? [])}</span>
+        </Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="log" className="tab-panel" keepMounted>
+        <LogView
+          id={task.id}
+          hasEnded={isEnded(task)}
+          isWaiting={task.status === 'WAITING'}
+          onDownload={onSaveLog}
+        />
+      </Tabs.Panel>
+      <Tabs.Panel value="inputs" className="tab-panel">
+        <Inputs task={task} />
+      </Tabs.Panel>
+      <Tabs.Panel value="outputs" className="tab-panel">
+        <Outputs task={task} />
+      </Tabs.Panel>
+    </Tabs.Root>
+  );
+}

@@ -1,0 +1,96 @@
+import { api, type LogEvent } from '@workbench-hub/client';
+import { useEffect, useMemo } from 'react';
+import { hub } from '../../data/hub.js';
+import { Store, useStore } from '../../data/store.js';
+import { LogText } from './log-text.js';
+
+/** Time within which what arrives is shown together. */
+const SHOW_EVERY_MS = 100;
+const RETRY_MS = 1000;
+
+export interface LogWords {
+  skipped(bytes: number): string;
+  newAttempt(attempt: number): string;
+}
+
+interface LogState {
+  readonly text: LogText;
+  /** Rises with each text that was added. */
+  readonly version: number;
+  readonly isComplete: boolean;
+}
+
+/** What the scripts of a task print: from the log file when it has ended, live before. */
+export function useLog(id: string, hasEnded: boolean, words: LogWords): LogState {
+  const store = useMemo(
+    () => new Store<LogState>({ text: new LogText(), version: 0, isComplete: false }),
+    [],
+  );
+  useEffect(() => {
+    const reading = new AbortController();
+    void read(id, hasEnded, words, store, reading.signal);
+    return () => reading.abort();
+  }, [id, store]);
+  return useStore(store);
+}
+
+async function read(
+  id: string,
+  hasEnded: boolean,
+  words: LogWords,
+  store: Store<LogState>,
+  signal: AbortSignal,
+) {
+  for (;;) {
+    const text = new LogText();
+    const show = (isComplete: boolean) =>
+      signal.aborted || store.set({ text, version: store.get().version + 1, isComplete });
+    const timer = setInterval(() => text.takeChange() && show(false), SHOW_EVERY_MS);
+    try {
+      if (hasEnded) await readFile(id, text, signal);
+      else await follow(id, text, words, signal);
+      show(true);
+      return;
+    } catch {
+      if (signal.aborted) return;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}
+
+async function readFile(id: string, text: LogText, signal: AbortSignal): Promise<void> {
+  const { data } = await api.getTaskLog({
+    client: hub.client,
+    path: { id },
+    parseAs: 'stream',
+    signal,
+    throwOnError: true,
+  });
+  const reader = (data as unknown as ReadableStream<Uint8Array> | null)?.getReader();
+  const decoder = new TextDecoder();
+  for (;;) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) return;
+    text.append(decoder.decode(chunk.value, { stream: true }));
+  }
+}
+
+async function follow(id: string, text: LogText, words: LogWords, signal: AbortSignal): Promise<void> {
+  let attempt: number | undefined;
+  for await (const event of hub.task(id).log(signal)) {
+    const line = remarkOn(event, attempt, words);
+    if (line !== undefined) text.append(`${text.isAtLineStart ? '' : '\n'}\u001b[2m${line}\u001b[0m\n`);
+    if (event.type === 'attempt') attempt = event.attempt;
+    if (event.type === 'output') text.append(event.text);
+  }
+}
+
+/** A line of our own in the log; undefined for most events. */
+function remarkOn(event: LogEvent, before: number | undefined, words: LogWords): string | undefined {
+  if (event.type === 'skipped') return words.skipped(event.to - event.offset);
+  if (event.type === 'attempt' && before !== undefined && before !== event.attempt)
+    return words.newAttempt(event.attempt);
+  return undefined;
+}

@@ -1,0 +1,25 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import type { api, TaskDetails } from '@workbench-hub/client';
+import { hub } from '../../data/hub.js';
+import { taskKey } from '../../live/live-cache.js';
+
+/** The details of a task; changes arrive by the stream. */
+export function useTask(id: string): UseQueryResult<TaskDetails> {
+  return useQuery({ queryKey: taskKey(id), queryFn: ({ signal }) => hub.task(id).details(signal) });
+}
+
+const EXPLAIN_EVERY_MS = 5000;
+
+/** Why the task waits; asked again now and then, since it depends on other tasks. */
+export function useExplanation(id: string, isWaiting: boolean): UseQueryResult<api.TaskExplanation> {
+  return useQuery({
+    queryKey: taskKey(id, 'explain'),
+    queryFn: () => hub.task(id).explain(),
+    enabled: isWaiting,
+    refetchInterval: EXPLAIN_EVERY_MS,
+  });
+}
+
+export function isEnded({ status }: Pick<TaskDetails, 'status'>): boolean {
+  return status !== 'WAITING' && status !== 'RUNNING';
+}

@@ -1,0 +1,87 @@
+import type { api } from '@workbench-hub/client';
+import { usePreferences } from '../../data/preference-store.js';
+import { Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import { useExplanation } from './use-task.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+interface WhyItWaitsProps {
+  readonly id: string;
+  /** Offset of the hub's local time, in which explanations are. */
+  readonly offset: string;
+}
+
+/** Why a task waits, and what would help. */
+export function WhyItWaits({ id, offset }: WhyItWaitsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const { data } = useExplanation(id, true);
+  if (data?.verdict === undefined) return null;
+  return (
+    <section className="card why" aria-labelledby="why-title">
+      <h2 id="why-title">{words.why}</h2>
+      <p className="verdict">
+        <Icon name={data.verdict === 'NEVER' ? 'triangle-exclamation-point' : 'clock'} />
+        <strong>{words.verdicts[data.verdict]}</strong>
+      </p>
+      <VerdictFigures explanation={data} offset={offset} />
+      <p className="quiet">{data.message}</p>
+    </section>
+  );
+}
+
+interface FiguresProps {
+  readonly explanation: Pick<
+    Partial<api.DryRunExplanation>,
+    'instances' | 'tasksAhead' | 'unsatisfied' | 'estimatedStart'
+  >;
+  /** Offset of the hub's local time. */
+  readonly offset: string;
+}
+
+/** How many instances fit, what they do, what would help, and when the task probably starts. */
+export function VerdictFigures({ explanation, offset }: FiguresProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { instances, tasksAhead, unsatisfied = [], estimatedStart } = explanation;
+  const number = (value: number) => numberText(value, language);
+  const states = instances
+    ? (['idle', 'busy', 'down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0)
+    : [];
+  return (
+    <ul className="why-figures">
+      {instances && (
+        <li>
+          {words.fitting(number(instances.satisfyingAll), number(instances.known))}
+          {states.length > 0 && (
+            <span className="quiet">
+              {' '}
+              · {states.map((state) => words[state](number(instances[state]))).join(' · ')}
+            </span>
+          )}
+        </li>
+      )}
+      {tasksAhead !== undefined && tasksAhead > 0 && <li>{words.ahead(number(tasksAhead))}</li>}
+      {unsatisfied.map(({ type, value }) => (
+        <li key={`${type} ${value}`}>
+          {words.unsatisfied} <span className="tag">{value}</span>
+        </li>
+      ))}
+      {instances?.satisfyingAll === 0 &&
+        instances.satisfyingAllButOne.map(({ missing, instances: count }) => (
+          <li key={missing.value}>{words.butFor(number(count), criterionText(missing, words))}</li>
+        ))}
+      {estimatedStart && (
+        <li>
+          {words.expected} <Time at={estimatedStart.expected + offset} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function criterionText({ type, value }: api.Criterion, words: { version: string; labels: string }): string {
+  return `${type === 'VERSION' ? words.version : words.labels} ${value}`;
+}

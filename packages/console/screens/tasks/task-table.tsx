@@ -1,0 +1,150 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { TaskItem } from '@workbench-hub/client';
+import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import { StatusBadge, statusClass } from '../../design/status.js';
+import { Duration, Time } from '../../design/time.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const ROW_HEIGHT = 48;
+const OVERSCAN = 12;
+/** Rows before the end at which older ones are asked for. */
+const AHEAD = 60;
+
+interface TaskTableProps {
+  readonly rows: readonly TaskItem[];
+  readonly total: number;
+  readonly hasMore: boolean;
+  /** Called when the reader comes near the last row. */
+  readonly onEnd: () => void;
+}
+
+/** Rows of tasks, of which only the visible ones are in the page. */
+export function TaskTable({ rows, total, hasMore, onEnd }: TaskTableProps) {
+  const words = useWords<typeof en>({ en, de });
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: OVERSCAN,
+    getItemKey: (index) => rows[index]?.id ?? index,
+  });
+  const shown = virtual.getVirtualItems();
+  const isNearEnd = (shown.at(-1)?.index ?? 0) >= rows.length - AHEAD;
+  useEffect(() => {
+    if (isNearEnd && hasMore) onEnd();
+  }, [isNearEnd, hasMore, rows.length]);
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
+    const row = (event.target as HTMLElement).closest<HTMLElement>('[data-index]');
+    if (step === undefined || row === null) return;
+    event.preventDefault();
+    const to = Math.max(0, Math.min(rows.length - 1, Number(row.dataset['index']) + step));
+    virtual.scrollToIndex(to);
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus({ preventScroll: true }),
+    );
+  };
+  return (
+    <div
+      className="task-table"
+      role="table"
+      aria-label={words.list}
+      aria-rowcount={total + 1}
+      onKeyDown={move}
+    >
+      <div className="task-row heading" role="row" aria-rowindex={1}>
+        {Object.entries(words.columns).map(([column, label]) => (
+          <span key={column} className={column} role="columnheader">
+            {label}
+          </span>
+        ))}
+      </div>
+      <div className="task-scroller" ref={scroller} role="rowgroup">
+        <div className="task-space" style={{ height: virtual.getTotalSize() }} role="presentation">
+          {shown.map(({ index, start, key }) => {
+            const task = rows[index];
+            return (
+              task && (
+                <div
+                  key={key}
+                  className={`task-row ${statusClass(task.status)}`}
+                  role="row"
+                  aria-rowindex={index + 2}
+                  data-index={index}
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  <TaskCells task={task} />
+                </div>
+              )
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function TaskCells({ task }: { readonly task: TaskItem }) {
+  const common = useCommonWords();
+  const { id, name, status, message, classifiers, priority, instance, creator, requestedAt, startedAt } =
+    task;
+  const wants = classifiers.filter(({ type }) => type !== 'PRIORITY');
+  return (
+    <>
+      <span role="cell" className="status-cell">
+        <StatusBadge status={status} />
+      </span>
+      <span role="cell" className="task">
+        <Link href={`/tasks/${id}`} className="name">
+          {name ?? <i>{common.noName}</i>}
+        </Link>
+        <span className="under">
+          <span className="mono">{id.slice(-8)}</span>
+          {creator !== undefined && <span>{creator}</span>}
+          {message !== undefined && <span className="message">{message}</span>}
+        </span>
+      </span>
+      <span role="cell" className="wants">
+        {wants.map(({ type, value }) => (
+          <span key={type} className="tag" title={value}>
+            {value}
+          </span>
+        ))}
+        {priority !== 'NORMAL' && <span className="tag of-priority">{common.priority[priority]}</span>}
+      </span>
+      <span role="cell" className="where">
+        {instance && (
+          <>
+            <span>{instance.id}</span>
+            <span className="under">{instance.agentId ?? ''}</span>
+          </>
+        )}
+      </span>
+      <span role="cell" className="requested">
+        <Time at={requestedAt} />
+      </span>
+      <span role="cell" className="took">
+        <TimeSpent status={status} requestedAt={requestedAt} startedAt={startedAt} endedAt={task.endedAt} />
+      </span>
+    </>
+  );
+}
+
+type TimeSpentProps = Pick<TaskItem, 'status' | 'requestedAt' | 'startedAt' | 'endedAt'>;
+
+/** Time of the run; of the wait, before it. */
+function TimeSpent({ status, requestedAt, startedAt, endedAt }: TimeSpentProps) {
+  const words = useWords<typeof en>({ en, de });
+  if (startedAt !== undefined) return <Duration from={startedAt} to={endedAt} />;
+  if (status !== 'WAITING') return null;
+  return (
+    <span className="faint">
+      {words.waits} <Duration from={requestedAt} />
+    </span>
+  );
+}

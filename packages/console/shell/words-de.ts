@@ -1,0 +1,32 @@
+import type { DictionaryLike } from '../words/dictionary.js';
+import type { en } from './words-en.js';
+
+export const de: DictionaryLike<typeof en> = {
+  skip: 'Zum Inhalt',
+  navigation: 'Hauptnavigation',
+  tasks: 'Aufgaben',
+  newJob: 'Neuer Job',
+  interface: 'Schnittstelle (API)',
+  search: 'Gehe zu …',
+  palette: 'Befehle',
+  paletteHint: 'Eine Ansicht, eine Einstellung oder die Kennung einer Aufgabe',
+  nothingFound: 'Nichts passt',
+  openTask: (id) => `Aufgabe ${id} öffnen`,
+  live: 'Live',
+  connecting: 'Verbindet …',
+  away: 'Der Hub ist nicht erreichbar.',
+  awayMore: 'Was Sie sehen, ist von vorher. Es geht von selbst weiter, sobald der Hub wieder da ist.',
+  settings: 'Einstellungen',
+  theme: 'Farben',
+  themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
+  language: 'Sprache',
+  languages: { en: 'English', de: 'Deutsch' },
+  times: 'Zeiten',
+  timeStyles: { relative: 'Relativ: vor 5 Min.', absolute: 'Absolut: 14:32:10' },
+  loggedInAs: (name) => `Angemeldet als ${name}`,
+  openHub: 'Dieser Hub hat keine Anmeldung',
+  logOut: 'Abmelden',
+  notFound: 'Unter dieser Adresse ist nichts',
+  notFoundMore: 'Der Link ist alt oder falsch geschrieben.',
+  toTasks: 'Zu den Aufgaben',
+};

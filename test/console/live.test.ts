@@ -1,0 +1,69 @@
+/** The console over several tabs, and at a hub that goes away and comes back. */
+import type { Request } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/console.js';
+
+describe.runIf(hasBrowser)('what is live', () => {
+  consoleForAllTests();
+
+  it('comes to all tabs by one stream, also when its tab is closed', async () => {
+    const streams: Request[] = [];
+    const first = await visit();
+    await first.getByTitle('Live', { exact: true }).waitFor();
+    const context = first.context();
+    context.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/api/x/events') streams.push(request);
+    });
+    await first.reload();
+    const others = await Promise.all([visit({ context }), visit({ context }), visit({ context })]);
+    const tabs = [first, ...others];
+    for (const tab of tabs) await tab.getByTitle('Live', { exact: true }).waitFor();
+    await handIn({ name: 'for all tabs', scripts: ['1'], labels: 'nowhere' });
+    for (const tab of tabs) await rowOf(tab, 'for all tabs').waitFor();
+    expect(streams).toHaveLength(1);
+
+    await first.close();
+    await handIn({ name: 'after the first', scripts: ['1'], labels: 'nowhere' });
+    for (const tab of others) await rowOf(tab, 'after the first').waitFor();
+    expect(streams).toHaveLength(2);
+  });
+
+  it('says that the hub is away, keeps what is shown, and goes on by itself', async () => {
+    await handIn({ name: 'seen before', scripts: ['1'], labels: 'nowhere' });
+    const page = await visit();
+    await rowOf(page, 'seen before').waitFor();
+    await page.context().setOffline(true);
+    onTestFinished(() =>
+      page
+        .context()
+        .setOffline(false)
+        .catch(() => undefined),
+    );
+    await page.getByRole('searchbox', { name: 'Name' }).fill('seen');
+    await page.getByText('The hub cannot be reached.').waitFor();
+    await expectAccessible(page);
+    await handIn({ name: 'seen after', scripts: ['1'], labels: 'nowhere' });
+    await page.context().setOffline(false);
+    await rowOf(page, 'seen after').waitFor();
+    await page.getByText('The hub cannot be reached.').waitFor({ state: 'detached' });
+    await page.getByTitle('Live', { exact: true }).waitFor();
+  });
+
+  it('loads at most 150 KiB of JavaScript at first, compressed, and nothing again', async () => {
+    const page = await visit();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    const sizes = () =>
+      page.evaluate(`performance.getEntriesByType('resource')
+        .filter(({ name }) => name.endsWith('.js'))
+        .map(({ encodedBodySize, transferSize }) => ({ encodedBodySize, transferSize }))`) as Promise<
+        { encodedBodySize: number; transferSize: number }[]
+      >;
+    const first = await sizes();
+    expect(first.length).toBeGreaterThan(2);
+    expect(first.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)).toBeLessThan(150 * 1024);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    expect((await sizes()).map(({ transferSize }) => transferSize)).toEqual(first.map(() => 0));
+  });
+});

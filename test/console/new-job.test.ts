@@ -1,0 +1,168 @@
+/** A job that is put together and handed in by a browser. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, visit } from '../support/console.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const RATIO = `const { readFileSync, writeFileSync } = require('node:fs');
+const teeth = readFileSync(process.env.WORKBENCH_MODEL, 'utf8').trim().split('\\n').map(Number);
+println('at', speed, 'rpm');
+writeFileSync('ratio.txt', String(teeth[0] / teeth[1]));`;
+
+/** Drops files on the page, as a file manager does; paths of folders are beyond what a page may do by itself. */
+async function drop(page: Page, files: Readonly<Record<string, string>>): Promise<void> {
+  await page.getByText('Choose files').waitFor();
+  await page.evaluate(`{
+    const transfer = new DataTransfer();
+    for (const [name, text] of Object.entries(${JSON.stringify(files)})) transfer.items.add(new File([text], name));
+    for (const type of ['dragover', 'drop'])
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }`);
+}
+
+describe.runIf(hasBrowser)('a new job', () => {
+  consoleForAllTests();
+
+  it('is dropped, told when it would run, handed in, and run again with another value', async () => {
+    const page = await visit({ path: '/new' });
+    await page.getByText('At once').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByText('Add at least one script.').waitFor();
+
+    await drop(page, { 'gears.wbpz': '40\n20\n', 'ratio.js': RATIO, 'notes.txt': 'none' });
+    await page.getByLabel('What ratio.js is').waitFor();
+    expect(await page.getByLabel('What gears.wbpz is').inputValue()).toBe('MODEL');
+    expect(await page.getByLabel('What ratio.js is').inputValue()).toBe('SCRIPT');
+    await page.getByLabel('Name 1').fill('speed');
+    await page.getByLabel('Value 1').fill('1500');
+    await page.getByRole('button', { name: 'newest (9.1.0)' }).click();
+    await page.getByRole('button', { name: 'gears', exact: true }).click();
+    await page.getByLabel('Name of the task').fill('gear pair');
+    await page.getByText('The same outside the browser').click();
+    await page.getByText("--name 'gear pair'").waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Hand in' }).click();
+
+    await page.getByRole('heading', { name: 'gear pair' }).waitFor();
+    await page.locator('.log-lines').getByText('at 1500 rpm').waitFor();
+    await page.getByRole('tab', { name: 'Outputs 1' }).waitFor();
+
+    await page.getByRole('link', { name: 'Run again' }).click();
+    await page.getByRole('heading', { name: 'Run gear pair again' }).waitFor();
+    await page.getByLabel('Value 1').fill('1800');
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.locator('.log-lines').getByText('at 1800 rpm').waitFor();
+    await page.getByRole('tab', { name: 'Outputs 1' }).waitFor();
+    await page.getByRole('tab', { name: 'Inputs' }).click();
+    await page.getByText('notes.txt').waitFor();
+  });
+
+  it('takes a folder with its paths', async () => {
+    const { path, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    await mkdir(join(path, 'case/mesh'), { recursive: true });
+    await writeFile(join(path, 'case/mesh/part.stl'), 'solid');
+    const page = await visit({ path: '/new' });
+    await page.getByLabel('Choose a folder').setInputFiles(join(path, 'case'));
+    await page.getByLabel('What case/mesh/part.stl is').waitFor();
+  });
+
+  it('says that nothing fits, and what would', async () => {
+    const page = await visit({ path: '/new' });
+    await page.getByLabel('Version').fill('12.*');
+    await page.getByText('Never, as things are').waitFor();
+    await page.getByText('Without version 12.*, 2 would fit').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('takes variables of a pasted table', async () => {
+    const page = await visit({ path: '/new' });
+    await page.getByLabel('Name 1').focus();
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', 'speed\\t1500\\nload\\tNaN');
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    }`);
+    expect(await page.getByLabel('Name 2').inputValue()).toBe('load');
+    expect(await page.getByLabel('Value 2').inputValue()).toBe('NaN');
+  });
+
+  it('is kept as a template over a reload', async () => {
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'hello.js': 'println("hello")' });
+    await page.getByLabel('Title of the template').fill('greeting');
+    await page.getByRole('button', { name: 'Save as a template' }).click();
+    await page.getByRole('button', { name: 'Use the template greeting' }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Use the template greeting' }).click();
+    await page.getByLabel('What hello.js is').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.locator('.log-lines').getByText('hello').waitFor();
+  });
+
+  it('stays as it was when the hub refuses it', async () => {
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'run.js': '1', '.workbench-x': 'reserved' });
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByText('The hub refused:').waitFor();
+    await page.getByLabel('What run.js is').waitFor();
+  });
+
+  it('gives lines that do the same for the command line and for Python', async () => {
+    const { path, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const script = "require('node:fs').writeFileSync('n.txt', 'n is ' + n)";
+    await writeFile(join(path, 'write.js'), script);
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'write.js': script });
+    await page.getByLabel('Name 1').fill('n');
+    await page.getByLabel('Value 1').fill("it's $HOME");
+    await page.getByText('The same outside the browser').click();
+    const [command = '', python = ''] = await page.locator('.copied-lines pre').allTextContents();
+    const options = {
+      cwd: path,
+      env: { ...process.env, HOME: path, PYTHONPATH: join(ROOT, 'packages/client-python') },
+    };
+    const run = promisify(execFile);
+    await run(
+      'sh',
+      ['-c', command.replace('wb run', `node ${join(ROOT, 'packages/cli/bin/wb.js')} run`)],
+      options,
+    );
+    expect(await readFile(join(path, 'results/n.txt'), 'utf8')).toBe("n is it's $HOME");
+    await rm(join(path, 'results'), { recursive: true });
+    await run('/usr/bin/python3', ['-c', python], options);
+    expect(await readFile(join(path, 'results/n.txt'), 'utf8')).toBe("n is it's $HOME");
+  });
+
+  it('is done by keyboard alone', async () => {
+    const id = await handIn({ name: 'by keyboard', scripts: ['println("n is", n)'], variables: { n: '1' } });
+    const page = await visit({ path: `/new?from=${id}` });
+    await page.getByText('script-1').first().waitFor();
+    const tabTo = async (name: string | RegExp) => {
+      for (let press = 0; press < 60; press++) {
+        await page.keyboard.press('Tab');
+        const label = (await page.evaluate(
+          `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`,
+        )) as string;
+        if (label.match(name)) return;
+      }
+      throw new Error(`no way to ${name} by Tab`);
+    };
+    await tabTo('Value 1');
+    await page.keyboard.type('2');
+    await tabTo('Hand in');
+    await page.keyboard.press('Enter');
+    await page.locator('.log-lines').getByText('n is 2').waitFor();
+  });
+});

@@ -1,0 +1,102 @@
+/** The screen of one task in a browser. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
+
+const ESC = '\\033';
+
+describe.runIf(hasBrowser)('the screen of a task', () => {
+  consoleForAllTests();
+
+  it('follows the log as it comes, in its colours and as text only, to the end', async () => {
+    const script = [
+      '#!/bin/sh',
+      `printf '${ESC}[31mhot${ESC}[0m <img src=x onerror="document.title=1"> ${ESC}]0;title\\007end\\n'`,
+      'while [ ! -e "$gate" ]; do sleep 0.1; done',
+      'echo opened',
+    ].join('\n');
+    const gate = `${hub.config.dataDir}/gate-of-the-log`;
+    const id = await handIn({ name: 'talks', scripts: [script], variables: { gate } });
+    const page = await visit({ path: `/tasks/${id}` });
+    const log = page.locator('.log-lines');
+    await log.getByText('hot').waitFor();
+    expect(await log.locator('.sgr-1').textContent()).toBe('hot');
+    expect(await log.textContent()).toContain('<img src=x onerror="document.title=1"> end');
+    expect(await page.locator('.log-lines img').count()).toBe(0);
+    await page.locator('.task-head').getByText('Running').waitFor();
+    await expectAccessible(page);
+    await writeFile(gate, '');
+    await log.getByText('opened').waitFor();
+    await page.locator('.task-head').getByText('Finished').waitFor();
+  });
+
+  it('finds a line of a long log, and shows few of them', async () => {
+    const script =
+      'for (let i = 1; i <= 30000; i++) println("step " + i + (i === 20000 ? " DIVERGED" : ""));';
+    const id = await handIn({ name: 'long', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.getByText('30,000 lines').waitFor();
+    await page.getByRole('searchbox', { name: 'Search the log' }).fill('diverged');
+    await page.locator('.log-line.hit').getByText('step 20000').waitFor();
+    expect(await page.locator('.log-line').count()).toBeLessThan(200);
+  });
+
+  it('shows what was handed in and what came out, and saves it', async () => {
+    const script =
+      "const { writeFileSync } = require('node:fs'); writeFileSync('index.html', '<script>alert(1)</script>');";
+    const id = await handIn({ name: 'files', scripts: [script], variables: { speed: '1500', load: 'NaN' } });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.getByRole('tab', { name: /Inputs/ }).click();
+    await page.getByRole('row', { name: 'speed 1500' }).waitFor();
+    await page.getByRole('row', { name: 'load NaN' }).waitFor();
+    await page.locator('pre').getByText('writeFileSync').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('tab', { name: /Outputs/ }).click();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download: index.html' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe('index.html');
+    expect(await readFile(await saved.path(), 'utf8')).toBe('<script>alert(1)</script>');
+    await expectAccessible(page);
+  });
+
+  it('says why a task waits, and cancels it after a question, by keyboard', async () => {
+    const id = await handIn({ name: 'for nobody', scripts: ['1'], labels: 'gpu' });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.getByText('No instance that the hub knows fits').waitFor();
+    await page.getByText('Without labels gpu, 2 would fit').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Cancel' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('alertdialog', { name: 'Cancel for nobody?' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.getByRole('alertdialog').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('.task-head').getByText('Canceled').waitFor();
+  });
+
+  it('shows the attempts of a task in their order', async () => {
+    const id = await handIn({ name: 'fails', scripts: ['throw new Error("no mesh")'] });
+    const page = await visit({ path: `/tasks/${id}` });
+    const life = page.getByRole('region', { name: 'Life' });
+    await life.getByText('failed').waitFor();
+    expect(await life.getByRole('listitem').count()).toBe(2);
+    await page.locator('.notice').getByText('script 1 of 1 exited with code 1').waitFor();
+  });
+
+  it('deletes an ended task, and says of a link to it that it is gone', async () => {
+    const id = await handIn({ name: 'to be deleted', scripts: ['1'] });
+    const page = await visit({ path: `/tasks/${id}` });
+    const other = await visit({ path: `/tasks/${id}`, context: page.context() });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await other.getByText('This task does not exist').waitFor();
+    await expectAccessible(other);
+  });
+});

@@ -1,0 +1,89 @@
+/** The list of tasks in a browser. */
+import { describe, expect, it } from 'vitest';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/console.js';
+import { eventually } from '../support/eventually.js';
+
+describe.runIf(hasBrowser)('the list of tasks', () => {
+  consoleForAllTests();
+
+  it('says that there are none, and shows each change without a reload', async () => {
+    const page = await visit();
+    await page.getByText('No tasks yet').waitFor();
+    await expectAccessible(page);
+    await handIn({ name: 'short', scripts: ['println(1)'] });
+    await rowOf(page, 'short').getByText('Finished').waitFor();
+    await page.getByText('1 tasks').waitFor();
+  });
+
+  it('keeps its filters in the address, with exact numbers of each status', async () => {
+    await handIn({ name: 'bevel gear', scripts: ['println(1)'] });
+    await handIn({ name: 'worm gear', scripts: ['throw new Error("no mesh")'] });
+    await handIn({ name: 'gear for nobody', scripts: ['1'], labels: 'nowhere' });
+    const page = await visit();
+    await page.getByRole('searchbox', { name: 'Name' }).fill('gear');
+    await page.getByRole('button', { name: 'Finished 1' }).waitFor();
+    await page.getByRole('button', { name: 'Failed 1' }).click();
+    await rowOf(page, 'worm gear').getByText('exited with code 1').waitFor();
+    await rowOf(page, 'bevel gear').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('?status=FAILED&name=gear');
+    await page.getByRole('button', { name: 'Waiting 1' }).click();
+    await rowOf(page, 'gear for nobody').waitFor();
+    await page.reload();
+    await rowOf(page, 'gear for nobody').waitFor();
+    expect(await page.getByRole('searchbox', { name: 'Name' }).inputValue()).toBe('gear');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await rowOf(page, 'bevel gear').waitFor();
+  });
+
+  it('shows hundreds by a few rows, to the last one, by keyboard', async () => {
+    const names = Array.from({ length: 500 }, (_, number) => `crowd ${String(number).padStart(3, '0')}`);
+    for (let at = 0; at < names.length; at += 50) {
+      await Promise.all(
+        names.slice(at, at + 50).map((name) => handIn({ name, scripts: ['1'], labels: 'nowhere' })),
+      );
+    }
+    const page = await visit({ path: '/tasks?name=crowd' });
+    await page.getByText('500 tasks').waitFor();
+    const table = page.getByRole('table');
+    expect(await table.getAttribute('aria-rowcount')).toBe('501');
+    const link = page.getByRole('row').nth(1).getByRole('link');
+    await link.focus();
+    for (let press = 0; press < 60; press++) {
+      await page.keyboard.press('PageDown');
+      await page.waitForTimeout(30);
+    }
+    const focused = page.locator('[role=row]:focus-within');
+    await eventually(async () => {
+      await page.keyboard.press('PageDown');
+      return (await focused.getAttribute('aria-rowindex')) === '501';
+    });
+    expect(await page.getByRole('row').count()).toBeLessThan(80);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Why it waits' }).waitFor();
+  });
+
+  it('is usable on a phone', async () => {
+    const page = await visit({ width: 360, height: 740 });
+    await rowOf(page, 'crowd').first().waitFor();
+    await expectAccessible(page);
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    expect(overflow).toBeLessThanOrEqual(0);
+  });
+
+  it('shows commands on Ctrl+K, and obeys them', async () => {
+    const page = await visit();
+    await rowOf(page, 'crowd').first().waitFor();
+    await page.keyboard.press('Control+k');
+    const field = page.getByRole('combobox', { name: 'Type a screen' });
+    await field.fill('dunk');
+    await page.getByText('Nothing fits').waitFor();
+    await field.fill('dark');
+    await page.keyboard.press('Enter');
+    await field.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.keyboard.press('Control+k');
+    await expectAccessible(page);
+  });
+});

@@ -1,0 +1,147 @@
+/** The console in a real browser, at a real hub with instances that run scripts. */
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { startBrowser } from './browser.js';
+import { base64 } from './rest-client.js';
+import { type HubSetup, passwordOf, type RunningHub, startHub } from './running-hub.js';
+
+const THEMES = ['light', 'dark'] as const;
+const LANGUAGES = ['en', 'de'] as const;
+
+const AXE_OPTIONS = {
+  runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+};
+
+/** Instances that run JavaScript and shell scripts. */
+const INSTANCES = [{ id: 'sim', version: '9.1.0', labels: ['gears'], count: 2 }];
+
+export let hub: RunningHub;
+let browser: Browser;
+const contexts: BrowserContext[] = [];
+/** What no page may do: violate its policy, ask another host, or throw. */
+const complaints: string[] = [];
+
+/** Starts hub and browser before all tests of the file; afterwards no page may have violated its policy. */
+export function consoleForAllTests(setup: HubSetup = {}): void {
+  beforeAll(async () => {
+    const config = { instances: INSTANCES, ...setup.config };
+    [hub, browser] = await Promise.all([startHub({ ...setup, config }), startBrowser()]);
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    expect(complaints.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await hub.stop();
+  });
+}
+
+export interface Visit {
+  readonly path?: string;
+  /** Whose browser it is; another tab of an earlier visit with its context. */
+  readonly context?: BrowserContext;
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** Opens a page of the console in a browser of its own. */
+export async function visit({ path = '/', context, width = 1280, height = 800 }: Visit = {}): Promise<Page> {
+  const ours = context ?? (await newContext(width, height));
+  const page = await ours.newPage();
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${hub.address}/`) && !/^(?:blob|data):/.test(url)) complaints.push(`asked ${url}`);
+  });
+  page.on('console', (message) => {
+    const text = message.text();
+    // The browser reports each response of 400 and more, and each broken connection, by itself.
+    if (message.type() === 'error' && !/^Failed to load resource/.test(text)) complaints.push(text);
+  });
+  page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
+  await page.goto(hub.address + path);
+  return page;
+}
+
+async function newContext(width: number, height: number): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width, height }, locale: 'en-GB' });
+  context.setDefaultTimeout(15_000);
+  contexts.push(context);
+  return context;
+}
+
+/** Logs in by the form that is shown. */
+export async function logInAs(page: Page, username: string): Promise<void> {
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password').fill(passwordOf(username));
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('navigation').waitFor();
+}
+
+/** Sets preferences as the menu does, for this page. */
+async function prefer(page: Page, theme: string, language: string): Promise<void> {
+  // Expressions in the page are texts, since the tests are not compiled for a browser.
+  await page.evaluate(`{
+    const stored = JSON.parse(localStorage.getItem('workbench-preferences') ?? '{}');
+    const changed = { ...stored, theme: '${theme}', language: '${language}' };
+    localStorage.setItem('workbench-preferences', JSON.stringify(changed));
+    window.dispatchEvent(new StorageEvent('storage'));
+  }`);
+  await page.waitForFunction(
+    `document.documentElement.lang === '${language}' && document.documentElement.dataset.theme === '${theme}'`,
+  );
+}
+
+/** Fails with what axe finds on the page, in each theme and language. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  const found: string[] = [];
+  for (const theme of THEMES) {
+    for (const language of LANGUAGES) {
+      await prefer(page, theme, language);
+      // What fades has a contrast only when it has come to rest.
+      await page.evaluate('document.getAnimations().forEach((animation) => animation.cancel())');
+      const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(AXE_OPTIONS)})`)) as AxeResults;
+      for (const { id, help, nodes } of violations) {
+        for (const { html, failureSummary } of nodes)
+          found.push(`${theme}, ${language}: ${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`);
+      }
+    }
+  }
+  expect(found).toEqual([]);
+  await prefer(page, 'light', 'en');
+}
+
+export interface JobOfTest {
+  readonly name?: string;
+  /** Scripts in JavaScript, or in a shell when they begin with `#!`. */
+  readonly scripts: readonly string[];
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly labels?: string;
+  readonly token?: string;
+}
+
+/** Hands in a job over the wire; returns the id of its task. */
+export async function handIn({ name, scripts, variables = {}, labels, token }: JobOfTest): Promise<string> {
+  const response = await fetch(`${hub.address}/api/2.0/workbench/task/execute-batch-job/create`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({
+      name,
+      inputScripts: scripts.map((script) => ({ content: base64(script) })),
+      variablesToInject: Object.entries(variables).map(([key, value]) => ({ key, value })),
+      classifiers: labels === undefined ? [] : [{ type: 'LABLES', value: labels }],
+    }),
+  });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { id: string }).id;
+}
+
+/** The row of the list of tasks that shows this text. */
+export function rowOf(page: Page, name: string) {
+  return page.getByRole('row').filter({ hasText: name });
+}
