@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, base64, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
+import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { jsonSchemaCheck } from '../support/openapi-check.js';
 import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type Respond, WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -202,6 +204,16 @@ describe('a webhook', () => {
       tries: 1,
       endedAt: expect.stringMatching(OFFSET_TIMESTAMP),
     });
+  });
+
+  it('has the body that webhooks.md shows', async () => {
+    await start();
+    const [heard] = await receiver.hear(await ended(receiver.origin));
+    const example = JSON.parse(codeBlock('packages/docs/webhooks.md', '"task.ended"')) as { data: unknown };
+    expect(Object.keys(example)).toEqual(Object.keys(JSON.parse(heard?.body ?? '{}')));
+    const check = jsonSchemaCheck(await api.document(), ['paths', TASKS, 'post', 'responses', '201']);
+    expect(check(example.data)).toEqual([]);
+    expect(check(heard?.task)).toEqual([]);
   });
 
   it('has a secret for each receiver, and a signature by each key of the hub', async () => {
