@@ -41,6 +41,7 @@ export function sqliteWebhookDeliveries(
   return {
     subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
     notifyOf: async (taskId) => statements.notify.get(taskId) ?? null,
+    takeRefused: async () => outbox.takeRefused().map(([receiver, deliveries]) => ({ receiver, deliveries })),
     waiting: async () =>
       outbox.receivers.flatMap((receiver) => {
         const nextAtMs = statements.next.get(receiver, outbox.durable) ?? null;
