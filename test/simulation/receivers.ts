@@ -7,7 +7,6 @@ import type {
 import type { Task } from '@workbench-hub/hub/core/task';
 import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import { type SeededRandom, seededRandom } from '../support/random.js';
-import type { Invariants } from './invariants.js';
 import type { Process } from './process.js';
 import { ENDED } from './task-states.js';
 import type { World } from './world.js';
@@ -23,21 +22,26 @@ const NO_RESPONSE: SendOutcome = { ...DOWN, fault: 'did not respond within 10 s'
 const BUSY: SendOutcome = { ...DOWN, fault: 'responded with 503', retryAfterMs: 5000 };
 const DISLIKED: SendOutcome = { ...DOWN, fault: 'responded with 400', receiver: 'UP' };
 
+/** Learns of each end that a receiver is told. */
+interface Audit {
+  tellsEnd(task: Pick<Task, 'id' | 'status' | 'endedAtMs'>): void;
+}
+
 export class Receivers {
   /** Whether there are any in this world. */
   readonly happen: boolean;
   readonly #world: World;
-  readonly #invariants: Invariants;
+  readonly #audit: Audit;
   readonly #random: SeededRandom;
   /** Tasks that were created with an address. */
   readonly #named = new Set<string>();
   /** Tasks of whose end a receiver was told. */
   readonly #told = new Set<string>();
 
-  constructor(seed: number, world: World, invariants: Invariants) {
+  constructor(seed: number, world: World, audit: Audit) {
     this.happen = seed % WORLDS === WORLD;
     this.#world = world;
-    this.#invariants = invariants;
+    this.#audit = audit;
     this.#random = seededRandom(-seed);
   }
 
@@ -86,7 +90,7 @@ export class Receivers {
     const { id: taskId, status, endedAtMs } = JSON.parse(body) as Pick<Task, 'id' | 'status' | 'endedAtMs'>;
     this.#world.tell('receiver', `${url} is told that ${taskId} is ${status} (${id})`);
     this.#told.add(taskId);
-    this.#invariants.tellsEnd({ id: taskId, status, endedAtMs });
+    this.#audit.tellsEnd({ id: taskId, status, endedAtMs });
     // Its response takes a while, and may be lost.
     await process.wait(random.below(50));
     return trouble === 4 ? NO_RESPONSE : { kind: 'DELIVERED' };

@@ -24,6 +24,7 @@ from workbench_hub import (
     WebhookRefused,
     verify_webhook,
 )
+from workbench_hub._creation import path_of
 from workbench_hub._job import Job, request_of, text_of
 from workbench_hub._json_stream import JsonReader, NotJson, Sink
 from workbench_hub._log import LogReader
@@ -263,6 +264,19 @@ class Jobs(unittest.TestCase):
         expected = {"classifiers": [{"type": "LABLES", "value": "a"}], "duration": 0}
         self.assertEqual(json.loads(b"".join(body.chunks())), expected)
         self.assertRaises(UsageError, self.document, Job(script=b"1", duration=1))
+
+    def test_an_address_for_the_end_goes_to_the_path_that_takes_both_types(self) -> None:
+        url = "https://ci.example.org/hook"
+        work, batch = Job(duration=0, notify=url), Job(b"1", notify=url)
+        for job, kind, name in (
+            (work, "simulate-work", "SIMULATE_WORK"),
+            (batch, "execute-batch-job", "EXECUTE_BATCH_JOB"),
+        ):
+            found, body = request_of(job, lambda path: None)
+            document = json.loads(b"".join(body.chunks()))
+            self.assertEqual((found, document["type"], document["notify"]), (kind, name, url))
+            self.assertEqual(path_of(kind, job), "/api/x/tasks")
+            self.assertEqual(path_of(kind, Job()), f"/api/2.0/workbench/task/{kind}/create")
 
     def test_what_cannot_be_used_is_refused_before_anything_is_sent(self) -> None:
         for job in (
