@@ -47,7 +47,8 @@ import { TaskOutput } from './task-output.js';
 import { TaskTraces } from './task-traces.js';
 import { TaskTransitions } from './task-transitions.js';
 import { Tasks } from './tasks.js';
-import { type WebhookPorts, Webhooks } from './webhooks.js';
+import type { WebhookPorts } from './webhook-tries.js';
+import { Webhooks } from './webhooks.js';
 
 export interface EngineOptions {
   readonly queue: TaskQueue;

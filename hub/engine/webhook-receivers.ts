@@ -55,8 +55,8 @@ export class WebhookReceivers {
     const state = this.#stateOf(receiver);
     state.tries--;
     this.#tries--;
-    if (outcome?.kind === 'FAILED' && outcome.isReceiverDown) this.#failed(receiver, state, outcome);
-    else if (outcome !== null && state.failures > 0) {
+    if (outcome?.kind === 'FAILED' && outcome.receiver === 'DOWN') this.#failed(receiver, state, outcome);
+    else if (hasResponded(outcome) && state.failures > 0) {
       this.#log.info({ receiver, failures: state.failures }, 'the receiver of webhooks responds again');
       state.failures = 0;
       state.pausedUntilMs = 0;
@@ -82,4 +82,8 @@ export class WebhookReceivers {
   #stateOf(receiver: string): ReceiverState {
     return this.#states.get(receiver) ?? { tries: 0, failures: 0, pausedUntilMs: 0 };
   }
+}
+
+function hasResponded(outcome: SendOutcome | null): boolean {
+  return outcome?.kind === 'DELIVERED' || outcome?.receiver === 'UP';
 }

@@ -54,12 +54,12 @@ export function webhookSender(options: WebhookSenderOptions): WebhookSender {
   const isPermitted = permittedAddresses(options.privateNetworks);
   const lookup = checkedLookup(resolve, isPermitted);
   return {
-    send: async (message, signal) => {
+    send: async (message) => {
       const url = new URL(message.url);
       const refusal = refusalOf(url, options.allowHttp, isPermitted);
       if (refusal !== undefined) return failed(refusal);
       const headers = headersOf(message, url, options);
-      return post(url, { message, headers, lookup, options, open, signal });
+      return post(url, { message, headers, lookup, options, open });
     },
     close: () => {
       for (const request of open) request.destroy();
@@ -73,26 +73,25 @@ interface Post {
   readonly lookup: LookupFunction;
   readonly options: WebhookSenderOptions;
   readonly open: Set<ClientRequest>;
-  readonly signal: AbortSignal;
 }
 
-function post(url: URL, { message, headers, lookup, options, open, signal }: Post): Promise<SendOutcome> {
+function post(url: URL, { message, headers, lookup, options, open }: Post): Promise<SendOutcome> {
   const { timers, timeoutMs, ca } = options;
   return new Promise((settle) => {
-    const settings = { method: 'POST', headers, lookup, agent: false as const, signal };
+    const settings = { method: 'POST', headers, lookup, agent: false as const };
     const request =
       url.protocol === 'https:'
         ? httpsRequest(url, { ...settings, ...(ca === null ? {} : { ca }) })
         : httpRequest(url, settings);
     open.add(request);
     const timer = timers.after(timeoutMs, () => {
-      settle(failed(`did not respond within ${timeoutMs / 1000} s`, { isReceiverDown: true }));
+      settle(failed(`did not respond within ${timeoutMs / 1000} s`, { receiver: 'DOWN' }));
       request.destroy();
     });
     request.on('close', () => {
       timer.cancel();
       open.delete(request);
-      settle(failed('closed the connection without a response', { isReceiverDown: true }));
+      settle(failed('closed the connection without a response', { receiver: 'DOWN' }));
     });
     request.on('error', (error) => settle(failedBy(error)));
     request.on('response', (response) => {
@@ -155,24 +154,23 @@ function checkedLookup(resolve: Resolver, isPermitted: (address: string) => bool
 const resolveBySystem: Resolver = (hostname, found) =>
   systemLookup(hostname, { all: true }, (error, addresses) => found(error, addresses ?? []));
 
-function failed(
-  fault: string,
-  { isReceiverDown = false, isFinal = false, retryAfterMs = 0 } = {},
-): SendOutcome {
-  return { kind: 'FAILED', fault, isReceiverDown, isFinal, retryAfterMs };
+type Failure = Extract<SendOutcome, { kind: 'FAILED' }>;
+
+function failed(fault: string, details: Partial<Failure> = {}): SendOutcome {
+  return { kind: 'FAILED', fault, receiver: 'UNKNOWN', isFinal: false, retryAfterMs: 0, ...details };
 }
 
 function failedBy(error: Error): SendOutcome {
   if (error instanceof AddressRefused) return failed(error.message);
   const { code } = error as NodeJS.ErrnoException;
-  return failed(`could not be reached (${code ?? error.message})`, { isReceiverDown: true });
+  return failed(`could not be reached (${code ?? error.message})`, { receiver: 'DOWN' });
 }
 
 function outcomeOf({ statusCode = 0, headers }: IncomingMessage): SendOutcome {
   if (statusCode >= 200 && statusCode < 300) return { kind: 'DELIVERED' };
   const redirected = statusCode >= 300 && statusCode < 400 ? '; redirects are not followed' : '';
   return failed(`responded with ${statusCode}${redirected}`, {
-    isReceiverDown: statusCode >= 500 || OF_RECEIVER.includes(statusCode),
+    receiver: statusCode >= 500 || OF_RECEIVER.includes(statusCode) ? 'DOWN' : 'UP',
     isFinal: statusCode === GONE,
     retryAfterMs: retryAfterMs(headers['retry-after']),
   });

@@ -191,6 +191,8 @@ export function describeWebhookDeliveries(open: OpenStore): void {
   it('fail at once when too many wait for a receiver', async () => {
     webhooks.subscribe([FAILURES], 2);
     const ids = [await ended(5), await ended(6), await ended(7)];
+    expect(await webhooks.takeRefused()).toEqual([{ receiver: RECEIVER, deliveries: 1 }]);
+    expect(await webhooks.takeRefused()).toEqual([]);
     expect(await webhooks.ofTask(ids[2] as string)).toEqual([
       {
         hook: null,

@@ -4,10 +4,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, base64, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
+import { type Authority, authority } from '../support/certificates.js';
+import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { jsonSchemaCheck } from '../support/openapi-check.js';
 import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type Respond, WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -202,6 +206,16 @@ describe('a webhook', () => {
       tries: 1,
       endedAt: expect.stringMatching(OFFSET_TIMESTAMP),
     });
+  });
+
+  it('has the body that webhooks.md shows', async () => {
+    await start();
+    const [heard] = await receiver.hear(await ended(receiver.origin));
+    const example = JSON.parse(codeBlock('packages/docs/webhooks.md', '"task.ended"')) as { data: unknown };
+    expect(Object.keys(example)).toEqual(Object.keys(JSON.parse(heard?.body ?? '{}')));
+    const check = jsonSchemaCheck(await api.document(), ['paths', TASKS, 'post', 'responses', '201']);
+    expect(check(example.data)).toEqual([]);
+    expect(check(heard?.task)).toEqual([]);
   });
 
   it('has a secret for each receiver, and a signature by each key of the hub', async () => {
@@ -417,6 +431,69 @@ function temporary(prefix: string): string {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
+
+describe('a receiver with TLS', () => {
+  const notifyOver = async (issuer: Authority, trusted: Authority | null, hosts: string[]) => {
+    const files = await issuer.issue({ name: 'receiver', hosts });
+    const tls = { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') };
+    const secure = await WebhookReceiver.listen({ tls });
+    onTestFinished(() => secure.close());
+    const ca = trusted === null ? {} : { ca: trusted.file };
+    await start({ config: { webhooks: local({ notify: [secure.origin], allowHttp: false, ...ca }) } });
+    return { secure, id: await ended(`${secure.origin}/hook`) };
+  };
+
+  it('is told when its certificate is that of a trusted authority', async () => {
+    const ca = await authority(temporary('authority-'), 'ca');
+    const { secure, id } = await notifyOver(ca, ca, ['127.0.0.1']);
+    expect((await secure.hear(id))[0]?.path).toBe('/hook');
+  });
+
+  it.each([
+    [
+      'of another authority',
+      'other',
+      ['127.0.0.1'],
+      /^could not be reached \((?:UNABLE_TO_VERIFY|SELF_SIGNED|DEPTH)/,
+    ],
+    ['for another name', 'ca', ['ci.example.org'], /^could not be reached \(ERR_TLS_CERT_ALTNAME_INVALID\)/],
+    [
+      'of an authority that Node does not know',
+      'none',
+      ['127.0.0.1'],
+      /^could not be reached \(UNABLE_TO_VERIFY/,
+    ],
+  ])('is not told when its certificate is %s', async (_, trusted, hosts, fault) => {
+    const folder = temporary('authority-');
+    const ca = await authority(folder, 'ca');
+    const others = { ca, other: await authority(folder, 'other'), none: null };
+    const { secure, id } = await notifyOver(ca, others[trusted as keyof typeof others], hosts);
+    expect(await faultOf(id)).toMatch(fault);
+    expect(secure.received).toEqual([]);
+  });
+
+  it('needs none only when the configuration says so', () => {
+    const faults = (webhooks: object) => {
+      const { error } = hubConfigSchema.safeParse({ webhooks });
+      return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    };
+    const plain = { notify: ['http://a.example/'], receivers: [{ name: 'a', url: 'http://a.example/' }] };
+    expect(faults(plain)).toEqual([
+      'webhooks.receivers.0.url: an https address, unless webhooks.allowHttp is true',
+      'webhooks.notify.0: an https address, unless webhooks.allowHttp is true',
+    ]);
+    expect(faults({ ...plain, allowHttp: true })).toBeUndefined();
+    const twice = { name: 'a', url: 'https://a.example/' };
+    expect(faults({ receivers: [{ ...twice, name: 'notify' }] })).toEqual([
+      'webhooks.receivers.0.name: 1 to 40 letters, digits and hyphens, other than "notify"',
+    ]);
+    expect(faults({ receivers: [twice, twice] })).toEqual([
+      'webhooks.receivers.1.name: a name that no other receiver has',
+    ]);
+    for (const url of ['https://a@b.example/', 'https://b.example/#c', 'ftp://b.example', 'b', 7])
+      expect(faults({ notify: [url] }), String(url)).toHaveLength(1);
+  });
+});
 
 function secretFor(address: string): string {
   const file = join(temporary('webhook-secret-'), 'hub.yaml');

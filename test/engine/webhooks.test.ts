@@ -4,7 +4,7 @@ import type {
   WebhookMessage,
   WebhookSender,
 } from '@workbench-hub/hub/core/ports/webhook-sender';
-import type { WebhookSettings } from '@workbench-hub/hub/engine/webhooks';
+import type { WebhookSettings } from '@workbench-hub/hub/engine/webhook-settings';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createTask, type RunningEngine, startEngine } from '../support/running-engine.js';
 
@@ -14,8 +14,8 @@ const HOUR_MS = 3_600_000;
 const NOWHERE = [{ type: 'VERSION' as const, value: 'none' }];
 const DELIVERED: SendOutcome = { kind: 'DELIVERED' };
 const REFUSED = { kind: 'FAILED', fault: 'responded with 400', isFinal: false, retryAfterMs: 0 } as const;
-const DISLIKED: SendOutcome = { ...REFUSED, isReceiverDown: false };
-const DOWN: SendOutcome = { ...REFUSED, fault: 'responded with 503', isReceiverDown: true };
+const DISLIKED: SendOutcome = { ...REFUSED, receiver: 'UP' };
+const DOWN: SendOutcome = { ...REFUSED, fault: 'responded with 503', receiver: 'DOWN' };
 
 const SETTINGS: WebhookSettings = {
   webhooks: [],
@@ -162,6 +162,16 @@ describe('a receiver that is down', () => {
     expect(told.filter((msg) => /takes none at present/.test(msg))).toHaveLength(1);
     expect(told.filter((msg) => msg === 'the receiver of webhooks responds again')).toHaveLength(1);
     expect(await engine.webhooks?.waiting()).toEqual([]);
+  });
+
+  it('does not flood the log when too many wait', async () => {
+    await start({ maxWaiting: 2 });
+    receivers.outcome = () => DOWN;
+    for (let count = 0; count < 10; count++) await ended();
+    await engine.runtime.advance(3 * 60_000);
+    const told = engine.log.filter(({ msg }) => String(msg).startsWith('webhooks were given up at once'));
+    expect(told.map(({ deliveries }) => Number(deliveries)).reduce((sum, count) => sum + count)).toBe(8);
+    expect(told.length).toBeLessThanOrEqual(3);
   });
 
   it('gets what it asks for: nothing for a while', async () => {

@@ -56,6 +56,7 @@ const PACKAGES = { by: 'test/scenarios/packages.test.ts' };
 const PYTHON = { by: 'test/scenarios/python-client.test.ts' };
 const CLIENTS = { by: 'test/scenarios/clients-page.test.ts' };
 const RECIPES = { by: 'test/scenarios/recipes.test.ts' };
+const WEBHOOKS = { by: 'test/scenarios/webhooks.test.ts' };
 const DIAGRAMS = { by: 'test/repository/state-machines-page.test.ts' };
 const CREATE_SIMULATE_WORK = 'post /api/2.0/workbench/task/simulate-work/create';
 const CREATE_BATCH_JOB = 'post /api/2.0/workbench/task/execute-batch-job/create';
@@ -246,6 +247,14 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['drainTimeout: 20h', { config: 'agent' }],
     ['TimeoutStopSec=20h', { by: 'test/repository/systemd-units.test.ts' }],
     ['prepare-shutdown/change', COMMANDS],
+  ],
+  'packages/docs/webhooks.md': [
+    ['# hub.yaml', { config: 'hub' }],
+    ['webhook secret', WEBHOOKS],
+    ['wb submit', WEBHOOKS],
+    ['"task.ended"', { by: 'test/contract/webhooks.test.ts' }],
+    ['# receiver.py', WEBHOOKS],
+    ['// receiver.mjs', WEBHOOKS],
   ],
 };
 

@@ -4,10 +4,12 @@ import { ATTEMPT_BREAKAGES } from './breakages/attempts.js';
 import type { Breakage } from './breakages/breakage.js';
 import { DURABILITY_BREAKAGES } from './breakages/durability.js';
 import { RECOVERY_BREAKAGES } from './breakages/recovery.js';
+import { WEBHOOK_BREAKAGES } from './breakages/webhooks.js';
 
 export const BREAKAGES: readonly Breakage[] = [
   ...DURABILITY_BREAKAGES,
   ...ATTEMPT_BREAKAGES,
   ...AGENT_BREAKAGES,
   ...RECOVERY_BREAKAGES,
+  ...WEBHOOK_BREAKAGES,
 ];

@@ -6,6 +6,7 @@ import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { Input } from './inputs.js';
 import type { Invariants } from './invariants.js';
+import type { Receivers } from './receivers.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
@@ -16,6 +17,7 @@ export class Clients {
   readonly #world: World;
   readonly #hub: SimulatedHub;
   readonly #invariants: Invariants;
+  readonly #receivers: Receivers;
   /** Classifiers of tasks; some fit no instance. */
   readonly #requirements: readonly (readonly Classifier[])[];
   readonly #inputs: readonly Input[];
@@ -26,11 +28,13 @@ export class Clients {
     hub: SimulatedHub,
     invariants: Invariants,
     requirements: readonly (readonly Classifier[])[],
+    receivers: Receivers,
   ) {
     this.#world = world;
     this.#hub = hub;
     this.#invariants = invariants;
     this.#requirements = requirements;
+    this.#receivers = receivers;
     this.#inputs = ['mesh', 'loads'].map((name) => new Input(name, world, hub));
   }
 
@@ -75,6 +79,7 @@ export class Clients {
     const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
     const inputs = isBatch ? this.#inputs.filter(() => world.happens(0.3)) : [];
     const script = Buffer.from(`script ${world.random.below(SCRIPTS)}`);
+    const notify = this.#receivers.address();
     // The rest of a request takes a while to arrive.
     const takesMs = world.happens(0.3) ? world.between(1, 100) : 0;
     for (const input of inputs) {
@@ -99,7 +104,8 @@ export class Clients {
                 variables: [],
               }
             : { type: 'SIMULATE_WORK', durationS };
-          const task = await tasks.create({ name: null, creator: null, classifiers, timeLimitS, job });
+          const request = { name: null, creator: null, classifiers, timeLimitS, job };
+          const task = await tasks.create(notify === undefined ? request : { ...request, notify });
           hold.release();
           return task;
         } catch (error) {
@@ -110,6 +116,7 @@ export class Clients {
       ({ id }) => {
         world.tell('client', `is told that ${id} was created`);
         this.#invariants.created(id);
+        if (notify !== undefined) this.#receivers.created(id);
         this.#created.push({ id, type: isBatch ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK' });
         this.#goOnWith(id, isBatch ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK');
       },

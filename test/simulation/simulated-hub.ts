@@ -6,6 +6,7 @@ import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -16,6 +17,7 @@ import { HubDisk } from './hub-disk.js';
 import { hubDrains } from './hub-drains.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
+import { RECEIVERS, type Receivers } from './receivers.js';
 import { HEADS_OF_POOL, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
 import { type CriticalStep, type HubObserver, watchedLeases, watchedPorts } from './watched-ports.js';
 import type { World } from './world.js';
@@ -38,6 +40,8 @@ export class SimulatedHub {
   /** Called once after its next start. */
   whenReady: (() => void) | undefined;
   observer!: HubObserver;
+  /** Receivers of its webhooks. */
+  receivers!: Receivers;
   /** Called when its process has ended. */
   onEnd: () => void = () => undefined;
   /** Called when it serves requests. */
@@ -188,6 +192,7 @@ export class SimulatedHub {
       files,
       names: store.namedObjects,
       uploads: store.uploads,
+      ...(this.receivers.happen ? { webhooks: this.#webhooksOf(process, store) } : {}),
       runtime: watchedLeases(process.runtime, onStep),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
@@ -212,6 +217,24 @@ export class SimulatedHub {
       keepEndedForMs: this.#keptForMs,
       defaultVersion: null,
       headsPerPool: HEADS_OF_POOL,
+    };
+  }
+
+  #webhooksOf(process: Process, store: SimulatedStore): WebhookPorts {
+    const { receivers } = this;
+    return {
+      deliveries: store.webhooks,
+      sender: receivers.senderOf(process),
+      present: (task) => receivers.present(task),
+      settings: {
+        webhooks: [],
+        notify: RECEIVERS.map((receiver) => new URL(receiver)),
+        maxWaiting: 1000,
+        leaseMs: 25_000,
+        retryForMs: WEEK_MS,
+        keepForMs: this.#keptForMs,
+      },
+      metrics: { tried: () => undefined, gaveUp: () => undefined },
     };
   }
 

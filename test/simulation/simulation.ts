@@ -12,6 +12,7 @@ import { Faults } from './faults.js';
 import { Invariants } from './invariants.js';
 import { Network } from './network.js';
 import type { Process } from './process.js';
+import { Receivers } from './receivers.js';
 import { SimulatedAgent } from './simulated-agent.js';
 import { SimulatedHub } from './simulated-hub.js';
 import { type Violation, World } from './world.js';
@@ -84,6 +85,7 @@ class Simulation {
   readonly #clients: Clients;
   readonly #delays: Delays;
   readonly #drains: Drains;
+  readonly #receivers: Receivers;
 
   constructor(world: World, seed: number, breakage: Breakage | undefined) {
     this.#world = world;
@@ -121,7 +123,9 @@ class Simulation {
     this.#delays = new Delays(world, this.#hub, this.invariants);
     const { invariants } = this;
     this.#drains = new Drains(seed, { world, hub: this.#hub, agents: this.#agents, invariants });
-    this.#clients = new Clients(world, this.#hub, this.invariants, requirementsOf(world));
+    this.#receivers = new Receivers(seed, world, invariants);
+    this.#hub.receivers = this.#receivers;
+    this.#clients = new Clients(world, this.#hub, invariants, requirementsOf(world), this.#receivers);
   }
 
   async run(): Promise<void> {
@@ -154,8 +158,10 @@ class Simulation {
         untilMs = world.nowMs + AFTERMATH_MS;
       }
     }
-    if (world.violations.length < ENOUGH_VIOLATIONS)
+    if (world.violations.length < ENOUGH_VIOLATIONS) {
+      this.#receivers.check(this.#hub.store.tasks());
       await this.invariants.finish(this.#hub, this.#present, this.#clients.inputDigests);
+    }
     this.#hub.onEnd = () => undefined;
     for (const agent of this.#agents) {
       agent.onEnd = () => undefined;
@@ -221,6 +227,7 @@ class Simulation {
 
   #isOver(): boolean {
     if (!this.invariants.allEnded || !this.#hub.engine) return false;
+    if (this.#receivers.untold(this.#hub.store.tasks()).length > 0) return false;
     return this.#present.every(({ alive, held }) => alive && held === 0);
   }
 

@@ -7,7 +7,7 @@ import type { AccountStore } from '@workbench-hub/hub/core/ports/store';
 import type { Task } from '@workbench-hub/hub/core/task';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
-import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks';
+import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';

@@ -71,12 +71,19 @@ export interface WaitingReceiver {
   readonly nextAtMs: number;
 }
 
+export interface RefusedDeliveries {
+  readonly receiver: string;
+  readonly deliveries: number;
+}
+
 export interface WebhookDeliveries {
   /** Makes a delivery of each end from now on for each of these webhooks. More than `maxWaiting` deliveries that wait for a
    *  receiver fail at once. */
   subscribe(webhooks: readonly EndSubscription[], maxWaiting: number): void;
   /** Address that a task names; null for none. */
   notifyOf(taskId: string): Promise<NotifyAddress | null>;
+  /** Numbers of deliveries that this hub made since the last call, and that failed at once because too many wait. */
+  takeRefused(): Promise<RefusedDeliveries[]>;
   /** Receivers for which durable deliveries wait. */
   waiting(): Promise<WaitingReceiver[]>;
   /** Claims deliveries that are durable and due, the earliest first, and counts a try of each. */

@@ -17,8 +17,9 @@ export type SendOutcome =
       readonly kind: 'FAILED';
       /** Why, in words, without anything that the receiver wrote. */
       readonly fault: string;
-      /** Whether the receiver could not be reached or is in trouble, so that other messages fare the same. */
-      readonly isReceiverDown: boolean;
+      /** DOWN: the receiver could not be reached or is in trouble, so that other messages fare the same. UP: it responded. UNKNOWN:
+       *  nothing was sent. */
+      readonly receiver: 'DOWN' | 'UP' | 'UNKNOWN';
       /** Whether the receiver wants no such message ever again. */
       readonly isFinal: boolean;
       /** Time for which the receiver wants no more messages. */
@@ -26,8 +27,8 @@ export type SendOutcome =
     };
 
 export interface WebhookSender {
-  /** Sends a message once. Never rejects; after an abort, the outcome means nothing. */
-  send(message: WebhookMessage, signal: AbortSignal): Promise<SendOutcome>;
-  /** Ends all connections. */
+  /** Sends a message once. Never rejects. */
+  send(message: WebhookMessage): Promise<SendOutcome>;
+  /** Breaks off all that is being sent. */
   close(): void;
 }

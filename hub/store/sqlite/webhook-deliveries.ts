@@ -41,6 +41,7 @@ export function sqliteWebhookDeliveries(
   return {
     subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
     notifyOf: async (taskId) => statements.notify.get(taskId) ?? null,
+    takeRefused: async () => outbox.takeRefused().map(([receiver, deliveries]) => ({ receiver, deliveries })),
     waiting: async () =>
       outbox.receivers.flatMap((receiver) => {
         const nextAtMs = statements.next.get(receiver, outbox.durable) ?? null;
@@ -52,12 +53,20 @@ export function sqliteWebhookDeliveries(
         return statements.claim.all(query).map(claimedOf);
       }),
     settle: (outcomes) => commit.relaxed(() => outcomes.map(settle)),
-    giveUp: (receiver, endedBeforeMs, atMs, fault) =>
-      inBatches(() => {
-        const { changes } = statements.giveUp.run({ receiver, endedBeforeMs, atMs, fault, limit: BATCH });
-        outbox.ended(receiver, changes);
-        return changes;
-      }),
+    giveUp: async (receiver, endedBeforeMs, atMs, fault) =>
+      statements.hasOld.get(receiver, endedBeforeMs) === undefined
+        ? 0
+        : inBatches(() => {
+            const { changes } = statements.giveUp.run({
+              receiver,
+              endedBeforeMs,
+              atMs,
+              fault,
+              limit: BATCH,
+            });
+            outbox.ended(receiver, changes);
+            return changes;
+          }),
     ofTask: async (taskId) => statements.ofTask.all(taskId),
     forget: async (endedBeforeMs) =>
       statements.hasEnded.get(endedBeforeMs) === undefined
@@ -106,6 +115,9 @@ function prepare(db: SqliteDatabase) {
         WHERE receiver = @receiver AND next_at IS NOT NULL AND next_at <= @nowMs AND id <= @durable
         ORDER BY next_at LIMIT @limit)
       RETURNING id, tries, hook, receiver, url, task`),
+    hasOld: db.prepare<[string, number]>(
+      'SELECT 1 FROM webhook_delivery WHERE receiver = ? AND next_at IS NOT NULL AND told_of < ? LIMIT 1',
+    ),
     giveUp: db.prepare<
       [{ receiver: string; endedBeforeMs: number; atMs: number; fault: string; limit: number }]
     >(`

@@ -9,7 +9,7 @@ import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 import { TASK_COLUMNS } from './task-row.js';
 
-/** Deliveries that wait, by receiver. */
+/** Numbers of deliveries by receiver. */
 type Counts = Map<string, number>;
 
 interface Made {
@@ -53,6 +53,8 @@ export class WebhookOutbox implements ChangedTasks {
   /** Whether any task names an address. */
   #isNamed: boolean;
   readonly #waiting: Counts;
+  /** Deliveries that failed at once. */
+  #refused: Counts = new Map();
   /** Deliveries that the open transaction makes, and numbers of those that it ends. */
   #made: Made[] = [];
   #ended: [receiver: string, count: number][] = [];
@@ -90,6 +92,12 @@ export class WebhookOutbox implements ChangedTasks {
   /** Number of deliveries that wait for a receiver. */
   waitingFor(receiver: string): number {
     return this.#waiting.get(receiver) ?? 0;
+  }
+
+  takeRefused(): [receiver: string, deliveries: number][] {
+    const refused = [...this.#refused];
+    this.#refused = new Map();
+    return refused;
   }
 
   get receivers(): string[] {
@@ -145,7 +153,8 @@ export class WebhookOutbox implements ChangedTasks {
     if (this.#made.length + this.#ended.length === 0) return;
     for (const { id, receiver, isWaiting } of this.#made) {
       this.#latest = Math.max(this.#latest, id);
-      if (isWaiting) this.#waiting.set(receiver, this.waitingFor(receiver) + 1);
+      const counts = isWaiting ? this.#waiting : this.#refused;
+      counts.set(receiver, (counts.get(receiver) ?? 0) + 1);
     }
     for (const [receiver, count] of this.#ended) {
       const left = this.waitingFor(receiver) - count;

@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 from unittest import mock
 
-from workbench_hub import Content, HostFile, OutputExists, Progress, StoredFile, UnsafeName, UsageError
+from workbench_hub import (
+    Content,
+    HostFile,
+    OutputExists,
+    Progress,
+    StoredFile,
+    UnsafeName,
+    UsageError,
+    WebhookRefused,
+    verify_webhook,
+)
+from workbench_hub._creation import path_of
 from workbench_hub._job import Job, request_of, text_of
 from workbench_hub._json_stream import JsonReader, NotJson, Sink
 from workbench_hub._log import LogReader
@@ -44,6 +55,53 @@ def read(text: bytes, size: int) -> Tuple[Any, List[bytes]]:
         return write
 
     return JsonReader(lambda: next(chunks, b""), sink_for).value(), contents
+
+
+class Webhooks(unittest.TestCase):
+    """The example is that of the libraries of Standard Webhooks."""
+
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+    other = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+    body = b'{"test": 2432232314}'
+    headers = {
+        "Webhook-Id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "Webhook-Timestamp": "1614265330",
+        "Webhook-Signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    }
+
+    def test_one_that_the_hub_has_signed_is_taken(self) -> None:
+        signature = self.headers["Webhook-Signature"]
+        several = {**self.headers, "Webhook-Signature": f"v1,AAAA v2,x {signature}"}
+        message = verify_webhook(self.body, self.headers, self.secret, now=1614265330)
+        self.assertEqual(message, {"test": 2432232314})
+        secrets = [self.other, self.secret]
+        self.assertEqual(verify_webhook(self.body.decode(), several, secrets, now=1614265630), message)
+
+    def test_any_other_is_refused(self) -> None:
+        def refused(
+            reason: str,
+            body: bytes = self.body,
+            secret: Any = self.secret,
+            now: float = 1614265330,
+            **headers: str,
+        ) -> None:
+            changed = {**self.headers, **{f"Webhook-{name}": value for name, value in headers.items()}}
+            with self.assertRaisesRegex(WebhookRefused, reason):
+                verify_webhook(body, changed, secret, now=now)
+
+        refused("no signature", body=self.body + b" ")
+        refused("no signature", secret=self.other)
+        refused("no signature", secret=[])
+        refused("no signature", Id="x")
+        refused("no signature", Timestamp="1614265331")
+        for signature in ("", "v1,*", "v1,", "v1,\xe4", self.headers["Webhook-Signature"].replace("v1", "v2")):
+            refused("no signature", Signature=signature)
+        refused("missing or malformed", Id="")
+        for timestamp in ("", "1e9", "\u0661"):
+            refused("missing or malformed", Timestamp=timestamp)
+        refused("too old", now=1614265631)
+        refused("too old", now=1614265029)
+        refused("the secret must be", secret=self.secret[6:])
 
 
 class Json(unittest.TestCase):
@@ -206,6 +264,19 @@ class Jobs(unittest.TestCase):
         expected = {"classifiers": [{"type": "LABLES", "value": "a"}], "duration": 0}
         self.assertEqual(json.loads(b"".join(body.chunks())), expected)
         self.assertRaises(UsageError, self.document, Job(script=b"1", duration=1))
+
+    def test_an_address_for_the_end_goes_to_the_path_that_takes_both_types(self) -> None:
+        url = "https://ci.example.org/hook"
+        work, batch = Job(duration=0, notify=url), Job(b"1", notify=url)
+        for job, kind, name in (
+            (work, "simulate-work", "SIMULATE_WORK"),
+            (batch, "execute-batch-job", "EXECUTE_BATCH_JOB"),
+        ):
+            found, body = request_of(job, lambda path: None)
+            document = json.loads(b"".join(body.chunks()))
+            self.assertEqual((found, document["type"], document["notify"]), (kind, name, url))
+            self.assertEqual(path_of(kind, job), "/api/x/tasks")
+            self.assertEqual(path_of(kind, Job()), f"/api/2.0/workbench/task/{kind}/create")
 
     def test_what_cannot_be_used_is_refused_before_anything_is_sent(self) -> None:
         for job in (

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import time
+from email.message import Message
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from ._errors import WorkbenchError
@@ -19,7 +20,7 @@ class WebhookRefused(WorkbenchError):
 
 def verify_webhook(
     body: Union[bytes, str],
-    headers: Mapping[str, str],
+    headers: Union[Mapping[str, str], Message],
     secret: Union[str, Sequence[str]],
     tolerance: float = 300,
     now: Optional[float] = None,

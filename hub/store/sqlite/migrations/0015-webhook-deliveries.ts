@@ -23,5 +23,6 @@ export const webhookDeliveries = `
     UNIQUE (task_id, hook)
   ) STRICT;
   CREATE INDEX webhook_delivery_due ON webhook_delivery (receiver, next_at) WHERE next_at IS NOT NULL;
+  CREATE INDEX webhook_delivery_age ON webhook_delivery (receiver, told_of) WHERE next_at IS NOT NULL;
   CREATE INDEX webhook_delivery_ended ON webhook_delivery (ended_at) WHERE ended_at IS NOT NULL;
 `;
