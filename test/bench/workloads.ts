@@ -9,6 +9,7 @@ import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
 import { w8 } from './study/study.js';
 import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
+import { uploads } from './uploads/uploads.js';
 import type { Workload } from './workload.js';
 
 /** In the order in which they run. */
@@ -28,4 +29,5 @@ export const WORKLOADS: readonly Workload[] = [
   polls,
   events,
   storage,
+  uploads,
 ];
