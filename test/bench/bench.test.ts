@@ -147,6 +147,13 @@ describe.skipIf(process.platform !== 'linux')(
       expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
     });
 
+    it('uploads measures what is sent again over a connection that is cut', async () => {
+      const { figures } = await inSmall('uploads', ['tus-js-client', 'tus-js-client, encrypted']);
+      expect(figures).toEqual(
+        expect.arrayContaining(['tus-js-client: bytes sent', 'tus-js-client, encrypted: memory of the hub']),
+      );
+    });
+
     it('storage measures uploads, downloads and transfers to agents', { timeout: 120_000 }, async () => {
       const { figures } = await inSmall('storage');
       expect(figures).toEqual(

@@ -9,6 +9,7 @@ import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
 import { study, w8 } from './study/study.js';
 import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
+import { uploads } from './uploads/uploads.js';
 import type { Workload } from './workload.js';
 
 /** In the order in which they run. */
@@ -29,4 +30,5 @@ export const WORKLOADS: readonly Workload[] = [
   polls,
   events,
   storage,
+  uploads,
 ];

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import signal
 import subprocess
@@ -274,6 +275,19 @@ class Sweeps(OnSite):
 
 
 class Files(OnSite):
+    def test_a_large_file_is_sent_in_parts_and_once(self) -> None:
+        path = self.folder / "large.bin"
+        path.write_bytes(os.urandom(20 * 1024 * 1024))
+        seen: List[Progress] = []
+        made = recorded_requests(self)
+        stored = self.hub.storage.keep(path, progress=seen.append)
+        self.assertEqual(len([each for each in made if "/uploads/" in each]), 3)
+        self.assertEqual((seen[-1].done, seen[-1].total), (20 * 1024 * 1024, 20 * 1024 * 1024))
+        listed = self.hub._calls.json("GET", "/api/x/storage/input", query={"prefix": stored.name})["files"]
+        self.assertEqual(listed[0]["digest"], hashlib.sha256(path.read_bytes()).hexdigest())
+        self.assertRaises(Conflict, self.hub.storage.put, path, stored.name)
+        self.hub.storage.remove(stored.name)
+
     def test_files_are_put_renewed_replaced_and_removed(self) -> None:
         path = self.folder / "gear.txt"
         path.write_text("1")

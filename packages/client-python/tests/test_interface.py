@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import tempfile
 import unittest
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable, Dict
+from unittest import mock
 
 from generate_schemas import OUTPUT, document_of, generated
-from workbench_hub import Hub, NotAHub
+from workbench_hub import Hub, NotAHub, WorkbenchError
 
 from .server import Answer, Request, Server, json_answer
 from .site import MODEL, setting
@@ -18,6 +19,7 @@ from .site import MODEL, setting
 # Satisfies every method that is called below.
 ANYTHING: Dict[str, Any] = {
     **{"id": "1", "status": "FINISHED", "type": "EXECUTE_BATCH_JOB", "content": [], "last": True},
+    **{"uploads": [], "received": 0, "stored": False},
     **{"exists": True, "active": True, "username": "anna", "accessToken": "t"},
 }
 CALLS: Dict[str, Callable[[Hub], object]] = {
@@ -49,6 +51,10 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "deleteInputFile": lambda hub: hub.storage.remove("1"),
     "downloadOutputFile": lambda hub: download(hub),
     "streamEvents": lambda hub: follow(hub),
+    "listInputUploads": lambda hub: put_in_parts(hub),
+    "beginInputUpload": lambda hub: put_in_parts(hub),
+    "sendInputUploadPart": lambda hub: put_in_parts(hub),
+    "getInputUpload": lambda hub: put_in_parts(hub),
     "logIn": lambda hub: Hub(hub.url, user="anna", password="x").user(),
     "refreshAccessToken": lambda hub: with_session(hub, lambda each: each._access.renew("t")),
     "logOut": lambda hub: with_session(hub, lambda each: each.close()),
@@ -88,11 +94,7 @@ WITHOUT: Dict[str, str] = {
     "getSignOn": "wb logs in by the sign-on, and prints its tokens for others",
     "createBatchJobByForm": "submit() sends a batch job as JSON, which every hub takes",
     "getUploadOptions": "for clients of tus, which ask what a hub can do",
-    "beginInputUpload": "storage.put() sends a file in one request",
-    "listInputUploads": "storage.put() sends a file in one request",
-    "getInputUpload": "storage.put() sends a file in one request",
-    "sendInputUploadPart": "storage.put() sends a file in one request",
-    "deleteInputUpload": "storage.put() sends a file in one request",
+    "deleteInputUpload": "an upload that storage.put() has begun goes on later, or expires",
     "getStatistics": "for overviews, which are no part of a script",
 }
 
@@ -103,8 +105,13 @@ def download(hub: Hub) -> None:
 
 
 def follow(hub: Hub) -> None:
-    with contextlib.suppress(NotAHub):
+    with suppress(NotAHub):
         next(hub.events())
+
+
+def put_in_parts(hub: Hub) -> None:
+    with mock.patch.multiple("workbench_hub._parts", ONE_REQUEST_BYTES=0, MAX_TRIES=1), suppress(WorkbenchError):
+        hub.storage.put(MODEL)
 
 
 def with_session(hub: Hub, act: Callable[[Hub], object]) -> None:

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
-from typing import List, Optional
+from typing import Dict, List, Optional
 from unittest import mock
 
 from workbench_hub import Hub, TooLarge, UnsafeName, WorkbenchError
@@ -50,6 +50,38 @@ class Transfers(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+    def test_an_upload_in_parts_that_is_cut_continues_where_it_was(self) -> None:
+        data = bytes(range(256)) * 1000
+        got = bytearray()
+        begun: List[Dict[str, str]] = []
+
+        def answer(request: Request) -> Optional[Answer]:
+            state = {"id": "1", "received": len(got), "stored": len(got) == len(data)}
+            if request.path == "/api/x/storage/input/uploads":
+                if request.method == "GET":
+                    return json_answer({"uploads": []})
+                begun.append(request.headers)
+                return json_answer(state, 201)
+            if request.method == "GET":
+                return json_answer(state)
+            self.assertEqual(request.headers["upload-offset"], str(len(got)))
+            is_cut = len(got) in (0, 50_000)
+            got.extend(request.body[: 50_000 if is_cut else None])
+            if is_cut:
+                return None
+            return 204, {"Upload-Offset": str(len(got))}, b""
+
+        source = self.folder / "big.bin"
+        source.write_bytes(data)
+        small = mock.patch.multiple(
+            "workbench_hub._parts", ONE_REQUEST_BYTES=0, PART_BYTES=100_000, BETWEEN_TRIES_S=0.0
+        )
+        with small:
+            with Server(answer) as server, Hub(server.url) as hub:
+                hub.storage.put(source)
+        self.assertEqual(bytes(got), data)
+        self.assertEqual(begun[0]["upload-length"], str(len(data)))
 
     def test_a_download_that_is_cut_five_times_continues_where_it_was(self) -> None:
         data = bytes(range(256)) * 400

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Callable, Dict, Iterator, Optional, Tuple
 
+from . import _parts
 from ._calls import Calls, quoted
 from ._errors import Conflict, OutputExists, UsageError, WorkbenchError
 from ._job import LocalPath, StoredFile, local_file
@@ -48,7 +49,8 @@ class Storage:
         encrypt: bool = False,
         progress: Choice = None,
     ) -> StoredFile:
-        """Uploads a file, streamed from the disk, under `name` or its own name.
+        """Uploads a file, streamed from the disk, under `name` or its own name. One above 8 MiB is sent in parts, and goes on
+        after cuts, restarts of the hub, and where an interrupted upload of the same content ended.
 
         Raises `Conflict` when the name exists and `overwrite` is false, and `TooLarge` above the limit of the hub.
         """
@@ -151,6 +153,15 @@ class Storage:
         progress: Choice,
     ) -> None:
         report = Reporter(self._progress if progress is None else progress)
+        size = source.stat().st_size
+        if size > _parts.ONE_REQUEST_BYTES:
+            known = digest or self._digest_of(source)
+            file = _parts.FileToSend(source, name, known, size, overwrite, encrypt)
+            try:
+                if _parts.send_in_parts(self._calls, file, report):
+                    return
+            finally:
+                report.end()
         boundary = secrets.token_hex(16)
         body = _form_of(source, name, boundary, digest, report)
         if body.size > CHUNK_BYTES:
