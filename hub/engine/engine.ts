@@ -136,7 +136,7 @@ function baseParts(options: EngineOptions) {
     storage: new Storage({ names, files, clock, settings: options.storage, mayExpire }),
     sentBlobs: new SentBlobs(files, timers),
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
-    changeFeed: new ChangeFeed({ changes: options.changes, timers, log }),
+    changeFeed: new ChangeFeed({ changes: options.changes, timers, clock, log }),
     shutdown: new ShutdownPreparation(clock),
     instances,
     drains: new AgentDrains({ store: options.agentDrains, queue, instances, clock, timers, log }),
