@@ -3,7 +3,7 @@
  * is shared; one that reads slowly stays behind, and continues from its own place when it has read. Nothing is kept for it.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ChangePage, TaskChanges } from '../core/ports/task-changes.js';
 
 export interface ChangeListener {
@@ -23,11 +23,17 @@ export interface ChangeListener {
 export interface ChangeFeedOptions {
   readonly changes: TaskChanges;
   readonly timers: Timers;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Time in which changes are gathered: most tasks of a busy hub change more than once in it, and are passed on once. */
 const GATHER_MS = 250;
+
+/** With many listeners, changes are gathered for longer, so that passing them on takes at most this share of the time … */
+const MAX_SHARE = 1 / 40;
+/** … but no longer than this: who follows is told within a second. */
+const MAX_GATHER_MS = 750;
 
 /** Changes of a page: enough that most tasks of a busy hub are in it once, with all of their changes. */
 const PAGE_SIZE = 1024;
@@ -42,6 +48,7 @@ export class ChangeFeed {
   #timer: Timer | undefined;
   #passing: Promise<void> | undefined;
   #isWanted = false;
+  #gatherMs = GATHER_MS;
   /** Whether a listener was given a page that was not the last. */
   #isBehind = false;
   #isClosed = false;
@@ -66,7 +73,7 @@ export class ChangeFeed {
       return () => undefined;
     }
     this.#listeners.add(listener);
-    this.#unwatch ??= this.#options.changes.watch(() => this.#passSoon(GATHER_MS));
+    this.#unwatch ??= this.#options.changes.watch(() => this.#passSoon(this.#gatherMs));
     this.#passSoon(0);
     return () => this.#remove(listener);
   }
@@ -105,7 +112,7 @@ export class ChangeFeed {
       this.#timer = undefined;
       this.#passing ??= this.#pass().finally(() => {
         this.#passing = undefined;
-        if (this.#isWanted && this.#listeners.size > 0) this.#passSoon(this.#isBehind ? 0 : GATHER_MS);
+        if (this.#isWanted && this.#listeners.size > 0) this.#passSoon(this.#isBehind ? 0 : this.#gatherMs);
       });
     });
   }
@@ -114,8 +121,11 @@ export class ChangeFeed {
   async #pass(): Promise<void> {
     this.#isWanted = false;
     this.#isBehind = false;
+    const beganMs = this.#options.clock.monotonicMs();
     try {
       for (const [cursor, listeners] of await this.#ready()) await this.#passFrom(cursor, listeners);
+      const tookMs = this.#options.clock.monotonicMs() - beganMs;
+      this.#gatherMs = Math.min(MAX_GATHER_MS, Math.max(GATHER_MS, tookMs / MAX_SHARE));
     } catch (error) {
       if (this.#isClosed) return;
       this.#options.log.error({ err: error }, 'changes of tasks could not be read for those who follow them');

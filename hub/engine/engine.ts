@@ -156,7 +156,7 @@ function baseParts(options: EngineOptions) {
     sentBlobs: new SentBlobs(files, timers),
     webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
-    changeFeed: new ChangeFeed({ changes: options.changes, timers, log }),
+    changeFeed: new ChangeFeed({ changes: options.changes, timers, clock, log }),
     shutdown: new ShutdownPreparation(clock),
     instances,
     drains: new AgentDrains({ store: options.agentDrains, queue, instances, clock, timers, log }),

@@ -1,9 +1,11 @@
 /** The command line `wb` in a world where hubs restart, transfers break, disks fill up and tokens end. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
@@ -18,6 +20,7 @@ import { callWb, endCalls, type WbOptions } from '../support/wb.js';
 
 vi.setConfig({ testTimeout: 180_000 });
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MIB = 1024 ** 2;
 const INSTANCES = [{ id: 'sim', version: '9.1.0', count: 2 }];
 const PASSWORD = 'correct horse battery staple';
@@ -255,11 +258,11 @@ describe('without a terminal', () => {
 });
 
 describe('a token', () => {
-  const secured = { security: { enabled: true } };
-
-  async function securedHub(): Promise<{ hub: HubProgram; token: string; revoke: () => Promise<void> }> {
+  async function securedHub(
+    security: object = {},
+  ): Promise<{ hub: HubProgram; token: string; revoke: () => Promise<void> }> {
     keepSecret(PASSWORD);
-    const hub = await startedHub(secured);
+    const hub = await startedHub({ security: { enabled: true, ...security } });
     const added = await runCommand(
       'hub/bin/workbench-hub.js',
       ['user', 'add', 'anna', '--role', 'ADMIN', '--config', 'hub.yaml'],
@@ -291,6 +294,27 @@ describe('a token', () => {
     const outcome = await waiting.outcome;
     expect(outcome.code).toBe(EXIT.NOT_ALLOWED);
     expect(outcome.stderr).toMatch(/Attach again with: wb wait \S+\nwb: .*Log in with: wb login/);
+  });
+
+  it('of a session that expires again and again during a wait is renewed by the client', async () => {
+    const { hub } = await securedHub({ accessTokenLifetime: '1s' });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));
+    const program = `
+      import { Hub, PasswordSession } from '@workbench-hub/client';
+      const hub = new Hub({ url: '${hub.baseUrl}', credentials: new PasswordSession('anna', '${PASSWORD}') });
+      const job = { scripts: ["console.log('begun'); setTimeout(() => console.log('done'), 4000)"] };
+      const { status } = await hub.run(job, { onOutput: (text) => process.stdout.write(text) });
+      console.log(status);
+    `;
+    const { code, stdout, stderr } = await new Promise<{ code: number; stdout: string; stderr: string }>(
+      (resolve) => {
+        write('wait.mjs', program);
+        execFile(process.execPath, ['wait.mjs'], { cwd: folder.path }, (error, out, err) =>
+          resolve({ code: Number(error?.code ?? 0), stdout: out, stderr: err }),
+        );
+      },
+    );
+    expect([code, stdout, stderr]).toEqual([0, 'begun\ndone\nFINISHED\n', '']);
   });
 });
 

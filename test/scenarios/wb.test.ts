@@ -154,7 +154,13 @@ describe('wb', () => {
   });
 
   it('completes commands in the shell', async () => {
-    expect((await wb(undefined, ['complete', 'bash'])).stdout).toContain('# bash completion for wb');
+    const scripts = {
+      bash: '# bash completion for wb',
+      zsh: '#compdef wb',
+      fish: '# fish completion for wb',
+    };
+    for (const [shell, beginning] of Object.entries(scripts))
+      expect((await wb(undefined, ['complete', shell])).stdout).toContain(beginning);
     expect((await wb(undefined, ['complete', '--', 'inst'])).stdout).toMatch(/^instances\t/m);
     expect((await wb(undefined, ['complete', '--', 'instance', 're'])).stdout).toMatch(/^restart\t/m);
   });

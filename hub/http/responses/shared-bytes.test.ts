@@ -28,16 +28,17 @@ describe('a compressed response', () => {
     'holds %i bytes that cannot be compressed',
     (length) => {
       const bytes = Buffer.concat([randomBytes(length), Buffer.alloc(length, 0xff)]);
-      const parts = [new SharedBytes(bytes), new SharedBytes(bytes.subarray(0, length))];
+      const parts = [new SharedBytes(bytes, 100), new SharedBytes(bytes.subarray(0, length))];
       expect(inflateSync(responseOf(parts)).equals(Buffer.concat([bytes, bytes.subarray(0, length)]))).toBe(
         true,
       );
     },
   );
 
-  it('is small, and its parts are made once', () => {
-    const part = new SharedBytes(text(0, 1000));
+  it('is small when many share it, and its parts are made once', () => {
+    const part = new SharedBytes(text(0, 1000), 100);
     expect(part.deflated.length).toBeLessThan(part.length / 4);
     expect(part.deflated).toBe(part.deflated);
+    expect(new SharedBytes(text(0, 1000), 2).deflated.length).toBeGreaterThan(part.length);
   });
 });

@@ -9,6 +9,9 @@ import { deflateRawSync, constants as zlib } from 'node:zlib';
 /** Smaller bytes are stored as they are: a compressor costs more than it saves. */
 const MIN_COMPRESSED_BYTES = 1024;
 
+/** With fewer responses, writing plain bytes costs less than to compress them. */
+const MIN_SHARES = 8;
+
 /** zlib with a window of 32 KiB, compressed fast. */
 const HEADER = Buffer.from([0x78, 0x01]);
 /** An empty stored block that is the last one. */
@@ -22,11 +25,14 @@ const ADLER_RUN = 5552;
 
 export class SharedBytes {
   readonly plain: Buffer;
+  readonly #isCompressed: boolean;
   #deflated: Buffer | undefined;
   #adler: number | undefined;
 
-  constructor(plain: Buffer | string) {
+  /** `shares` is the number of responses that may have these bytes. */
+  constructor(plain: Buffer | string, shares = 1) {
     this.plain = typeof plain === 'string' ? Buffer.from(plain) : plain;
+    this.#isCompressed = shares >= MIN_SHARES && this.plain.length >= MIN_COMPRESSED_BYTES;
   }
 
   get length(): number {
@@ -35,7 +41,7 @@ export class SharedBytes {
 
   /** Blocks of RFC 1951, none of which is the last one. */
   get deflated(): Buffer {
-    this.#deflated ??= this.length < MIN_COMPRESSED_BYTES ? stored(this.plain) : compressed(this.plain);
+    this.#deflated ??= this.#isCompressed ? compressed(this.plain) : stored(this.plain);
     return this.#deflated;
   }
 
@@ -73,11 +79,15 @@ function compressed(plain: Buffer): Buffer {
 }
 
 function stored(plain: Buffer): Buffer {
-  if (plain.length > MAX_STORED_BYTES) return compressed(plain);
-  const head = Buffer.alloc(5);
-  head.writeUInt16LE(plain.length, 1);
-  head.writeUInt16LE(~plain.length & 0xffff, 3);
-  return Buffer.concat([head, plain]);
+  const blocks: Buffer[] = [];
+  for (let at = 0; at < plain.length; at += MAX_STORED_BYTES) {
+    const content = plain.subarray(at, at + MAX_STORED_BYTES);
+    const head = Buffer.alloc(5);
+    head.writeUInt16LE(content.length, 1);
+    head.writeUInt16LE(~content.length & 0xffff, 3);
+    blocks.push(head, content);
+  }
+  return Buffer.concat(blocks);
 }
 
 function adlerOf(bytes: Buffer): number {

@@ -36,7 +36,10 @@ export interface StreamRequest {
 export class TaskEventStreams {
   readonly #options: TaskEventStreamsOptions;
   readonly #authorizations: StreamAuthorizations;
-  readonly #pages = new PagesOfEvents((task) => this.#options.present(task));
+  readonly #pages = new PagesOfEvents(
+    (task) => this.#options.present(task),
+    () => this.#listeners.size,
+  );
   readonly #listeners = new Set<Listener>();
   #timer: Timer | undefined;
 
@@ -157,13 +160,15 @@ class Listener implements ChangeListener {
 /** The events of pages of changes as bytes, each made once. */
 class PagesOfEvents {
   readonly #present: (task: Task) => object;
+  readonly #listeners: () => number;
   /** Data of each change of a page. */
   readonly #data = new WeakMap<ChangePage, string[]>();
   /** By filter. */
   readonly #bytes = new WeakMap<ChangePage, Map<string, SharedBytes>>();
 
-  constructor(present: (task: Task) => object) {
+  constructor(present: (task: Task) => object, listeners: () => number) {
     this.#present = present;
+    this.#listeners = listeners;
   }
 
   bytesOf(page: ChangePage, filter: TaskFilter, filterKey: string): SharedBytes {
@@ -172,7 +177,7 @@ class PagesOfEvents {
     const known = byFilter.get(filterKey);
     if (known) return known;
     const texts = page.changes.map((change, at) => this.#textOf(page, at, change, filter));
-    const bytes = new SharedBytes(texts.join(''));
+    const bytes = new SharedBytes(texts.join(''), this.#listeners());
     byFilter.set(filterKey, bytes);
     return bytes;
   }
