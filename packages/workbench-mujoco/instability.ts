@@ -28,8 +28,10 @@ export class InstabilityWatch {
 
   #warningLines(): string {
     let lines = '';
+    // Each access makes an object of the simulator.
+    const { warning } = this.#data;
     for (const { index, of } of this.#warnings) {
-      const count = this.#data.warning.get(index)?.number ?? 0;
+      const count = warning.get(index)?.number ?? 0;
       const times = count - (this.#reported.get(index) ?? 0);
       this.#reported.set(index, count);
       if (times <= 0) continue;

@@ -57,6 +57,15 @@ export function describeRememberedThings(open: OpenStore): void {
       expect(await store.inlineBlobs.find(digestOf('never'))).toBeUndefined();
     });
 
+    it('are recent within a minute of their storing, whatever the clock does', async () => {
+      await put('hello', 100_000);
+      const isRecent = (nowMs: number) => store.inlineBlobs.isRecent(digestOf('hello'), nowMs);
+      expect([40_000, 40_001, 159_999, 160_000].map(isRecent)).toEqual([false, true, true, false]);
+      await put('hello', 160_000);
+      expect(isRecent(160_000)).toBe(true);
+      expect(store.inlineBlobs.isRecent(digestOf('never'), 5)).toBe(false);
+    });
+
     it('are swept when they are old and no task refers to them', async () => {
       await put('old', 10);
       await put('old and named', 10);

@@ -51,6 +51,19 @@ describe('a blob', () => {
     expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
   });
 
+  it('that is stored again under a hold stays, though its removal has begun', async () => {
+    const first = files.hold();
+    await files.put(small, first);
+    first.abandon();
+    const second = files.hold();
+    await files.put(small, second);
+    await files.reclaim();
+    expect((await store.inlineBlobs.find(refOf(small).digest))?.equals(small)).toBe(true);
+    second.abandon();
+    await files.reclaim();
+    expect(await store.inlineBlobs.find(refOf(small).digest)).toBeUndefined();
+  });
+
   it('that is held twice stays until both holds have ended', async () => {
     const [first, second] = [files.hold(), files.hold()];
     await files.put(blob, first);

@@ -146,6 +146,8 @@ export interface DroppedBlob extends BlobForm {
 /** Inline blobs, and the references of tasks and named objects to all blobs. Part of the task store. */
 export interface InlineBlobs {
   put(digest: string, blob: Buffer, storedAtMs: number): Promise<void>;
+  /** Whether this blob was stored within a minute of `nowMs`, so that a hold is enough to keep it. */
+  isRecent(digest: string, nowMs: number): boolean;
   find(digest: string): Promise<Buffer | undefined>;
   /** Removes unreferenced inline blobs without a hold that were stored before `storedBeforeMs`. A storing time in the future
    *  counts as now. */

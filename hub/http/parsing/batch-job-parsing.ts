@@ -71,16 +71,20 @@ export async function parseBatchJob(
   if (errors.length > 0) throw invalidInput(errors);
   if (tooLarge) throw tooLarge;
 
+  // At the same time, so that one transaction stores all.
+  const [storedModel, storedScripts, storedFiles] = await Promise.all([
+    model && store(model),
+    Promise.all(scripts.map((script) => store(script))),
+    Promise.all(contents.map((content) => ('digest' in content ? content : store(content)))),
+  ]);
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model: model && modelPath ? { kind: 'BLOB', path: modelPath, ...(await store(model)) } : referenced,
-    scripts: await Promise.all(scripts.map((script) => store(script))),
-    additionalFiles: await Promise.all(
-      contents.map(async (content, at) => ({
-        path: (additional[at] as { filename: string }).filename,
-        ...('digest' in content ? content : await store(content)),
-      })),
-    ),
+    model: storedModel && modelPath ? { kind: 'BLOB', path: modelPath, ...storedModel } : referenced,
+    scripts: storedScripts,
+    additionalFiles: storedFiles.map((file, at) => ({
+      path: (additional[at] as { filename: string }).filename,
+      ...file,
+    })),
     variables: variables.map(({ key, value }) => ({ key, value })),
   };
   const sizeErrors = jobSizeErrors(job);

@@ -3,6 +3,9 @@ import { isReferenced } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
+/** Time in which a blob that is stored again is not written again. */
+const RECENT_MS = 60_000;
+
 /** Rows of one transaction, so that a sweep never blocks the hub for long. */
 const SWEEP_BATCH = 500;
 
@@ -24,6 +27,10 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
   return {
     put: async (digest, blob, storedAtMs) =>
       void (await commit.relaxed(() => sql.insert.run(digest, storedAtMs, blob))),
+    isRecent: (digest, nowMs) => {
+      const storedAtMs = sql.selectStoredAt.get(digest);
+      return storedAtMs !== undefined && Math.abs(nowMs - storedAtMs) < RECENT_MS;
+    },
     find: async (digest) => sql.select.get(digest)?.content,
     sweep: async (storedBeforeMs, nowMs, isHeld) => {
       let removed = 0;
@@ -43,12 +50,18 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
         after = old.at(-1) as string;
       }
     },
-    referenced: async (digests, encrypted) =>
-      new Set(
-        sql.selectReferenced
-          .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
-          .map(({ value }) => value),
-      ),
+    referenced: async (digests, encrypted) => {
+      const [digest, ...others] = digests;
+      if (digest !== undefined && others.length === 0) {
+        const isOne = sql.selectIsReferenced.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1;
+        return new Set(isOne ? [digest] : []);
+      }
+      const found = sql.selectReferenced.all({
+        digests: JSON.stringify(digests),
+        encrypted: encrypted ? 1 : 0,
+      });
+      return new Set(found.map(({ value }) => value));
+    },
     referencedEncrypted: async () => sql.selectReferencedEncrypted.all(),
     removeUnreferenced: (blobs, isHeld) =>
       commit.freeing(() => {
@@ -74,6 +87,7 @@ function statements(db: SqliteDatabase) {
       INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
       ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`),
     select: db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?'),
+    selectStoredAt: db.prepare<[string], number>('SELECT stored_at FROM small_file WHERE digest = ?').pluck(),
     remove: db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?'),
     selectOld: db
       .prepare<[string, number, number], string>(`
