@@ -18,11 +18,14 @@ interface Route {
   };
 }
 
-/** The screen at `/` and at its own path. */
-const tasks = lazy(async () => ({ default: (await import('./screens/tasks/tasks-screen.js')).TasksScreen }));
-
 export const ROUTES: readonly Route[] = [
-  { path: PATHS.home, screen: tasks },
+  {
+    path: PATHS.home,
+    screen: lazy(async () => ({
+      default: (await import('./screens/overview/overview-screen.js')).OverviewScreen,
+    })),
+    entry: { icon: 'gauge', label: { en: en.overview, de: de.overview } },
+  },
   {
     path: PATHS.newJob,
     screen: lazy(async () => ({
@@ -30,7 +33,11 @@ export const ROUTES: readonly Route[] = [
     })),
     entry: { icon: 'plus', label: { en: en.newJob, de: de.newJob }, role: 'USER' },
   },
-  { path: PATHS.tasks, screen: tasks, entry: { icon: 'list', label: { en: en.tasks, de: de.tasks } } },
+  {
+    path: PATHS.tasks,
+    screen: lazy(async () => ({ default: (await import('./screens/tasks/tasks-screen.js')).TasksScreen })),
+    entry: { icon: 'list', label: { en: en.tasks, de: de.tasks } },
+  },
   {
     path: PATHS.task,
     screen: lazy(async () => ({ default: (await import('./screens/task/task-screen.js')).TaskScreen })),

@@ -13,7 +13,7 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     await expectAccessible(page);
     await handIn({ name: 'short', scripts: ['println(1)'] });
     await rowOf(page, 'short').getByText('Finished').waitFor();
-    await page.getByText('1 tasks').waitFor();
+    await page.getByText('1 task').waitFor();
   });
 
   it('keeps its filters in the address, with exact numbers of each status', async () => {

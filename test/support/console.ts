@@ -47,7 +47,12 @@ export interface Visit {
 }
 
 /** Opens a page of the console in a browser of its own. */
-export async function visit({ path = '/', context, width = 1280, height = 800 }: Visit = {}): Promise<Page> {
+export async function visit({
+  path = '/tasks',
+  context,
+  width = 1280,
+  height = 800,
+}: Visit = {}): Promise<Page> {
   const ours = context ?? (await newContext(width, height));
   const page = await ours.newPage();
   page.on('request', (request) => {

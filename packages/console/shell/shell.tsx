@@ -60,10 +60,7 @@ function Navigation() {
       <ul>
         {ROUTES.map(({ path, entry }) => {
           if (!entry || !holdsRole(person, entry.role ?? 'VIEWER')) return null;
-          const isHere =
-            path === '/'
-              ? location === '/'
-              : location.startsWith(path) || (path === '/tasks' && location === '/');
+          const isHere = path === '/' ? location === '/' : location.startsWith(path);
           return (
             <li key={path}>
               <Link href={path} aria-current={isHere ? 'page' : undefined}>

@@ -4,6 +4,7 @@ import type { en } from './words-en.js';
 export const de: DictionaryLike<typeof en> = {
   skip: 'Zum Inhalt',
   navigation: 'Hauptnavigation',
+  overview: 'Übersicht',
   tasks: 'Aufgaben',
   newJob: 'Neuer Job',
   interface: 'Schnittstelle (API)',

@@ -2,6 +2,7 @@
 export const en = {
   skip: 'Skip to the content',
   navigation: 'Main navigation',
+  overview: 'Overview',
   tasks: 'Tasks',
   newJob: 'New job',
   interface: 'Interface (API)',

@@ -69,7 +69,7 @@ export const de: DictionaryLike<typeof en> = {
   noLog: 'Nichts ausgegeben',
   noLogYet: 'Noch nichts ausgegeben',
   noLogWaiting: 'Das Log beginnt mit der Aufgabe',
-  lines: (count) => `${count} Zeilen`,
+  lines: (count) => (count === '1' ? '1 Zeile' : `${count} Zeilen`),
   searchLog: 'Im Log suchen',
   noHit: 'nicht gefunden',
   hit: (at, of) => `${at} von ${of}`,

@@ -67,7 +67,7 @@ export const en = {
   noLog: 'Nothing printed',
   noLogYet: 'Nothing printed yet',
   noLogWaiting: 'The log begins when the task starts',
-  lines: (count: string) => `${count} lines`,
+  lines: (count: string) => (count === '1' ? '1 line' : `${count} lines`),
   searchLog: 'Search the log',
   noHit: 'not found',
   hit: (at: string, of: string) => `${at} of ${of}`,

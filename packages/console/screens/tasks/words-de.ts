@@ -39,6 +39,6 @@ export const de: DictionaryLike<typeof en> = {
   noneMatchMore: 'Ändern oder löschen Sie die Filter.',
   full: 'Das sind die neuesten 20.000. Mit Filtern sehen Sie ältere.',
   loadingMore: 'Ältere Aufgaben werden geladen …',
-  shown: (total) => `${total} Aufgaben`,
+  shown: (total) => (total === '1' ? '1 Aufgabe' : `${total} Aufgaben`),
   anyVersion: 'jede Version',
 };

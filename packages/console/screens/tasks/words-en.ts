@@ -37,6 +37,6 @@ export const en = {
   noneMatchMore: 'Change or clear the filters.',
   full: 'These are the newest 20,000. Narrow the list by filters to see older ones.',
   loadingMore: 'Loading older tasks …',
-  shown: (total: string) => `${total} tasks`,
+  shown: (total: string) => (total === '1' ? '1 task' : `${total} tasks`),
   anyVersion: 'any version',
 };

@@ -1,0 +1,154 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+import uPlot from 'uplot';
+import { usePreferences } from '../../data/preference-store.js';
+import type { Language } from '../../data/preferences.js';
+
+const HEIGHT = 190;
+const AXIS_SIZE = 64;
+const DAY_S = 86_400;
+const FONT = '12px system-ui, sans-serif';
+
+export interface ChartSeries {
+  readonly label: string;
+  /** Name of a token, such as `--failed-mark`. */
+  readonly colour: string;
+  readonly kind: 'bars' | 'line';
+  /** A number for each time; undefined leaves a gap. */
+  readonly values: readonly (number | undefined)[];
+}
+
+interface ChartProps {
+  readonly label: string;
+  /** Milliseconds since 1970. */
+  readonly timesMs: readonly number[];
+  readonly series: readonly ChartSeries[];
+  /** Writes a value of the left axis. */
+  readonly format: (value: number) => string;
+}
+
+/** A chart over time, drawn on a canvas; the same numbers are in a table beside it. */
+export function Chart({ label, timesMs, series, format }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const [{ theme, language }] = usePreferences();
+  const scheme = useScheme();
+  const shape = JSON.stringify([
+    theme,
+    scheme,
+    language,
+    series.map(({ label: name, colour, kind }) => [name, colour, kind]),
+  ]);
+  const data = [
+    timesMs.map((ms) => ms / 1000),
+    ...series.map(({ values }) => values.map((value) => value ?? null)),
+  ];
+  const latest = useRef({ data, series, format, language });
+  latest.current = { data, series, format, language };
+  useEffect(() => {
+    const element = place.current;
+    if (element === null || shape === '') return;
+    const { series: wanted, data: first } = latest.current;
+    const options = optionsOf(element, wanted, {
+      value: (value) => latest.current.format(value),
+      time: (seconds, stepS) => timeText(seconds, stepS, latest.current.language),
+    });
+    plot.current = new uPlot(options, first as uPlot.AlignedData, element);
+    const resizing = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
+    );
+    resizing.observe(element);
+    return () => {
+      resizing.disconnect();
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [shape]);
+  useEffect(() => plot.current?.setData(data as uPlot.AlignedData));
+  return (
+    <figure className="chart" aria-label={label}>
+      <div ref={place} aria-hidden="true" />
+      <figcaption className="legend">
+        {series.map(({ label: name, colour }) => (
+          <span key={name}>
+            <i style={{ background: `var(${colour})` }} />
+            {name}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}
+
+const dark = window.matchMedia('(prefers-color-scheme: dark)');
+
+/** Follows the scheme of the system, since a canvas keeps the colours that it was drawn in. */
+function useScheme(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      dark.addEventListener('change', listener);
+      return () => dark.removeEventListener('change', listener);
+    },
+    () => dark.matches,
+  );
+}
+
+interface Texts {
+  readonly value: (value: number) => string;
+  /** A time of the axis below, whose marks are this far apart. */
+  readonly time: (seconds: number, stepS: number) => string;
+}
+
+/** The date at midnight and between days, otherwise the time of the day. */
+function timeText(seconds: number, stepS: number, language: Language): string {
+  const at = new Date(seconds * 1000);
+  const isDate = stepS >= DAY_S || (at.getHours() === 0 && at.getMinutes() === 0);
+  return isDate
+    ? at.toLocaleDateString(language, { day: 'numeric', month: 'short' })
+    : at.toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit', hour12: false });
+}
+
+function optionsOf(element: HTMLElement, series: readonly ChartSeries[], texts: Texts): uPlot.Options {
+  const colour = (token: string) => colourOf(element, token);
+  const axis: uPlot.Axis = {
+    stroke: colour('--text-3'),
+    font: FONT,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        values: (_, splits, __, ___, stepS) => splits.map((seconds) => texts.time(seconds, stepS)),
+      },
+      { ...axis, size: AXIS_SIZE, values: (_, splits) => splits.map(texts.value) },
+    ],
+    series: [
+      {},
+      ...series.map(({ label, colour: token, kind }) => ({
+        label,
+        stroke: colour(token),
+        width: kind === 'line' ? 2 : 0,
+        points: { show: kind === 'line', size: 4, fill: colour(token) },
+        ...(kind === 'bars' ? { fill: colour(token), paths: uPlot.paths.bars?.({ size: [0.8, 24] }) } : {}),
+      })),
+    ],
+  } as uPlot.Options;
+}
+
+/** The present value of a token: a canvas knows no variables. */
+function colourOf(element: HTMLElement, token: string): string {
+  const probe = document.createElement('i');
+  probe.style.color = `var(${token})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

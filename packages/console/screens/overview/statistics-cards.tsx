@@ -1,0 +1,136 @@
+import { usePreferences } from '../../data/preference-store.js';
+import { useWords } from '../../words/dictionary.js';
+import { absoluteText, durationText, numberText } from '../../words/formats.js';
+import { Chart } from './chart.js';
+import type { Bucket } from './periods.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+interface StatisticsCardsProps {
+  readonly buckets: readonly Bucket[];
+}
+
+/** Charts of what ended and how long it took, each with its numbers as a table. */
+export function StatisticsCards({ buckets }: StatisticsCardsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const timesMs = buckets.map(({ startMs }) => startMs);
+  const number = (value: number) => numberText(value, language);
+  const time = (value: number | undefined) =>
+    value === undefined ? '–' : durationText(value * 1000, language);
+  return (
+    <>
+      <section className="card part" aria-labelledby="throughput-title">
+        <h2 id="throughput-title">{words.throughput}</h2>
+        <Chart
+          label={words.throughput}
+          timesMs={timesMs}
+          format={(value) => (Number.isInteger(value) ? number(value) : '')}
+          series={[
+            {
+              label: words.finished,
+              colour: '--finished-mark',
+              kind: 'bars',
+              // Drawn behind the failed ones, and so as high as both.
+              values: buckets.map(({ finished, failed }) => finished + failed),
+            },
+            {
+              label: words.failed,
+              colour: '--failed-mark',
+              kind: 'bars',
+              values: buckets.map(({ failed }) => failed),
+            },
+          ]}
+        />
+        <NumbersTable
+          buckets={buckets}
+          columns={[
+            [words.created, ({ created }) => number(created)],
+            [words.finished, ({ finished }) => number(finished)],
+            [words.failed, ({ failed }) => number(failed)],
+            [words.canceled, ({ canceled }) => number(canceled)],
+            [words.lost, ({ lost }) => number(lost)],
+          ]}
+        />
+      </section>
+      <section className="card part" aria-labelledby="times-title">
+        <h2 id="times-title">{words.times}</h2>
+        <Chart
+          label={words.times}
+          timesMs={timesMs}
+          format={(value) => durationText(value * 1000, language)}
+          series={[
+            {
+              label: words.waitTime,
+              colour: '--waiting-mark',
+              kind: 'line',
+              values: buckets.map(({ waitS }) => waitS),
+            },
+            {
+              label: words.runTime,
+              colour: '--running-mark',
+              kind: 'line',
+              values: buckets.map(({ runS }) => runS),
+            },
+          ]}
+        />
+        <NumbersTable
+          buckets={buckets}
+          columns={[
+            [words.waitTime, ({ waitS }) => time(waitS)],
+            [words.runTime, ({ runS }) => time(runS)],
+          ]}
+        />
+      </section>
+    </>
+  );
+}
+
+interface NumbersTableProps {
+  readonly buckets: readonly Bucket[];
+  readonly columns: readonly (readonly [label: string, text: (bucket: Bucket) => string])[];
+}
+
+/** The numbers of a chart, newest first, without periods in which nothing happened. */
+function NumbersTable({ buckets, columns }: NumbersTableProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const nowMs = buckets.at(-1)?.startMs ?? 0;
+  const eventful = buckets.filter(
+    ({ created, finished, failed, canceled, lost, waitS }) =>
+      created + finished + failed + canceled + lost > 0 || waitS !== undefined,
+  );
+  return (
+    <details className="numbers-table">
+      <summary>{words.table}</summary>
+      {eventful.length === 0 ? (
+        <p className="faint">{words.noData}</p>
+      ) : (
+        <table className="plain-table numbers">
+          <thead>
+            <tr>
+              <th scope="col">{words.from}</th>
+              {columns.map(([label]) => (
+                <th key={label} scope="col" className="size">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {eventful.toReversed().map((bucket) => (
+              <tr key={bucket.startMs}>
+                <th scope="row">{absoluteText(bucket.startMs, nowMs, language)}</th>
+                {columns.map(([label, text]) => (
+                  <td key={label} className="size">
+                    {text(bucket)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,53 @@
+/** The overview in a browser. */
+import { describe, expect, it } from 'vitest';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
+import { FakeAgent } from '../support/fake-agent.js';
+
+describe.runIf(hasBrowser)('the overview', () => {
+  consoleForAllTests();
+
+  it('is calm while nothing happens', async () => {
+    const page = await visit({ path: '/' });
+    await page.getByText('Nothing has waited for long').waitFor();
+    await page.getByText('0 of 2 instances work').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('counts the queue by priority, and what has ended, as it changes', async () => {
+    const page = await visit({ path: '/' });
+    const tile = (name: string) => page.locator('.tile').filter({ hasText: name });
+    await tile('Waiting').getByText('nothing waits').waitFor();
+    await handIn({ name: 'for nobody', scripts: ['1'], labels: 'nowhere' });
+    await tile('Waiting').getByText('Normal: 1').waitFor();
+    await handIn({ name: 'ends well', scripts: ['1'] });
+    await handIn({ name: 'fails', scripts: ['throw new Error("no mesh")'] });
+    await tile('Finished').locator('strong').getByText('1', { exact: true }).waitFor({ timeout: 40_000 });
+    await tile('Failed').locator('strong').getByText('1', { exact: true }).waitFor();
+    await page.locator('.numbers-table summary').first().click();
+    await page.getByRole('row').filter({ hasText: ':' }).first().waitFor();
+    await page.getByRole('button', { name: '7 d' }).click();
+    await tile('Finished').getByText('in the last 7 days').waitFor();
+    await expectAccessible(page);
+    await tile('Failed').getByRole('link').click();
+    await page.getByRole('row').filter({ hasText: 'fails' }).waitFor();
+    expect(new URL(page.url()).search).toBe('?status=FAILED');
+  });
+
+  it('shows a host that is down before the others', async () => {
+    const agent = await FakeAgent.join(hub, {
+      id: 'sim-host-1',
+      instances: [
+        { id: 'ccx-1', status: 'UP' },
+        { id: 'ccx-2', status: 'FAILED' },
+      ],
+    });
+    const page = await visit({ path: '/' });
+    const hosts = page.getByRole('region', { name: 'Hosts' }).locator('.hosts > li');
+    await hosts.filter({ hasText: 'ccx-2: failed' }).waitFor();
+    expect(await hosts.first().textContent()).toContain('sim-host-1');
+    await agent.leave();
+    await hosts.first().getByText('unreachable').waitFor();
+    await expectAccessible(page);
+  });
+});
