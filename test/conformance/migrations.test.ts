@@ -110,6 +110,9 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO idempotency_key VALUES ('anna', 'key', 3, 12)`,
     `INSERT INTO task_statistics VALUES ('HOUR', 3600000, 3, 2, 1, 0, 0, 1, 20, 10)`,
   ],
+  [
+    `INSERT INTO resumable_upload VALUES ('u', 'gear', 'anna', 0, 1, 9, 3, NULL, NULL, 'filename Z2Vhcg==', 10, 99, 0)`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -261,6 +264,7 @@ it('no migration has changed since it was released', () => {
     'eb52857c2c66',
     'c681742e305d',
     '4cb8cc7f19d7',
+    'ece773a48e65',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',
