@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UploadLost, type UploadRef } from '@workbench-hub/hub/core/ports/blobs';
+import { type BlobFile, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { describe, expect, it } from 'vitest';
 import {
   blobStoreForEachTest,
@@ -105,6 +106,44 @@ describe.each([false, true])('an upload with encrypt = %s', (encrypt) => {
     const [at = 0] = durable;
     await append(upload, at, LARGE.subarray(at));
     expect((await read(await blobOf(upload)))?.equals(LARGE)).toBe(true);
+  });
+
+  it('tells only what was synced', async () => {
+    const unsynced = new Set<BlobFile>();
+    const folders: string[] = [];
+    const disk = diskWith((file) => {
+      const sync = (synced: () => Promise<void>) => async () => {
+        unsynced.delete(file);
+        await synced();
+      };
+      return {
+        writev: (pieces) => {
+          unsynced.add(file);
+          return file.writev(pieces);
+        },
+        write: (bytes, offset, length, position) => {
+          unsynced.add(file);
+          return file.write(bytes, offset, length, position);
+        },
+        datasync: sync(() => file.datasync()),
+        sync: sync(() => file.sync()),
+      };
+    });
+    const syncFolder = async (path: string) => {
+      folders.push(path);
+      await systemDisk.syncFolder(path);
+    };
+    await reopen({ disk: { ...disk, syncFolder } });
+    folders.length = 0;
+    const upload = uploadOf(LARGE, encrypt);
+    let times = 0;
+    await files.uploads.append(upload, 0, piecesOf(LARGE), async () => {
+      times++;
+      expect(unsynced.size).toBe(0);
+      expect(folders).toContain(join(root(), 'uploads'));
+      if (encrypt) expect(folders.filter((path) => path.endsWith(upload.id))).toHaveLength(times);
+    });
+    expect(times).toBe(3);
   });
 
   it('whose record cannot proceed keeps its earlier bytes', async () => {

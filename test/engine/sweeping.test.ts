@@ -263,3 +263,79 @@ describe('a sweep', () => {
     await stopping;
   });
 });
+
+describe('an unfinished resumable upload', () => {
+  const begin = (name: string, encrypt: boolean) =>
+    engine.uploads.begin(null, {
+      name,
+      overwrite: false,
+      encrypt,
+      sizeBytes: 2 * LARGE.length,
+      announcedDigest: null,
+      metadata: '',
+    });
+  const send = (id: string, fromByte: number) =>
+    engine.uploads.receive(id, null, {
+      fromByte,
+      lengthBytes: LARGE.length,
+      content: Readable.from([LARGE]),
+      reauthorize: async () => undefined,
+    });
+
+  it('is removed with its bytes a day after its last progress, and one with progress is not', async () => {
+    const old = await begin('old-file', false);
+    const secret = await begin('secret', true);
+    const young = await begin('young', true);
+    for (const { id } of [old, secret]) await send(id, 0);
+    engine.runtime.skip(DAY_MS - 1);
+    await send(young.id, 0);
+    await passAndSweep(0);
+    expect(await engine.files.uploads.ids()).toHaveLength(3);
+    await passAndSweep(1);
+    expect(await engine.files.uploads.ids()).toEqual([young.id]);
+    expect((await send(young.id, LARGE.length)).isStored).toBe(true);
+    expect(await engine.files.uploads.ids()).toEqual([]);
+  });
+
+  it('whose record is gone leaves no bytes', async () => {
+    const { id } = await begin('lost-file', false);
+    await send(id, 0);
+    await engine.store.uploads.remove(id);
+    await passAndSweep(0);
+    expect(await engine.files.uploads.ids()).toEqual([]);
+  });
+
+  it('that was complete when the hub was killed gets its name by the next question', async () => {
+    for (const encrypt of [false, true]) {
+      const { id } = await begin(`file-${encrypt}`, encrypt);
+      await send(id, 0);
+      // All bytes are durable, and nothing else has happened.
+      const upload = await engine.uploads.find(id, null);
+      await engine.files.uploads.append(upload, LARGE.length, Readable.from([LARGE]), async (bytes) => {
+        expect(await engine.store.uploads.advance(id, LARGE.length, bytes, Number.MAX_SAFE_INTEGER)).toBe(
+          true,
+        );
+      });
+      await restart();
+      expect(await engine.storage.inputExists(`file-${encrypt}`, false)).toBe(false);
+      const both = await Promise.allSettled([engine.uploads.find(id, null), engine.uploads.find(id, null)]);
+      expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+      expect(await engine.uploads.find(id, null)).toMatchObject({ isStored: true });
+      expect(await engine.storage.inputExists(`file-${encrypt}`, false)).toBe(true);
+    }
+  });
+
+  it('that was renamed into the blob store when the hub was killed gets its name, too', async () => {
+    const { id } = await begin('renamed', false);
+    await send(id, 0);
+    const upload = await engine.uploads.find(id, null);
+    await engine.files.uploads.append(upload, LARGE.length, Readable.from([LARGE]), async (bytes) => {
+      await engine.store.uploads.advance(id, LARGE.length, bytes, Number.MAX_SAFE_INTEGER);
+    });
+    const hold = engine.files.hold();
+    await engine.files.uploads.toBlob(upload, hold, (digest) => engine.store.uploads.identify(id, digest));
+    await restart();
+    expect(await engine.uploads.find(id, null)).toMatchObject({ isStored: true });
+    expect(await engine.storage.inputExists('renamed', false)).toBe(true);
+  });
+});

@@ -168,6 +168,12 @@ describe.runIf(mayMount())('a hub whose disk is full', () => {
         inputScripts: [{ content: base64('print(1)') }],
       }),
     });
+  const createByForm = (content: Buffer) => {
+    const form = new FormData();
+    form.append('script', new Blob(['print(1)']), 'run.js');
+    form.append('model', new Blob([new Uint8Array(content)]), 'gear.wbpz');
+    return fetch(`${hub.baseUrl}/api/x/tasks/form`, { method: 'POST', body: form });
+  };
   const sendAsAgent = async (content: Buffer) => {
     const token = readFileSync(join(folder.path, 'hub', 'agent-token'), 'utf8').trim();
     const digest = createHash('sha256').update(content).digest('hex');
@@ -182,6 +188,7 @@ describe.runIf(mayMount())('a hub whose disk is full', () => {
     ['an upload', (content) => upload(content, '?overwrite=true'), 204],
     ['an encrypted upload', (content) => upload(content, '?overwrite=true&encrypt=true'), 204],
     ['a batch job in JSON', createWith, 201],
+    ['a batch job in a form', createByForm, 201],
     ['an output of an agent', sendAsAgent, 204],
   ])('refuses %s with 507, and keeps nothing of it', async (_, send, good) => {
     expect((await upload(SMALL)).status).toBe(204);
@@ -198,5 +205,37 @@ describe.runIf(mayMount())('a hub whose disk is full', () => {
     expect(await info.json()).toEqual({ exists: true });
     // An amount that would not fit if anything had stayed.
     expect((await send(Buffer.alloc(12 * 1024 * 1024, 'fits'))).status).toBe(good);
+  });
+
+  it('refuses a resumable upload that does not fit, and goes on with one when there is room again', async () => {
+    const uploads = `${hub.baseUrl}/api/x/storage/input/uploads`;
+    const begin = (bytes: number) =>
+      fetch(`${uploads}?encrypt=true`, {
+        method: 'POST',
+        headers: {
+          'tus-resumable': '1.0.0',
+          'upload-length': String(bytes),
+          'upload-metadata': metadataOf({ filename: 'other.wbpz' }),
+        },
+      });
+    const refused = await begin(LARGE.length);
+    expect([refused.status, await refused.text()]).toEqual([507, expect.stringContaining('bytes left')]);
+    const { id } = (await (await begin(7 * MIB)).json()) as { id: string };
+    const headers = {
+      'tus-resumable': '1.0.0',
+      'content-type': 'application/offset+octet-stream',
+      'upload-offset': '0',
+    };
+    expect((await upload(Buffer.alloc(4 * MIB, 'takes room'))).status).toBe(204);
+    const body = Buffer.alloc(7 * MIB, 'there is no room for this twice');
+    const full = await fetch(`${uploads}/${id}`, { method: 'PATCH', headers, body });
+    expect(full.status).toBe(507);
+    expect((await fetch(`${uploads}/${id}`)).status).toBe(507);
+    await fetch(`${hub.baseUrl}${INPUT}/gear.wbpz/delete`, { method: 'DELETE' });
+    const finished = await eventually(async () => {
+      const response = await fetch(`${uploads}/${id}`);
+      return response.status === 200 ? response : undefined;
+    });
+    expect(await finished.json()).toMatchObject({ stored: true, received: 7 * MIB });
   });
 });
