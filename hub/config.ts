@@ -66,6 +66,11 @@ const webhookUrl = z
   .string({ error: ADDRESS_ALLOWED })
   .refine((text) => webhookAddress(text) !== undefined, { error: ADDRESS_ALLOWED });
 
+const PREFIX_ALLOWED = 'an address without query, such as https://ci.example.org/hooks';
+
+/** An address of a webhook with all below it. */
+const webhookPrefix = webhookUrl.refine((text) => !text.includes('?'), { error: PREFIX_ALLOWED });
+
 const WEBHOOK_NAME_ALLOWED = '1 to 40 letters, digits and hyphens, other than "notify"';
 
 const webhook = z.strictObject({
@@ -193,7 +198,7 @@ export const hubConfigSchema = z
       /** Told of the ends of all tasks. */
       receivers: z.array(webhook).default([]),
       /** Addresses that a task may name, with all below them. */
-      notify: z.array(webhookUrl).default([]),
+      notify: z.array(webhookPrefix).default([]),
       allowHttp: z.boolean().default(false),
       /** Networks that may be reached although they are not public. */
       privateNetworks: z.array(network).default([]),

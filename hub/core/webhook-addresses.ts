@@ -7,14 +7,16 @@ const MAX_ADDRESS_LENGTH = 2000;
 export const ADDRESS_ALLOWED =
   'an address such as https://ci.example.org/hooks/hub, without user name and fragment';
 
-/** The address in its usual form; undefined when it is none that a webhook may have. An encoded slash could mean another path to
- *  the receiver than to the hub. */
+/** Parts of a path that could mean another path to a receiver than to the hub: encoded slashes, also encoded twice, and steps up
+ *  with a parameter. */
+const AMBIGUOUS = /%(?:25)*(?:2f|5c)|%(?:25)+2e|\/(?:\.|%2e){1,2};/i;
+
+/** The address in its usual form; undefined when it is none that a webhook may have. */
 export function webhookAddress(text: string): URL | undefined {
   if (text.length > MAX_ADDRESS_LENGTH || !URL.canParse(text)) return undefined;
   const url = new URL(text);
   const isPlain = url.username === '' && url.password === '' && url.hash === '' && !text.includes('#');
-  const hasHiddenSlash = /%2f|%5c/i.test(url.pathname);
-  return /^https?:$/.test(url.protocol) && isPlain && !hasHiddenSlash ? url : undefined;
+  return /^https?:$/.test(url.protocol) && isPlain && !AMBIGUOUS.test(url.pathname) ? url : undefined;
 }
 
 /** Whether the address has the origin of `allowed`, and its path or one below it. */

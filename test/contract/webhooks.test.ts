@@ -136,6 +136,9 @@ describe('an address for the end of a task', () => {
       `${receiver.origin}/hooks/%2e%2e/x`,
       `${receiver.origin}/hooks/..%2fx`,
       `${receiver.origin}/hooks/..%5cx`,
+      `${receiver.origin}/hooks/..%252fx`,
+      `${receiver.origin}/hooks/%252e%252e/x`,
+      `${receiver.origin}/hooks/..;a=b/x`,
       `https://127.0.0.1:${port}/hooks/a`,
       `http://localhost:${port}/hooks/a`,
       `http://127.0.0.1:${port + 1}/hooks/a`,
@@ -490,7 +493,14 @@ describe('a receiver with TLS', () => {
     expect(faults({ receivers: [twice, twice] })).toEqual([
       'webhooks.receivers.1.name: a name that no other receiver has',
     ]);
-    for (const url of ['https://a@b.example/', 'https://b.example/#c', 'ftp://b.example', 'b', 7])
+    for (const url of [
+      'https://b.example/?c',
+      'https://a@b.example/',
+      'https://b.example/#c',
+      'ftp://b.example',
+      'b',
+      7,
+    ])
       expect(faults({ notify: [url] }), String(url)).toHaveLength(1);
   });
 });

@@ -22,7 +22,7 @@ const NO_RESPONSE: SendOutcome = { ...DOWN, fault: 'did not respond within 10 s'
 const BUSY: SendOutcome = { ...DOWN, fault: 'responded with 503', retryAfterMs: 5000 };
 const DISLIKED: SendOutcome = { ...DOWN, fault: 'responded with 400', receiver: 'UP' };
 
-/** Learns of each end that a receiver is told. */
+/** Listener to what receivers are told. */
 interface Audit {
   tellsEnd(task: Pick<Task, 'id' | 'status' | 'endedAtMs'>): void;
 }

@@ -28,7 +28,7 @@ const values = (hook: string, receiver: string, url: string) => `
 
 const RETURNING = 'RETURNING id, receiver, next_at IS NOT NULL AS isWaiting';
 
-/** Of the task with this `seq`, for the address that it names. */
+/** Delivery of an end to the address that the task names. */
 const INSERT_FOR_TASK = `
   INSERT OR IGNORE INTO webhook_delivery (${COLUMNS})
   SELECT ${values("''", 'task_notify.receiver', 'task_notify.url')}
@@ -37,7 +37,7 @@ const INSERT_FOR_TASK = `
   JOIN task ON task.seq = task_notify.task_seq JOIN requirement ON requirement.id = task.requirement_id
   ${RETURNING}`;
 
-/** Of the task with this `seq`, for a webhook of the configuration. */
+/** Delivery of an end to a webhook of the configuration. */
 const INSERT_FOR_HOOK = `
   INSERT OR IGNORE INTO webhook_delivery (${COLUMNS})
   SELECT ${values('@hook', '@receiver', 'NULL')}
