@@ -62,6 +62,10 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     expect(await page.getByRole('row').count()).toBeLessThan(80);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Why it waits' }).waitFor();
+    expect(await page.title()).toBe('crowd 000: Waiting · Workbench Hub');
+    await page.goBack();
+    await rowOf(page, 'crowd 000').waitFor();
+    expect(await page.title()).toBe('Tasks · Workbench Hub');
   });
 
   it('is usable on a phone', async () => {

@@ -34,6 +34,8 @@ const EMPTY: TaskListState = {
 
 export class TaskList {
   readonly state = new Store<TaskListState>(EMPTY);
+  /** Place in pixels to which the list was scrolled when it was left. */
+  scrolledTo = 0;
   readonly #hub: Hub;
   readonly #live: LiveEvents;
   readonly #filter: TaskFilter;

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { session, usePerson } from '../data/hub.js';
 import { usePreferences } from '../data/preference-store.js';
@@ -17,6 +17,7 @@ import { en } from './words-en.js';
 /** The frame around all screens: navigation, palette, settings, and word of a hub that is away. */
 export function Shell({ children }: { readonly children: ReactNode }) {
   const words = useWords<typeof en>({ en, de });
+  const main = useFocusAfterNavigation();
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -32,12 +33,26 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <SettingsTrigger onLogOut={() => session.logOut()} />
       </header>
       <Navigation />
-      <main id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1} ref={main}>
         <AwayNotice />
         {children}
       </main>
     </div>
   );
+}
+
+/** Gives the focus to the content when another screen is opened, so that Tab and screen readers go on there. */
+function useFocusAfterNavigation() {
+  const main = useRef<HTMLElement>(null);
+  const [location] = useLocation();
+  const before = useRef(location);
+  useEffect(() => {
+    if (before.current === location) return;
+    before.current = location;
+    main.current?.focus({ preventScroll: true });
+    main.current?.scrollTo(0, 0);
+  }, [location]);
+  return main;
 }
 
 function Mark() {

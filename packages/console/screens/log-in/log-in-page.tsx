@@ -1,3 +1,4 @@
+import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogInForm } from './log-in-form.js';
 import { de } from './words-de.js';
@@ -6,6 +7,7 @@ import { en } from './words-en.js';
 /** The login as a page of its own, for somebody who has just arrived. */
 export function LogInPage() {
   const words = useWords<typeof en>({ en, de });
+  useTitle(words.title);
   return (
     <main className="log-in-page">
       <div className="card log-in">

@@ -5,6 +5,7 @@ import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { useStore } from '../../data/store.js';
 import { Icon } from '../../icons/icon.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
@@ -22,6 +23,7 @@ import { en } from './words-en.js';
 /** A job is put together and handed in; with `?from=<task>`, the job of that task once more. */
 export function NewJobScreen() {
   const words = useWords<typeof en>({ en, de });
+  useTitle(words.title);
   const common = useCommonWords();
   const draft = useStore(draftStore);
   const from = useEarlierTask();

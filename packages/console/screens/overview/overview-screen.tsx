@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { HostsCard } from './hosts-card.js';
 import { RANGES, type Range } from './periods.js';
@@ -12,6 +13,7 @@ import { en } from './words-en.js';
 /** How the hub is doing: its queue, what has ended, its hosts, and what is stuck. */
 export function OverviewScreen() {
   const words = useWords<typeof en>({ en, de });
+  useTitle(words.title);
   const [range, setRange] = useState<Range>('day');
   const queue = useQueue();
   const hosts = useHosts();

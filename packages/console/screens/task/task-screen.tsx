@@ -7,6 +7,7 @@ import { saveResponse } from '../../data/save.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { StatusBadge } from '../../design/status.js';
 import { Icon } from '../../icons/icon.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
@@ -47,6 +48,7 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
   const { id, name, status, message, requestedAt } = task;
+  useTitle(`${name ?? common.noName}: ${common.status[status]}`);
   const saveLog = async () => saveResponse(new Response(await hub.task(id).logText()), `${name ?? id}.log`);
   return (
     <article className="task-view" aria-labelledby="task-title">

@@ -18,12 +18,15 @@ interface TaskTableProps {
   readonly rows: readonly TaskItem[];
   readonly total: number;
   readonly hasMore: boolean;
+  /** Place in pixels at which the list begins to be shown. */
+  readonly initialOffset: number;
+  readonly onScroll: (offset: number) => void;
   /** Called when the reader comes near the last row. */
   readonly onEnd: () => void;
 }
 
 /** Rows of tasks, of which only the visible ones are in the page. */
-export function TaskTable({ rows, total, hasMore, onEnd }: TaskTableProps) {
+export function TaskTable({ rows, total, hasMore, initialOffset, onScroll, onEnd }: TaskTableProps) {
   const words = useWords<typeof en>({ en, de });
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -31,6 +34,7 @@ export function TaskTable({ rows, total, hasMore, onEnd }: TaskTableProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: OVERSCAN,
+    initialOffset,
     getItemKey: (index) => rows[index]?.id ?? index,
   });
   const shown = virtual.getVirtualItems();
@@ -64,7 +68,12 @@ export function TaskTable({ rows, total, hasMore, onEnd }: TaskTableProps) {
           </span>
         ))}
       </div>
-      <div className="task-scroller" ref={scroller} role="rowgroup">
+      <div
+        className="task-scroller"
+        ref={scroller}
+        role="rowgroup"
+        onScroll={({ currentTarget }) => onScroll(currentTarget.scrollTop)}
+      >
         <div className="task-space" style={{ height: virtual.getTotalSize() }} role="presentation">
           {shown.map(({ index, start, key }) => {
             const task = rows[index];

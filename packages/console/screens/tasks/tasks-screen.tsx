@@ -2,6 +2,7 @@ import { useLocation, useSearch } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { FilterBar } from './filter-bar.js';
@@ -15,6 +16,7 @@ import { en } from './words-en.js';
 /** All tasks of the hub, newest first, by filters that are in the address. */
 export function TasksScreen() {
   const words = useWords<typeof en>({ en, de });
+  useTitle(words.title);
   const [{ language }] = usePreferences();
   const search = useSearch();
   const [, navigate] = useLocation();
@@ -45,7 +47,17 @@ export function TasksScreen() {
           </Empty>
         )}
         {error === undefined && total !== undefined && total > 0 && (
-          <TaskTable rows={rows} total={total} hasMore={hasMore} onEnd={() => void list.loadMore()} />
+          <TaskTable
+            key={search}
+            rows={rows}
+            total={total}
+            hasMore={hasMore}
+            initialOffset={list.scrolledTo}
+            onScroll={(offset) => {
+              list.scrolledTo = offset;
+            }}
+            onEnd={() => void list.loadMore()}
+          />
         )}
       </div>
       {isFull && (
