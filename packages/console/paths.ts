@@ -3,6 +3,9 @@ export const PATHS = {
   home: '/',
   tasks: '/tasks',
   task: '/tasks/:id',
+  instances: '/instances',
+  instance: '/instances/:id',
+  storage: '/storage',
 } as const;
 
 export type ScreenName = keyof typeof PATHS;

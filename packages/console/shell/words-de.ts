@@ -5,6 +5,8 @@ export const de: DictionaryLike<typeof en> = {
   skip: 'Zum Inhalt',
   navigation: 'Hauptnavigation',
   tasks: 'Aufgaben',
+  instances: 'Instanzen',
+  storage: 'Ablage',
   interface: 'Schnittstelle (API)',
   search: 'Gehe zu …',
   palette: 'Befehle',

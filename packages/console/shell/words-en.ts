@@ -3,6 +3,8 @@ export const en = {
   skip: 'Skip to the content',
   navigation: 'Main navigation',
   tasks: 'Tasks',
+  instances: 'Instances',
+  storage: 'Storage',
   interface: 'Interface (API)',
   search: 'Go to …',
   palette: 'Commands',
