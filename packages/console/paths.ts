@@ -4,6 +4,9 @@ export const PATHS = {
   newJob: '/new',
   tasks: '/tasks',
   task: '/tasks/:id',
+  instances: '/instances',
+  instance: '/instances/:id',
+  storage: '/storage',
 } as const;
 
 export type ScreenName = keyof typeof PATHS;

@@ -42,4 +42,24 @@ export const ROUTES: readonly Route[] = [
     path: PATHS.task,
     screen: lazy(async () => ({ default: (await import('./screens/task/task-screen.js')).TaskScreen })),
   },
+  {
+    path: PATHS.instances,
+    entry: { icon: 'server', label: { en: en.instances, de: de.instances } },
+    screen: lazy(async () => ({
+      default: (await import('./screens/instances/instances-screen.js')).InstancesScreen,
+    })),
+  },
+  {
+    path: PATHS.instance,
+    screen: lazy(async () => ({
+      default: (await import('./screens/instances/instance-screen.js')).InstanceScreen,
+    })),
+  },
+  {
+    path: PATHS.storage,
+    entry: { icon: 'database', label: { en: en.storage, de: de.storage } },
+    screen: lazy(async () => ({
+      default: (await import('./screens/storage/storage-screen.js')).StorageScreen,
+    })),
+  },
 ];

@@ -22,9 +22,7 @@ export function SettingsMenu({ label, onLogOut }: SettingsMenuProps) {
   const name = person?.isLoggedIn ? person.username : undefined;
   return (
     <Menu.Root defaultOpen>
-      <Menu.Trigger className="button plain who" aria-label={words.settings}>
-        {label}
-      </Menu.Trigger>
+      <Menu.Trigger className="button plain who">{label}</Menu.Trigger>
       <Menu.Portal>
         <Menu.Positioner sideOffset={6} align="end" className="above">
           <Menu.Popup className="popup">

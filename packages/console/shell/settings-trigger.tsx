@@ -11,13 +11,11 @@ const SettingsMenu = lazy(async () => ({ default: (await load()).SettingsMenu })
 /** Button of the settings; their menu is loaded when somebody is about to press it. */
 export function SettingsTrigger({ onLogOut }: { readonly onLogOut: () => void }) {
   const [isWanted, setWanted] = useState(false);
-  const words = useWords<typeof en>({ en, de });
   const prepare = () => void load();
   const button = (
     <button
       type="button"
       className="button plain who"
-      aria-label={words.settings}
       aria-haspopup="menu"
       onPointerEnter={prepare}
       onFocus={prepare}
@@ -36,11 +34,21 @@ export function SettingsTrigger({ onLogOut }: { readonly onLogOut: () => void })
 
 /** Name of the user, or the sign of settings. */
 function SettingsLabel() {
+  const words = useWords<typeof en>({ en, de });
   const person = usePerson();
-  if (!person?.isLoggedIn) return <Icon name="settings" size={18} />;
+  const name = <span className="visually-hidden">{words.settings} </span>;
+  if (!person?.isLoggedIn) {
+    return (
+      <>
+        <Icon name="settings" size={18} />
+        {name}
+      </>
+    );
+  }
   return (
     <>
       <Icon name="user" size={18} />
+      {name}
       <span className="name">{person.username}</span>
     </>
   );

@@ -7,6 +7,8 @@ export const de: DictionaryLike<typeof en> = {
   overview: 'Übersicht',
   tasks: 'Aufgaben',
   newJob: 'Neuer Job',
+  instances: 'Instanzen',
+  storage: 'Ablage',
   interface: 'Schnittstelle (API)',
   search: 'Gehe zu …',
   palette: 'Befehle',

@@ -5,6 +5,8 @@ export const en = {
   overview: 'Overview',
   tasks: 'Tasks',
   newJob: 'New job',
+  instances: 'Instances',
+  storage: 'Storage',
   interface: 'Interface (API)',
   search: 'Go to …',
   palette: 'Commands',

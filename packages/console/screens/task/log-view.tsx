@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -7,7 +7,7 @@ import { numberText, sizeText } from '../../words/formats.js';
 import { LogSearch, useLogSearch } from './log-search.js';
 import type { LogText } from './log-text.js';
 import { classesOf, styledLine } from './sgr.js';
-import { useLog } from './use-log.js';
+import { type LogState, useLog } from './use-log.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -29,17 +29,41 @@ interface LogViewProps {
 export function LogView({ id, hasEnded, isWaiting, onDownload }: LogViewProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { text, version, isComplete } = useLog(id, hasEnded, {
+  const log = useLog(id, hasEnded, {
     skipped: (bytes) => words.skipped(sizeText(bytes, language)),
     newAttempt: (attempt) => words.newAttempt(String(attempt)),
   });
-  const [isFollowing, setFollowing] = useState(!hasEnded);
+  const none = isWaiting ? words.noLogWaiting : log.isComplete ? words.noLog : words.noLogYet;
+  return <LogPane log={log} none={none} isFollowedAtFirst={!hasEnded} onDownload={onDownload} />;
+}
+
+interface LogPaneProps {
+  readonly log: LogState;
+  /** Words in the place of a log without lines. */
+  readonly none: string;
+  readonly isFollowedAtFirst: boolean;
+  readonly onDownload: () => void;
+  /** More controls of the bar. */
+  readonly children?: ReactNode;
+}
+
+/** A log with its search, at its end while it is followed. */
+export function LogPane({
+  log: { text, version, isComplete },
+  none,
+  isFollowedAtFirst,
+  onDownload,
+  children,
+}: LogPaneProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const [isFollowing, setFollowing] = useState(isFollowedAtFirst);
   const search = useLogSearch(text, version);
-  const none = isWaiting ? words.noLogWaiting : isComplete ? words.noLog : words.noLogYet;
   return (
     <section className="log card" aria-label={words.log}>
       <header className="log-bar">
         <LogSearch search={search} onHit={() => setFollowing(false)} />
+        {children}
         <span className="faint numbers lines">{words.lines(numberText(text.lines, language))}</span>
         {!isComplete && (
           <button

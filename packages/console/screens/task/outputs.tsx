@@ -1,17 +1,20 @@
 import type { TaskDetails } from '@workbench-hub/client';
-import { useState } from 'react';
+import { lazy, Suspense, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { saveResponse } from '../../data/save.js';
-import { Empty } from '../../design/states.js';
+import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
+import type { PreviewedFile } from './preview/preview.js';
 import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** The files that came out, for download. */
+const Preview = lazy(async () => ({ default: (await import('./preview/preview.js')).Preview }));
+
+/** The files that came out, to look at and to download. */
 export function Outputs({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const { id, outputs = [], storedFiles = [] } = task;
@@ -27,10 +30,11 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
       {outputs.length > 0 && (
         <Files
           title={words.outputs}
-          files={outputs.map(({ path, size }) => ({
+          files={outputs.map(({ path, size, digest }) => ({
             name: path,
+            key: `${id} ${path} ${digest}`,
             size,
-            fetch: () => hub.task(id).output(path),
+            fetch: (signal) => hub.task(id).output(path, { signal }),
           }))}
         />
       )}
@@ -39,8 +43,9 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
           title={words.stored}
           files={storedFiles.map(({ name, size }) => ({
             name,
+            key: name,
             size,
-            fetch: () => hub.storage.output(name),
+            fetch: (signal) => hub.storage.output(name, signal),
           }))}
         />
       )}
@@ -50,19 +55,17 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
 
 interface FilesProps {
   readonly title: string;
-  readonly files: readonly {
-    readonly name: string;
-    /** Bytes. */
-    readonly size: number;
-    fetch(): Promise<Response>;
-  }[];
+  readonly files: readonly PreviewedFile[];
 }
 
 function Files({ title, files }: FilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [fault, setFault] = useState<string>();
-  const save = async ({ name, fetch }: FilesProps['files'][number]) => {
+  const [shown, setShown] = useState<string>();
+  const opener = useRef<HTMLButtonElement>(null);
+  const shownFile = files.find(({ key }) => key === shown);
+  const save = async ({ name, fetch }: PreviewedFile) => {
     setFault(undefined);
     try {
       await saveResponse(await fetch(), name);
@@ -93,7 +96,17 @@ function Files({ title, files }: FilesProps) {
           {files.map((file) => (
             <tr key={file.name}>
               <th scope="row">
-                <Icon name="file-text" /> <span className="path">{file.name}</span>
+                <button
+                  type="button"
+                  className="button plain show-file"
+                  aria-expanded={file.key === shown}
+                  onClick={(event) => {
+                    opener.current = event.currentTarget;
+                    setShown(file.key === shown ? undefined : file.key);
+                  }}
+                >
+                  <Icon name="file-text" /> <span className="path">{file.name}</span>
+                </button>
               </th>
               <td className="size numbers">{sizeText(file.size, language)}</td>
               <td>
@@ -110,6 +123,18 @@ function Files({ title, files }: FilesProps) {
           ))}
         </tbody>
       </table>
+      {shownFile && (
+        <Suspense fallback={<Loading lines={4} />}>
+          <Preview
+            key={shownFile.key}
+            file={shownFile}
+            onClose={() => {
+              setShown(undefined);
+              opener.current?.focus();
+            }}
+          />
+        </Suspense>
+      )}
     </section>
   );
 }

@@ -13,7 +13,7 @@ export interface LogWords {
   newAttempt(attempt: number): string;
 }
 
-interface LogState {
+export interface LogState {
   readonly text: LogText;
   /** Rises with each text that was added. */
   readonly version: number;

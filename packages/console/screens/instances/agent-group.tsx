@@ -1,0 +1,171 @@
+import type { AgentState, TaskItem, WorkbenchInstance } from '@workbench-hub/client';
+import { memo } from 'react';
+import { Link } from 'wouter';
+import { useRole } from '../../data/hub.js';
+import { useHubTime } from '../../data/hub-offset.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { Duration, Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import { InstanceCommands } from './instance-commands.js';
+import { type Group, stateOf } from './instance-list.js';
+import { StateBadge } from './state-badge.js';
+import type { HostActions } from './use-host-actions.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+interface AgentGroupProps {
+  readonly group: Group;
+  readonly running: ReadonlyMap<string, TaskItem>;
+  readonly actions: HostActions;
+}
+
+/** An agent, or the hub's own machine, with its instances. */
+export function AgentGroup({ group: { id, agent, instances }, running, actions }: AgentGroupProps) {
+  const words = useWords<typeof en>({ en, de });
+  const name = id ?? words.hubItself;
+  return (
+    <section className="card agent-group" aria-label={name}>
+      <header className="agent-head">
+        <Icon name="server" />
+        <h2>{name}</h2>
+        {agent && <AgentFacts agent={agent} actions={actions} />}
+      </header>
+      {instances.length === 0 ? (
+        <p className="faint agent-empty">{words.noInstances}</p>
+      ) : (
+        <table className="instance-table">
+          <thead className="visually-hidden">
+            <tr>
+              {Object.entries(words.columns).map(([column, label]) => (
+                <th key={column} scope="col">
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {instances.map((instance) => (
+              <Row
+                key={instance.id}
+                instance={instance}
+                task={instance.working ? running.get(instance.id) : undefined}
+                actions={actions}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly actions: HostActions }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const isAdmin = useRole('ADMIN');
+  const hubTime = useHubTime();
+  const { version, status, drained, drainedBy, runningTasks } = agent;
+  const since = hubTime(agent.drainedSince);
+  const isUp = status === 'UP';
+  return (
+    <>
+      <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
+        <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
+        {isUp ? words.agentUp : version === undefined ? words.neverJoined : words.agentDown}
+      </span>
+      {drained && (
+        <span className="status of-waiting">
+          <Icon name="circle-slash" size={14} />
+          {words.drained}
+        </span>
+      )}
+      <span className="faint agent-more">
+        {drained && since !== undefined && (
+          <span>
+            {drainedBy !== undefined && words.drainedBy(drainedBy)} <Time at={since} />
+          </span>
+        )}
+        {runningTasks > 0 && <span>{words.tasks(numberText(runningTasks, language))}</span>}
+        {version !== undefined && <span>{words.agentVersion(version)}</span>}
+      </span>
+      {isAdmin && (
+        <button
+          type="button"
+          className="button plain"
+          aria-label={`${drained ? words.undrain : words.drain}: ${agent.id}`}
+          onClick={() => (drained ? actions.undrain(agent) : actions.drain(agent))}
+        >
+          <Icon name={drained ? 'circle-play' : 'circle-slash'} />
+          {drained ? words.undrain : words.drain}
+        </button>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly instance: WorkbenchInstance;
+  readonly task: TaskItem | undefined;
+  readonly actions: HostActions;
+}
+
+const Row = memo(
+  ({ instance, task, actions }: RowProps) => {
+    const words = useWords<typeof en>({ en, de });
+    const common = useCommonWords();
+    const isAdmin = useRole('ADMIN');
+    const hubTime = useHubTime();
+    const { id, version, revision, labels } = instance;
+    const since = hubTime(instance.startedDatetime);
+    return (
+      <tr>
+        <td className="state-cell">
+          <StateBadge state={stateOf(instance)} />
+        </td>
+        <th scope="row" className="instance">
+          <Link href={`/instances/${encodeURIComponent(id)}`}>{id}</Link>
+          <span className="under">
+            {version} <span>{revision}</span>
+          </span>
+        </th>
+        <td className="labels">
+          <span className="tags">
+            {labels.map((label) => (
+              <span key={label} className="tag">
+                {label}
+              </span>
+            ))}
+          </span>
+        </td>
+        <td className="work">
+          {task && (
+            <>
+              <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>{' '}
+              {task.startedAt !== undefined && (
+                <span className="faint">
+                  <Duration from={task.startedAt} />
+                </span>
+              )}
+            </>
+          )}
+        </td>
+        <td className="since faint">{since !== undefined && <Time at={since} />}</td>
+        <td className="actions">
+          {isAdmin && <InstanceCommands instance={instance} task={task} actions={actions} />}
+          <Link
+            href={`/instances/${encodeURIComponent(id)}`}
+            className="button plain only-icon"
+            aria-label={`${words.log}: ${id}`}
+            title={words.log}
+          >
+            <Icon name="terminal" />
+          </Link>
+        </td>
+      </tr>
+    );
+  },
+  (before, after) => before.instance === after.instance && before.task === after.task,
+);

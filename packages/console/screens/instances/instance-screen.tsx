@@ -1,0 +1,238 @@
+import { useQuery } from '@tanstack/react-query';
+import { api, NotFoundError, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
+import { type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { hub, useRole } from '../../data/hub.js';
+import { useHubTime } from '../../data/hub-offset.js';
+import { saveResponse } from '../../data/save.js';
+import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Empty, Failure, Loading } from '../../design/states.js';
+import { StatusBadge } from '../../design/status.js';
+import { Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { LogPane } from '../task/log-view.js';
+import { useFollowedLog } from '../task/use-followed-log.js';
+import { InstanceCommands } from './instance-commands.js';
+import { stateOf } from './instance-list.js';
+import { StateBadge } from './state-badge.js';
+import { useHostActions } from './use-host-actions.js';
+import { INSTANCES_KEY, useRunning } from './use-instances.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const EVERY_MS = 1000;
+const LATEST_TASKS = 12;
+const PARTS = ['console', 'stdout', 'stderr'] as const;
+
+/** One instance: its log, its particulars, and the tasks that it has run. */
+export function InstanceScreen({
+  params,
+}: {
+  readonly params: Readonly<Record<string, string | undefined>>;
+}) {
+  const id = params['id'] ?? '';
+  const words = useWords<typeof en>({ en, de });
+  const { data, error, refetch } = useQuery({
+    queryKey: [...INSTANCES_KEY, 'one', id],
+    refetchInterval: EVERY_MS,
+    queryFn: async ({ signal }) =>
+      (await api.getInstance({ client: hub.client, path: { id }, signal, throwOnError: true })).data,
+  });
+  if (error instanceof NotFoundError) {
+    return (
+      <Empty icon="server" title={words.gone} isScreen>
+        <p>{words.goneMore}</p>
+        <Link href="/instances" className="button">
+          {words.back}
+        </Link>
+      </Empty>
+    );
+  }
+  if (data !== undefined) return <InstanceView key={id} instance={data} />;
+  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
+  return <Loading lines={12} />;
+}
+
+function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
+  const words = useWords<typeof en>({ en, de });
+  const isAdmin = useRole('ADMIN');
+  const actions = useHostActions();
+  const task = useRunning().get(instance.id);
+  return (
+    <article className="task-view" aria-labelledby="instance-title">
+      <header className="task-head">
+        <Link href="/instances" className="button plain only-icon" aria-label={words.back}>
+          <Icon name="chevron-left" size={20} />
+        </Link>
+        <h1 id="instance-title">{instance.id}</h1>
+        <StateBadge state={stateOf(instance)} />
+        {isAdmin && (
+          <div className="task-actions">
+            <InstanceCommands instance={instance} task={task} actions={actions} hasWords />
+          </div>
+        )}
+      </header>
+      <p role="status" className={actions.said === undefined ? 'visually-hidden' : 'faint'}>
+        {actions.said}
+      </p>
+      {actions.fault !== undefined && (
+        <p className="notice of-failed" role="alert">
+          {actions.fault}
+        </p>
+      )}
+      {instance.status === 'FAILED' && (
+        <p className="notice of-failed">
+          <Icon name="circle-x" />
+          <span>{words.crashLoop}</span>
+        </p>
+      )}
+      <div className="task-columns">
+        <div className="task-main">
+          <InstanceLog id={instance.id} />
+        </div>
+        <div className="task-side">
+          <About instance={instance} task={instance.working ? task : undefined} />
+          <LatestTasks id={instance.id} />
+        </div>
+      </div>
+      <ConfirmDialog question={actions.question} onClose={actions.closeQuestion} />
+    </article>
+  );
+}
+
+function InstanceLog({ id }: { readonly id: string }) {
+  const words = useWords<typeof en>({ en, de });
+  const [part, setPart] = useState<(typeof PARTS)[number]>('console');
+  const { log, error } = useFollowedLog(`${id} ${part}`, async (query, signal) => {
+    const { response } = await api.getInstanceLog({
+      client: hub.client,
+      path: { id, type: part },
+      query,
+      parseAs: 'stream',
+      signal,
+      throwOnError: true,
+    });
+    return response;
+  });
+  const save = async () => saveResponse(new Response(await hub.instanceLog(id, part)), `${id}-${part}.log`);
+  return (
+    <>
+      {error && (
+        <p className="notice of-failed" role="alert">
+          <Icon name="triangle-exclamation-point" />
+          <span>
+            {words.logAway} {error.message}
+          </span>
+        </p>
+      )}
+      <LogPane log={log} none={words.noLog} isFollowedAtFirst onDownload={() => void save()}>
+        <select
+          className="input log-part"
+          aria-label={words.logPart}
+          value={part}
+          onChange={(event) => setPart(event.target.value as typeof part)}
+        >
+          {PARTS.map((each) => (
+            <option key={each} value={each}>
+              {words.logParts[each]}
+            </option>
+          ))}
+        </select>
+      </LogPane>
+    </>
+  );
+}
+
+interface AboutProps {
+  readonly instance: WorkbenchInstance;
+  readonly task: TaskItem | undefined;
+}
+
+function About({ instance: { id, version, revision, labels, agentId, startedDatetime }, task }: AboutProps) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const since = useHubTime()(startedDatetime);
+  return (
+    <section className="card facts" aria-labelledby="about-title">
+      <h2 id="about-title">{words.about}</h2>
+      <dl>
+        <Fact label={words.worksOn}>
+          {task ? (
+            <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
+          ) : (
+            <span className="faint">{words.nothing}</span>
+          )}
+        </Fact>
+        <Fact label={words.version}>{version}</Fact>
+        {revision !== '' && <Fact label={words.revision}>{revision}</Fact>}
+        <Fact label={words.labels}>
+          {labels.length === 0 && <span className="faint">{words.noLabels}</span>}
+          <span className="tags">
+            {labels.map((label) => (
+              <span key={label} className="tag">
+                {label}
+              </span>
+            ))}
+          </span>
+        </Fact>
+        <Fact label={words.agent}>
+          {typeof agentId === 'string' ? (
+            <Link href={`/instances?find=${encodeURIComponent(agentId)}`}>{agentId}</Link>
+          ) : (
+            words.hubItself
+          )}
+        </Fact>
+        {since !== undefined && (
+          <Fact label={words.upSince}>
+            <Time at={since} />
+          </Fact>
+        )}
+        <Fact label={words.id}>
+          <code>{id}</code>
+        </Fact>
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function LatestTasks({ id }: { readonly id: string }) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const { data } = useQuery({
+    queryKey: [...INSTANCES_KEY, 'tasks', id],
+    queryFn: ({ signal }) => hub.window({ instance: [id] }, { limit: LATEST_TASKS }, signal),
+  });
+  return (
+    <section className="card facts" aria-labelledby="latest-title">
+      <h2 id="latest-title">{words.lastTasks}</h2>
+      {data?.tasks.length === 0 && <p className="faint">{words.noTasks}</p>}
+      {data && data.tasks.length > 0 && (
+        <>
+          <ul className="latest-tasks">
+            {data.tasks.map((task) => (
+              <li key={task.id}>
+                <StatusBadge status={task.status} isPlain />
+                <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
+                <span className="faint">
+                  <Time at={task.requestedAt} />
+                </span>
+              </li>
+            ))}
+          </ul>
+          <Link href={`/tasks?instance=${encodeURIComponent(id)}`}>{words.allTasks}</Link>
+        </>
+      )}
+    </section>
+  );
+}

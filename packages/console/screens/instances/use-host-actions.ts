@@ -1,0 +1,83 @@
+/** What an administrator does to instances and agents, after a question where others feel it. */
+import { useMutation } from '@tanstack/react-query';
+import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
+import { useState } from 'react';
+import { hub } from '../../data/hub.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { queryClient } from '../../data/query-client.js';
+import type { Question } from '../../design/confirm-dialog.js';
+import { useCommonWords } from '../../words/common.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import { INSTANCES_KEY } from './use-instances.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+export type InstanceCommand = 'start' | 'stop' | 'restart';
+
+const SEND = { start: api.startInstance, stop: api.stopInstance, restart: api.restartInstance };
+const ICONS = { start: 'play', stop: 'ban', restart: 'rotate-ccw' } as const;
+
+export interface HostActions {
+  /** What is to be confirmed; undefined while nothing is. */
+  readonly question: Question | undefined;
+  readonly closeQuestion: () => void;
+  /** The last command that the hub has accepted, or refused, in words. */
+  readonly said: string | undefined;
+  readonly fault: string | undefined;
+  command(command: InstanceCommand, instance: WorkbenchInstance, task: TaskItem | undefined): void;
+  drain(agent: AgentState): void;
+  undrain(agent: AgentState): void;
+}
+
+export function useHostActions(): HostActions {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const [{ language }] = usePreferences();
+  const [question, setQuestion] = useState<Question>();
+  const { mutateAsync, data, error } = useMutation({
+    mutationFn: async ({ act, accepted }: { act: () => Promise<unknown>; accepted: string | undefined }) => {
+      await act();
+      await queryClient.invalidateQueries({ queryKey: INSTANCES_KEY });
+      return accepted;
+    },
+  });
+  const run = (act: () => Promise<unknown>, accepted?: string) => mutateAsync({ act, accepted });
+  const orSay = (running: Promise<unknown>) => void running.catch(() => undefined);
+  return {
+    question,
+    closeQuestion: () => setQuestion(undefined),
+    said: data,
+    fault: error && question === undefined ? `${words.refused} ${error.message}` : undefined,
+    command(command, instance, task) {
+      const { id } = instance;
+      const act = () =>
+        run(
+          () => SEND[command]({ client: hub.client, path: { id }, throwOnError: true }),
+          words.accepted(id),
+        );
+      if (command === 'start' || (command === 'restart' && !instance.working)) return orSay(act());
+      const after = command === 'stop' ? words.stopMore : words.restartMore;
+      const endsTask = instance.working ? `${words.endsTask(task?.name ?? common.noName)} ` : '';
+      setQuestion({
+        icon: ICONS[command],
+        label: words[command],
+        title: command === 'stop' ? words.stopTitle(id) : words.restartTitle(id),
+        more: endsTask + after,
+        act,
+      });
+    },
+    drain({ id, runningTasks }) {
+      setQuestion({
+        icon: 'circle-slash',
+        label: words.drain,
+        title: words.drainTitle(id),
+        more: words.drainMore(numberText(runningTasks, language)),
+        act: () => run(() => api.drainAgent({ client: hub.client, path: { id }, throwOnError: true })),
+      });
+    },
+    undrain({ id }) {
+      orSay(run(() => api.undrainAgent({ client: hub.client, path: { id }, throwOnError: true })));
+    },
+  };
+}

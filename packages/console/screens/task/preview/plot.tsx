@@ -1,0 +1,223 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import UPlot from 'uplot';
+import { usePreferences } from '../../../data/preference-store.js';
+import { useWords } from '../../../words/dictionary.js';
+import { numberText } from '../../../words/formats.js';
+import { thinnedCurves } from './thinned.js';
+import type { Column, ValueTable } from './value-table.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const HEIGHT = 340;
+const MAX_POINTS = 20_000;
+const MAX_CURVES = 8;
+/** Colours of curves by their tokens, so that they are seen on the ground of either theme. */
+const COLOURS = Array.from({ length: MAX_CURVES }, (_, at) => `--curve-${at + 1}`);
+
+interface PlotProps {
+  readonly table: ValueTable;
+  readonly version: number;
+  readonly isComplete: boolean;
+}
+
+interface Choice {
+  /** Number of a column, or undefined for the number of the row. */
+  readonly x: number | undefined;
+  readonly y: readonly number[];
+  readonly isLogarithmic: boolean;
+}
+
+/** Curves of columns over another one that never falls, or over the number of the row. */
+export function Plot({ table, version, isComplete }: PlotProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const columns = useMemo(() => table.names.map((_, at) => table.column(at)), [table, version]);
+  const [chosen, setChosen] = useState<Choice>();
+  const choice = chosen ?? firstChoice(columns);
+  const plotted = useMemo(() => dataOf(columns, choice, table.rowCount), [columns, choice, table.rowCount]);
+  if (!columns.some(({ count }) => count > 0)) {
+    return isComplete ? <p className="faint">{words.noNumbers}</p> : null;
+  }
+  const xName = choice.x === undefined ? words.rowNumber : (columns[choice.x]?.name ?? '');
+  const names = choice.y.map((at) => columns[at]?.name ?? '');
+  return (
+    <>
+      <div className="plot-bar">
+        <div className="chip">
+          <span aria-hidden="true">{words.across}</span>
+          <select
+            className="input"
+            aria-label={words.across}
+            value={choice.x ?? ''}
+            onChange={({ target: { value } }) =>
+              setChosen({ ...choice, x: value === '' ? undefined : Number(value) })
+            }
+          >
+            <option value="">{words.rowNumber}</option>
+            {columns.map(
+              ({ name, isAscending }, at) =>
+                isAscending && (
+                  <option key={at} value={at}>
+                    {name}
+                  </option>
+                ),
+            )}
+          </select>
+        </div>
+        <fieldset className="curves">
+          <legend className="visually-hidden">{words.up}</legend>
+          {columns.map(
+            ({ name, count }, at) =>
+              count > 0 && (
+                <label key={at} className="check">
+                  <input
+                    type="checkbox"
+                    checked={choice.y.includes(at)}
+                    disabled={!choice.y.includes(at) && choice.y.length >= MAX_CURVES}
+                    onChange={({ target: { checked } }) =>
+                      setChosen({
+                        ...choice,
+                        y: checked ? [...choice.y, at] : choice.y.filter((each) => each !== at),
+                      })
+                    }
+                  />
+                  {choice.y.includes(at) && (
+                    <span className={`curve curve-${choice.y.indexOf(at) + 1}`} aria-hidden="true" />
+                  )}
+                  {name}
+                </label>
+              ),
+          )}
+        </fieldset>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={choice.isLogarithmic}
+            onChange={({ target: { checked } }) => setChosen({ ...choice, isLogarithmic: checked })}
+          />
+          {words.logarithmic}
+        </label>
+      </div>
+      <Chart
+        data={plotted.data}
+        names={names}
+        xName={xName}
+        isLogarithmic={choice.isLogarithmic}
+        label={words.plotOf(names.join(', '), xName)}
+      />
+      {plotted.isThinned && <p className="faint">{words.thinned}</p>}
+      {choice.y.length >= MAX_CURVES && (
+        <p className="faint">{words.cutCurves(numberText(MAX_CURVES, language))}</p>
+      )}
+    </>
+  );
+}
+
+/** The first column across if it never falls, and the first others that have numbers. */
+function firstChoice(columns: readonly Column[]): Choice {
+  const x = columns[0]?.isAscending && columns[0].count > 1 ? 0 : undefined;
+  const y = columns.flatMap(({ count }, at) => (count > 0 && at !== x ? [at] : [])).slice(0, 3);
+  return { x, y, isLogarithmic: false };
+}
+
+function dataOf(columns: readonly Column[], { x, y }: Choice, rows: number) {
+  const numbers = (at: number) => columns[at]?.numbers ?? new Float64Array(rows);
+  const across = x === undefined ? Float64Array.from({ length: rows }, (_, row) => row + 1) : numbers(x);
+  const curves = thinnedCurves(
+    across,
+    y.map((at) => numbers(at)),
+    MAX_POINTS,
+  );
+  return { data: [curves.x, ...curves.y] as UPlot.AlignedData, isThinned: curves.isThinned };
+}
+
+interface ChartProps {
+  readonly data: UPlot.AlignedData;
+  readonly names: readonly string[];
+  readonly xName: string;
+  readonly isLogarithmic: boolean;
+  readonly label: string;
+}
+
+function Chart({ data, names, xName, isLogarithmic, label }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [{ theme, language }] = usePreferences();
+  const isDark = useSystemDark();
+  const shape = JSON.stringify([names, xName, isLogarithmic, theme, isDark, language]);
+  const chart = useRef<UPlot>(undefined);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const made = new UPlot(optionsOf(element, names, xName, isLogarithmic, language), data, element);
+    chart.current = made;
+    const watching = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
+    watching.observe(element);
+    return () => {
+      watching.disconnect();
+      made.destroy();
+      chart.current = undefined;
+    };
+  }, [shape]);
+  useEffect(() => chart.current?.setData(data), [data]);
+  return <div className="chart" ref={place} role="img" aria-label={label} />;
+}
+
+function optionsOf(
+  element: HTMLElement,
+  names: readonly string[],
+  xName: string,
+  isLogarithmic: boolean,
+  language: string,
+): UPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (token: string) => probe(element, token);
+  const axis = {
+    stroke: colour('--text-2'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { stroke: colour('--line'), width: 1 },
+    font: `12px ${style.fontFamily}`,
+  };
+  const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
+  const values = (_: UPlot, splits: (number | null)[]) =>
+    splits.map((split) => (split === null ? '' : format.format(split)));
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    scales: { x: { time: false }, ...(isLogarithmic ? { y: { distr: 3 as const } } : {}) },
+    axes: [
+      { ...axis, values, label: xName, labelFont: axis.font, labelSize: 20 },
+      { ...axis, values, size: 64 },
+    ],
+    series: [
+      { label: xName },
+      ...names.map((name, at) => ({
+        label: name,
+        stroke: colour(COLOURS[at] ?? '--text'),
+        width: 1.5,
+        points: { show: false },
+      })),
+    ],
+    cursor: { drag: { x: true, y: false } },
+  };
+}
+
+/** A colour of the theme as a canvas takes it. */
+function probe(element: HTMLElement, token: string): string {
+  const before = element.style.color;
+  element.style.color = `var(${token})`;
+  const { color } = getComputedStyle(element);
+  element.style.color = before;
+  return color;
+}
+
+/** Whether the system is dark at present. */
+function useSystemDark(): boolean {
+  const query = useMemo(() => window.matchMedia('(prefers-color-scheme: dark)'), []);
+  const [isDark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const listen = () => setDark(query.matches);
+    query.addEventListener('change', listen);
+    return () => query.removeEventListener('change', listen);
+  }, [query]);
+  return isDark;
+}

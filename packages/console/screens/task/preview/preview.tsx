@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ComponentType, lazy, Suspense } from 'react';
+import { usePreferences } from '../../../data/preference-store.js';
+import { Failure, Loading } from '../../../design/states.js';
+import { Icon } from '../../../icons/icon.js';
+import { useWords } from '../../../words/dictionary.js';
+import { sizeText } from '../../../words/formats.js';
+import { textBeginning } from '../text-beginning.js';
+import { MAX_BYTES, type PreviewKind, previewKindOf } from './kind.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+/** A file that can be looked at. */
+export interface PreviewedFile {
+  /** Path or name; its ending says what it should be. */
+  readonly name: string;
+  /** Identifies the content in the cache. */
+  readonly key: string;
+  /** Bytes. */
+  readonly size: number;
+  fetch(signal?: AbortSignal): Promise<Response>;
+}
+
+const Picture = lazy(async () => ({ default: (await import('./picture.js')).Picture }));
+const Json = lazy(async () => ({ default: (await import('./json-text.js')).JsonText }));
+const Values = lazy(async () => ({ default: (await import('./values.js')).Values }));
+/** With the library for 3-D, which few visits need. */
+const Solid = lazy(async () => ({ default: (await import('./solid.js')).Solid }));
+
+const VIEWS: Readonly<Record<PreviewKind, ComponentType<{ readonly file: PreviewedFile }>>> = {
+  table: Values,
+  json: Json,
+  image: Picture,
+  vector: Picture,
+  solid: Solid,
+  text: PlainText,
+};
+
+interface PreviewProps {
+  readonly file: PreviewedFile;
+  readonly onClose: () => void;
+}
+
+/** The content of a file, as far as a browser can show it without running anything. */
+export function Preview({ file, onClose }: PreviewProps) {
+  const words = useWords<typeof en>({ en, de });
+  const kind = previewKindOf(file.name);
+  const View = VIEWS[kind];
+  return (
+    <section className="preview" aria-label={words.show(file.name)}>
+      <header className="preview-head">
+        <h2>{file.name}</h2>
+        <button type="button" className="button plain only-icon" aria-label={words.close} onClick={onClose}>
+          <Icon name="x" />
+        </button>
+      </header>
+      <Suspense fallback={<Loading lines={4} />}>
+        {file.size === 0 ? (
+          <p className="faint">{words.empty}</p>
+        ) : isTooLarge(file, kind) ? (
+          <TooLarge file={file} kind={kind} />
+        ) : (
+          <View key={file.key} file={file} />
+        )}
+      </Suspense>
+    </section>
+  );
+}
+
+function isTooLarge({ size }: PreviewedFile, kind: PreviewKind): kind is keyof typeof MAX_BYTES {
+  return kind in MAX_BYTES && size > MAX_BYTES[kind as keyof typeof MAX_BYTES];
+}
+
+interface TooLargeProps {
+  readonly file: PreviewedFile;
+  readonly kind: keyof typeof MAX_BYTES;
+}
+
+/** A long text shows its beginning; other files say how large they may be. */
+function TooLarge({ file, kind }: TooLargeProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  if (kind === 'json') return <PlainText file={file} />;
+  return (
+    <p className="faint">
+      {words.tooLarge(sizeText(file.size, language), sizeText(MAX_BYTES[kind], language))}
+    </p>
+  );
+}
+
+/** The beginning of a file as text, whatever its name says. */
+export function PlainText({ file }: { readonly file: PreviewedFile }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { data, error } = useQuery({
+    queryKey: ['preview', file.key, 'text'],
+    queryFn: async ({ signal }) => textBeginning(await file.fetch(signal)),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error) return <Failure error={error} />;
+  if (data === undefined) return <Loading lines={4} />;
+  if (data.text === undefined) return <p className="faint">{words.notText}</p>;
+  return (
+    <>
+      <pre className="code" tabIndex={0}>
+        {data.text}
+      </pre>
+      {data.isCut && <p className="faint">{words.firstPart(sizeText(data.bytes, language))}</p>}
+    </>
+  );
+}

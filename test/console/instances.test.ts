@@ -1,0 +1,124 @@
+/** The screens of instances and agents in a browser. */
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Api } from '../support/api.js';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, logInAs, visit } from '../support/console.js';
+import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
+import { logIn } from '../support/login.js';
+import { USERS } from '../support/running-hub.js';
+
+async function tokenOfAnna(): Promise<string> {
+  return (await logIn(new Api(hub), 'anna')).accessToken;
+}
+
+async function joined(id: string, instances: readonly string[]) {
+  const agent = await FakeAgent.join(hub, {
+    id,
+    nodeId: randomUUID(),
+    instances: instances.map((each) => instanceReportOf({ id: each, labels: ['gpu', 'linux'] })),
+  });
+  onTestFinished(async () => agent.leave(await tokenOfAnna()));
+  return agent;
+}
+
+describe.runIf(hasBrowser)('the screens of instances', () => {
+  consoleForAllTests({ users: USERS });
+
+  async function visitAs(username: keyof typeof USERS, path: string, width = 1280) {
+    const page = await visit({ path, width });
+    await logInAs(page, username);
+    return page;
+  }
+
+  it('show who works on what, live, and lead to the task and to the log', async () => {
+    const token = await tokenOfAnna();
+    const gate = `${hub.config.dataDir}/gate-of-the-instance`;
+    const script = '#!/bin/sh\nwhile [ ! -e "$gate" ]; do sleep 0.1; done';
+    const page = await visitAs('vera', '/instances');
+    const own = page.getByRole('region', { name: "The hub's machine" });
+    await own.getByRole('row').nth(2).getByText('Free').waitFor();
+    await handIn({ name: 'long run', scripts: [script], variables: { gate }, token });
+    await own.getByRole('row', { name: 'Working' }).getByRole('link', { name: 'long run' }).waitFor();
+    await page.getByRole('button', { name: 'Working 1' }).click();
+    expect(new URL(page.url()).search).toBe('?state=WORKING');
+    await expectAccessible(page);
+    expect(await own.getByRole('row').count()).toBe(2);
+    await writeFile(gate, '');
+    await page.getByText('No instance matches').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await own.getByRole('link', { name: 'Log: sim-1' }).click();
+    await page.getByRole('heading', { name: 'sim-1', level: 1 }).waitFor();
+    await page.locator('.log-line').first().waitFor();
+    await page.getByRole('heading', { name: 'Latest tasks here' }).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('find instances by label and agent, and say when none is found', async () => {
+    await joined('lab-host', ['lab-1', 'lab-2']);
+    const page = await visitAs('vera', '/instances');
+    const field = page.getByRole('searchbox', { name: 'Id, version, label or agent' });
+    await field.fill('gpu lab-host');
+    await page.getByRole('link', { name: 'lab-1', exact: true }).waitFor();
+    await page.getByRole('region', { name: "The hub's machine" }).waitFor({ state: 'detached' });
+    await field.fill('nowhere');
+    await page.getByText('No instance matches').waitFor();
+    await page.reload();
+    await page.getByText('No instance matches').waitFor();
+  });
+
+  it('stop and start an instance after a question, by keyboard', async () => {
+    const page = await visitAs('anna', '/instances');
+    const row = page.getByRole('row').filter({ hasText: 'sim-2' });
+    await row.getByRole('button', { name: 'Stop: sim-2' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('alertdialog', { name: 'Stop sim-2?' }).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.getByRole('alertdialog').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await row.getByText('Stopped').waitFor();
+    await page.getByText('sim-2: accepted').waitFor();
+    await row.getByRole('button', { name: 'Start: sim-2' }).focus();
+    await page.keyboard.press('Enter');
+    await row.getByText('Free').waitFor();
+  });
+
+  it('drain and undrain an agent, and say why a command to an absent one fails', async () => {
+    const agent = await joined('mill-host', ['mill-1']);
+    const page = await visitAs('anna', '/instances?find=mill-host');
+    await page.getByRole('button', { name: 'Drain: mill-host' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Drain' }).click();
+    const group = page.getByRole('region', { name: 'mill-host' });
+    await group.getByText('Drained').waitFor();
+    await group.getByText('by anna').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Undrain: mill-host' }).click();
+    await group.getByText('Drained').waitFor({ state: 'detached' });
+    await agent.leave(await tokenOfAnna());
+    await group.getByText('not connected').waitFor();
+    await group.getByText('Unreachable').waitFor();
+    await page.getByRole('link', { name: 'Log: mill-1' }).click();
+    await page.getByText('The log cannot be read').waitFor();
+  });
+
+  it('hide what only an administrator may do', async () => {
+    await joined('safe-host', ['safe-1']);
+    const page = await visitAs('ulla', '/instances');
+    await page.getByRole('link', { name: 'safe-1', exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: /^(?:Stop|Start|Restart|Drain)/ }).count()).toBe(0);
+  });
+
+  it('are usable on a phone, and say of an unknown instance that there is none', async () => {
+    const page = await visitAs('anna', '/instances', 360);
+    await page.getByRole('link', { name: 'sim-1', exact: true }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await expectAccessible(page);
+    await page.goto(`${hub.address}/instances/sim-404`);
+    await page.getByText('There is no such instance').waitFor();
+  });
+});

@@ -1,0 +1,189 @@
+/** Previews of the outputs of a task in a browser. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, visit } from '../support/console.js';
+
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+/** Triangle with its buffer inside. */
+const POSITIONS = Buffer.from(new Float32Array([0, 0, 0, 2, 0, 0, 0, 3, 0]).buffer).toString('base64');
+
+function gltfWith(uri: string): string {
+  return JSON.stringify({
+    asset: { version: '2.0' },
+    scene: 0,
+    scenes: [{ nodes: [0] }],
+    nodes: [{ mesh: 0 }],
+    meshes: [{ primitives: [{ attributes: { POSITION: 0 } }] }],
+    buffers: [{ uri, byteLength: 36 }],
+    bufferViews: [{ buffer: 0, byteLength: 36 }],
+    accessors: [
+      { bufferView: 0, componentType: 5126, count: 3, type: 'VEC3', min: [0, 0, 0], max: [2, 3, 0] },
+    ],
+  });
+}
+
+const STL = [
+  'solid part',
+  'facet normal 0 0 1',
+  'outer loop',
+  'vertex 0 0 0',
+  'vertex 1 0 0',
+  'vertex 0 2 0',
+];
+const PLY = ['ply', 'format ascii 1.0', 'element vertex 2', 'property float x', 'property float y'];
+
+/** Files by name; those in Base64 begin with `base64:`. */
+const FILES: Readonly<Record<string, string>> = {
+  'index.html': '<script>document.title = "run"</script>',
+  'results.json': '{"mass":1.50,"modes":[{"hz":12}]}',
+  'nan.json': '{"mass": NaN}',
+  'motion.csv': `time;speed;note\n${Array.from({ length: 300 }, (_, at) => `${at / 10};${Math.sin(at / 20)};n${at}`).join('\n')}\n`,
+  'none.csv': 'time,speed\n',
+  'plot.svg':
+    '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40" onload="document.title=1"><script>document.title = "run"</script><rect width="80" height="40" fill="teal"/></svg>',
+  'pixel.png': `base64:${PIXEL}`,
+  'broken.png': 'not a picture',
+  'part.stl': [...STL, 'endloop', 'endfacet', 'endsolid part', ''].join('\n'),
+  'broken.stl': `base64:${Buffer.concat([Buffer.alloc(80), Buffer.from([255, 255, 255, 255])]).toString('base64')}`,
+  'cloud.ply': [...PLY, 'property float z', 'end_header', '0 0 0', '1 2 3', ''].join('\n'),
+  'wing.gltf': gltfWith(`data:application/octet-stream;base64,${POSITIONS}`),
+  'elsewhere.gltf': gltfWith('https://elsewhere.example/wing.bin'),
+  'raw.bin': `base64:${Buffer.from([0, 1, 2, 255]).toString('base64')}`,
+  'empty.txt': '',
+};
+
+const SCRIPT = `const { writeFileSync } = require('node:fs');
+for (const [name, content] of Object.entries(${JSON.stringify(FILES)}))
+  writeFileSync(name, content.startsWith('base64:') ? Buffer.from(content.slice(7), 'base64') : content);`;
+
+const MILLION = `const { openSync, writeSync, closeSync } = require('node:fs');
+const file = openSync('million.csv', 'w');
+writeSync(file, 'time,speed\\n');
+for (let part = 0; part < 100; part++) {
+  let text = '';
+  for (let at = 0; at < 10000; at++) text += (part * 10000 + at) + ',' + Math.sin(at / 500).toFixed(4) + '\\n';
+  writeSync(file, text);
+}
+closeSync(file);`;
+
+describe.runIf(hasBrowser)('the previews of outputs', () => {
+  consoleForAllTests();
+
+  /** The outputs of a task with a file of each kind, and the preview of one of them. */
+  async function preview(name: string, script = SCRIPT) {
+    const id = await handIn({ name: 'files', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.getByRole('tab', { name: /Outputs/ }).click();
+    return { page, shown: await open(page, name) };
+  }
+
+  async function open(page: Page, name: string) {
+    await page.getByRole('button', { name, exact: true }).click();
+    return page.getByRole('region', { name: `Preview: ${name}` });
+  }
+
+  it('show a page as text, and run nothing of it or of an image', async () => {
+    const { page, shown } = await preview('index.html');
+    expect(await shown.locator('pre').textContent()).toBe('<script>document.title = "run"</script>');
+    const svg = await open(page, 'plot.svg');
+    const image = svg.getByRole('img', { name: 'plot.svg' });
+    await image.waitFor();
+    await page.waitForFunction('document.querySelector(".picture img").naturalWidth === 80');
+    expect(await image.getAttribute('src')).toMatch(/^data:image\/svg\+xml;base64,/);
+    expect(await page.locator('svg script').count()).toBe(0);
+    expect(await page.title()).toBe('Workbench Hub');
+    await expectAccessible(page);
+    const png = await open(page, 'pixel.png');
+    await png.getByRole('img', { name: 'pixel.png' }).waitFor();
+  });
+
+  it('open and close by keyboard, and the focus returns', async () => {
+    const { page, shown } = await preview('raw.bin');
+    await shown.getByText('This is no text').waitFor();
+    await shown.getByRole('button', { name: 'Close the preview' }).focus();
+    await page.keyboard.press('Enter');
+    await shown.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('raw.bin');
+    await page.keyboard.press('Enter');
+    await shown.waitFor();
+    const empty = await open(page, 'empty.txt');
+    await empty.getByText('The file is empty').waitFor();
+  });
+
+  it('indent JSON, and show what is none as it is', async () => {
+    const { page, shown } = await preview('results.json');
+    await shown.locator('pre').waitFor();
+    expect(await shown.locator('pre').textContent()).toContain('  "mass": 1.50,\n');
+    const nan = await open(page, 'nan.json');
+    await nan.getByText('This is not valid JSON').waitFor();
+    expect(await nan.locator('pre').textContent()).toBe('{"mass": NaN}');
+    await expectAccessible(page);
+  });
+
+  it('show a table, and plot the columns that are chosen', async () => {
+    const { page, shown } = await preview('motion.csv');
+    await shown.getByText('300 rows').waitFor();
+    await shown.getByRole('columnheader', { name: 'speed' }).waitFor();
+    await expectAccessible(page);
+    await shown.getByRole('button', { name: 'Plot' }).click();
+    await shown.getByRole('img', { name: 'Plot of speed over time' }).waitFor();
+    await shown.locator('canvas').waitFor();
+    expect(await shown.getByRole('checkbox', { name: 'note' }).count()).toBe(0);
+    await shown.getByRole('combobox', { name: 'Across' }).selectOption({ label: 'Row' });
+    await shown.getByRole('checkbox', { name: 'time' }).check();
+    await shown.getByRole('img', { name: 'Plot of speed, time over Row' }).waitFor();
+    await expectAccessible(page);
+    const none = await open(page, 'none.csv');
+    await none.getByText('The table has no rows').waitFor();
+  });
+
+  it('stay alive with a million rows, and say that they are cut', async () => {
+    const { page, shown } = await preview('million.csv', MILLION);
+    await page.evaluate(`{
+      let latest = performance.now();
+      window.longest = 0;
+      const look = () => {
+        const now = performance.now();
+        window.longest = Math.max(window.longest, now - latest);
+        latest = now;
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    }`);
+    await shown.getByText('The first 500,000 rows').waitFor({ timeout: 60_000 });
+    expect(await shown.getByRole('row').count()).toBeLessThan(80);
+    await shown.getByRole('button', { name: 'Plot' }).click();
+    await shown.getByText('lowest and highest value').waitFor();
+    await shown.locator('canvas').waitFor();
+    expect(await page.evaluate('window.longest')).toBeLessThan(2000);
+  });
+
+  it('draw models in 3-D, turned by keyboard', async () => {
+    const { page, shown } = await preview('part.stl');
+    await shown.getByText('1 triangles').waitFor();
+    await shown.locator('canvas').waitFor();
+    await shown.getByRole('application').focus();
+    const before = await shown.locator('canvas').screenshot();
+    for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowRight');
+    await page.waitForTimeout(200);
+    expect((await shown.locator('canvas').screenshot()).equals(before)).toBe(false);
+    await expectAccessible(page);
+    const cloud = await open(page, 'cloud.ply');
+    await cloud.getByText('2 points, 1 × 2 × 3').waitFor();
+    const wing = await open(page, 'wing.gltf');
+    await wing.getByText('1 triangles, 2 × 3 × 0').waitFor();
+  });
+
+  it('say in words that a file is broken, or is in parts elsewhere', async () => {
+    const { page, shown } = await preview('broken.stl');
+    await shown.getByText('This model cannot be shown').waitFor();
+    const image = await open(page, 'broken.png');
+    await image.getByText('This image cannot be shown').waitFor();
+    const model = await open(page, 'elsewhere.gltf');
+    await model.getByText('not loaded: https://elsewhere.example/wing.bin').waitFor();
+    await expectAccessible(page);
+  });
+});
