@@ -96,6 +96,21 @@ async function join(): Promise<FakeAgent> {
   return FakeAgent.join({ address: hub.baseUrl, token }, { instances, onHeard });
 }
 
+interface Listed {
+  readonly id: string;
+  readonly status: string;
+}
+
+/** All tasks. */
+async function listed(after?: string): Promise<Listed[]> {
+  const path = `/api/x/tasks?limit=2000${after === undefined ? '' : `&after=${after}`}`;
+  const { tasks, next } = (await restClient(hub.baseUrl).call(path)).json() as {
+    tasks: Listed[];
+    next?: string;
+  };
+  return next === undefined ? tasks : [...tasks, ...(await listed(next))];
+}
+
 /** Number of changes that the hub has logged. */
 async function changes(): Promise<number> {
   const { cursor } = (await restClient(hub.baseUrl).call('/api/x/tasks')).json() as { cursor: string };
@@ -130,9 +145,7 @@ it(
       agent = await join();
     }
     const final = await eventually(async () => {
-      const { tasks } = (await client().call('/api/x/tasks?limit=2000')).json() as {
-        tasks: { id: string; status: string }[];
-      };
+      const tasks = await listed();
       const open = tasks.filter(({ status }) => status === 'WAITING' || status === 'RUNNING');
       return open.length === 0 && new Map(tasks.map(({ id, status }) => [id, status]));
     });

@@ -328,6 +328,32 @@ describe('every command', () => {
   });
 });
 
+describe.skipIf(!hasTerminals())('a question on the terminal', () => {
+  it('is about the tasks that are shown: later ones stay, and no is an answer', async () => {
+    const client = restClient(hub.baseUrl);
+    const waiting = (name: string) =>
+      client.createSimulateWork({ duration: 0, name, classifiers: [{ type: 'VERSION', value: '1.*' }] });
+    const stays = async () => {
+      const { tasks } = (await client.call('/api/x/tasks?name=asked&status=WAITING')).json() as {
+        tasks: { id: string }[];
+      };
+      return tasks.map(({ id }) => id);
+    };
+    const first = await waiting('asked');
+    const refusing = start('terminal', ['cancel', '--name', 'asked']);
+    await eventually(() => refusing.told().includes('[y/N]'), 60_000);
+    refusing.type('n\r');
+    expect((await refusing.outcome).code).toBe(130);
+    expect(await stays()).toEqual([first]);
+    const agreeing = start('terminal', ['cancel', '--name', 'asked']);
+    await eventually(() => agreeing.told().includes('[y/N]'), 60_000);
+    const later = await waiting('asked');
+    agreeing.type('y\r');
+    expect((await agreeing.outcome).code).toBe(0);
+    expect(await stays()).toEqual([later]);
+  });
+});
+
 describe.skipIf(!hasTerminals())('the session that the page shows', () => {
   it('is what a terminal shows', async () => {
     const block = codeBlock(PAGE, '$ wb submit --script calibrate.js');

@@ -84,6 +84,7 @@ async function changeMatching(
   options: BulkOptions,
 ): Promise<ExitCode> {
   const { dryRun = false, yes = false } = options;
+  let matching = filter;
   if (dryRun || !yes) {
     const preview = await change.all(hub, filter, { ...options, dryRun: true });
     const count = countOf(preview);
@@ -92,21 +93,30 @@ async function changeMatching(
       tell(`${count} would be ${change.done}.`);
       return EXIT.FINISHED;
     }
-    if (preview.matched > 0) {
-      tell(table(preview.tasks, TASK_COLUMNS));
-      const answer = await ask(
-        `${count} would be ${change.done}. Go on? [y/N] `,
-        `${count} would be ${change.done}: give --yes, or --dry-run for a list`,
-      );
-      if (!/^y(es)?$/i.test(answer.trim())) {
-        tell('Nothing was changed.');
-        return EXIT.INTERRUPTED;
-      }
+    if (preview.matched === 0) {
+      print(preview, output, () => `0 ${change.done}`);
+      return EXIT.FINISHED;
     }
+    tell(table(preview.tasks, TASK_COLUMNS));
+    const answer = await ask(
+      `${count} would be ${change.done}. Go on? [y/N] `,
+      `${count} would be ${change.done}: give --yes, or --dry-run for a list`,
+    );
+    if (!/^y(es)?$/i.test(answer.trim())) {
+      tell('Nothing was changed.');
+      return EXIT.INTERRUPTED;
+    }
+    matching = upTo(filter, preview);
   }
-  const outcome = await changeAll(hub, change, filter, options);
+  const outcome = await changeAll(hub, change, matching, options);
   print(outcome, output, () => `${outcome.changed} ${change.done}`);
   return EXIT.FINISHED;
+}
+
+/** The filter without tasks that were requested after those that were shown. */
+function upTo(filter: TaskFilter, { tasks: [newest] }: BulkOutcome): TaskFilter {
+  if (!newest) return filter;
+  return { ...filter, to: new Date(Date.parse(newest.requestedAt) + 1).toISOString() };
 }
 
 /** Repeats the request while there are more tasks than one changes. */
