@@ -45,7 +45,7 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
             name,
             key: name,
             size,
-            fetch: (signal) => hub.storage.output(name, signal),
+            fetch: (signal) => hub.storage.output(name, { signal }),
           }))}
         />
       )}
