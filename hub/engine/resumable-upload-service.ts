@@ -86,14 +86,20 @@ export class ResumableUploadService {
     return upload.sizeBytes === 0 ? this.#finish(begun) : begun;
   }
 
-  /** An upload of this user. One that the hub was killed just before naming is named now. */
-  async find(id: string, owner: string | null): Promise<ResumableUpload> {
+  /** An upload of this user. One that the hub was killed just before naming is named now, after a call of `onNaming`. */
+  async find(
+    id: string,
+    owner: string | null,
+    onNaming: (upload: ResumableUpload) => void = () => undefined,
+  ): Promise<ResumableUpload> {
     const upload = await this.#owned(id, owner);
     if (!isToBeNamed(upload)) return upload;
     const turn = await this.#turns.begin(id, null);
     try {
       const latest = await this.#owned(id, owner);
-      return isToBeNamed(latest) ? await this.#finish(latest) : latest;
+      if (!isToBeNamed(latest)) return latest;
+      onNaming(latest);
+      return await this.#finish(latest);
     } finally {
       turn.end();
     }

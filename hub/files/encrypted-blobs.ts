@@ -52,7 +52,10 @@ export class EncryptedBlobs {
     const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     try {
-      const ref = await writeEncrypted(this.#location, this.#key, temporary, stream, (digest) => digest);
+      const ref: FileRef = {
+        ...(await writeEncrypted(this.#location, this.#key, temporary, stream)),
+        encrypted: true,
+      };
       hold?.add(ref);
       await this.#locked(ref.digest, () => giveName(this.#location, temporary, this.nameOf(ref.digest)));
       return ref;
@@ -104,33 +107,33 @@ export class EncryptedBlobs {
   }
 }
 
-/** Writes a stream as an encrypted, synced file. `boundTo` gives the digest in its header for the digest of the stream. */
+/** Writes a stream as an encrypted, synced file, whose header has the digest of the stream, or this one in its place. */
 export async function writeEncrypted(
   { disk, runtime }: BlobLocation,
   key: Buffer,
   path: string,
   stream: AsyncIterable<Buffer>,
-  boundTo: (digest: string) => string,
-): Promise<FileRef> {
-  const hash = createHash('sha256');
+  instead?: string,
+): Promise<{ readonly digest: string; readonly sizeBytes: number }> {
+  const hash = instead === undefined ? createHash('sha256') : undefined;
   const cipher = new BlobCipher(key);
   let sizeBytes = 0;
   const file = await disk.open(path, 'wx');
   try {
     const onPlain = (chunk: Buffer) => {
-      hash.update(chunk);
+      hash?.update(chunk);
       sizeBytes += chunk.length;
     };
     await writeStream(file, encryptedStream(cipher, stream, onPlain), {
       onChunk: () => undefined,
       syncEveryBytes: SYNC_EVERY_BYTES,
     });
-    const digest = hash.digest('hex');
-    const header = cipher.header(boundTo(digest), sizeBytes);
+    const digest = hash?.digest('hex') ?? (instead as string);
+    const header = cipher.header(digest, sizeBytes);
     await file.write(header, 0, header.length, 0);
     await touchFile(file, runtime.clock);
     await file.sync();
-    return { digest, sizeBytes, encrypted: true };
+    return { digest, sizeBytes };
   } finally {
     await file.close();
   }

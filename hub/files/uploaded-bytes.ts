@@ -143,7 +143,7 @@ export class UploadFiles implements UploadedBytes {
       if (++count > MAX_SEGMENTS) throw tooManyParts();
       const path = this.#segment(id, at);
       try {
-        const { sizeBytes } = await writeEncrypted(location, key, path, segment, () => placeOf(id, at));
+        const { sizeBytes } = await writeEncrypted(location, key, path, segment, placeOf(id, at));
         await disk.syncFolder(this.#pathOf(id));
         await onDurable(at + sizeBytes);
         at += sizeBytes;

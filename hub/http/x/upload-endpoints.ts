@@ -204,9 +204,12 @@ function stateEndpoint(uploads: ResumableUploadService): Endpoint {
         507: { description: 'The disk of the hub is full.' },
       },
     },
-    async ({ params, context, caller }) => {
+    async ({ params, context, caller, note }) => {
       if (context.req.raw.method === 'HEAD') refuseOtherVersion(context);
-      const found = await uploads.find(params.id, creatorOf(caller));
+      const found = await uploads.find(params.id, creatorOf(caller), ({ name }) => {
+        note.isChange = true;
+        note.detail = name;
+      });
       setProgress(context, found);
       context.header('Upload-Length', String(found.sizeBytes));
       if (found.metadata !== '') context.header('Upload-Metadata', found.metadata);
