@@ -25,6 +25,7 @@ export class LiveEvents {
   #knownFrom: string | undefined;
   #latest: string | undefined;
   #isLeader = false;
+  #isClosed = false;
 
   constructor(hub: Hub) {
     this.#hub = hub;
@@ -37,6 +38,12 @@ export class LiveEvents {
     // Browsers have no locks on a page without TLS: then each tab has a stream of its own.
     if (navigator.locks) void navigator.locks.request(NAME, () => this.#lead());
     else void this.#lead();
+  }
+
+  /** Hears of nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#channel.close();
   }
 
   /** Calls back with each batch of changes, until the returned function is called. */
@@ -58,9 +65,9 @@ export class LiveEvents {
     return this.#kept.filter((event) => placeOf(event.cursor) > placeOf(cursor));
   }
 
-  async #lead(): Promise<never> {
+  async #lead(): Promise<void> {
     this.#isLeader = true;
-    for (;;) {
+    while (!this.#isClosed) {
       try {
         await this.#follow();
       } catch (error) {
@@ -75,7 +82,7 @@ export class LiveEvents {
   async #follow(): Promise<void> {
     let batch: HubEvent[] = [];
     const flush = () => {
-      if (batch.length === 0) return;
+      if (batch.length === 0 || this.#isClosed) return;
       const events = batch;
       batch = [];
       this.#channel.postMessage({ events } satisfies Message);
@@ -114,10 +121,10 @@ export class LiveEvents {
       if (event.type === 'task' || event.type === 'removed') {
         if (this.#knownFrom === undefined) this.#begin(cursor);
         changes.push(event);
+        this.#kept.push(event);
       } else if (event.type === 'reset' || this.#knownFrom === undefined) this.#begin(cursor);
       this.#latest = cursor;
     }
-    this.#kept.push(...changes);
     if (this.#kept.length > KEPT_EVENTS) {
       const dropped = this.#kept.splice(0, this.#kept.length - KEPT_EVENTS);
       this.#knownFrom = dropped.at(-1)?.cursor;

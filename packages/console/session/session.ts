@@ -85,6 +85,11 @@ export class Session implements Credentials {
     this.#end(true);
   }
 
+  /** Hears no more of other tabs. */
+  close(): void {
+    this.#channel.close();
+  }
+
   async token(): Promise<string | undefined> {
     const state = this.state.get();
     if (state.status === 'ended') throw notLoggedIn();

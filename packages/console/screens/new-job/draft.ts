@@ -50,7 +50,7 @@ const MODELS = /\.(?:xml|mjcf|urdf|wbpz|wbpj|inp|mph|step|stp|fmu|mjb)$/i;
 export const MAX_SCRIPT_BYTES = 256 * 1024;
 
 /** The role that a file most likely has among those that are there. */
-export function likelyRole(path: string, others: readonly DraftFile[]): FileRole {
+function likelyRole(path: string, others: readonly DraftFile[]): FileRole {
   const isNested = path.includes('/');
   if (!isNested && SCRIPTS.test(path)) return 'SCRIPT';
   if (!isNested && MODELS.test(path) && others.every(({ role }) => role !== 'MODEL')) return 'MODEL';

@@ -20,7 +20,7 @@ const STUCK_AFTER_MS = 60_000;
 const STUCK_LIMIT = 500;
 const PAGE_SIZE = 500;
 
-export const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] as const;
+const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] as const;
 type Priority = (typeof PRIORITIES)[number];
 
 export interface Queue {

@@ -1,0 +1,117 @@
+import type { Hub, HubEvent, TaskItem } from '@workbench-hub/client';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LiveEvents, type TaskEvent } from './live-events.js';
+
+const task = (number: number): HubEvent => ({
+  type: 'task',
+  cursor: `h.${number}`,
+  task: { id: `t${number}` } as TaskItem,
+});
+const cursors = (events: readonly TaskEvent[] | undefined) => events?.map(({ cursor }) => cursor);
+
+/** A hub whose stream the test feeds. */
+class FakeHub {
+  /** Cursors at which streams were asked for. */
+  readonly asked: (string | undefined)[] = [];
+  readonly #queue: (HubEvent | Error)[] = [];
+  #wake: () => void = () => undefined;
+
+  async *events({ since }: { since?: string }): AsyncGenerator<HubEvent, never> {
+    this.asked.push(since);
+    for (;;) {
+      const next = this.#queue.shift();
+      if (next instanceof Error) throw next;
+      if (next) yield next;
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+
+  tells(...events: (HubEvent | Error)[]): void {
+    this.#queue.push(...events);
+    this.#wake();
+  }
+}
+
+let hub: FakeHub;
+let live: LiveEvents;
+let seen: string[];
+
+function liveEventsOf(source: FakeHub): LiveEvents {
+  return new LiveEvents(source as unknown as Hub);
+}
+
+beforeEach(() => {
+  vi.stubGlobal('navigator', {});
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  hub = new FakeHub();
+  live = liveEventsOf(hub);
+  seen = [];
+  live.onEvents((events) => void seen.push(...events.map(({ cursor }) => cursor)));
+  live.onReset(() => void seen.push('reset'));
+  live.start();
+});
+afterEach(() => {
+  live.close();
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+describe('the stream of a tab', () => {
+  it('tells of changes, and knows those after the cursor of a list', async () => {
+    hub.tells({ type: 'hello', cursor: 'h.10' }, task(11), task(12));
+    await vi.waitFor(() => expect(seen).toEqual(['reset', 'h.11', 'h.12']));
+    expect(cursors(live.after('h.11'))).toEqual(['h.12']);
+    expect(cursors(live.after('h.10'))).toEqual(['h.11', 'h.12']);
+    expect(cursors(live.after('h.12'))).toEqual([]);
+  });
+
+  it('does not claim to know what was before it, or belongs to another history', async () => {
+    expect(live.after('h.10')).toBeUndefined();
+    hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
+    await vi.waitFor(() => expect(seen).toContain('h.11'));
+    expect(live.after('h.9')).toBeUndefined();
+    expect(live.after('other.11')).toBeUndefined();
+  });
+
+  it('begins anew after a reset', async () => {
+    hub.tells({ type: 'hello', cursor: 'h.10' }, task(11), { type: 'reset', cursor: 'k.3' });
+    await vi.waitFor(() => expect(seen.filter((each) => each === 'reset')).toHaveLength(2));
+    expect(live.after('h.11')).toBeUndefined();
+    expect(cursors(live.after('k.3'))).toEqual([]);
+  });
+
+  it('continues at the last cursor after a refusal, without a reset', async () => {
+    hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
+    hub.tells(new Error('the hub refused the stream'));
+    await vi.waitFor(() => expect(hub.asked).toEqual([undefined, 'h.11']), { timeout: 5000 });
+    hub.tells({ type: 'hello', cursor: 'h.11' }, task(12));
+    await vi.waitFor(() => expect(seen).toEqual(['reset', 'h.11', 'h.12']));
+  });
+
+  it('forgets the oldest changes, and says so', async () => {
+    const many = Array.from({ length: 5100 }, (_, number) => task(number + 1));
+    hub.tells({ type: 'hello', cursor: 'h.0' }, ...many);
+    await vi.waitFor(() => expect(seen.at(-1)).toBe('h.5100'), { timeout: 10_000 });
+    expect(live.after('h.50')).toBeUndefined();
+    expect(live.after('h.5000')).toHaveLength(100);
+  });
+});
+
+it('reaches a tab that only listens', async () => {
+  vi.stubGlobal('navigator', { locks: { request: () => new Promise(() => undefined) } });
+  hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
+  await vi.waitFor(() => expect(seen).toContain('h.11'));
+  const follower = liveEventsOf(new FakeHub());
+  const heard: string[] = [];
+  follower.onEvents((events) => void heard.push(...events.map(({ cursor }) => cursor)));
+  follower.start();
+  await vi.waitFor(() => expect(follower.isLive.get()).toBe(true));
+  expect(follower.after('h.10')).toBeUndefined();
+  hub.tells(task(12));
+  await vi.waitFor(() => expect(heard.at(-1)).toBe('h.12'));
+  expect(cursors(follower.after('h.11'))).toEqual(['h.12']);
+  follower.close();
+});

@@ -1,0 +1,118 @@
+import { AuthenticationError } from '@workbench-hub/client';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { holdsRole, Session } from './session.js';
+
+/** Locks as browsers have them, for all tabs of a test. */
+class Locks {
+  #last: Promise<unknown> = Promise.resolve();
+
+  request<T>(_: string, act: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(act, act);
+    this.#last = turn;
+    return turn;
+  }
+}
+
+/** A hub with one session. */
+class FakeHub {
+  refreshes = 0;
+  isSessionOver = false;
+  token = 'token-0';
+
+  readonly send = async (path: string, { headers }: RequestInit): Promise<Response> => {
+    if (path.endsWith('/refresh')) return this.#refresh();
+    if (path.endsWith('/logout')) return this.#logOut();
+    if (path.endsWith('/login')) return Response.json({ accessToken: this.token });
+    const authorization = new Headers(headers).get('authorization');
+    if (authorization !== `Bearer ${this.token}`) return new Response(null, { status: 401 });
+    return Response.json({ username: 'anna', roles: ['USER'], by: 'SESSION' });
+  };
+
+  #logOut(): Response {
+    this.isSessionOver = true;
+    this.token = 'token of another session';
+    return new Response(null);
+  }
+
+  #refresh(): Response {
+    if (this.isSessionOver) return new Response(null, { status: 401 });
+    this.refreshes++;
+    this.token = `token-${this.refreshes}`;
+    return Response.json({ accessToken: this.token });
+  }
+}
+
+let hub: FakeHub;
+const sessions: Session[] = [];
+
+async function openSession(): Promise<Session> {
+  const session = new Session(hub.send);
+  sessions.push(session);
+  await session.start();
+  return session;
+}
+
+beforeEach(() => {
+  vi.stubGlobal('navigator', { locks: new Locks() });
+  hub = new FakeHub();
+});
+afterEach(() => {
+  for (const session of sessions.splice(0)) session.close();
+  vi.unstubAllGlobals();
+});
+
+it('continues by the cookie, without a login', async () => {
+  const session = await openSession();
+  expect(session.state.get()).toEqual({
+    status: 'open',
+    person: { username: 'anna', roles: ['USER'], isLoggedIn: true },
+  });
+  expect(await session.token()).toBe('token-1');
+});
+
+it('refreshes once for all requests and tabs that were rejected', async () => {
+  const tabs = [await openSession(), await openSession()];
+  await vi.waitFor(async () =>
+    expect(await Promise.all(tabs.map((tab) => tab.token()))).toEqual([hub.token, hub.token]),
+  );
+  const before = hub.refreshes;
+  const rejected = hub.token;
+  const renewed = await Promise.all(
+    tabs.flatMap((tab) => Array.from({ length: 10 }, () => tab.renew(rejected))),
+  );
+  expect(renewed).toEqual(Array.from({ length: 20 }, () => true));
+  expect(hub.refreshes - before).toBeLessThanOrEqual(2);
+});
+
+it('ends when the hub no longer knows it, and remembers whose it was', async () => {
+  const session = await openSession();
+  hub.isSessionOver = true;
+  await expect(session.renew('token-1')).rejects.toBeInstanceOf(AuthenticationError);
+  expect(session.state.get()).toMatchObject({ status: 'ended', person: { username: 'anna' } });
+  await expect(session.token()).rejects.toBeInstanceOf(AuthenticationError);
+});
+
+it('ends in all tabs by a logout, and forgets whose it was', async () => {
+  const [first, second] = [await openSession(), await openSession()];
+  await first.logOut();
+  await vi.waitFor(() => expect(second.state.get()).toEqual({ status: 'ended', person: undefined }));
+  expect(first.state.get()).toEqual({ status: 'ended', person: undefined });
+});
+
+it('opens in all tabs by a login in one of them', async () => {
+  hub.isSessionOver = true;
+  const [first, second] = [await openSession(), await openSession()];
+  expect(second.state.get().status).toBe('ended');
+  await first.logIn('anna', 'secret');
+  await vi.waitFor(() => expect(second.state.get()).toMatchObject({ status: 'open' }));
+});
+
+it('includes lower roles in higher ones', () => {
+  const person = { username: 'anna', roles: ['USER'] as const, isLoggedIn: true };
+  expect(['VIEWER', 'USER', 'ADMIN'].map((role) => holdsRole(person, role as 'USER'))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(holdsRole(undefined, 'VIEWER')).toBe(false);
+});
