@@ -1,7 +1,7 @@
 import type { TaskItem } from '@workbench-hub/client';
 import { describe, expect, it } from 'vitest';
 import type { TaskEvent } from '../live/live-events.js';
-import { mergeEvents, withHead } from './task-rows.js';
+import { mergeEvents, reasonOf, withHead } from './task-rows.js';
 
 const task = (number: number, status: TaskItem['status'] = 'WAITING') =>
   ({ id: `t${number}`, status, requestedAt: new Date(number * 1000).toISOString() }) as TaskItem;
@@ -63,4 +63,11 @@ describe('a newest window', () => {
   it('leaves nothing when there is a gap', () => {
     expect(withHead(rows, [task(9), task(8)], true)).toBeUndefined();
   });
+});
+
+it('leaves out of a message what the status says already', () => {
+  expect(reasonOf('The task waits for a workbench instance. 2 fitting instances are busy.')).toBe(
+    '2 fitting instances are busy.',
+  );
+  expect(reasonOf('script 1 of 1 exited with code 1')).toBe('script 1 of 1 exited with code 1');
 });

@@ -4,6 +4,14 @@ import type { TaskEvent } from '../live/live-events.js';
 
 export type TaskStatus = TaskItem['status'];
 
+/** The sentence with which the hub begins why a task waits; beside the status it says nothing. */
+const WAITS = /^The task waits for a workbench instance\.\s+/;
+
+/** What a message says beyond the status. */
+export function reasonOf(message: string): string {
+  return message.replace(WAITS, '');
+}
+
 export interface Merged {
   readonly rows: readonly TaskItem[];
   /** Whether the changes may alter what is counted, or bring tasks that are not among the rows. */

@@ -6,6 +6,7 @@ import { nowMs } from '../../data/clock.js';
 import { groupBy } from '../../data/group-by.js';
 import { hub } from '../../data/hub.js';
 import { queryClient } from '../../data/query-client.js';
+import { reasonOf } from '../../data/task-rows.js';
 import { liveEvents } from '../../live/live-cache.js';
 import { bucketsOf, RANGES, type Range } from './periods.js';
 
@@ -120,7 +121,7 @@ export function useStuck(): readonly StuckGroup[] | undefined {
     queryFn: async ({ signal }) => {
       const to = new Date(nowMs() - STUCK_AFTER_MS).toISOString();
       const { tasks } = await hub.window({ status: ['WAITING'], to }, { limit: STUCK_LIMIT }, signal);
-      const groups = groupBy(tasks, ({ message = '' }) => message);
+      const groups = groupBy(tasks, ({ message = '' }) => reasonOf(message));
       return [...groups]
         .map(([reason, members]) => ({ reason, tasks: members }))
         .sort((a, b) => b.tasks.length - a.tasks.length);

@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import type { TaskItem } from '@workbench-hub/client';
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
+import { reasonOf } from '../../data/task-rows.js';
 import { StatusBadge, statusClass } from '../../design/status.js';
 import { Duration, Time } from '../../design/time.js';
 import { useCommonWords } from '../../words/common.js';
@@ -115,7 +116,7 @@ function TaskCells({ task }: { readonly task: TaskItem }) {
         <span className="under">
           <span className="mono">{id.slice(-8)}</span>
           {creator !== undefined && <span>{creator}</span>}
-          {message !== undefined && <span className="message">{message}</span>}
+          {message !== undefined && <span className="message">{reasonOf(message)}</span>}
         </span>
       </span>
       <span role="cell" className="wants">

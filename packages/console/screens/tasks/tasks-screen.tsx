@@ -21,12 +21,12 @@ export function TasksScreen() {
   const search = useSearch();
   const [, navigate] = useLocation();
   const filters = filtersIn(search);
-  const { list, state } = useTaskList(searchOf(filters));
+  const { list, shown, isOld } = useTaskList(searchOf(filters));
   const change = (changed: Partial<Filters>) => {
     const wanted = searchOf({ ...filters, ...changed });
     navigate(wanted === '' ? '/tasks' : `/tasks?${wanted}`, { replace: true });
   };
-  const { rows, total, counts, error, hasMore, isFull } = state;
+  const { rows, total, counts, error, hasMore, isFull } = shown;
   const isFiltered = searchOf(filters) !== '';
   return (
     <section className="tasks" aria-labelledby="tasks-title">
@@ -38,7 +38,7 @@ export function TasksScreen() {
       </header>
       <StatusTabs filters={filters} counts={counts} onChange={change} />
       <FilterBar filters={filters} onChange={change} />
-      <div className="card tasks-card">
+      <div className={`card tasks-card ${isOld ? 'old' : ''}`} aria-busy={isOld}>
         {error !== undefined && <Failure error={error} onAgain={() => list.again()} />}
         {error === undefined && total === undefined && <Loading lines={10} />}
         {error === undefined && total === 0 && (

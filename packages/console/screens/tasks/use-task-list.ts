@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { nowMs } from '../../data/clock.js';
 import { hub } from '../../data/hub.js';
 import { useStore } from '../../data/store.js';
@@ -9,7 +9,7 @@ import { filtersIn, hubFilterOf } from './filters.js';
 /** The list that was shown last: on the way back from a task it is there at once, as far as it was scrolled. */
 let latest: { readonly search: string; readonly list: TaskList } | undefined;
 
-/** The list of tasks that match the filters of an address. */
+/** The list of tasks that match the filters of an address. Until its first response, `shown` is what was shown before. */
 export function useTaskList(search: string) {
   const list = useMemo(() => {
     if (latest?.search !== search) {
@@ -19,5 +19,9 @@ export function useTaskList(search: string) {
     return latest.list;
   }, [search]);
   useEffect(() => list.open(), [list]);
-  return { list, state: useStore(list.state) };
+  const state = useStore(list.state);
+  const isLoaded = state.total !== undefined || state.error !== undefined;
+  const before = useRef(state);
+  if (isLoaded) before.current = state;
+  return { list, shown: before.current, isOld: !isLoaded && before.current.total !== undefined };
 }
