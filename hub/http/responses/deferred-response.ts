@@ -4,10 +4,10 @@
  * wait returns a `DeferredResponse`: the request counts as handled, and the response is written when it is ready.
  */
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Task } from '../../core/task.js';
 import type { Disconnect } from '../../engine/result-waiters.js';
 import { type ResponseRoom, roomOf } from '../server/response-memory.js';
+import { ALREADY_SENT } from './already-sent.js';
 
 /** A response that may take long. It must not hold the context of its request. */
 export class DeferredResponse {
@@ -54,7 +54,7 @@ export function deferResponse(
     .wait(new Client(outgoing))
     .then(respond)
     .then(write, (error: unknown) => write(request.failed(error)));
-  return RESPONSE_ALREADY_SENT;
+  return ALREADY_SENT;
 }
 
 /** Never sent: the client has disconnected. */

@@ -3,7 +3,7 @@
  * all of them share the bytes that they get.
  */
 import type { HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { ALREADY_SENT } from './already-sent.js';
 import type { DeferredRequest } from './deferred-response.js';
 import { DeflatedResponse, SharedBytes } from './shared-bytes.js';
 
@@ -57,7 +57,7 @@ export function streamEvents(
   }
   if (outgoing.destroyed) {
     request.ended(null);
-    return RESPONSE_ALREADY_SENT;
+    return ALREADY_SENT;
   }
   // The end of the connection is the end of the stream: without chunks, each write is one shared piece of memory.
   outgoing.removeHeader('transfer-encoding');
@@ -91,7 +91,7 @@ export function streamEvents(
     onRead: (listener) => void outgoing.on('drain', listener),
     onClosed: (listener) => void outgoing.once('close', listener),
   });
-  return RESPONSE_ALREADY_SENT;
+  return ALREADY_SENT;
 }
 
 /** Whether a client takes the encoding `deflate`. */
