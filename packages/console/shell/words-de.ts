@@ -7,6 +7,8 @@ export const de: DictionaryLike<typeof en> = {
   tasks: 'Aufgaben',
   instances: 'Instanzen',
   storage: 'Ablage',
+  tokens: 'Zugriffstoken',
+  administration: 'Verwaltung',
   interface: 'Schnittstelle (API)',
   search: 'Gehe zu …',
   palette: 'Befehle',

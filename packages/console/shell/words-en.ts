@@ -5,6 +5,8 @@ export const en = {
   tasks: 'Tasks',
   instances: 'Instances',
   storage: 'Storage',
+  tokens: 'Access tokens',
+  administration: 'Administration',
   interface: 'Interface (API)',
   search: 'Go to …',
   palette: 'Commands',
