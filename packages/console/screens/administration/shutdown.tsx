@@ -42,19 +42,9 @@ export function Shutdown() {
     },
   });
   if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={4} />;
-  const since = hubTime(data.initiationTime);
   return (
     <section className="card shutdown" aria-labelledby="shutdown-title">
-      <h2 id="shutdown-title">
-        <Icon name={data.initiated ? 'circle-slash' : 'circle-check'} size={20} />{' '}
-        {data.initiated ? words.shutdownOn : words.shutdownOff}
-        {since !== undefined && (
-          <span className="quiet">
-            {' '}
-            {words.shutdownSince} <Time at={since} />
-          </span>
-        )}
-      </h2>
+      <Heading isPrepared={data.initiated} since={hubTime(data.initiationTime)} />
       <p className="quiet">{words.shutdownMore}</p>
       <p role="status">
         {data.initiated && data.running === 0
@@ -99,5 +89,27 @@ export function Shutdown() {
         onClose={() => setAsked(false)}
       />
     </section>
+  );
+}
+
+interface HeadingProps {
+  readonly isPrepared: boolean;
+  /** Absent while nothing is prepared. */
+  readonly since: string | undefined;
+}
+
+function Heading({ isPrepared, since }: HeadingProps) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <h2 id="shutdown-title">
+      <Icon name={isPrepared ? 'circle-slash' : 'circle-check'} size={20} />{' '}
+      {isPrepared ? words.shutdownOn : words.shutdownOff}
+      {since !== undefined && (
+        <span className="quiet">
+          {' '}
+          {words.shutdownSince} <Time at={since} />
+        </span>
+      )}
+    </h2>
   );
 }

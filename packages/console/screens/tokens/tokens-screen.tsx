@@ -11,7 +11,7 @@ import { SecretOnce } from '../../design/secret-once.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
-import { holdsRole } from '../../session/session.js';
+import { holdsRole, type Person } from '../../session/session.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { de } from './words-de.js';
@@ -52,7 +52,7 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const person = usePerson();
-  const roles = ROLES.filter((role) => holdsRole(person, role));
+  const roles = rolesFor(person);
   const [name, setName] = useState('');
   const [days, setDays] = useState<number>(USUAL_DAYS);
   const [role, setRole] = useState<api.CreatedPersonalToken['role']>(
@@ -108,7 +108,7 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
           value={role}
           onChange={(event) => setRole(event.target.value as typeof role)}
         >
-          {[...roles, ...(holdsRole(person, 'ADMIN') ? (['METRICS'] as const) : [])].map((each) => (
+          {roles.map((each) => (
             <option key={each} value={each}>
               {words.roles[each]}
             </option>
@@ -119,30 +119,36 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
         <Icon name="plus" />
         {words.create}
       </button>
-      {error && (
-        <p className="notice of-failed" role="alert">
-          <span>
-            {words.refused} {error.message}
-          </span>
-        </p>
-      )}
+      {error && <Refusal error={error} />}
     </form>
   );
 }
 
+function Refusal({ error }: { readonly error: Error }) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <p className="notice of-failed" role="alert">
+      <span>
+        {words.refused} {error.message}
+      </span>
+    </p>
+  );
+}
+
+/** Roles that a token of the person may have. */
+function rolesFor(person: Person | undefined) {
+  const held = ROLES.filter((role) => holdsRole(person, role));
+  return holdsRole(person, 'ADMIN') ? [...held, 'METRICS' as const] : held;
+}
+
 function Tokens() {
   const words = useWords<typeof en>({ en, de });
-  const hubTime = useHubTime();
   const [revoked, setRevoked] = useState<api.PersonalToken>();
   const { data, error, refetch } = useQuery({
     queryKey: KEY,
     queryFn: ({ signal }) =>
       allPages((query) => api.listPersonalTokens({ client: hub.client, query, signal, throwOnError: true })),
   });
-  const time = (local: string | undefined) => {
-    const at = hubTime(local);
-    return at === undefined ? null : <Time at={at} />;
-  };
   return (
     <div className="card storage-card">
       {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
@@ -174,28 +180,7 @@ function Tokens() {
           </thead>
           <tbody>
             {data.map((token) => (
-              <tr key={token.id}>
-                <th scope="row">
-                  <span className="file-name">{token.name}</span>
-                </th>
-                <td className="quiet">{words.roles[token.role]}</td>
-                <td className="stored faint">{time(token.createdDatetime)}</td>
-                <td className="stored faint">
-                  {token.lastUsedDatetime === undefined ? words.never : time(token.lastUsedDatetime)}
-                </td>
-                <td className="expires faint">{time(token.expiresDatetime)}</td>
-                <td className="actions">
-                  <button
-                    type="button"
-                    className="button plain only-icon"
-                    aria-label={`${words.revoke}: ${token.name}`}
-                    title={words.revoke}
-                    onClick={() => setRevoked(token)}
-                  >
-                    <Icon name="trash" />
-                  </button>
-                </td>
-              </tr>
+              <TokenRow key={token.id} token={token} onRevoke={() => setRevoked(token)} />
             ))}
           </tbody>
         </table>
@@ -220,5 +205,43 @@ function Tokens() {
         onClose={() => setRevoked(undefined)}
       />
     </div>
+  );
+}
+
+interface TokenRowProps {
+  readonly token: api.PersonalToken;
+  readonly onRevoke: () => void;
+}
+
+function TokenRow({ token, onRevoke }: TokenRowProps) {
+  const words = useWords<typeof en>({ en, de });
+  const hubTime = useHubTime();
+  const time = (local: string | undefined) => {
+    const at = hubTime(local);
+    return at === undefined ? null : <Time at={at} />;
+  };
+  return (
+    <tr>
+      <th scope="row">
+        <span className="file-name">{token.name}</span>
+      </th>
+      <td className="quiet">{words.roles[token.role]}</td>
+      <td className="stored faint">{time(token.createdDatetime)}</td>
+      <td className="stored faint">
+        {token.lastUsedDatetime === undefined ? words.never : time(token.lastUsedDatetime)}
+      </td>
+      <td className="expires faint">{time(token.expiresDatetime)}</td>
+      <td className="actions">
+        <button
+          type="button"
+          className="button plain only-icon"
+          aria-label={`${words.revoke}: ${token.name}`}
+          title={words.revoke}
+          onClick={onRevoke}
+        >
+          <Icon name="trash" />
+        </button>
+      </td>
+    </tr>
   );
 }

@@ -64,17 +64,7 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
             {preview.isPending && <p className="faint">{words.counting}</p>}
             {change.isPending && <p>{words.going(count)}</p>}
             {change.isSuccess && <p className="bulk-done">{words.done(count)}</p>}
-            {hits !== undefined && change.isIdle && (
-              <p>
-                <strong>
-                  {data?.matched === 0
-                    ? words.none
-                    : kind === 'cancel'
-                      ? words.hitsCancel(hits)
-                      : words.hitsDelete(hits)}
-                </strong>
-              </p>
-            )}
+            {data && change.isIdle && <Matched kind={kind} outcome={data} />}
           </div>
           {preview.error && <Failure error={preview.error} />}
           {data && data.tasks.length > 0 && change.isIdle && <Hits outcome={data} />}
@@ -126,6 +116,24 @@ function Scope({ isFiltered }: { readonly isFiltered: boolean }) {
         {isAdmin ? words.ofAll : words.ofYours} {words.tooLate}
       </p>
     </>
+  );
+}
+
+interface MatchedProps {
+  readonly kind: BulkKind;
+  readonly outcome: api.BulkOutcome;
+}
+
+/** How many tasks would be changed. */
+function Matched({ kind, outcome }: MatchedProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const hits = hitsText(outcome, language, words);
+  const text = kind === 'cancel' ? words.hitsCancel(hits) : words.hitsDelete(hits);
+  return (
+    <p>
+      <strong>{outcome.matched === 0 ? words.none : text}</strong>
+    </p>
   );
 }
 
