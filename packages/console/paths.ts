@@ -7,6 +7,9 @@ export const PATHS = {
   instances: '/instances',
   instance: '/instances/:id',
   storage: '/storage',
+  tokens: '/tokens',
+  administration: '/administration',
+  administrationPart: '/administration/:part',
 } as const;
 
 export type ScreenName = keyof typeof PATHS;

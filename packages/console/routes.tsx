@@ -18,6 +18,11 @@ interface Route {
   };
 }
 
+/** The screen with and without a part in its path. */
+const administration = lazy(async () => ({
+  default: (await import('./screens/administration/administration-screen.js')).AdministrationScreen,
+}));
+
 export const ROUTES: readonly Route[] = [
   {
     path: PATHS.home,
@@ -62,4 +67,15 @@ export const ROUTES: readonly Route[] = [
       default: (await import('./screens/storage/storage-screen.js')).StorageScreen,
     })),
   },
+  {
+    path: PATHS.tokens,
+    entry: { icon: 'user', label: { en: en.tokens, de: de.tokens } },
+    screen: lazy(async () => ({ default: (await import('./screens/tokens/tokens-screen.js')).TokensScreen })),
+  },
+  {
+    path: PATHS.administration,
+    entry: { icon: 'shield', label: { en: en.administration, de: de.administration }, role: 'ADMIN' },
+    screen: administration,
+  },
+  { path: PATHS.administrationPart, screen: administration },
 ];

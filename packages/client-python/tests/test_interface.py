@@ -91,6 +91,7 @@ WITHOUT: Dict[str, str] = {
     "followTaskLog": "log() follows the log that every hub has",
     "listInputFiles": "a script knows the names that it has put there",
     "listOutputFiles": "result() names the stored files of a task",
+    "getCaller": "for consoles, which show what the roles of their user allow",
     "getSignOn": "wb logs in by the sign-on, and prints its tokens for others",
     "createBatchJobByForm": "submit() sends a batch job as JSON, which every hub takes",
     "getUploadOptions": "for clients of tus, which ask what a hub can do",

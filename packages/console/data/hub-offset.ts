@@ -28,6 +28,6 @@ export function useHubTime(): (local: string | undefined) => string | undefined 
 }
 
 /** The time with the offset, unless it has one. */
-export function withOffset(local: string, offset: string): string {
+function withOffset(local: string, offset: string): string {
   return OFFSET.test(local) ? local : local + offset;
 }

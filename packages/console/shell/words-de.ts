@@ -9,6 +9,8 @@ export const de: DictionaryLike<typeof en> = {
   newJob: 'Neuer Job',
   instances: 'Instanzen',
   storage: 'Ablage',
+  tokens: 'Zugriffstoken',
+  administration: 'Verwaltung',
   interface: 'Schnittstelle (API)',
   search: 'Gehe zu …',
   palette: 'Befehle',

@@ -7,6 +7,8 @@ export const en = {
   newJob: 'New job',
   instances: 'Instances',
   storage: 'Storage',
+  tokens: 'Access tokens',
+  administration: 'Administration',
   interface: 'Interface (API)',
   search: 'Go to …',
   palette: 'Commands',

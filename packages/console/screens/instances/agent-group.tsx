@@ -37,6 +37,11 @@ export function AgentGroup({ group: { id, agent, instances }, running, actions }
         <p className="faint agent-empty">{words.noInstances}</p>
       ) : (
         <table className="instance-table">
+          <colgroup>
+            {Object.keys(words.columns).map((column) => (
+              <col key={column} className={`of-${column}`} />
+            ))}
+          </colgroup>
           <thead className="visually-hidden">
             <tr>
               {Object.entries(words.columns).map(([column, label]) => (

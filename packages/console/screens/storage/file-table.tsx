@@ -46,26 +46,7 @@ export function FileTable({ area, files }: FileTableProps) {
         </p>
       )}
       <table className="file-table">
-        <thead>
-          <tr>
-            <th scope="col">{words.columns.name}</th>
-            <th scope="col" className="size">
-              {words.columns.size}
-            </th>
-            <th scope="col" className="owner">
-              {words.columns.owner}
-            </th>
-            <th scope="col" className="stored">
-              {words.columns.stored}
-            </th>
-            <th scope="col" className="expires">
-              {words.columns.expires}
-            </th>
-            <th scope="col" className="actions">
-              <span className="visually-hidden">{words.columns.actions}</span>
-            </th>
-          </tr>
-        </thead>
+        <Heading />
         <tbody>
           {files.map((file) => (
             <FileRow
@@ -107,6 +88,32 @@ export function FileTable({ area, files }: FileTableProps) {
         onClose={() => setRemoved(undefined)}
       />
     </>
+  );
+}
+
+function Heading() {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <thead>
+      <tr>
+        <th scope="col">{words.columns.name}</th>
+        <th scope="col" className="size">
+          {words.columns.size}
+        </th>
+        <th scope="col" className="owner">
+          {words.columns.owner}
+        </th>
+        <th scope="col" className="stored">
+          {words.columns.stored}
+        </th>
+        <th scope="col" className="expires">
+          {words.columns.expires}
+        </th>
+        <th scope="col" className="actions">
+          <span className="visually-hidden">{words.columns.actions}</span>
+        </th>
+      </tr>
+    </thead>
   );
 }
 

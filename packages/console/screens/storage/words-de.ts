@@ -3,7 +3,7 @@ import type { en } from './words-en.js';
 
 export const de: DictionaryLike<typeof en> = {
   title: 'Ablage',
-  areas: { input: 'Eingaben', output: 'Ergebnisse' },
+  areas: { input: 'Eingaben', output: 'Ausgaben' },
   areasMore: {
     input: 'Dateien, die viele Aufgaben unter ihrem Namen nutzen.',
     output: 'Dateien, die Skripte für später abgelegt haben.',

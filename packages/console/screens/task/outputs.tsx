@@ -7,7 +7,7 @@ import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
-import type { PreviewedFile } from './preview/preview.js';
+import type { PreviewedFile } from './preview/previewed-file.js';
 import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';

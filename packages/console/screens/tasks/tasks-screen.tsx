@@ -5,6 +5,7 @@ import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { BulkActions } from './bulk/bulk-actions.js';
 import { FilterBar } from './filter-bar.js';
 import { type Filters, filtersIn, searchOf } from './filters.js';
 import { StatusTabs } from './status-tabs.js';
@@ -35,6 +36,7 @@ export function TasksScreen() {
         <span className="faint numbers" role="status">
           {total !== undefined && words.shown(numberText(total, language))}
         </span>
+        <BulkActions filters={filters} />
       </header>
       <StatusTabs filters={filters} counts={counts} onChange={change} />
       <FilterBar filters={filters} onChange={change} />

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Failure, Loading } from '../../../design/states.js';
 import { useWords } from '../../../words/dictionary.js';
-import type { PreviewedFile } from './preview.js';
+import type { PreviewedFile } from './previewed-file.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 

@@ -4,7 +4,7 @@ import { Failure, Loading } from '../../../design/states.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
 import { endingOf } from './kind.js';
-import type { PreviewedFile } from './preview.js';
+import type { PreviewedFile } from './previewed-file.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 

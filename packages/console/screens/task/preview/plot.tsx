@@ -64,31 +64,7 @@ export function Plot({ table, version, isComplete }: PlotProps) {
             )}
           </select>
         </div>
-        <fieldset className="curves">
-          <legend className="visually-hidden">{words.up}</legend>
-          {columns.map(
-            ({ name, count }, at) =>
-              count > 0 && (
-                <label key={at} className="check">
-                  <input
-                    type="checkbox"
-                    checked={choice.y.includes(at)}
-                    disabled={!choice.y.includes(at) && choice.y.length >= MAX_CURVES}
-                    onChange={({ target: { checked } }) =>
-                      setChosen({
-                        ...choice,
-                        y: checked ? [...choice.y, at] : choice.y.filter((each) => each !== at),
-                      })
-                    }
-                  />
-                  {choice.y.includes(at) && (
-                    <span className={`curve curve-${choice.y.indexOf(at) + 1}`} aria-hidden="true" />
-                  )}
-                  {name}
-                </label>
-              ),
-          )}
-        </fieldset>
+        <Curves columns={columns} chosen={choice.y} onChange={(y) => setChosen({ ...choice, y })} />
         <label className="check">
           <input
             type="checkbox"
@@ -110,6 +86,41 @@ export function Plot({ table, version, isComplete }: PlotProps) {
         <p className="faint">{words.cutCurves(numberText(MAX_CURVES, language))}</p>
       )}
     </>
+  );
+}
+
+interface CurvesProps {
+  readonly columns: readonly Column[];
+  readonly chosen: readonly number[];
+  readonly onChange: (chosen: readonly number[]) => void;
+}
+
+/** Choice of the columns that are drawn. */
+function Curves({ columns, chosen, onChange }: CurvesProps) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <fieldset className="curves">
+      <legend className="visually-hidden">{words.up}</legend>
+      {columns.map(
+        ({ name, count }, at) =>
+          count > 0 && (
+            <label key={at} className="check">
+              <input
+                type="checkbox"
+                checked={chosen.includes(at)}
+                disabled={!chosen.includes(at) && chosen.length >= MAX_CURVES}
+                onChange={({ target: { checked } }) =>
+                  onChange(checked ? [...chosen, at] : chosen.filter((each) => each !== at))
+                }
+              />
+              {chosen.includes(at) && (
+                <span className={`curve curve-${chosen.indexOf(at) + 1}`} aria-hidden="true" />
+              )}
+              {name}
+            </label>
+          ),
+      )}
+    </fieldset>
   );
 }
 

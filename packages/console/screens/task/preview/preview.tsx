@@ -7,19 +7,9 @@ import { useWords } from '../../../words/dictionary.js';
 import { sizeText } from '../../../words/formats.js';
 import { textBeginning } from '../text-beginning.js';
 import { MAX_BYTES, type PreviewKind, previewKindOf } from './kind.js';
+import type { PreviewedFile } from './previewed-file.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
-
-/** A file that can be looked at. */
-export interface PreviewedFile {
-  /** Path or name; its ending says what it should be. */
-  readonly name: string;
-  /** Identifies the content in the cache. */
-  readonly key: string;
-  /** Bytes. */
-  readonly size: number;
-  fetch(signal?: AbortSignal): Promise<Response>;
-}
 
 const Picture = lazy(async () => ({ default: (await import('./picture.js')).Picture }));
 const Json = lazy(async () => ({ default: (await import('./json-text.js')).JsonText }));
@@ -89,7 +79,7 @@ function TooLarge({ file, kind }: TooLargeProps) {
 }
 
 /** The beginning of a file as text, whatever its name says. */
-export function PlainText({ file }: { readonly file: PreviewedFile }) {
+function PlainText({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { data, error } = useQuery({

@@ -5,7 +5,7 @@ import { Failure, Loading } from '../../../design/states.js';
 import { Icon, type IconName } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
-import type { PreviewedFile } from './preview.js';
+import type { PreviewedFile } from './previewed-file.js';
 import { ElsewhereError, readModel } from './solid-model.js';
 import { SolidStage } from './solid-stage.js';
 import { de } from './words-de.js';

@@ -1,7 +1,7 @@
 /** A table that is read from a file while it is shown. */
 import { useEffect, useMemo } from 'react';
 import { Store, useStore } from '../../../data/store.js';
-import type { PreviewedFile } from './preview.js';
+import type { PreviewedFile } from './previewed-file.js';
 import { ValueTable } from './value-table.js';
 
 /** Time without a pause, so that the page stays alive. */

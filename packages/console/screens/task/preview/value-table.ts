@@ -3,7 +3,7 @@ import { fieldsOf, RecordCutter, type Separator, separatorOf } from './records.j
 
 /** Rows beyond this are not kept: browsers limit the height of what can be scrolled. */
 export const MAX_ROWS = 500_000;
-export const MAX_COLUMNS = 200;
+const MAX_COLUMNS = 200;
 const MAX_CHARACTERS = 128 * 1024 * 1024;
 const FIRST_CAPACITY = 1024;
 

@@ -3,7 +3,7 @@ import { usePreferences } from '../../../data/preference-store.js';
 import { Failure, Loading } from '../../../design/states.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
-import type { PreviewedFile } from './preview.js';
+import type { PreviewedFile } from './previewed-file.js';
 import { useValues } from './use-values.js';
 import { ValueGrid } from './value-grid.js';
 import { de } from './words-de.js';

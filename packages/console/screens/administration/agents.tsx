@@ -1,0 +1,191 @@
+import { useMutation } from '@tanstack/react-query';
+import { type AgentState, api } from '@workbench-hub/client';
+import { type FormEvent, useState } from 'react';
+import { Link } from 'wouter';
+import { hub } from '../../data/hub.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { SecretOnce } from '../../design/secret-once.js';
+import { Empty, Failure, Loading } from '../../design/states.js';
+import { Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import { useHosts } from '../instances/use-instances.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const HOUR_S = 3600;
+const VALID_HOURS = [1, 24, 168] as const;
+const COMMAND = 'workbench-agent enroll --config agent.yaml';
+
+/** Enrolment of agents, and the end of their credentials. */
+export function Agents() {
+  const words = useWords<typeof en>({ en, de });
+  const [code, setCode] = useState<api.EnrolmentCode>();
+  return (
+    <>
+      {code ? (
+        <SecretOnce title={words.codeFor(code.id)} secret={code.code} onClose={() => setCode(undefined)}>
+          <p className="quiet">
+            {words.codeUse} <code>{COMMAND}</code>
+            <br />
+            {words.codeUntil} <Time at={code.expiresAt} />
+          </p>
+        </SecretOnce>
+      ) : (
+        <Enrolment onCode={setCode} />
+      )}
+      <AgentList />
+    </>
+  );
+}
+
+function Enrolment({ onCode }: { readonly onCode: (code: api.EnrolmentCode) => void }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const [id, setId] = useState('');
+  const [hours, setHours] = useState<number>(VALID_HOURS[0]);
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => {
+      const body = { id: id.trim(), validFor: hours * HOUR_S };
+      return (await api.enrollAgent({ client: hub.client, body, throwOnError: true })).data;
+    },
+    onSuccess: onCode,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (id.trim() !== '') mutate();
+  };
+  return (
+    <form className="card line-form" onSubmit={submit} aria-label={words.enrol}>
+      <div className="field wide">
+        <label htmlFor="agent-id">{words.agentId}</label>
+        <input
+          id="agent-id"
+          className="input"
+          placeholder="sim-host-1"
+          value={id}
+          onChange={(event) => setId(event.target.value)}
+        />
+      </div>
+      <div className="field">
+        <label htmlFor="code-hours">{words.validFor}</label>
+        <select
+          id="code-hours"
+          className="input"
+          value={hours}
+          onChange={(event) => setHours(Number(event.target.value))}
+        >
+          {VALID_HOURS.map((each) => (
+            <option key={each} value={each}>
+              {words.hours(numberText(each, language))}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" className="button primary" disabled={isPending || id.trim() === ''}>
+        <Icon name="plus" />
+        {words.makeCode}
+      </button>
+      {error && (
+        <p className="notice of-failed" role="alert">
+          <span>
+            {words.refused} {error.message}
+          </span>
+        </p>
+      )}
+    </form>
+  );
+}
+
+function AgentList() {
+  const words = useWords<typeof en>({ en, de });
+  const { data, error, refetch } = useHosts();
+  const [revoked, setRevoked] = useState<string>();
+  return (
+    <section className="card storage-card" aria-label={words.agents}>
+      {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
+      {!error && !data && <Loading lines={4} />}
+      {data?.agents.length === 0 && (
+        <Empty icon="server" title={words.noAgents}>
+          <p>{words.noAgentsMore}</p>
+        </Empty>
+      )}
+      {data && data.agents.length > 0 && (
+        <table className="file-table">
+          <thead>
+            <tr>
+              <th scope="col">{words.columns.agent}</th>
+              <th scope="col">{words.columns.state}</th>
+              <th scope="col" className="stored">
+                {words.columns.version}
+              </th>
+              <th scope="col" className="actions">
+                <span className="visually-hidden">{words.columns.actions}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.agents.map((agent) => (
+              <AgentRow key={agent.id} agent={agent} onRevoke={() => setRevoked(agent.id)} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <ConfirmDialog
+        question={
+          revoked === undefined
+            ? undefined
+            : {
+                icon: 'shield',
+                label: words.revoke,
+                title: words.revokeTitle(revoked),
+                more: words.revokeMore,
+                act: async () => {
+                  await api.revokeAgent({ client: hub.client, path: { id: revoked }, throwOnError: true });
+                  await refetch();
+                },
+              }
+        }
+        onClose={() => setRevoked(undefined)}
+      />
+    </section>
+  );
+}
+
+interface AgentRowProps {
+  readonly agent: AgentState;
+  readonly onRevoke: () => void;
+}
+
+function AgentRow({ agent: { id, status, version }, onRevoke }: AgentRowProps) {
+  const words = useWords<typeof en>({ en, de });
+  const isUp = status === 'UP';
+  return (
+    <tr>
+      <th scope="row">
+        <Link href={`/instances?find=${encodeURIComponent(id)}`} className="file-name">
+          {id}
+        </Link>
+      </th>
+      <td>
+        <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
+          <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
+          {isUp ? words.up : version === undefined ? words.neverJoined : words.down}
+        </span>
+      </td>
+      <td className="stored faint">{version}</td>
+      <td className="actions">
+        <button
+          type="button"
+          className="button plain"
+          aria-label={`${words.revoke}: ${id}`}
+          onClick={onRevoke}
+        >
+          {words.revoke}
+        </button>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,198 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { api } from '@workbench-hub/client';
+import { useLocation, useSearch } from 'wouter';
+import { nowMs } from '../../data/clock.js';
+import { hub } from '../../data/hub.js';
+import { Empty, Failure, Loading } from '../../design/states.js';
+import { Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { useWords } from '../../words/dictionary.js';
+import { PERIODS_MS } from '../tasks/filters.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const WINDOW = 200;
+const MINUTE_MS = 60_000;
+const PERIODS = ['', 'hour', 'day', 'week'] as const;
+const OUTCOMES = ['ALLOWED', 'REFUSED', 'FAILED'] as const;
+const COLOURS = { ALLOWED: 'of-finished', REFUSED: 'of-failed', FAILED: 'of-waiting' } as const;
+
+interface AuditFilters {
+  readonly user: string;
+  readonly action: string;
+  readonly outcome: (typeof OUTCOMES)[number] | '';
+  readonly period: (typeof PERIODS)[number];
+}
+
+/** Who did what, newest first, by filters that are in the address. */
+export function Audit() {
+  const words = useWords<typeof en>({ en, de });
+  const query = new URLSearchParams(useSearch());
+  const [, navigate] = useLocation();
+  const filters: AuditFilters = {
+    user: query.get('user') ?? '',
+    action: query.get('action') ?? '',
+    outcome: OUTCOMES.find((each) => each === query.get('outcome')) ?? '',
+    period: PERIODS.find((each) => each === query.get('period')) ?? '',
+  };
+  const change = (key: string, value: string) => {
+    if (value === '') query.delete(key);
+    else query.set(key, value);
+    navigate(`/administration/audit${query.size === 0 ? '' : `?${query}`}`, { replace: true });
+  };
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useEntries(filters);
+  const entries = data?.pages.flatMap((page) => page.entries);
+  return (
+    <>
+      <AuditFilterBar filters={filters} onChange={change} />
+      <div className="card storage-card">
+        {error && !entries && <Failure error={error} onAgain={() => void refetch()} />}
+        {!error && !entries && <Loading lines={8} />}
+        {entries?.length === 0 && (
+          <Empty icon="list" title={words.noEntries}>
+            {query.size > 0 && <p>{words.noEntriesMore}</p>}
+          </Empty>
+        )}
+        {entries && entries.length > 0 && <Entries entries={entries} />}
+        {hasNextPage && (
+          <button
+            type="button"
+            className="button plain more"
+            disabled={isFetchingNextPage}
+            onClick={() => void fetchNextPage()}
+          >
+            <Icon name="chevron-down" />
+            {words.more}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function useEntries({ user, action, outcome, period }: AuditFilters) {
+  return useInfiniteQuery({
+    queryKey: ['audit', user, action, outcome, period],
+    placeholderData: keepPreviousData,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }: api.AuditPage) => next,
+    queryFn: async ({ pageParam, signal }) => {
+      const fromMs = period === '' ? undefined : nowMs() - PERIODS_MS[period];
+      const query = {
+        limit: WINDOW,
+        ...(pageParam === undefined ? {} : { before: pageParam }),
+        ...(user.trim() === '' ? {} : { user: user.trim() }),
+        ...(action.trim() === '' ? {} : { action: action.trim() }),
+        ...(outcome === '' ? {} : { outcome }),
+        ...(fromMs === undefined
+          ? {}
+          : { from: new Date(Math.floor(fromMs / MINUTE_MS) * MINUTE_MS).toISOString() }),
+      };
+      return (await api.listAuditEntries({ client: hub.client, query, signal, throwOnError: true })).data;
+    },
+  });
+}
+
+interface AuditFilterBarProps {
+  readonly filters: AuditFilters;
+  readonly onChange: (key: string, value: string) => void;
+}
+
+function AuditFilterBar({ filters: { user, action, outcome, period }, onChange }: AuditFilterBarProps) {
+  const words = useWords<typeof en>({ en, de });
+  const text = (key: 'user' | 'action', value: string, hint: string) => (
+    <div className={`chip ${key === 'action' ? 'wide' : ''}`}>
+      <span aria-hidden="true">{words[key]}</span>
+      <input
+        className="input"
+        aria-label={words[key]}
+        placeholder={hint}
+        value={value}
+        onChange={(event) => onChange(key, event.target.value)}
+      />
+    </div>
+  );
+  return (
+    <search className="filter-bar" aria-label={words.filters}>
+      {text('user', user, words.anybody)}
+      <div className="chip">
+        <span aria-hidden="true">{words.outcome}</span>
+        <select
+          className="input"
+          aria-label={words.outcome}
+          value={outcome}
+          onChange={(event) => onChange('outcome', event.target.value)}
+        >
+          <option value="">{words.anyOutcome}</option>
+          {OUTCOMES.map((each) => (
+            <option key={each} value={each}>
+              {words.outcomes[each]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="chip">
+        <span aria-hidden="true">{words.period}</span>
+        <select
+          className="input"
+          aria-label={words.period}
+          value={period}
+          onChange={(event) => onChange('period', event.target.value)}
+        >
+          {PERIODS.map((each) => (
+            <option key={each} value={each}>
+              {words.periods[each]}
+            </option>
+          ))}
+        </select>
+      </div>
+      {text('action', action, words.anyAction)}
+    </search>
+  );
+}
+
+function Entries({ entries }: { readonly entries: readonly api.AuditEntry[] }) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <table className="file-table audit-table">
+      <thead>
+        <tr>
+          {(['at', 'outcome', 'who', 'action', 'from'] as const).map((column) => (
+            <th key={column} scope="col" className={`audit-${column}`}>
+              {words.auditColumns[column]}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry, at) => (
+          <tr key={`${entry.at} ${at}`}>
+            <td className="audit-at faint">
+              <Time at={entry.at} />
+            </td>
+            <td className="audit-outcome">
+              <span className={`status ${COLOURS[entry.outcome]}`}>
+                {words.outcomes[entry.outcome]}
+                {entry.status !== undefined && <span className="numbers"> {entry.status}</span>}
+              </span>
+            </td>
+            <td className="audit-who">
+              {entry.user ?? <i className="faint">{words.nobody}</i>}
+              {entry.by !== undefined && <span className="under">{entry.by}</span>}
+            </td>
+            <td className="audit-action">
+              <span className="mono">{entry.action.includes(' ') ? methodAnd(entry) : entry.action}</span>
+              {entry.detail !== undefined && <span className="under">{entry.detail}</span>}
+            </td>
+            <td className="audit-from faint mono">{entry.address}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Method of the endpoint, and the path as it was called. */
+function methodAnd({ action, resource }: api.AuditEntry): string {
+  return `${action.slice(0, action.indexOf(' '))} ${resource}`;
+}

@@ -1,0 +1,43 @@
+import { api } from '@workbench-hub/client';
+import { hub } from '../../data/hub.js';
+import { saveResponse } from '../../data/save.js';
+import { Icon } from '../../icons/icon.js';
+import { useWords } from '../../words/dictionary.js';
+import { LogPane } from '../task/log-view.js';
+import { useFollowedLog } from '../task/use-followed-log.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+/** The log file of the hub: its latest lines, and those that come. */
+export function HubLog() {
+  const words = useWords<typeof en>({ en, de });
+  const read = async (query: { tail?: number; offset?: number }, signal?: AbortSignal) => {
+    const { response } = await api.getHubLog({
+      client: hub.client,
+      query,
+      parseAs: 'stream',
+      ...(signal ? { signal } : {}),
+      throwOnError: true,
+    });
+    return response;
+  };
+  const { log, error } = useFollowedLog('hub', read);
+  return (
+    <>
+      {error && (
+        <p className="notice of-failed" role="alert">
+          <Icon name="triangle-exclamation-point" />
+          <span>
+            {words.logAway} {error.message}
+          </span>
+        </p>
+      )}
+      <LogPane
+        log={log}
+        none={words.noLog}
+        isFollowedAtFirst
+        onDownload={async () => saveResponse(await read({}), 'hub.log')}
+      />
+    </>
+  );
+}

@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query';
+import { api } from '@workbench-hub/client';
+import type { ReactNode } from 'react';
+import { hub } from '../../data/hub.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { Failure, Loading } from '../../design/states.js';
+import { useWords } from '../../words/dictionary.js';
+import { sizeText } from '../../words/formats.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const EVERY_MS = 5000;
+/** Part that is used, above which a bar warns. */
+const SCARCE = 0.9;
+
+/** The hub and its machine at present. */
+export function Server() {
+  const words = useWords<typeof en>({ en, de });
+  const { data, error, refetch } = useQuery({
+    queryKey: ['server-info'],
+    refetchInterval: EVERY_MS,
+    queryFn: async ({ signal }) =>
+      (await api.getServerInfo({ client: hub.client, signal, throwOnError: true })).data,
+  });
+  if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={8} />;
+  const { systemInfo: system, memoryInfo, diskSpaceInfo } = data;
+  return (
+    <div className="server">
+      <section className="card facts" aria-labelledby="server-use">
+        <h2 id="server-use">{words.machine}</h2>
+        <Bar label={words.memory} {...memoryInfo} />
+        <Bar label={words.disk} {...diskSpaceInfo} />
+        <dl>
+          <Fact label={words.facts.system}>
+            {system.osName} {system.osVersion} ({system.osArchitecture})
+          </Fact>
+          <Fact label={words.facts.account}>{system.userName}</Fact>
+          <Fact label={words.facts.zone}>{system.userTimezone}</Fact>
+          <Fact label={words.facts.serverTime}>{system.serverTime}</Fact>
+        </dl>
+      </section>
+      <section className="card facts" aria-labelledby="server-hub">
+        <h2 id="server-hub">{words.hub}</h2>
+        <dl>
+          <Fact label={words.facts.version}>{system.version}</Fact>
+          <Fact label={words.facts.revision}>{system.revision}</Fact>
+          <Fact label={words.facts.buildDate}>{system.buildDate}</Fact>
+          <Fact label={words.facts.uptime}>{system.uptime}</Fact>
+          <Fact label={words.facts.runtime}>{system.javaVersion}</Fact>
+          <Fact label={words.facts.folder}>
+            <code>{system.userDir}</code>
+          </Fact>
+          {system.inputArguments.length > 0 && (
+            <Fact label={words.facts.arguments}>
+              <code>{system.inputArguments.join(' ')}</code>
+            </Fact>
+          )}
+        </dl>
+      </section>
+    </div>
+  );
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface BarProps {
+  readonly label: string;
+  /** Bytes. */
+  readonly total: number;
+  readonly used: number;
+  readonly free: number;
+}
+
+/** How much of something is used. */
+function Bar({ label, total, used, free }: BarProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const isScarce = used / Math.max(total, 1) > SCARCE;
+  return (
+    <div className={`use-bar ${isScarce ? 'of-failed' : 'of-running'}`}>
+      <span>
+        <strong>{label}</strong>{' '}
+        <span className="quiet numbers">
+          {words.used(sizeText(used, language), sizeText(total, language))}
+        </span>
+      </span>
+      <span className="numbers">{words.free(sizeText(free, language))}</span>
+      <meter aria-label={label} min={0} max={Math.max(total, 1)} value={used} />
+    </div>
+  );
+}

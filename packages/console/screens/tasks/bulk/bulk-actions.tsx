@@ -1,0 +1,57 @@
+import { lazy, Suspense, useRef, useState } from 'react';
+import { nowMs } from '../../../data/clock.js';
+import { useRole } from '../../../data/hub.js';
+import { Icon } from '../../../icons/icon.js';
+import { useWords } from '../../../words/dictionary.js';
+import { type Filters, hubFilterOf, searchOf } from '../filters.js';
+import type { BulkKind } from './bulk-change.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const BulkDialog = lazy(async () => ({ default: (await import('./bulk-dialog.js')).BulkDialog }));
+
+interface Asked {
+  readonly kind: BulkKind;
+  readonly filter: ReturnType<typeof hubFilterOf>;
+}
+
+/** Cancel and delete of all tasks that the filters of the list match. */
+export function BulkActions({ filters }: { readonly filters: Filters }) {
+  const words = useWords<typeof en>({ en, de });
+  const isUser = useRole('USER');
+  const [asked, setAsked] = useState<Asked>();
+  const opener = useRef<HTMLButtonElement>(null);
+  if (!isUser) return null;
+  const button = (kind: BulkKind) => (
+    <button
+      type="button"
+      className="button plain"
+      onClick={(event) => {
+        opener.current = event.currentTarget;
+        const now = nowMs();
+        // Tasks that come while the reader decides are not meant.
+        setAsked({ kind, filter: { ...hubFilterOf(filters, now), to: new Date(now).toISOString() } });
+      }}
+    >
+      <Icon name={kind === 'cancel' ? 'ban' : 'trash'} />
+      {words[kind]}
+    </button>
+  );
+  return (
+    <div className="bulk-actions">
+      {button('cancel')}
+      {button('delete')}
+      {asked && (
+        <Suspense>
+          <BulkDialog
+            kind={asked.kind}
+            filter={asked.filter}
+            isFiltered={searchOf(filters) !== ''}
+            opener={opener}
+            onClose={() => setAsked(undefined)}
+          />
+        </Suspense>
+      )}
+    </div>
+  );
+}

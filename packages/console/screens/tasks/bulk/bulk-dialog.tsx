@@ -1,0 +1,166 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { api, TaskFilter } from '@workbench-hub/client';
+import { type RefObject, useState } from 'react';
+import { useRole } from '../../../data/hub.js';
+import { usePreferences } from '../../../data/preference-store.js';
+import { Failure } from '../../../design/states.js';
+import { StatusBadge } from '../../../design/status.js';
+import { Icon } from '../../../icons/icon.js';
+import { useCommonWords } from '../../../words/common.js';
+import { useWords } from '../../../words/dictionary.js';
+import { numberText } from '../../../words/formats.js';
+import { type BulkKind, changeAll, previewOf } from './bulk-change.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+interface BulkDialogProps {
+  readonly kind: BulkKind;
+  readonly filter: TaskFilter;
+  /** Whether the reader has set any filter. */
+  readonly isFiltered: boolean;
+  /** Where the focus returns. */
+  readonly opener: RefObject<HTMLElement | null>;
+  readonly onClose: () => void;
+}
+
+/** Shows what a change would hit, and then does it. */
+export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDialogProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const [force, setForce] = useState(false);
+  const [changed, setChanged] = useState(0);
+  const request = { kind, filter, force };
+  const preview = useQuery({
+    queryKey: ['bulk', kind, filter, force],
+    queryFn: ({ signal }) => previewOf(request, signal),
+    gcTime: 0,
+  });
+  const change = useMutation({ mutationFn: () => changeAll(request, setChanged) });
+  const { data } = preview;
+  const count = numberText(changed, language);
+  const hits = data && hitsText(data, language, words);
+  return (
+    <AlertDialog.Root open onOpenChange={(isOpen) => isOpen || change.isPending || onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className="veil" />
+        <AlertDialog.Popup className="dialog bulk-dialog" finalFocus={opener}>
+          <AlertDialog.Title>{kind === 'cancel' ? words.cancelTitle : words.deleteTitle}</AlertDialog.Title>
+          <AlertDialog.Description className="quiet" render={<div />}>
+            <Scope isFiltered={isFiltered} />
+          </AlertDialog.Description>
+          {kind === 'cancel' && !change.isSuccess && (
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={force}
+                disabled={change.isPending}
+                onChange={(event) => setForce(event.target.checked)}
+              />
+              {words.force}
+            </label>
+          )}
+          <div role="status">
+            {preview.isPending && <p className="faint">{words.counting}</p>}
+            {change.isPending && <p>{words.going(count)}</p>}
+            {change.isSuccess && <p className="bulk-done">{words.done(count)}</p>}
+            {data && change.isIdle && <Matched kind={kind} outcome={data} />}
+          </div>
+          {preview.error && <Failure error={preview.error} />}
+          {data && data.tasks.length > 0 && change.isIdle && <Hits outcome={data} />}
+          {change.error && (
+            <p className="notice of-failed" role="alert">
+              <span>
+                {words.failed(count)} {change.error.message}
+              </span>
+            </p>
+          )}
+          <div className="actions">
+            <AlertDialog.Close className="button" disabled={change.isPending}>
+              {change.isIdle ? words.keep : words.close}
+            </AlertDialog.Close>
+            {hits !== undefined && data?.matched !== 0 && !change.isSuccess && (
+              <button
+                type="button"
+                className="button danger"
+                disabled={change.isPending}
+                onClick={() => change.mutate()}
+              >
+                <Icon name={kind === 'cancel' ? 'ban' : 'trash'} />
+                {change.isError
+                  ? words.again
+                  : kind === 'cancel'
+                    ? words.doCancel(hits)
+                    : words.doDelete(hits)}
+              </button>
+            )}
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}
+
+function Scope({ isFiltered }: { readonly isFiltered: boolean }) {
+  const words = useWords<typeof en>({ en, de });
+  const isAdmin = useRole('ADMIN');
+  return (
+    <>
+      {!isFiltered && (
+        <p className="notice of-waiting">
+          <Icon name="triangle-exclamation-point" />
+          <span>{words.noFilter}</span>
+        </p>
+      )}
+      <p>
+        {isAdmin ? words.ofAll : words.ofYours} {words.tooLate}
+      </p>
+    </>
+  );
+}
+
+interface MatchedProps {
+  readonly kind: BulkKind;
+  readonly outcome: api.BulkOutcome;
+}
+
+/** How many tasks would be changed. */
+function Matched({ kind, outcome }: MatchedProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const hits = hitsText(outcome, language, words);
+  const text = kind === 'cancel' ? words.hitsCancel(hits) : words.hitsDelete(hits);
+  return (
+    <p>
+      <strong>{outcome.matched === 0 ? words.none : text}</strong>
+    </p>
+  );
+}
+
+/** The first of the tasks that would be changed. */
+function Hits({ outcome: { tasks } }: { readonly outcome: api.BulkOutcome }) {
+  const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
+  const [{ language }] = usePreferences();
+  const label = words.first(numberText(tasks.length, language));
+  return (
+    <ul className="bulk-hits" aria-label={label} tabIndex={0}>
+      {tasks.map(({ id, name, status, creator }) => (
+        <li key={id}>
+          <StatusBadge status={status} isPlain />
+          <span className="bulk-name">{name ?? <i>{common.noName}</i>}</span>
+          <span className="faint">{creator}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function hitsText(
+  { matched, more }: api.BulkOutcome,
+  language: 'en' | 'de',
+  words: Pick<typeof en, 'orMore'>,
+): string {
+  const count = numberText(matched, language);
+  return more ? words.orMore(count) : count;
+}

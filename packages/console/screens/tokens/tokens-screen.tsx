@@ -1,0 +1,247 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { api } from '@workbench-hub/client';
+import { type FormEvent, useState } from 'react';
+import { allPages } from '../../data/all-pages.js';
+import { hub, usePerson } from '../../data/hub.js';
+import { useHubTime } from '../../data/hub-offset.js';
+import { usePreferences } from '../../data/preference-store.js';
+import { queryClient } from '../../data/query-client.js';
+import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { SecretOnce } from '../../design/secret-once.js';
+import { Empty, Failure, Loading } from '../../design/states.js';
+import { Time } from '../../design/time.js';
+import { Icon } from '../../icons/icon.js';
+import { holdsRole, type Person } from '../../session/session.js';
+import { useWords } from '../../words/dictionary.js';
+import { numberText } from '../../words/formats.js';
+import { de } from './words-de.js';
+import { en } from './words-en.js';
+
+const KEY = ['tokens'];
+const DAYS = [7, 30, 90, 366] as const;
+const USUAL_DAYS = 90;
+const ROLES = ['VIEWER', 'USER', 'ADMIN'] as const;
+
+/** Personal access tokens of the user. */
+export function TokensScreen() {
+  const words = useWords<typeof en>({ en, de });
+  const [created, setCreated] = useState<api.CreatedPersonalToken>();
+  return (
+    <section className="screen" aria-labelledby="tokens-title">
+      <header className="tasks-head">
+        <h1 id="tokens-title">{words.title}</h1>
+        <span className="faint">{words.more}</span>
+      </header>
+      {created ? (
+        <SecretOnce
+          title={words.created(created.name)}
+          secret={created.token}
+          onClose={() => setCreated(undefined)}
+        >
+          <p className="quiet">{words.use}</p>
+        </SecretOnce>
+      ) : (
+        <NewToken onCreated={setCreated} />
+      )}
+      <Tokens />
+    </section>
+  );
+}
+
+function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPersonalToken) => void }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const person = usePerson();
+  const roles = rolesFor(person);
+  const [name, setName] = useState('');
+  const [days, setDays] = useState<number>(USUAL_DAYS);
+  const [role, setRole] = useState<api.CreatedPersonalToken['role']>(
+    holdsRole(person, 'USER') ? 'USER' : 'VIEWER',
+  );
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => {
+      const body = { name: name.trim(), expiresInDays: days, role };
+      return (await api.createPersonalToken({ client: hub.client, body, throwOnError: true })).data;
+    },
+    onSuccess: async (token) => {
+      onCreated(token);
+      await queryClient.invalidateQueries({ queryKey: KEY });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() !== '') mutate();
+  };
+  return (
+    <form className="card line-form" onSubmit={submit}>
+      <div className="field wide">
+        <label htmlFor="token-name">{words.name}</label>
+        <input
+          id="token-name"
+          className="input"
+          maxLength={100}
+          placeholder={words.namePlaceholder}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </div>
+      <div className="field">
+        <label htmlFor="token-days">{words.days}</label>
+        <select
+          id="token-days"
+          className="input"
+          value={days}
+          onChange={(event) => setDays(Number(event.target.value))}
+        >
+          {DAYS.map((each) => (
+            <option key={each} value={each}>
+              {words.daysOf(numberText(each, language))}
+            </option>
+          ))}
+        </select>
+      </div>
+      <div className="field">
+        <label htmlFor="token-role">{words.role}</label>
+        <select
+          id="token-role"
+          className="input"
+          value={role}
+          onChange={(event) => setRole(event.target.value as typeof role)}
+        >
+          {roles.map((each) => (
+            <option key={each} value={each}>
+              {words.roles[each]}
+            </option>
+          ))}
+        </select>
+      </div>
+      <button type="submit" className="button primary" disabled={isPending || name.trim() === ''}>
+        <Icon name="plus" />
+        {words.create}
+      </button>
+      {error && <Refusal error={error} />}
+    </form>
+  );
+}
+
+function Refusal({ error }: { readonly error: Error }) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <p className="notice of-failed" role="alert">
+      <span>
+        {words.refused} {error.message}
+      </span>
+    </p>
+  );
+}
+
+/** Roles that a token of the person may have. */
+function rolesFor(person: Person | undefined) {
+  const held = ROLES.filter((role) => holdsRole(person, role));
+  return holdsRole(person, 'ADMIN') ? [...held, 'METRICS' as const] : held;
+}
+
+function Tokens() {
+  const words = useWords<typeof en>({ en, de });
+  const [revoked, setRevoked] = useState<api.PersonalToken>();
+  const { data, error, refetch } = useQuery({
+    queryKey: KEY,
+    queryFn: ({ signal }) =>
+      allPages((query) => api.listPersonalTokens({ client: hub.client, query, signal, throwOnError: true })),
+  });
+  return (
+    <div className="card storage-card">
+      {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
+      {!error && !data && <Loading lines={4} />}
+      {data?.length === 0 && (
+        <Empty icon="shield" title={words.none}>
+          <p>{words.noneMore}</p>
+        </Empty>
+      )}
+      {data && data.length > 0 && (
+        <table className="file-table">
+          <thead>
+            <tr>
+              <th scope="col">{words.columns.name}</th>
+              <th scope="col">{words.columns.role}</th>
+              <th scope="col" className="stored">
+                {words.columns.created}
+              </th>
+              <th scope="col" className="stored">
+                {words.columns.used}
+              </th>
+              <th scope="col" className="expires">
+                {words.columns.expires}
+              </th>
+              <th scope="col" className="actions">
+                <span className="visually-hidden">{words.columns.actions}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.map((token) => (
+              <TokenRow key={token.id} token={token} onRevoke={() => setRevoked(token)} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      <ConfirmDialog
+        question={
+          revoked && {
+            icon: 'trash',
+            label: words.revoke,
+            title: words.revokeTitle(revoked.name),
+            more: words.revokeMore,
+            act: async () => {
+              await api.revokePersonalToken({
+                client: hub.client,
+                path: { id: revoked.id },
+                throwOnError: true,
+              });
+              await queryClient.invalidateQueries({ queryKey: KEY });
+            },
+          }
+        }
+        onClose={() => setRevoked(undefined)}
+      />
+    </div>
+  );
+}
+
+interface TokenRowProps {
+  readonly token: api.PersonalToken;
+  readonly onRevoke: () => void;
+}
+
+function TokenRow({ token, onRevoke }: TokenRowProps) {
+  const words = useWords<typeof en>({ en, de });
+  const hubTime = useHubTime();
+  const time = (local: string | undefined) => {
+    const at = hubTime(local);
+    return at === undefined ? null : <Time at={at} />;
+  };
+  return (
+    <tr>
+      <th scope="row">
+        <span className="file-name">{token.name}</span>
+      </th>
+      <td className="quiet">{words.roles[token.role]}</td>
+      <td className="stored faint">{time(token.createdDatetime)}</td>
+      <td className="stored faint">
+        {token.lastUsedDatetime === undefined ? words.never : time(token.lastUsedDatetime)}
+      </td>
+      <td className="expires faint">{time(token.expiresDatetime)}</td>
+      <td className="actions">
+        <button
+          type="button"
+          className="button plain only-icon"
+          aria-label={`${words.revoke}: ${token.name}`}
+          title={words.revoke}
+          onClick={onRevoke}
+        >
+          <Icon name="trash" />
+        </button>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,137 @@
+/** The administration and the access tokens in a browser. */
+import { appendFile, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { logFileOf } from '@workbench-hub/hub/config';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Api } from '../support/api.js';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, expectAccessible, hub, logInAs, rowOf, visit } from '../support/console.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { logIn } from '../support/login.js';
+import { USERS } from '../support/running-hub.js';
+import { keepSecret } from '../support/secrets.js';
+
+describe.runIf(hasBrowser)('the administration', () => {
+  consoleForAllTests({ users: USERS });
+
+  async function visitAs(username: keyof typeof USERS, path: string, width = 1280) {
+    const page = await visit({ path, width });
+    await logInAs(page, username);
+    return page;
+  }
+
+  it('enrols an agent with a code that is shown once, and revokes its credential', async () => {
+    const { accessToken } = await logIn(new Api(hub), 'anna');
+    const agent = await FakeAgent.join(hub, { id: 'mill-host', instances: [] });
+    onTestFinished(() => agent.leave(accessToken));
+    const page = await visitAs('anna', '/administration');
+    await page.getByText('connected').waitFor();
+    await page.getByLabel('Id of the agent').fill('mill-host');
+    await page.keyboard.press('Enter');
+    const code = page.getByRole('textbox', { name: 'Code for mill-host' });
+    await code.waitFor();
+    const secret = await code.inputValue();
+    keepSecret(secret);
+    expect(secret.length).toBeGreaterThan(15);
+    await page.getByText('workbench-agent enroll').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'I have it: close' }).click();
+    await page.getByLabel('Id of the agent').waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await page.getByRole('button', { name: 'Revoke: mill-host' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Revoke the credential of mill-host?' });
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Revoke: mill-host' }).click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByText('The hub refused:').waitFor();
+  });
+
+  it('says why an id is refused', async () => {
+    const page = await visitAs('anna', '/administration/agents');
+    await page.getByLabel('Id of the agent').fill('not an id!');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('The hub refused:').waitFor();
+  });
+
+  it('shows who did what, by filters in the address', async () => {
+    const page = await visitAs('anna', '/administration/audit');
+    await page.getByRole('row').filter({ hasText: '/api/2.0/auth/login' }).first().waitFor();
+    await page.getByRole('textbox', { name: 'User' }).fill('anna');
+    await page.getByRole('combobox', { name: 'Outcome' }).selectOption('REFUSED');
+    await page.getByText('No entries').waitFor();
+    await expectAccessible(page);
+    expect(new URL(page.url()).search).toBe('?user=anna&outcome=REFUSED');
+    await page.getByRole('combobox', { name: 'Outcome' }).selectOption('ALLOWED');
+    await rowOf(page, 'anna').first().waitFor();
+    await expectAccessible(page);
+  });
+
+  it('shows the machine, and the log file as it grows', async () => {
+    const page = await visitAs('anna', '/administration/server');
+    await page.getByText(process.version.slice(1)).waitFor();
+    await page.getByRole('meter', { name: 'Memory' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Log file' }).click();
+    await page.getByText('The log file is empty').waitFor();
+    const file = logFileOf(hub.config);
+    await mkdir(dirname(file), { recursive: true });
+    await appendFile(file, 'first line\n');
+    await page.locator('.log-line').getByText('first line').waitFor();
+    await appendFile(file, 'second line\n');
+    await page.locator('.log-line').getByText('second line').waitFor();
+    await page.getByText('2 lines').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('prepares a shutdown after a question, and takes it back, by keyboard', async () => {
+    const page = await visitAs('anna', '/administration/shutdown');
+    await page.getByRole('button', { name: 'Prepare a shutdown' }).focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('alertdialog', { name: 'Prepare a shutdown?' });
+    await dialog.waitFor();
+    await dialog.getByRole('button', { name: 'Prepare a shutdown' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'A shutdown is prepared' }).waitFor();
+    await page.getByText('No task runs').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Take it back' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('The hub accepts tasks').waitFor();
+  });
+
+  it('is not for others, and fits on a phone', async () => {
+    const page = await visitAs('ulla', '/administration/audit');
+    await page.getByText('This takes the role ADMIN').waitFor();
+    expect(await page.getByRole('link', { name: 'Administration' }).count()).toBe(0);
+    const phone = await visitAs('anna', '/administration/audit', 360);
+    await rowOf(phone, 'login').first().waitFor();
+    expect(await phone.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await expectAccessible(phone);
+  });
+
+  it('creates a token that works, shows it once, and revokes it', async () => {
+    const page = await visitAs('ulla', '/tokens');
+    await page.getByText('No tokens').waitFor();
+    await expectAccessible(page);
+    const roles = await page.getByRole('combobox', { name: 'Role' }).locator('option').count();
+    expect(roles).toBe(2);
+    await page.getByLabel('What is it for?').fill('nightly study');
+    await page.keyboard.press('Enter');
+    const field = page.getByRole('textbox', { name: 'Token for nightly study' });
+    await field.waitFor();
+    const token = await field.inputValue();
+    keepSecret(token);
+    const statusWith = async () =>
+      (await fetch(`${hub.address}/api/x/caller`, { headers: { authorization: `Bearer ${token}` } })).status;
+    expect(await statusWith()).toBe(200);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'I have it: close' }).click();
+    await rowOf(page, 'nightly study').waitFor();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole('button', { name: 'Revoke: nightly study' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No tokens').waitFor();
+    expect(await statusWith()).toBe(401);
+  });
+});
