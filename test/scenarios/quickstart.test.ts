@@ -82,8 +82,17 @@ describe('the quickstart', () => {
         const { stdout: response } = await promisify(execFile)('bash', ['-c', flagged]);
         expect(JSON.parse(response)).toBeTypeOf('object');
       }
-      const page = /^The hub and the agent keep running\. In a browser: (.+\/docs)$/m.exec(stdout)?.[1] ?? '';
-      expect((await fetch(page)).status).toBe(200);
+      const pages = [...stdout.matchAll(/: (http:\S+\/(?:tasks\/\S+|docs))$/gm)].map(([, page]) =>
+        String(page),
+      );
+      expect(pages).toHaveLength(2);
+      for (const page of pages) {
+        const response = await fetch(page);
+        expect([response.status, response.headers.get('content-type')]).toEqual([
+          200,
+          expect.stringMatching(/^text\/html/),
+        ]);
+      }
     } finally {
       expect((await run('--stop', data)).stdout).toContain(`removed ${data}\n`);
     }
