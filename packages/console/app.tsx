@@ -1,10 +1,11 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
-import { Link, Route, Switch } from 'wouter';
+import { Link, Route, Switch, useLocation } from 'wouter';
 import { session } from './data/hub.js';
 import { queryClient } from './data/query-client.js';
 import { useStore } from './data/store.js';
+import { ErrorBoundary } from './design/error-boundary.js';
 import { Empty, Loading } from './design/states.js';
 import { ROUTES } from './routes.js';
 import { LogInPage } from './screens/log-in/log-in-page.js';
@@ -42,19 +43,22 @@ export function App() {
 }
 
 function Screens() {
+  const [place] = useLocation();
   return (
-    <Suspense fallback={<Loading />}>
-      <Switch>
-        {ROUTES.map(({ path, screen: Screen }) => (
-          <Route key={path} path={path}>
-            {(params) => <Screen params={params as Record<string, string | undefined>} />}
+    <ErrorBoundary place={place}>
+      <Suspense fallback={<Loading />}>
+        <Switch>
+          {ROUTES.map(({ path, screen: Screen }) => (
+            <Route key={path} path={path}>
+              {(params) => <Screen params={params as Record<string, string | undefined>} />}
+            </Route>
+          ))}
+          <Route>
+            <NotFound />
           </Route>
-        ))}
-        <Route>
-          <NotFound />
-        </Route>
-      </Switch>
-    </Suspense>
+        </Switch>
+      </Suspense>
+    </ErrorBoundary>
   );
 }
 

@@ -11,7 +11,8 @@ crypto.randomUUID ??= randomUuid;
 
 const place = document.getElementById('console');
 if (place === null) throw new Error('the page has no element for the console');
-createRoot(place).render(
+// The error boundary shows what it has caught.
+createRoot(place, { onCaughtError: (error) => console.warn(error) }).render(
   <StrictMode>
     <App />
   </StrictMode>,

@@ -50,6 +50,21 @@ describe.runIf(hasBrowser)('what is live', () => {
     await page.getByTitle('Live', { exact: true }).waitFor();
   });
 
+  it('says that a screen is gone since an upgrade, and shows it when the page is loaded again', async () => {
+    const page = await visit({ path: '/tasks' });
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    const isPart = (url: URL) => url.pathname.startsWith('/assets/') && url.pathname.endsWith('.js');
+    await page.route(isPart, (route) => route.fulfill({ status: 404, body: '' }));
+    await page.getByRole('link', { name: 'Storage' }).click();
+    await page.getByRole('heading', { name: 'This screen cannot be shown' }).waitFor();
+    await page.getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.getByRole('link', { name: 'Storage' }).click();
+    await page.unroute(isPart);
+    await page.getByRole('button', { name: 'Load the page again' }).click();
+    await page.getByRole('heading', { name: 'Storage' }).waitFor();
+  });
+
   it.each([
     ['/', 'Overview'],
     ['/tasks', 'Tasks'],

@@ -94,7 +94,7 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await page.waitForFunction('document.querySelector(".picture img").naturalWidth === 80');
     expect(await image.getAttribute('src')).toMatch(/^data:image\/svg\+xml;base64,/);
     expect(await page.locator('svg script').count()).toBe(0);
-    expect(await page.title()).toBe('Workbench Hub');
+    expect(await page.title()).toBe('files: Finished · Workbench Hub');
     await expectAccessible(page);
     const png = await open(page, 'pixel.png');
     await png.getByRole('img', { name: 'pixel.png' }).waitFor();

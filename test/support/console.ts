@@ -71,7 +71,7 @@ export async function visit({
 
 async function newContext(width: number, height: number): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width, height }, locale: 'en-GB' });
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(60_000);
   contexts.push(context);
   return context;
 }
