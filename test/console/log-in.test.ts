@@ -65,7 +65,7 @@ describe.runIf(hasBrowser)('the login of the console', () => {
     // After the expiry of the access token, the next request finds that the session cannot be renewed.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     await search.fill('half typed');
-    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ timeout: 30_000 });
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
     await expectAccessible(page);
     await page.getByLabel('Password').fill(passwordOf('ulla'));
     await page.getByRole('button', { name: 'Log in' }).click();

@@ -22,7 +22,7 @@ describe.runIf(hasBrowser)('the overview', () => {
     await tile('Waiting').getByText('Normal: 1').waitFor();
     await handIn({ name: 'ends well', scripts: ['1'] });
     await handIn({ name: 'fails', scripts: ['throw new Error("no mesh")'] });
-    await tile('Finished').locator('strong').getByText('1', { exact: true }).waitFor({ timeout: 40_000 });
+    await tile('Finished').locator('strong').getByText('1', { exact: true }).waitFor();
     await tile('Failed').locator('strong').getByText('1', { exact: true }).waitFor();
     await page.locator('.numbers-table summary').first().click();
     await page.getByRole('row').filter({ hasText: ':' }).first().waitFor();

@@ -103,7 +103,7 @@ describe.runIf(hasBrowser)('the screen of the storage', () => {
           await page.locator('.file-table, .state').first().waitFor();
           return rowOf(page, 'index.html').count();
         },
-        { timeout: 15_000 },
+        { timeout: 60_000 },
       )
       .toBe(1);
     await expectAccessible(page);
