@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { badRequestsOf, leastOf } from '../support/bad-requests.js';
-import { formWithFile } from '../support/forms.js';
+import { type Form, filePart, formOf, formWithFile } from '../support/forms.js';
 import { api, hubForAllTests } from '../support/hub-for-tests.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
 import { startHub } from '../support/running-hub.js';
@@ -26,6 +26,24 @@ function pathOf({ path, parameters }: Operation, values: Readonly<Record<string,
     const schema = parameters.find((parameter) => parameter.name === name)?.schema;
     return values[name] ?? schema?.enum?.[0] ?? UNKNOWN_ID;
   });
+}
+
+/** Headers without which endpoints of resumable uploads look at nothing else. */
+const TUS = {
+  'tus-resumable': '1.0.0',
+  'content-type': 'application/offset+octet-stream',
+  'upload-offset': '0',
+  'upload-length': '1',
+  'upload-metadata': 'filename YW55LmZpbGU=',
+};
+const headersOf = ({ path, method }: Operation) =>
+  path.startsWith('/api/x/storage/input/uploads') && method !== 'GET' ? { headers: TUS } : {};
+
+/** A form that the endpoint takes. */
+function formFor({ path }: Operation): Form {
+  if (path !== '/api/x/tasks/form') return formWithFile('any.file', 'content');
+  const script = 'Content-Disposition: form-data; name="script"; filename="run.js"';
+  return formOf([{ head: script, content: '1' }, filePart('; filename="any.file"', 'content')]);
 }
 
 const named = operations.map((operation) => ({
@@ -101,12 +119,12 @@ describe.each(named.filter(({ path }) => path.includes('{id}')))('$name', (opera
     'x'.repeat(4000),
   ])('answers an unknown id with 404: %s', async (id) => {
     const path = pathOf(operation, { id });
-    const answer = await api.call(operation.method, path, {});
+    const answer = await api.call(operation.method, path, headersOf(operation));
     expectError(
       answer,
       404,
       path,
-      /^there is no (?:task|instance|agent|personal access token) (?:of type \w+ )?with the id "/,
+      /^there is no (?:(?:task|instance|agent|personal access token) (?:of type \w+ )?with the id "|such upload of yours, or)/,
     );
   });
 });
@@ -118,7 +136,8 @@ describe.each(named)('$name', (operation) => {
       `${pathOf(operation)}?color=red&color=blue&%ff=%ff&=&&a[]=1`,
       {
         ...(operation.body ? { json: leastOf(operation.body) } : {}),
-        ...(operation.takesForm ? formWithFile('any.file', 'content') : {}),
+        ...headersOf(operation),
+        ...(operation.takesForm ? formFor(operation) : {}),
       },
     );
     // Other refusals are in order as well: without the cookie the caller is unknown, without a user there is no token, and

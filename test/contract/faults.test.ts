@@ -12,7 +12,7 @@ hubForAllTests({ config: { limits: { requestBody: '1KiB' } } });
 
 describe('an unknown path', () => {
   it.each([
-    '/',
+    '/assets',
     '/api',
     '/api/2.0/workbench/task',
     '/api/2.0/workbench/task/',
