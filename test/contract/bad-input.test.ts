@@ -34,7 +34,7 @@ const TUS = {
   'content-type': 'application/offset+octet-stream',
   'upload-offset': '0',
   'upload-length': '1',
-  'upload-metadata': 'filename YW55LmZpbGU=',
+  'upload-metadata': 'filename bmV3LmZpbGU=',
 };
 const headersOf = ({ path, method }: Operation) =>
   path.startsWith('/api/x/storage/input/uploads') && method !== 'GET' ? { headers: TUS } : {};
