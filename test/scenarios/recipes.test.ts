@@ -106,7 +106,7 @@ describe('the jobs of a shell', () => {
   it('are handed in and waited for', async () => {
     const { code, stderr } = await run('bash', ['-e', '-c', codeBlock(PAGE, 'done > ids.txt')]);
     expect([code, stderr]).toEqual([0, '']);
-    const ids = readFileSync(join(folder.path, 'ids.txt'), 'utf8').trim().split('\n');
+    const ids = readFileSync(join(folder.path, 'ids.txt'), 'utf8').trim().split(/\r?\n/);
     expect(ids).toHaveLength(7);
     expect(readdirSync(join(folder.path, 'sweep')).toSorted()).toEqual(ids.toSorted());
   });
@@ -158,7 +158,7 @@ describe.skipIf(!hasPython)('in Python', () => {
   it('a sweep has a row for each point, and runs only what is missing when it starts again', async () => {
     const sweep = replaced(codeBlock(PAGE, '# sweep.py'), { 'range(1000)': `range(${POINTS})` });
     write('sweep.py', sweep);
-    const rows = () => readFileSync(join(folder.path, 'sweep.csv'), 'utf8').trim().split('\n');
+    const rows = () => readFileSync(join(folder.path, 'sweep.csv'), 'utf8').trim().split(/\r?\n/);
     const first = await run(PYTHON, ['sweep.py']);
     expect([first.code, first.stderr]).toEqual([0, '']);
     const all = rows();
