@@ -77,8 +77,9 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await row.locator('button:focus').waitFor();
     await page.keyboard.press('Enter');
-    await page.getByRole('alertdialog').waitFor();
+    await page.getByRole('alertdialog').locator(':focus').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await row.getByText('Stopped').waitFor();

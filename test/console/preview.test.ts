@@ -106,7 +106,7 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await shown.getByRole('button', { name: 'Close the preview' }).focus();
     await page.keyboard.press('Enter');
     await shown.waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('raw.bin');
+    await page.locator('button:focus', { hasText: 'raw.bin' }).waitFor();
     await page.keyboard.press('Enter');
     await shown.waitFor();
     const empty = await open(page, 'empty.txt');

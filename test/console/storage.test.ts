@@ -72,7 +72,7 @@ describe.runIf(hasBrowser)('the screen of the storage', () => {
     await page.getByText('its time begins again').waitFor();
     await page.getByRole('button', { name: 'Delete: by-button.txt' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('alertdialog', { name: 'Delete by-button.txt?' }).waitFor();
+    await page.getByRole('alertdialog', { name: 'Delete by-button.txt?' }).locator(':focus').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await rowOf(page, 'by-button.txt').waitFor({ state: 'detached' });

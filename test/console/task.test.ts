@@ -73,7 +73,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.getByRole('alertdialog', { name: 'Cancel for nobody?' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('alertdialog').waitFor({ state: 'detached' });
-    await page.locator('button:focus').getByText('Cancel').waitFor();
+    await page.locator('button:focus', { hasText: 'Cancel' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('alertdialog').locator(':focus').waitFor();
     await page.keyboard.press('Tab');
