@@ -195,7 +195,7 @@ export const hubConfigSchema = z
       filesPerTask: z.int().min(1).default(10_000),
     }),
     webhooks: section({
-      /** Told of the ends of all tasks. */
+      /** Receivers of the ends of all tasks. */
       receivers: z.array(webhook).default([]),
       /** Addresses that a task may name, with all below them. */
       notify: z.array(webhookPrefix).default([]),

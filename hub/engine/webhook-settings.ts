@@ -8,7 +8,7 @@ export interface ConfiguredWebhook extends EndSubscription {
 }
 
 export interface WebhookSettings {
-  /** Told of the ends of all tasks. */
+  /** Receivers of the ends of all tasks. */
   readonly webhooks: readonly ConfiguredWebhook[];
   /** Addresses that tasks may name, with all below them. */
   readonly notify: readonly URL[];

@@ -113,7 +113,7 @@ export class UploadFiles implements UploadedBytes {
       }
       if (hash) this.#keepHash(id, hash, durableBytes);
     } catch (error) {
-      // What is not durable only takes room.
+      // Uploads that are not durable only take room.
       await file.truncate(durableBytes).catch(() => undefined);
       throw error;
     } finally {

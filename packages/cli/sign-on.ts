@@ -18,7 +18,7 @@ const PROVIDER_TIMEOUT_S = 15;
 /** A renewal this old was left by a killed program. */
 const STALE_MS = 60_000;
 
-/** What a user has to do in a browser. */
+/** Step that the user takes in a browser. */
 export interface DeviceCode {
   readonly code: string;
   readonly url: string;

@@ -12,7 +12,7 @@ let store: SimulatedStore;
 /** Ends each sync that waits; they end at once unless the disk is slow. */
 let syncs: (() => void)[];
 let isSlow: boolean;
-/** How often the next commits fail. */
+/** Number of next commits that fail. */
 let failures: number;
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { followLog, type LogPart, type LogPlace } from './followed-log.js';
 
-/** What a reader shows after these responses, and what it asked for. */
+/** Content of a reader after these responses, and its requests. */
 async function shownAfter(responses: (LogPart | Error)[]) {
   const stopping = new AbortController();
   const places: LogPlace[] = [];

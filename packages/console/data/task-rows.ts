@@ -7,7 +7,7 @@ export type TaskStatus = TaskItem['status'];
 /** The sentence with which the hub begins why a task waits; beside the status it says nothing. */
 const WAITS = /^The task waits for a workbench instance\.\s+/;
 
-/** What a message says beyond the status. */
+/** Part of a message beyond the status. */
 export function reasonOf(message: string): string {
   return message.replace(WAITS, '');
 }

@@ -12,7 +12,7 @@ const de: typeof en = {
 interface SecretOnceProps {
   readonly title: string;
   readonly secret: string;
-  /** What it is for. */
+  /** Purpose. */
   readonly children: ReactNode;
   readonly onClose: () => void;
 }

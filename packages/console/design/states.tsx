@@ -36,7 +36,7 @@ export function Loading({ lines = 6 }: { readonly lines?: number }) {
   );
 }
 
-/** What the hub refused, or could not do, in its own words. */
+/** Failure or refusal of the hub, in its own words. */
 export function Failure({ error, onAgain }: { readonly error: Error; readonly onAgain?: () => void }) {
   const words = useCommonWords();
   const isRefused = error instanceof PermissionError;

@@ -42,7 +42,7 @@ liveEvents.onEvents((events) => {
     const id = event.type === 'task' ? event.task.id : event.id;
     const known = queryClient.getQueryData<TaskDetails>(taskKey(id));
     if (known === undefined) continue;
-    // What the event says shows at once; attempts and outputs come with the next response.
+    // The event shows at once; attempts and outputs come with the next response.
     if (event.type === 'task')
       queryClient.setQueryData<TaskDetails>(taskKey(id), { ...known, ...event.task });
     refreshSoon(id);

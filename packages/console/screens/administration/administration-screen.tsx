@@ -18,7 +18,7 @@ const PARTS: Readonly<Record<Part, ComponentType>> = {
 };
 const NAMES = Object.keys(PARTS) as Part[];
 
-/** What administrators see and do, by parts. */
+/** Screen of administrators, by parts. */
 export function AdministrationScreen({
   params,
 }: {

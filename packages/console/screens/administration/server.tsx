@@ -78,7 +78,7 @@ interface BarProps {
   readonly free: number;
 }
 
-/** How much of something is used. */
+/** Share that is used. */
 function Bar({ label, total, used, free }: BarProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();

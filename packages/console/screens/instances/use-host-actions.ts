@@ -1,4 +1,4 @@
-/** What an administrator does to instances and agents, after a question where others feel it. */
+/** Actions of an administrator on instances and agents, after a question where others notice them. */
 import { useMutation } from '@tanstack/react-query';
 import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
 import { useState } from 'react';
@@ -19,7 +19,7 @@ const SEND = { start: api.startInstance, stop: api.stopInstance, restart: api.re
 const ICONS = { start: 'play', stop: 'ban', restart: 'rotate-ccw' } as const;
 
 export interface HostActions {
-  /** What is to be confirmed; undefined while nothing is. */
+  /** Action to be confirmed; undefined while there is none. */
   readonly question: Question | undefined;
   readonly closeQuestion: () => void;
   /** The last command that the hub has accepted, or refused, in words. */

@@ -95,7 +95,7 @@ export function withFileMoved(draft: Draft, id: string, step: -1 | 1): Draft {
 
 export type Fault = 'noScript' | 'twoFiles' | 'noKey' | 'twoKeys' | 'timeLimit';
 
-/** What the hub would refuse. */
+/** Faults for which the hub would refuse it. */
 export function faultsOf({ files, variables, timeLimitS }: Draft): readonly Fault[] {
   const additional = files.filter(({ role }) => role === 'FILE').map(({ path }) => path);
   const used = variables.filter(({ key, value }) => key !== '' || value !== '');

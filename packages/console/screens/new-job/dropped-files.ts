@@ -10,7 +10,7 @@ export interface ChosenFile {
 export async function droppedFiles(transfer: DataTransfer): Promise<readonly ChosenFile[]> {
   const found = [...transfer.items].map((item) => {
     const entry = item.webkitGetAsEntry();
-    // What another page lets go has no entry.
+    // A drag that ends on another page has no entry.
     const file = entry ? null : item.getAsFile();
     if (entry) return filesOf(entry);
     return file ? [{ path: file.name, content: file }] : [];

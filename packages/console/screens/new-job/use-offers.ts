@@ -1,4 +1,4 @@
-/** What the instances of the hub offer, and whether a job would run. */
+/** Versions and labels that instances offer, and whether a job would run. */
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { nowMs } from '../../data/clock.js';
@@ -10,7 +10,7 @@ const ANSWER_EVERY_MS = 5000;
 const HOUR_MS = 3_600_000;
 
 export interface Offers {
-  /** Of the instances that have the wanted labels; the newest first. */
+  /** Versions of instances with the wanted labels, newest first. */
   readonly versions: readonly string[];
   /** Labels with the number of instances that have them. */
   readonly labels: ReadonlyMap<string, number>;

@@ -10,7 +10,7 @@ import { useHosts, useQueue, useStatistics, useStuck } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** How the hub is doing: its queue, what has ended, its hosts, and what is stuck. */
+/** State of the hub: queue, ended tasks, hosts, and stuck tasks. */
 export function OverviewScreen() {
   const words = useWords<typeof en>({ en, de });
   useTitle(words.title);

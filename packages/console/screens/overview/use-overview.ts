@@ -1,4 +1,4 @@
-/** What the overview shows, asked for again and again while it is open. */
+/** Data of the overview, asked for repeatedly while it is open. */
 import { useQuery } from '@tanstack/react-query';
 import { api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
 import { useEffect } from 'react';

@@ -62,7 +62,7 @@ function sendOnce(
   });
 }
 
-/** What the hub says is wrong. */
+/** Faults that the hub reports. */
 function messageIn(body: string): string | undefined {
   try {
     const { message } = JSON.parse(body) as { message?: unknown };

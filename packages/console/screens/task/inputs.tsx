@@ -13,7 +13,7 @@ import { textBeginning } from './text-beginning.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** What was handed in: variables, scripts, model and files. */
+/** Inputs of a task: variables, scripts, model and files. */
 export function Inputs({ task: { id, inputs, variables } }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   return (

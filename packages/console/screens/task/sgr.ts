@@ -58,7 +58,7 @@ function changed(style: Style, parameters: string): Style {
     if (code === 38 || code === 48) {
       const isPalette = codes[at + 1] === 5;
       const colour = codes[at + 2] ?? 0;
-      // Of the 256 colours the first 16 have a place in every theme; the others are left out.
+      // The first 16 of the 256 colours have a place in every theme; the others are left out.
       if (isPalette && colour < 16) now = { ...now, [code === 38 ? 'colour' : 'ground']: colour };
       at += isPalette ? 2 : 4;
     } else now = withCode(now, code);

@@ -13,7 +13,7 @@ import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** What the user may do with a task: run its job again, cancel or delete it. */
+/** Actions on a task: run its job again, cancel or delete it. */
 export function TaskActions({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const person = usePerson();

@@ -20,7 +20,7 @@ export interface LogState {
   readonly isComplete: boolean;
 }
 
-/** What the scripts of a task print: from the log file when it has ended, live before. */
+/** Output of a task's scripts: from the log file when it has ended, live before. */
 export function useLog(id: string, hasEnded: boolean, words: LogWords): LogState {
   const store = useMemo(
     () => new Store<LogState>({ text: new LogText(), version: 0, isComplete: false }),

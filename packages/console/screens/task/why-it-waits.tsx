@@ -41,7 +41,7 @@ interface FiguresProps {
   readonly offset: string;
 }
 
-/** How many instances fit, what they do, what would help, and when the task probably starts. */
+/** Number and state of fitting instances, remedies, and the probable start of a task. */
 export function VerdictFigures({ explanation, offset }: FiguresProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();

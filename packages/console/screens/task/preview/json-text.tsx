@@ -11,7 +11,7 @@ const SHOWN_CHARACTERS = 512 * 1024;
 interface Shown {
   readonly text: string;
   readonly isCut: boolean;
-  /** What is wrong with it, in the words of the browser. */
+  /** Fault of the file, in the words of the browser. */
   readonly fault?: string;
 }
 

@@ -1,4 +1,4 @@
-/** How a file is previewed, by the ending of its name. Nothing is ever run, so a page is text. */
+/** Kind of preview, by the ending of the file's name. Nothing is ever run, so a page is text. */
 export type PreviewKind = 'table' | 'json' | 'image' | 'vector' | 'solid' | 'text';
 
 const KINDS: Readonly<Record<string, PreviewKind>> = {

@@ -42,7 +42,7 @@ const MAX_RECORD = 1 << 20;
 
 /** Cuts a text into records: at line breaks that are not within quotes. */
 export class RecordCutter {
-  /** What belongs to no complete record yet. */
+  /** Text after the last complete record. */
   #rest = '';
   /** Characters of the rest that were looked at. */
   #seen = 0;
