@@ -40,8 +40,8 @@ export class SimulatedHub {
   /** Called once after its next start. */
   whenReady: (() => void) | undefined;
   observer!: HubObserver;
-  /** Receivers of its webhooks. */
-  receivers!: Receivers;
+  /** Receivers of its webhooks; it sends none without. */
+  receivers: Receivers | undefined;
   /** Called when its process has ended. */
   onEnd: () => void = () => undefined;
   /** Called when it serves requests. */
@@ -192,7 +192,7 @@ export class SimulatedHub {
       files,
       names: store.namedObjects,
       uploads: store.uploads,
-      ...(this.receivers.happen ? { webhooks: this.#webhooksOf(process, store) } : {}),
+      ...(this.receivers?.happen ? { webhooks: this.#webhooksOf(this.receivers, process, store) } : {}),
       runtime: watchedLeases(process.runtime, onStep),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
@@ -220,8 +220,7 @@ export class SimulatedHub {
     };
   }
 
-  #webhooksOf(process: Process, store: SimulatedStore): WebhookPorts {
-    const { receivers } = this;
+  #webhooksOf(receivers: Receivers, process: Process, store: SimulatedStore): WebhookPorts {
     return {
       deliveries: store.webhooks,
       sender: receivers.senderOf(process),
