@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
+import { eventually } from '../support/eventually.js';
 
 const ESC = '\\033';
 
@@ -40,6 +41,19 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.getByRole('searchbox', { name: 'Search the log' }).fill('diverged');
     await page.locator('.log-line.hit').getByText('step 20000').waitFor();
     expect(await page.locator('.log-line').count()).toBeLessThan(200);
+  });
+
+  it('has the whole log at the end when the live log had gaps', async () => {
+    const script = '#!/bin/sh\nseq 1 200000\nwhile [ ! -e "$gate" ]; do sleep 0.1; done';
+    const gate = `${hub.config.dataDir}/gate-of-the-long-log`;
+    const id = await handIn({ name: 'fast', scripts: [script], variables: { gate } });
+    const logAddress = `${hub.address}/api/2.0/workbench/task/${id}/log`;
+    await eventually(async () => (await (await fetch(logAddress)).text()).endsWith('200000\n'));
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.locator('.log-line').getByText('200000', { exact: true }).waitFor();
+    expect(await page.getByText('200,000 lines').count()).toBe(0);
+    await writeFile(gate, '');
+    await page.getByText('200,000 lines').waitFor();
   });
 
   it('shows what was handed in and what came out, and saves it', async () => {

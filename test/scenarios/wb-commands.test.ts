@@ -74,7 +74,7 @@ function start(mode: Mode, args: readonly string[], stdin?: string) {
 interface Row {
   readonly command: string;
   readonly args: (mode: Mode) => readonly string[];
-  /** What it prints for people; on a terminal with what it tells. */
+  /** Its standard output for people; on a terminal, standard error as well. */
   readonly text: RegExp;
   readonly json: (value: never) => unknown;
   readonly code?: number;

@@ -19,7 +19,7 @@ const INSTANCES = [{ id: 'sim', version: '9.1.0', labels: ['gears'], count: 2 }]
 export let hub: RunningHub;
 let browser: Browser;
 const contexts: BrowserContext[] = [];
-/** What no page may do: violate its policy, ask another host, or throw. */
+/** Faults of the open pages: violations of the policy, requests to other hosts, and errors. */
 const complaints: string[] = [];
 
 /** Starts hub and browser before all tests of the file; afterwards no page may have violated its policy. */
@@ -105,7 +105,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   for (const theme of THEMES) {
     for (const language of LANGUAGES) {
       await prefer(page, theme, language);
-      // What fades has a contrast only when it has come to rest.
+      // The contrast of elements that fade in can be measured only when the animation has ended.
       await page.evaluate('document.getAnimations().forEach((animation) => animation.cancel())');
       const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(AXE_OPTIONS)})`)) as AxeResults;
       for (const { id, help, nodes } of violations) {

@@ -16,7 +16,7 @@ export interface WbOutcome {
 
 export interface WbCall {
   readonly child: ChildProcess;
-  /** What it has printed to standard error so far; on a terminal, all that it has printed. */
+  /** Its standard error so far; on a terminal, all of its output. */
   told(): string;
   /** Types on its terminal, or writes to its standard input. */
   type(typed: string): void;

@@ -280,7 +280,7 @@ function deleteEndpoint(uploads: ResumableUploadService): Endpoint {
       path: `${PATH}/{id}`,
       operationId: 'deleteInputUpload',
       summary: 'End a resumable upload',
-      description: 'What was received is removed. The file of a finished upload stays.',
+      description: 'Removes the received bytes. The file of a finished upload stays.',
       params: uploadParams,
       requestHeaders: z.object({ 'Tus-Resumable': versionHeader }),
       responses: {

@@ -578,7 +578,7 @@ export const beginInputUpload = <ThrowOnError extends boolean = false>(options?:
 /**
  * End a resumable upload
  *
- * What was received is removed. The file of a finished upload stays.
+ * Removes the received bytes. The file of a finished upload stays.
  */
 export const deleteInputUpload = <ThrowOnError extends boolean = false>(options: Options<DeleteInputUploadData, ThrowOnError>) => (options.client ?? client).delete<DeleteInputUploadResponses, DeleteInputUploadErrors, ThrowOnError>({ url: '/api/x/storage/input/uploads/{id}', ...options });
 

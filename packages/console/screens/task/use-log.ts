@@ -20,7 +20,8 @@ export interface LogState {
   readonly isComplete: boolean;
 }
 
-/** Output of a task's scripts: from the log file when it has ended, live before. */
+/** Output of a task's scripts: from the log file when it has ended, live before. A live log with gaps is read
+ *  again from the file at the end. */
 export function useLog(id: string, hasEnded: boolean, words: LogWords): LogState {
   const store = useMemo(
     () => new Store<LogState>({ text: new LogText(), version: 0, isComplete: false }),
@@ -42,13 +43,13 @@ async function read(
   signal: AbortSignal,
 ) {
   for (;;) {
-    const text = new LogText();
+    let text = new LogText();
     const show = (isComplete: boolean) =>
       signal.aborted || store.set({ text, version: store.get().version + 1, isComplete });
     const timer = setInterval(() => text.takeChange() && show(false), SHOW_EVERY_MS);
     try {
       if (hasEnded) await readFile(id, text, signal);
-      else await follow(id, text, words, signal);
+      else if (!(await follow(id, text, words, signal))) text = await wholeLog(id, text, signal);
       show(true);
       return;
     } catch {
@@ -58,6 +59,13 @@ async function read(
       clearInterval(timer);
     }
   }
+}
+
+/** The log file in the place of a live log with gaps; the live log if there is no file. */
+async function wholeLog(id: string, live: LogText, signal: AbortSignal): Promise<LogText> {
+  const whole = new LogText();
+  await readFile(id, whole, signal);
+  return whole.lines === 0 ? live : whole;
 }
 
 async function readFile(id: string, text: LogText, signal: AbortSignal): Promise<void> {
@@ -77,14 +85,18 @@ async function readFile(id: string, text: LogText, signal: AbortSignal): Promise
   }
 }
 
-async function follow(id: string, text: LogText, words: LogWords, signal: AbortSignal): Promise<void> {
+/** Appends the live log until the task ends. Tells whether nothing of it was skipped. */
+async function follow(id: string, text: LogText, words: LogWords, signal: AbortSignal): Promise<boolean> {
   let attempt: number | undefined;
+  let isWhole = true;
   for await (const event of hub.task(id).log(signal)) {
     const line = remarkOn(event, attempt, words);
     if (line !== undefined) text.append(`${text.isAtLineStart ? '' : '\n'}\u001b[2m${line}\u001b[0m\n`);
     if (event.type === 'attempt') attempt = event.attempt;
     if (event.type === 'output') text.append(event.text);
+    if (event.type === 'skipped') isWhole = false;
   }
+  return isWhole;
 }
 
 /** A line of our own in the log; undefined for most events. */

@@ -13,7 +13,7 @@ export interface BulkRequest {
 
 type Send = (request: BulkRequest, dryRun: boolean, signal?: AbortSignal) => Promise<api.BulkOutcome>;
 
-/** What the change would hit. Nothing is changed. */
+/** Number of tasks that the change would affect. Nothing is changed. */
 export const previewOf = (request: BulkRequest, signal: AbortSignal) => send(request, true, signal);
 
 /** Changes all that match. Calls back with the number of changed tasks after each part; resolves with it at the end. */
