@@ -35,6 +35,7 @@ export async function prepare({ log = console.log, forDevelopment = true } = {})
     else {
       await node('node_modules/@typescript/native/bin/tsc', ['-b', '--noCheck', ...PROGRAMS], log);
       await node('deploy/build-info.mjs', [], log);
+      await node('deploy/build-programs.mjs', [], log);
       await node('deploy/build-console.mjs', [], log);
     }
     log(`Build: done in ${seconds(started)} s.`);

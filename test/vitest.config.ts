@@ -27,6 +27,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
+    globalSetup: ['test/support/bundled-programs.ts'],
     setupFiles: ['test/support/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [

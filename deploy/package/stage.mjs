@@ -100,8 +100,8 @@ export function stage({ root, program, version, folder, addon }) {
 function hasSource(workspace) {
   const compiled = join(workspace, 'dist');
   return (file) =>
-    // The pages of the console are bundles; their build removes what is old.
-    relative(compiled, file).startsWith('site/') ||
+    // Programs and the pages of the console are bundles; their builds remove what is old.
+    /^(?:program|site)[\\/]/.test(relative(compiled, file)) ||
     !/\.[cm]?js$/.test(file) ||
     existsSync(join(workspace, relative(compiled, file).replace(/js$/, 'ts')));
 }

@@ -92,7 +92,7 @@ export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnA
 /** Path of the agent program. Throws {@link StartRefused} when it is not installed. */
 export function installedAgentProgram(): string {
   try {
-    return createRequire(import.meta.url).resolve('@workbench-hub/agent/main');
+    return createRequire(import.meta.url).resolve('@workbench-hub/agent/program/main');
   } catch (error) {
     throw new StartRefused(
       'instances are configured, and the agent program that holds them is not installed: ' +

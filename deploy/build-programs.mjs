@@ -1,0 +1,104 @@
+// Bundles the programs from their compiled modules: dist/program/main.js of hub, agent and wb, and the parts that they import
+// later. To load one file takes Node.js a fraction of the time of many hundreds. A second build changes no file.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const WORKSPACES = ['hub', 'agent', 'packages/cli'];
+
+/** Packages that consist of many ES modules. All others stay outside: CommonJS, add-ons, and what is rarely needed. */
+const BUNDLED = new Set([
+  ...['@bomb.sh/tab', '@hono/node-server', 'eventsource-parser', 'execa', 'hono', 'jose', 'oauth4webapi'],
+  ...['openid-client', 'p-limit', 'stream-chain', 'stream-json', 'uuid', 'zod', 'zod-openapi'],
+  // Packages of execa.
+  ...['@sec-ant/readable-stream', '@sindresorhus/merge-streams', 'figures', 'get-stream', 'human-signals'],
+  ...[
+    'is-plain-obj',
+    'is-stream',
+    'is-unicode-supported',
+    'npm-run-path',
+    'parse-ms',
+    'path-key',
+    'pretty-ms',
+  ],
+  ...['strip-final-newline', 'unicorn-magic', 'yocto-queue', 'yoctocolors'],
+]);
+
+const nameOf = (specifier) =>
+  specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+
+/** Leaves packages outside, and fails when the program would find another copy of one than the module that imports it. */
+function outside(outdir) {
+  const fromOutput = createRequire(join(outdir, 'main.js'));
+  return {
+    name: 'outside',
+    setup({ onResolve }) {
+      onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
+        if (kind === 'entry-point' || path.startsWith('node:')) return undefined;
+        const name = nameOf(path);
+        if (name.startsWith('@workbench-hub/') || BUNDLED.has(name)) return undefined;
+        if (folderOf(fromOutput, name) !== folderOf(createRequire(importer), name)) {
+          return { errors: [{ text: `${name} is another copy from ${relative(root, outdir)}` }] };
+        }
+        return { path, external: true };
+      });
+    },
+  };
+}
+
+/** Folder in which a package is found, or undefined. */
+function folderOf(require, name) {
+  return require.resolve.paths(name)?.find((folder) => existsSync(join(folder, name, 'package.json')));
+}
+
+/** Lets `import.meta.url` stay the address of the compiled module, beside which its files lie. */
+function addresses(outdir) {
+  return {
+    name: 'addresses',
+    setup({ onLoad }) {
+      onLoad({ filter: /\.js$/ }, ({ path }) => {
+        const contents = readFileSync(path, 'utf8');
+        if (!contents.includes('import.meta.url')) return undefined;
+        const from = JSON.stringify(relative(outdir, path).split(sep).join('/'));
+        return { contents: contents.replaceAll('import.meta.url', `new URL(${from}, import.meta.url).href`) };
+      });
+    },
+  };
+}
+
+/** The files of a program by name. */
+async function bundle(workspace) {
+  const outdir = join(root, workspace, 'dist/program');
+  const { outputFiles } = await build({
+    entryPoints: [join(root, workspace, 'dist/main.js')],
+    outdir,
+    bundle: true,
+    write: false,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    chunkNames: 'part-[hash]',
+    legalComments: 'none',
+    logLevel: 'error',
+    plugins: [outside(outdir), addresses(outdir)],
+  });
+  return { outdir, files: new Map(outputFiles.map(({ path, contents }) => [basename(path), contents])) };
+}
+
+function write({ outdir, files }) {
+  mkdirSync(outdir, { recursive: true });
+  for (const [name, contents] of files) {
+    const file = join(outdir, name);
+    if (!existsSync(file) || !readFileSync(file).equals(contents)) writeFileSync(file, contents);
+  }
+  for (const name of readdirSync(outdir)) if (!files.has(name)) rmSync(join(outdir, name));
+}
+
+for (const bundled of await Promise.all(WORKSPACES.map(bundle))) write(bundled);
