@@ -112,7 +112,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const store = await openStore(config, { clock, timers, log, metrics: metrics.store });
   onStop(() => store.close());
   const ownSecret = newOwnSecret(config);
-  if (ownSecret === null) await store.agents.forget(OWN_AGENT_ID);
+  if (ownSecret === null) await store.cluster.presence.forget(OWN_AGENT_ID);
   const credentials = new AgentCredentials({
     store: store.accounts.agentCredentials,
     secrets: agentSecrets,
@@ -211,7 +211,7 @@ async function openEngine(
     archive: store.archive,
     changes: store.changes,
     statistics: store.statistics,
-    agentStore: store.agents,
+    cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,
     files,
     names: store.namedObjects,

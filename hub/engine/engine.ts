@@ -8,11 +8,11 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentDrainStore } from '../core/ports/agent-drains.js';
-import type { AgentStore } from '../core/ports/agent-store.js';
 import type { BlobStore } from '../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
 import type { ResumableUploads } from '../core/ports/resumable-uploads.js';
+import type { Cluster } from '../core/ports/store.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskChanges } from '../core/ports/task-changes.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
@@ -27,6 +27,7 @@ import { Attempts } from './attempts.js';
 import { BulkChanges } from './bulk-changes.js';
 import { ChangeFeed } from './change-feed.js';
 import { ClockWatch } from './clock-watch.js';
+import { Dispatcher } from './dispatcher.js';
 import { Explanations } from './explanations.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
@@ -44,6 +45,7 @@ import { Sweeper } from './sweeper.js';
 import { TaskDetailsReader } from './task-details.js';
 import { metricsSubscriber } from './task-metrics.js';
 import { TaskOutput } from './task-output.js';
+import { endSignals, queueSignals } from './task-signals.js';
 import { TaskTraces } from './task-traces.js';
 import { TaskTransitions } from './task-transitions.js';
 import { Tasks } from './tasks.js';
@@ -54,7 +56,7 @@ export interface EngineOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
-  readonly agentStore: AgentStore;
+  readonly cluster: Cluster;
   readonly agentDrains: AgentDrainStore;
   readonly files: BlobStore;
   readonly names: NamedObjects;
@@ -111,10 +113,10 @@ export interface Engine {
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const base = baseParts(options);
-  base.instances.remember(await options.agentStore.all());
+  base.instances.remember(await options.cluster.presence.all());
   await base.drains.refresh();
   const agentSide = agentParts(options, base);
-  const queueSide = queueParts(options, base, agentSide);
+  const queueSide = queueParts(options, base);
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
@@ -166,40 +168,41 @@ function baseParts(options: EngineOptions) {
 
 /** The parts that deal with agents and the attempts that they hold. */
 function agentParts(options: EngineOptions, base: BaseParts) {
-  const { queue, archive, agentStore, files, runtime, log, limits, leaseTimeoutMs } = options;
+  const { queue, archive, cluster, files, runtime, log, limits, leaseTimeoutMs } = options;
+  const { presence, signals } = cluster;
   const { clock, timers } = runtime;
   const { transitions, storage, exclusions, instances, traces, output, sentBlobs } = base;
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
   const sessions = new AgentSessions({ runtime, log, traces });
+  const dispatcher = new Dispatcher({ sessions, transitions, signals, log });
   const agents = new Agents({
     queue,
     transitions,
-    store: agentStore,
+    presence,
+    signals,
     files,
     sessions,
     sentBlobs,
-    instances,
     attempts,
-    leases,
     output,
     clock,
     log,
     metrics: options.metrics ?? NO_TASK_METRICS,
     isOutputStorageOn: storage.isOutputStorageOn,
   });
-  return { attempts, leases, sessions, agents };
+  return { attempts, leases, sessions, dispatcher, agents };
 }
 
 /** The parts that deal with tasks: those that wait, those that are asked for, and those that are no longer kept. */
-function queueParts(options: EngineOptions, base: BaseParts, { sessions }: AgentParts) {
-  const { queue, archive, agentStore, files, names, runtime, log, defaultVersion, headsPerPool } = options;
+function queueParts(options: EngineOptions, base: BaseParts) {
+  const { queue, archive, cluster, files, names, runtime, log, defaultVersion, headsPerPool } = options;
   const { clock, timers } = runtime;
   const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions, webhooks } = base;
   const scheduler = new Scheduler({
     queue,
     transitions,
-    sessions,
+    signals: cluster.signals,
     instances,
     exclusions,
     runtime,
@@ -237,7 +240,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     files,
     names,
     uploads: base.uploads,
-    agentStore,
+    presence: cluster.presence,
     instances,
     runtime,
     log,
@@ -252,14 +255,20 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
   return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
 }
 
-function subscribe({ metrics = NO_TASK_METRICS, statistics }: EngineOptions, parts: Parts): void {
-  const { transitions, scheduler, attempts, sessions, output, traces, exclusions, explanations } = parts;
+function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOptions, parts: Parts): void {
+  const { transitions, scheduler, attempts, output, traces, exclusions, explanations } = parts;
+  const { signals } = cluster;
   // Waiting clients come last: when they are woken, everything else is up to date.
-  const subscribers = [scheduler, attempts, sessions, output, traces, exclusions, explanations];
   transitions.subscribe(metricsSubscriber(metrics));
   if (statistics) transitions.subscribe(parts.statistics.onTask);
   transitions.subscribe(explanations.onRunningTask);
-  for (const { onTask } of [...subscribers, parts.resultWaiters]) transitions.subscribe(onTask);
+  transitions.subscribe(queueSignals(signals));
+  for (const { onTask } of [attempts, output, traces, exclusions, explanations])
+    transitions.subscribe(onTask);
+  transitions.subscribe(endSignals(signals));
+  const { leases, instances, dispatcher, sessions, resultWaiters } = parts;
+  for (const { onSignal } of [leases, instances, scheduler, dispatcher, sessions, resultWaiters])
+    signals.hear(onSignal);
   parts.instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());
   parts.shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));

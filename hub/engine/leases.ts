@@ -4,6 +4,7 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { SignalListener } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { Attempts } from './attempts.js';
 import type { Instances } from './instances.js';
@@ -29,6 +30,11 @@ export class Leases {
   constructor(options: LeasesOptions) {
     this.#options = options;
   }
+
+  readonly onSignal: SignalListener = {
+    JOINED: ({ agent }) => this.end(agent.id),
+    LEFT: ({ agentId }) => this.begin(agentId),
+  };
 
   /** Begins the lease of every agent that has running tasks in the store. */
   async start(): Promise<void> {

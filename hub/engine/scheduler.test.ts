@@ -1,7 +1,7 @@
 /** Reads of the queue by the scheduler; dispatching is tested with the whole engine (test/engine). */
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { describe, expect, it } from 'vitest';
-import { ANYTHING, groupOf, of, schedulerOver, waiting } from './fixtures/scheduler-in-memory.js';
+import { ANYTHING, groupOf, schedulerOver, waiting } from './fixtures/scheduler-in-memory.js';
 
 describe('the scheduler reads the queue', () => {
   it('when it starts', async () => {
@@ -143,21 +143,33 @@ describe('the best task is dispatched first', () => {
   });
 
   it('even if it was requeued', async () => {
-    const { scheduler, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
+    const { scheduler, tell, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
     await scheduler.start();
     expect(await given()).toEqual(['t5']);
     stored.push(waiting(1));
-    scheduler.onTask.REQUEUED?.(of('t1'));
+    tell({ kind: 'RETURNED', taskId: 't1' });
     await free(2);
     expect(await given()).toEqual(['t5', 't1', 't6']);
   });
 
+  it('even if no signal told of it, after a resync', async () => {
+    const { scheduler, tell, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
+    await scheduler.start();
+    expect(await given()).toEqual(['t5']);
+    stored.push(waiting(1));
+    await free(1);
+    expect(await given()).toEqual(['t5', 't6']);
+    tell({ kind: 'RESYNC' });
+    await free(1);
+    expect(await given()).toEqual(['t5', 't6', 't1']);
+  });
+
   it('and the next one if it was canceled', async () => {
-    const { scheduler, stored, asked, free, given } = schedulerOver({ waits: backlog() });
+    const { scheduler, tell, stored, asked, free, given } = schedulerOver({ waits: backlog() });
     await scheduler.start();
     expect(await given()).toEqual(['t0']);
     stored.shift();
-    scheduler.onTask.CANCELED?.(of('t1'));
+    tell({ kind: 'WITHDRAWN', taskId: 't1', from: { requirement: { version: null, labels: [] } } });
     await free(1);
     expect(await given()).toEqual(['t0', 't2']);
     expect(asked).not.toContain('t1');

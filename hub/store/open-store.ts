@@ -4,6 +4,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
+import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
 import { accountsFileIn, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
 import { sqliteMaintenance } from './sqlite/maintenance.js';
@@ -33,6 +34,7 @@ export async function openStore({ dataDir }: StoreSettings, options: StoreOption
     return {
       ...tasks,
       accounts,
+      cluster: soleHub({ agents: tasks.agents, clock, log }),
       files: { tasks: withWriteAheadLog(tasksFile), accounts: withWriteAheadLog(accountsFile) },
       close: async () => {
         await accounts.close();

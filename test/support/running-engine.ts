@@ -9,6 +9,7 @@ import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
@@ -77,7 +78,7 @@ async function startOn(
   const engine = await createEngine({
     queue: store.queue,
     archive: store.archive,
-    agentStore: store.agents,
+    cluster: soleHub({ agents: store.agents, clock: runtime.clock, log }),
     changes: store.changes,
     agentDrains: accounts.agentDrains,
     files,

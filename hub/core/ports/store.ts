@@ -5,9 +5,14 @@ import type { AgentCredentialStore } from './agent-credentials.js';
 import type { AgentDrainStore } from './agent-drains.js';
 import type { AgentStore } from './agent-store.js';
 import type { InlineBlobs } from './blobs.js';
+import type { Mail } from './mail.js';
 import type { NamedObjects } from './named-objects.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
+import type { Presence } from './presence.js';
 import type { ResumableUploads } from './resumable-uploads.js';
+import type { Roles } from './roles.js';
+import type { ShutdownPreparations } from './shutdown-preparations.js';
+import type { Signals } from './signals.js';
 import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
 import type { TaskQueue } from './task-queue.js';
@@ -36,8 +41,18 @@ export interface AccountStore {
   readonly agentDrains: AgentDrainStore;
 }
 
+/** What joins the hubs of a store. */
+export interface Cluster {
+  readonly signals: Signals;
+  readonly roles: Roles;
+  readonly presence: Presence;
+  readonly mail: Mail;
+  readonly preparations: ShutdownPreparations;
+}
+
 export interface Store extends TaskStore {
   readonly accounts: AccountStore;
+  readonly cluster: Cluster;
   /** Files on the hub's disk, by database, for the metrics of their sizes. */
   readonly files: Readonly<Record<string, readonly string[]>>;
   /** Writes what waits and releases everything. */
