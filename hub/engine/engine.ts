@@ -12,6 +12,7 @@ import type { BlobStore } from '../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
 import type { ResumableUploads } from '../core/ports/resumable-uploads.js';
+import type { RoleHolder } from '../core/ports/roles.js';
 import type { Cluster } from '../core/ports/store.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskChanges } from '../core/ports/task-changes.js';
@@ -115,13 +116,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const base = baseParts(options);
   base.instances.remember(await options.cluster.presence.all());
   await base.drains.refresh();
+  await base.shutdown.refresh();
   const agentSide = agentParts(options, base);
   const queueSide = queueParts(options, base);
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
   const control = new InstanceControl(parts.instances, parts.sessions);
-  return { ...parts, control, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
+  return { ...parts, control, sweep: () => parts.sweeper.sweep(), ...runningOf(options.cluster, parts) };
 }
 
 type BaseParts = ReturnType<typeof baseParts>;
@@ -131,7 +133,8 @@ type Parts = BaseParts & AgentParts & QueueParts;
 
 /** The parts that need no other part, or only those before them. */
 function baseParts(options: EngineOptions) {
-  const { queue, archive, files, names, runtime, log } = options;
+  const { queue, archive, files, names, runtime, log, cluster } = options;
+  const { preparations, signals } = cluster;
   const { clock, timers } = runtime;
   const clockWatch = new ClockWatch(clock);
   const mayExpire = () => {
@@ -159,9 +162,9 @@ function baseParts(options: EngineOptions) {
     webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
     changeFeed: new ChangeFeed({ changes: options.changes, timers, clock, log }),
-    shutdown: new ShutdownPreparation(clock),
+    shutdown: new ShutdownPreparation({ preparations, signals, clock, log }),
     instances,
-    drains: new AgentDrains({ store: options.agentDrains, queue, instances, clock, timers, log }),
+    drains: new AgentDrains({ store: options.agentDrains, signals, queue, instances, clock, timers, log }),
     exclusions: new AgentExclusions({ instances, clock, timers }),
   };
 }
@@ -266,8 +269,11 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
   for (const { onTask } of [attempts, output, traces, exclusions, explanations])
     transitions.subscribe(onTask);
   transitions.subscribe(endSignals(signals));
-  const { leases, instances, dispatcher, sessions, resultWaiters } = parts;
-  for (const { onSignal } of [leases, instances, scheduler, dispatcher, sessions, resultWaiters])
+  const { leases, instances, dispatcher, sessions, resultWaiters, drains, shutdown } = parts;
+  for (const { onSignal } of [
+    ...[leases, instances, scheduler, dispatcher, sessions],
+    ...[resultWaiters, drains, shutdown],
+  ])
     signals.hear(onSignal);
   parts.instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());
@@ -275,7 +281,7 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
 }
 
 /** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
-function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
+function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   const {
     leases,
     scheduler,
@@ -290,13 +296,24 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   } = parts;
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
+  const role: RoleHolder = {
+    gained: async (term) => {
+      await leases.start();
+      await scheduler.start(term);
+      sweeper.start();
+    },
+    lost: async () => {
+      await scheduler.stop();
+      await leases.stop();
+      await sweeper.stop();
+    },
+  };
   const start = async () => {
-    await leases.start();
-    await scheduler.start();
-    sweeper.start();
+    await roles.contend(role);
     webhooks?.start();
   };
   const quiesce = async () => {
+    await roles.resign();
     await scheduler.stop();
     sessions.closeAll('the hub stops');
     resultWaiters.releaseAll();
@@ -306,13 +323,12 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   };
   const stop = async () => {
     await starting?.catch(() => undefined);
-    await scheduler.stop();
+    await roles.resign();
+    await role.lost();
     await changeFeed.close();
     await webhooks?.stop();
     exclusions.stop();
     sentBlobs.stop();
-    await leases.stop();
-    await sweeper.stop();
     await parts.uploads.stop();
     await parts.statistics.stop();
   };

@@ -38,10 +38,11 @@ export class Leases {
 
   /** Begins the lease of every agent that has running tasks in the store. */
   async start(): Promise<void> {
+    this.#stopped = false;
     for (const agentId of await this.#options.queue.agentsWithRunning()) this.begin(agentId);
   }
 
-  /** Ends all leases without consequences; resolves when expiries under way have ended. */
+  /** Ends all leases without consequences, and begins none until the next start; resolves when expiries under way have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();

@@ -36,6 +36,7 @@ export class Scheduler {
   #wanted = false;
   #started = false;
   #paused = false;
+  #term = 0;
 
   constructor(options: SchedulerOptions) {
     const { queue, instances, runtime, headsPerPool } = options;
@@ -43,10 +44,12 @@ export class Scheduler {
     this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsPerPool });
   }
 
-  /** Reads what waits in the store, then begins. */
-  async start(): Promise<void> {
+  /** Reads what waits in the store, then begins; it claims for this term. */
+  async start(term: number): Promise<void> {
     if (this.#started) return;
     this.#started = true;
+    this.#term = term;
+    this.#pools.forget();
     try {
       await this.#pools.refresh();
     } catch (error) {
@@ -167,6 +170,7 @@ export class Scheduler {
           instance: executing(instance),
           startedAtMs,
         })),
+        this.#term,
       );
       for (const { ref } of claimed) taken.add(ref.taskId);
       return claimed;

@@ -57,6 +57,7 @@ export class Sweeper {
   }
 
   start(): void {
+    this.#stopped = false;
     // Finishes removals that a killed hub left undone.
     void this.#options.files.reclaim();
     this.#startTimer();

@@ -78,10 +78,10 @@ export class TaskTransitions {
     return taskId;
   }
 
-  /** Claims waiting tasks for instances; returns those that still waited. They are published as STARTED when they were sent to
+  /** Claims waiting tasks for instances in this term of the scheduler; returns those that still waited. They are published as STARTED when they were sent to
    *  their agents: {@link started}. */
-  async claim(claims: readonly Claim[]): Promise<ClaimedTask[]> {
-    const claimed = await this.#options.queue.claim(claims);
+  async claim(claims: readonly Claim[], term: number): Promise<ClaimedTask[]> {
+    const claimed = await this.#options.queue.claim(claims, term);
     if (claimed.length < claims.length) {
       const taken = new Set(claimed.map(({ ref }) => ref.taskId));
       const taskIds = claims.map(({ taskId }) => taskId).filter((taskId) => !taken.has(taskId));

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
-import type { AccountStore } from '@workbench-hub/hub/core/ports/store';
+import type { AccountStore, Cluster } from '@workbench-hub/hub/core/ports/store';
 import type { Task } from '@workbench-hub/hub/core/task';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
@@ -31,6 +31,8 @@ const WEEK_MS = 7 * 86_400_000;
 export const LEASE_MS = 30 * 60_000;
 
 export interface EngineSetup {
+  /** Replaces parts of the cluster, which otherwise is this hub alone. */
+  readonly cluster?: Partial<Cluster>;
   /** Sender and settings of webhooks; by default, none are sent. */
   readonly webhooks?: Pick<WebhookPorts, 'sender' | 'settings'>;
   readonly maxAttempts?: number;
@@ -78,7 +80,7 @@ async function startOn(
   const engine = await createEngine({
     queue: store.queue,
     archive: store.archive,
-    cluster: soleHub({ agents: store.agents, clock: runtime.clock, log }),
+    cluster: { ...soleHub({ agents: store.agents, clock: runtime.clock, log }), ...setup.cluster },
     changes: store.changes,
     agentDrains: accounts.agentDrains,
     files,

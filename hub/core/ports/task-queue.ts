@@ -113,8 +113,9 @@ export interface TaskQueue {
    *  null after the last. A group id is never reused. */
   removeUnusedGroups(page: Pick<GroupPageQuery, 'afterGroupId' | 'limit'>): Promise<number | null>;
   /** WAITING to RUNNING; resolves with the claimed tasks. A loss of power, not a crash of the hub, may undo a claim: then the
-   *  task waits again, and {@link adopt} accepts the attempt that its agent holds. */
-  claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;
+   *  task waits again, and {@link adopt} accepts the attempt that its agent holds. Claims nothing in a term of the scheduler's role
+   *  that has ended. */
+  claim(claims: readonly Claim[], term?: number): Promise<ClaimedTask[]>;
   /** Adopts attempts that an agent holds while the task waits; null where the attempt is not active afterwards. It becomes
    *  active if no newer attempt has begun, its end was not reported, and it is not known as another agent's. */
   adopt(held: readonly HeldAttempt[]): Promise<(AdoptedAttempt | null)[]>;
