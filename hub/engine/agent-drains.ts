@@ -1,7 +1,7 @@
 /** Draining of agents by an administrator, through this hub or a command beside it. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentDrain, AgentDrainStore } from '../core/ports/agent-drains.js';
+import type { AgentDrainStore } from '../core/ports/agent-drains.js';
 import type { SignalListener, Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { Instances } from './instances.js';
@@ -44,11 +44,6 @@ export class AgentDrains {
     DRAINS: () => void this.#refreshLater(),
     RESYNC: () => void this.#refreshLater(),
   };
-
-  /** Drain of the agent, known or not; null when it is not drained. */
-  find(agentId: string): AgentDrain | null {
-    return this.#options.instances.drainOf(agentId);
-  }
 
   /** Number of tasks that run on the agent, also while it is disconnected. */
   async runningTasksOn(agentId: string): Promise<number> {

@@ -2,9 +2,10 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentReply, AgentRequest } from '../core/ports/agents.js';
+import { AgentUnavailable } from '../core/ports/mail.js';
 import type { SignalListener } from '../core/ports/signals.js';
 import type { ClaimedTask } from '../core/ports/task-queue.js';
-import { AgentRequests, AgentUnavailable } from './agent-requests.js';
+import { AgentRequests } from './agent-requests.js';
 import type { TaskTraces } from './task-traces.js';
 
 export interface AgentSessionsOptions {
@@ -70,10 +71,12 @@ export class AgentSessions {
   }
 
   /** Sends a request to an agent; rejects with {@link AgentUnavailable} when it is disconnected or does not respond in time. */
-  request(agentId: string, request: AgentRequest): Promise<AgentReply> {
+  request(agentId: string, request: AgentRequest, timeoutMs: number): Promise<AgentReply> {
     const session = this.#sessions.get(agentId);
     if (!session) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
-    return this.#requests.ask(agentId, (requestId) => session.connection.request(requestId, request));
+    return this.#requests.ask(agentId, timeoutMs, (requestId) =>
+      session.connection.request(requestId, request),
+    );
   }
 
   /** Takes an agent's response to a request. */

@@ -11,6 +11,7 @@ import type { AgentDrainStore } from '../core/ports/agent-drains.js';
 import type { BlobStore } from '../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
+import type { Nodes } from '../core/ports/nodes.js';
 import type { ResumableUploads } from '../core/ports/resumable-uploads.js';
 import type { RoleHolder } from '../core/ports/roles.js';
 import type { Cluster } from '../core/ports/store.js';
@@ -33,9 +34,12 @@ import { Explanations } from './explanations.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
+import { liveNodes } from './live-nodes.js';
 import { LogFollower } from './log-follower.js';
+import { mailReceiver } from './mail-receiver.js';
 import { ResultWaiters } from './result-waiters.js';
 import { ResumableUploadService } from './resumable-upload-service.js';
+import { RunningOutput } from './running-output.js';
 import { Scheduler } from './scheduler.js';
 import { SentBlobs } from './sent-blobs.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
@@ -58,6 +62,8 @@ export interface EngineOptions {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly cluster: Cluster;
+  /** The live views of this hub when left out. */
+  readonly nodes?: Nodes;
   readonly agentDrains: AgentDrainStore;
   readonly files: BlobStore;
   readonly names: NamedObjects;
@@ -91,6 +97,7 @@ export interface Engine {
   readonly statistics: Statistics;
   readonly agents: Agents;
   readonly instances: Instances;
+  readonly nodes: Nodes;
   readonly drains: AgentDrains;
   readonly control: InstanceControl;
   readonly shutdown: ShutdownPreparation;
@@ -122,8 +129,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
-  const control = new InstanceControl(parts.instances, parts.sessions);
-  return { ...parts, control, sweep: () => parts.sweeper.sweep(), ...runningOf(options.cluster, parts) };
+  const { mail } = options.cluster;
+  mail.serve(mailReceiver(parts.sessions, parts.output));
+  const nodes = options.nodes ?? liveNodes(parts.instances);
+  const control = new InstanceControl(nodes, mail);
+  return {
+    ...parts,
+    nodes,
+    control,
+    sweep: () => parts.sweeper.sweep(),
+    ...runningOf(options.cluster, parts),
+  };
 }
 
 type BaseParts = ReturnType<typeof baseParts>;
@@ -222,12 +238,13 @@ function queueParts(options: EngineOptions, base: BaseParts) {
     exclusions,
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
+  const runningOutput = new RunningOutput(cluster.mail);
   const tasks = new Tasks({
     transitions,
     archive,
     files,
     resultWaiters,
-    output,
+    output: runningOutput,
     runtime,
     log,
     shutdown,
@@ -254,7 +271,7 @@ function queueParts(options: EngineOptions, base: BaseParts) {
     webhooks,
   });
   const bulkChanges = new BulkChanges({ archive, transitions, files });
-  const logFollower = new LogFollower({ tasks, archive, files, output, timers });
+  const logFollower = new LogFollower({ tasks, archive, files, output, runningOutput, timers });
   return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
 }
 

@@ -7,10 +7,11 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../core/agent-states.js';
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import type { AgentDrain } from '../core/ports/agent-drains.js';
+import type { AgentView, InstanceView } from '../core/ports/nodes.js';
 import type { PresentAgent } from '../core/ports/presence.js';
 import type { SignalListener } from '../core/ports/signals.js';
 import type { CountedClass } from '../core/wait-reason.js';
-import { type AgentView, agentView, byId, type InstanceView, instanceView } from './agent-views.js';
+import { agentView, byId, instanceView } from './agent-views.js';
 import { type Agent, KnownInstances } from './known-instances.js';
 
 /** Tolerance for the transmission time of a reported age. An instance that rejoins with nearly the same start is the same process,

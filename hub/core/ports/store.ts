@@ -1,5 +1,6 @@
 /** The store: everything that the hub keeps, as the ports of its parts. */
 
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { SessionStore, UserStore } from './accounts.js';
 import type { AgentCredentialStore } from './agent-credentials.js';
 import type { AgentDrainStore } from './agent-drains.js';
@@ -53,8 +54,10 @@ export interface Cluster {
 export interface Store extends TaskStore {
   readonly accounts: AccountStore;
   readonly cluster: Cluster;
-  /** Files on the hub's disk, by database, for the metrics of their sizes. */
-  readonly files: Readonly<Record<string, readonly string[]>>;
+  /** Clock of all times that are stored: the same for all hubs of the store. */
+  readonly clock: Clock;
+  /** Bytes that each database takes. */
+  sizes(): Promise<Readonly<Record<string, number>>>;
   /** Writes what waits and releases everything. */
   close(): Promise<void>;
 }
