@@ -215,6 +215,7 @@ async function openEngine(
     queue: store.queue,
     archive: store.archive,
     changes: store.changes,
+    exclusions: store.exclusions,
     statistics: store.statistics,
     cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,

@@ -17,6 +17,7 @@ import type { RoleHolder } from '../core/ports/roles.js';
 import type { Cluster } from '../core/ports/store.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskChanges } from '../core/ports/task-changes.js';
+import type { TaskExclusions } from '../core/ports/task-exclusions.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import { NO_STATISTICS, type TaskStatistics } from '../core/ports/task-statistics.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
@@ -61,6 +62,7 @@ export interface EngineOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
+  readonly exclusions: TaskExclusions;
   readonly cluster: Cluster;
   /** The live views of this hub when left out. */
   readonly nodes?: Nodes;
@@ -181,7 +183,7 @@ function baseParts(options: EngineOptions) {
     shutdown: new ShutdownPreparation({ preparations, signals, clock, log }),
     instances,
     drains: new AgentDrains({ store: options.agentDrains, signals, queue, instances, clock, timers, log }),
-    exclusions: new AgentExclusions({ instances, clock, timers }),
+    exclusions: new AgentExclusions({ store: options.exclusions, signals, instances, clock, timers, log }),
   };
 }
 
@@ -283,13 +285,12 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
   if (statistics) transitions.subscribe(parts.statistics.onTask);
   transitions.subscribe(explanations.onRunningTask);
   transitions.subscribe(queueSignals(signals));
-  for (const { onTask } of [attempts, output, traces, exclusions, explanations])
-    transitions.subscribe(onTask);
+  for (const { onTask } of [attempts, output, traces, explanations]) transitions.subscribe(onTask);
   transitions.subscribe(endSignals(signals));
   const { leases, instances, dispatcher, sessions, resultWaiters, drains, shutdown } = parts;
   for (const { onSignal } of [
     ...[leases, instances, scheduler, dispatcher, sessions],
-    ...[resultWaiters, drains, shutdown],
+    ...[resultWaiters, exclusions, drains, shutdown],
   ])
     signals.hear(onSignal);
   parts.instances.onCapacity(() => scheduler.wake());
@@ -316,6 +317,7 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'qu
   const role: RoleHolder = {
     gained: async (term) => {
       await leases.start();
+      await exclusions.load();
       await scheduler.start(term);
       sweeper.start();
     },

@@ -97,6 +97,7 @@ describe('start and stop of the engine', () => {
       archive: store.archive,
       cluster: soleHub({ agents: store.agents, clock: runtime.clock, log }),
       changes: store.changes,
+      exclusions: store.exclusions,
       agentDrains: accounts.agentDrains,
       files,
       names: store.namedObjects,

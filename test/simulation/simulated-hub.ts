@@ -189,6 +189,7 @@ export class SimulatedHub {
       archive: store.archive,
       cluster: soleHub({ agents: store.agents, clock: process.runtime.clock, log }),
       changes: store.changes,
+      exclusions: store.exclusions,
       agentDrains: this.drains,
       files,
       names: store.namedObjects,

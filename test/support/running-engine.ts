@@ -82,6 +82,7 @@ async function startOn(
     archive: store.archive,
     cluster: { ...soleHub({ agents: store.agents, clock: runtime.clock, log }), ...setup.cluster },
     changes: store.changes,
+    exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
     files,
     names: store.namedObjects,

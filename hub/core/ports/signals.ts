@@ -8,6 +8,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { WaitingTask } from '../match-tasks.js';
 import type { Task } from '../task.js';
 import type { JoiningAgent } from './presence.js';
+import type { TaskExclusion } from './task-exclusions.js';
 import type { ClaimedTask } from './task-queue.js';
 
 /** New tasks can be claimed. */
@@ -85,6 +86,11 @@ export interface AgentLeft {
   readonly agentId: string;
 }
 
+/** An agent has returned a task for a host fault, and does not get it again for a while. */
+export interface AgentExcluded extends TaskExclusion {
+  readonly kind: 'EXCLUDED';
+}
+
 /** Drains of agents have changed. */
 export interface DrainsChanged {
   readonly kind: 'DRAINS';
@@ -112,6 +118,7 @@ export type Signal =
   | AgentReady
   | InstanceChanged
   | AgentLeft
+  | AgentExcluded
   | DrainsChanged
   | PreparationChanged
   | Resync;

@@ -16,6 +16,7 @@ import type { ShutdownPreparations } from './shutdown-preparations.js';
 import type { Signals } from './signals.js';
 import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
+import type { TaskExclusions } from './task-exclusions.js';
 import type { TaskQueue } from './task-queue.js';
 import type { TaskStatistics } from './task-statistics.js';
 import type { WebhookDeliveries } from './webhook-deliveries.js';
@@ -26,6 +27,7 @@ export interface TaskStore {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
+  readonly exclusions: TaskExclusions;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
