@@ -65,14 +65,14 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...tokenEndpoints(accounts.personalTokens),
     signOnEndpoint(deviceLoginOf(config)),
     ...taskEndpoints(engine.tasks, requests, log),
-    ...nodeEndpoints(engine.instances),
+    ...nodeEndpoints(engine.nodes),
     ...instanceControlEndpoints(engine.control),
     ...adminEndpoints(
       async () => serverInfo(buildInfo, runtime.clock, await diskSpace(INSTALLATION)),
       engine.shutdown,
     ),
     ...storageEndpoints(engine.storage, log),
-    ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
+    ...agentEndpoints({ nodes: engine.nodes, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     taskFormEndpoint({
       requests,
@@ -85,7 +85,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     taskCreationEndpoint(requests, (task) => engine.tasks.waitMessage(task)),
     ...enrolmentEndpoints({
       credentials,
-      instances: engine.instances,
+      nodes: engine.nodes,
       enrolledOnly: config.agents.enrolledOnly,
     }),
     ...storageListEndpoints(engine.storage),
@@ -94,7 +94,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),
-      ...nodeEndpointsV1(generation, engine.instances, engine.control, server.publicUrl ?? ''),
+      ...nodeEndpointsV1(generation, engine.nodes, engine.control, server.publicUrl ?? ''),
     ]),
   ];
 }
@@ -115,7 +115,7 @@ function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
 function monitoringEndpoints({ config, engine, metrics, logFile }: HubParts, isReady: () => boolean) {
   return [
     ...actuatorEndpoints({
-      instances: engine.instances,
+      nodes: engine.nodes,
       diskSpace: () => diskSpace(config.health.diskSpacePath ?? INSTALLATION),
       thresholdBytes: config.health.diskSpaceThreshold,
       downStatus: config.health.downStatus,

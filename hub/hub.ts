@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type OnStop, type Service, serviceOf } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { openAccounts } from './accounts.js';
@@ -103,16 +103,20 @@ export function createHub(
 
 /** Opens everything that the interfaces work on. */
 async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
-  const { config, log, runtime } = setup;
+  const { config, log } = setup;
   const { dataDir, agents } = config;
   const joinToken = agents.enrolledOnly ? null : await agentToken(agents.token, dataDir);
   const tls = config.server.tls && (await openTlsFiles(config.server.tls));
   const metrics = hubMetrics(buildInfo);
-  const { clock, timers } = runtime;
-  const store = await openStore(config, { clock, timers, log, metrics: metrics.store });
+  const { clock: machineClock, timers } = setup.runtime;
+  const store = await openStore(config, { clock: machineClock, timers, log, metrics: metrics.store });
   onStop(() => store.close());
+  // Hubs with different clocks must agree on the times that they store.
+  const { clock } = store;
+  const runtime = { ...setup.runtime, clock };
+  const storing = { ...setup, runtime };
   const ownSecret = newOwnSecret(config);
-  if (ownSecret === null) await store.agents.forget(OWN_AGENT_ID);
+  if (ownSecret === null) await store.cluster.presence.forget(OWN_AGENT_ID);
   const credentials = new AgentCredentials({
     store: store.accounts.agentCredentials,
     secrets: agentSecrets,
@@ -120,18 +124,18 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     joinToken,
     ownSecret,
   });
-  const accounts = await openAccounts({ ...setup, store: store.accounts, metrics: metrics.logins });
+  const accounts = await openAccounts({ ...storing, store: store.accounts, metrics: metrics.logins });
   onStop(accounts.close);
   const tracing = await openTracing(setup, onStop);
-  const files = measuredFiles(await openFiles(setup, store), metrics.files);
-  const engine = await openEngine(setup, { store, files, accounts, metrics, tracing });
+  const files = measuredFiles(await openFiles(storing, store, machineClock), metrics.files);
+  const engine = await openEngine(storing, { store, files, accounts, metrics, tracing });
   observeHub(metrics, {
     archive: store.archive,
-    instances: engine.instances,
+    nodes: engine.nodes,
     isShutdownPrepared: () => engine.shutdown.status.initiated,
     disk: () => diskSpace(dataDir),
     waitingWebhooks: () => store.webhooks.waiting(),
-    databases: store.files,
+    databaseBytes: () => store.sizes(),
   });
   const { audit, reopenAudit } = await openAudit(setup, onStop);
   return {
@@ -181,6 +185,7 @@ async function run(
 async function openFiles(
   { config: { dataDir, storage }, runtime, log }: Setup,
   { inlineBlobs }: Store,
+  machineClock: Clock,
 ): Promise<BlobStore> {
   return openBlobStore({
     folder: join(dataDir, 'files'),
@@ -188,7 +193,7 @@ async function openFiles(
     runtime,
     log,
     encryptionKey: await storageKey(storage.encryptionKey, dataDir),
-    isPostponed: () => isBackupLinking(dataDir, runtime.clock),
+    isPostponed: () => isBackupLinking(dataDir, machineClock),
   });
 }
 
@@ -210,8 +215,9 @@ async function openEngine(
     queue: store.queue,
     archive: store.archive,
     changes: store.changes,
+    exclusions: store.exclusions,
     statistics: store.statistics,
-    agentStore: store.agents,
+    cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,
     files,
     names: store.namedObjects,

@@ -1,12 +1,14 @@
 /** Draining of agents by an administrator, through this hub or a command beside it. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentDrain, AgentDrainStore } from '../core/ports/agent-drains.js';
+import type { AgentDrainStore } from '../core/ports/agent-drains.js';
+import type { SignalListener, Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { Instances } from './instances.js';
 
 export interface AgentDrainsOptions {
   readonly store: AgentDrainStore;
+  readonly signals: Pick<Signals, 'tell'>;
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly instances: Instances;
   readonly clock: Clock;
@@ -30,24 +32,18 @@ export class AgentDrains {
    *  begins on the agent. */
   drain(agentId: string, by: string): Promise<void> {
     const { store, clock } = this.#options;
-    return this.#inOrder(async () => {
-      await store.drain({ agentId, sinceMs: clock.nowMs(), by });
-      await this.#read();
-    });
+    return this.#change(async () => void (await store.drain({ agentId, sinceMs: clock.nowMs(), by })));
   }
 
   /** Lets the agent begin tasks again. */
   undrain(agentId: string): Promise<void> {
-    return this.#inOrder(async () => {
-      await this.#options.store.undrain(agentId);
-      await this.#read();
-    });
+    return this.#change(async () => void (await this.#options.store.undrain(agentId)));
   }
 
-  /** Drain of the agent, known or not; null when it is not drained. */
-  find(agentId: string): AgentDrain | null {
-    return this.#options.instances.drainOf(agentId);
-  }
+  readonly onSignal: SignalListener = {
+    DRAINS: () => void this.#refreshLater(),
+    RESYNC: () => void this.#refreshLater(),
+  };
 
   /** Number of tasks that run on the agent, also while it is disconnected. */
   async runningTasksOn(agentId: string): Promise<number> {
@@ -61,12 +57,10 @@ export class AgentDrains {
 
   /** Applies changes of other processes until the returned function is called. Agents stay as they are while the store fails. */
   watch(): () => void {
-    const { timers, log } = this.#options;
+    const { timers } = this.#options;
     let isStopped = false;
     const check = async () => {
-      await this.refresh().catch((error: unknown) => {
-        log.error({ err: error }, 'the check for drained agents failed');
-      });
+      await this.#refreshLater();
       if (!isStopped) timer = timers.after(REFRESH_INTERVAL_MS, () => void check());
     };
     let timer = timers.after(REFRESH_INTERVAL_MS, () => void check());
@@ -74,6 +68,20 @@ export class AgentDrains {
       isStopped = true;
       timer.cancel();
     };
+  }
+
+  #refreshLater(): Promise<void> {
+    return this.refresh().catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'the check for drained agents failed');
+    });
+  }
+
+  #change(action: () => Promise<void>): Promise<void> {
+    return this.#inOrder(async () => {
+      await action();
+      await this.#read();
+      this.#options.signals.tell({ kind: 'DRAINS' });
+    });
   }
 
   async #read(): Promise<void> {

@@ -1,4 +1,5 @@
 /** Exclusions of returned tasks, as the scheduler sees them; test/engine tests their whole course. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it } from 'vitest';
 import type { Task } from '../core/task.js';
@@ -29,7 +30,10 @@ function returnsAmong(agentIds: readonly string[], instancesOfAgent = 1) {
   const up = agentIds.flatMap((agentId) => Array.from({ length: instancesOfAgent }, () => add(agentId)));
   const asked = { classes: 0, agents: 0 };
   const runtime = manualRuntime();
-  const exclusions = new AgentExclusions({
+  const exclusions: AgentExclusions = new AgentExclusions({
+    store: { put: async () => undefined, since: async () => [] },
+    signals: { tell: (signal) => exclusions.onSignal.EXCLUDED?.(signal as never) },
+    log: { error: () => undefined } as unknown as Logger,
     instances: {
       get classesVersion() {
         return index.classesVersion;

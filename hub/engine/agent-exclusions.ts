@@ -1,19 +1,23 @@
-/** Exclusions: a task is not dispatched to an agent that returned it for a host fault, for a while, as long as another agent fits.
- *  They are kept in memory only: after a restart of the hub, the next attempt shows the fault again. */
+/** Exclusions: a task is not dispatched to an agent that returned it for a host fault, for a while, as long as another agent fits. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceClass } from '../core/idle-instances.js';
 import { fittingClasses } from '../core/match-tasks.js';
+import type { SignalListener, Signals } from '../core/ports/signals.js';
+import type { TaskExclusion, TaskExclusions } from '../core/ports/task-exclusions.js';
 import type { Task } from '../core/task.js';
-import type { TaskSubscriber } from '../core/task-events.js';
 import type { Exclusion } from '../core/wait-reason.js';
 import type { Instances } from './instances.js';
 
 export interface AgentExclusionsOptions {
+  readonly store: TaskExclusions;
+  readonly signals: Pick<Signals, 'tell'>;
   /** Lookups by instance class: the scheduler asks for each task and agent, so the cost must not grow with the instances. */
   readonly instances: Pick<Instances, 'agentsUp' | 'classes' | 'classesVersion'>;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly log: Logger;
 }
 
 /** A full disk may have space again by then. */
@@ -42,22 +46,40 @@ export class AgentExclusions {
   }
 
   /** The agent has returned the task for a host fault. */
-  note({ id, requirement }: Task, agentId: string, reason: string): void {
-    const { clock, timers } = this.#options;
-    const excluding = this.#tasks.get(id) ?? this.#add(id, requirement);
-    excluding.by.get(agentId)?.timer.cancel();
-    const timer = timers.after(EXCLUSION_MS, () => {
-      excluding.by.delete(agentId);
-      if (excluding.by.size === 0) this.#tasks.delete(id);
-      for (const subscriber of this.#expirySubscribers) subscriber();
+  note({ id: taskId, requirement }: Task, agentId: string, reason: string): void {
+    const { store, signals, clock, log } = this.#options;
+    const exclusion = { agentId, reason, atMs: clock.nowMs() };
+    signals.tell({ kind: 'EXCLUDED', taskId, requirement, exclusion });
+    store.put(taskId, exclusion).catch((error: unknown) => {
+      log.error({ err: error, taskId, agentId }, 'the exclusion of an agent from a task could not be saved');
     });
-    excluding.by.set(agentId, { agentId, reason, atMs: clock.nowMs(), timer });
   }
 
-  readonly onTask: TaskSubscriber = {
-    ENDED: ({ task }) => this.forget(task.id),
-    CANCELED: ({ task }) => this.forget(task.id),
+  /** Takes the exclusions of the store. Rejects as the store does. */
+  async load(): Promise<void> {
+    const { store, clock } = this.#options;
+    for (const excluded of await store.since(clock.nowMs() - EXCLUSION_MS)) this.#exclude(excluded);
+  }
+
+  readonly onSignal: SignalListener = {
+    EXCLUDED: (excluded) => this.#exclude(excluded),
+    ENDED: ({ taskId }) => this.forget(taskId),
   };
+
+  #exclude({ taskId, requirement, exclusion }: TaskExclusion): void {
+    const { clock, timers } = this.#options;
+    const { agentId, atMs } = exclusion;
+    const excluding = this.#tasks.get(taskId) ?? this.#add(taskId, requirement);
+    excluding.by.get(agentId)?.timer.cancel();
+    // Not longer than that, even if the clock was set back.
+    const delayMs = Math.min(EXCLUSION_MS, atMs + EXCLUSION_MS - clock.nowMs());
+    const timer = timers.after(delayMs, () => {
+      excluding.by.delete(agentId);
+      if (excluding.by.size === 0) this.#tasks.delete(taskId);
+      for (const subscriber of this.#expirySubscribers) subscriber();
+    });
+    excluding.by.set(agentId, { ...exclusion, timer });
+  }
 
   /** The task has ended. */
   forget(taskId: string): void {

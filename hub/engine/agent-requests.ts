@@ -1,20 +1,13 @@
 /** Requests to agents, each with a deadline for its response. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentReply } from '../core/ports/agents.js';
-
-/** The agent failed to carry out a request, or to respond. */
-export class AgentUnavailable extends Error {
-  override readonly name = 'AgentUnavailable';
-}
+import { AgentUnavailable } from '../core/ports/mail.js';
 
 interface PendingRequest {
   readonly agentId: string;
   resolve(reply: AgentReply): void;
   reject(error: AgentUnavailable): void;
 }
-
-/** Deadline of a response (contract 6.3). */
-const REQUEST_TIMEOUT_MS = 10_000;
 
 export class AgentRequests {
   readonly #runtime: Runtime;
@@ -25,16 +18,16 @@ export class AgentRequests {
   }
 
   /** Sends a request by `send`, which gets its id, and waits for the response; rejects with {@link AgentUnavailable}. */
-  ask(agentId: string, send: (requestId: string) => void): Promise<AgentReply> {
+  ask(agentId: string, timeoutMs: number, send: (requestId: string) => void): Promise<AgentReply> {
     const requestId = this.#runtime.newId();
     return new Promise((resolve, reject) => {
       const done = () => {
         timer.cancel();
         this.#pending.delete(requestId);
       };
-      const timer = this.#runtime.timers.after(REQUEST_TIMEOUT_MS, () => {
+      const timer = this.#runtime.timers.after(timeoutMs, () => {
         done();
-        reject(new AgentUnavailable(`agent ${agentId} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s`));
+        reject(new AgentUnavailable(`agent ${agentId} did not answer in ${timeoutMs / 1000} s`));
       });
       this.#pending.set(requestId, {
         agentId,

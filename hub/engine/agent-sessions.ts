@@ -1,11 +1,11 @@
 /** Sessions of agents: the connected agents, and the messages to them. An agent has one session at most. */
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentReply, AgentRequest } from '../core/ports/agents.js';
+import { AgentUnavailable } from '../core/ports/mail.js';
+import type { SignalListener } from '../core/ports/signals.js';
 import type { ClaimedTask } from '../core/ports/task-queue.js';
-import type { TaskSubscriber } from '../core/task-events.js';
-import { AgentRequests, AgentUnavailable } from './agent-requests.js';
+import { AgentRequests } from './agent-requests.js';
 import type { TaskTraces } from './task-traces.js';
 
 export interface AgentSessionsOptions {
@@ -16,7 +16,8 @@ export interface AgentSessionsOptions {
 
 interface Session {
   readonly connection: AgentConnection;
-  readonly nodeId: string;
+  /** Number of the join. */
+  readonly epoch: number;
 }
 
 export class AgentSessions {
@@ -29,21 +30,25 @@ export class AgentSessions {
     this.#requests = new AgentRequests(options.runtime);
   }
 
-  /** The node that the agent is connected from; undefined while it is not connected. */
-  nodeIdOf(agentId: string): string | undefined {
-    return this.#sessions.get(agentId)?.nodeId;
+  /** The number of the join of the agent's current connection; undefined for any other connection. */
+  epochOf(agentId: string, connection: AgentConnection): number | undefined {
+    const session = this.#sessions.get(agentId);
+    return session?.connection === connection ? session.epoch : undefined;
   }
 
   /** Whether this is the agent's current connection. */
   isCurrent(agentId: string, connection: AgentConnection): boolean {
-    return this.#sessions.get(agentId)?.connection === connection;
+    return this.epochOf(agentId, connection) !== undefined;
   }
 
-  /** Opens the agent's session on this connection and closes its former one. */
-  open(agentId: string, nodeId: string, connection: AgentConnection): void {
+  /** Opens the agent's session on this connection and closes its former one. Closes this one, and returns false, when there is one of
+   *  a later join. */
+  open(agentId: string, epoch: number, connection: AgentConnection): boolean {
     const former = this.#sessions.get(agentId);
-    this.#sessions.set(agentId, { connection, nodeId });
-    former?.connection.close('the same agent has reconnected');
+    const isLatest = former === undefined || former.epoch < epoch;
+    if (isLatest) this.#sessions.set(agentId, { connection, epoch });
+    (isLatest ? former?.connection : connection)?.close('the same agent has reconnected');
+    return isLatest;
   }
 
   /** Ends the agent's session; its open requests fail. */
@@ -66,10 +71,12 @@ export class AgentSessions {
   }
 
   /** Sends a request to an agent; rejects with {@link AgentUnavailable} when it is disconnected or does not respond in time. */
-  request(agentId: string, request: AgentRequest): Promise<AgentReply> {
+  request(agentId: string, request: AgentRequest, timeoutMs: number): Promise<AgentReply> {
     const session = this.#sessions.get(agentId);
     if (!session) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
-    return this.#requests.ask(agentId, (requestId) => session.connection.request(requestId, request));
+    return this.#requests.ask(agentId, timeoutMs, (requestId) =>
+      session.connection.request(requestId, request),
+    );
   }
 
   /** Takes an agent's response to a request. */
@@ -83,11 +90,7 @@ export class AgentSessions {
   }
 
   /** Ends the attempt of a canceled task; a disconnected agent is informed when it rejoins. */
-  readonly onTask: TaskSubscriber = {
-    CANCELED: ({ task: { id, attempt, instance, startedAtMs } }) => {
-      if (startedAtMs === null || !instance) return;
-      const ref: AttemptRef = { taskId: id, attempt, instanceId: instance.id };
-      this.#sessions.get(instance.agentId)?.connection.cancel(ref);
-    },
+  readonly onSignal: SignalListener = {
+    CANCELED: ({ agentId, ref }) => this.#sessions.get(agentId)?.connection.cancel(ref),
   };
 }

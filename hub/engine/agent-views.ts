@@ -1,32 +1,7 @@
 /** Agents and instances as clients see them. */
-import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import type { AgentDrain } from '../core/ports/agent-drains.js';
+import type { AgentView, InstanceView } from '../core/ports/nodes.js';
 import type { Agent, Instance } from './known-instances.js';
-
-export interface InstanceView {
-  readonly profile: InstanceProfile;
-  readonly agentId: string;
-  readonly status: InstanceStatus;
-  readonly startedAtMs: number | null;
-  readonly working: boolean;
-  /** Null unless its agent is drained. */
-  readonly drain: AgentDrain | null;
-}
-
-export interface AgentView {
-  readonly id: string;
-  readonly version: string;
-  readonly revision: string;
-  /** Address of its host; null when unknown. */
-  readonly address: string | null;
-  readonly status: AgentStatus;
-  readonly seenAtMs: number;
-  /** Lead of its clock over the hub's when it joined, in ms; null when it did not report its clock. */
-  readonly clockOffsetMs: number | null;
-  readonly drain: AgentDrain | null;
-  /** By id. */
-  readonly instances: readonly InstanceView[];
-}
 
 export function instanceView(
   { profile, agentId, status, startedAtMs, attempt }: Instance,

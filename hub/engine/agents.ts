@@ -4,15 +4,14 @@ import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentStore } from '../core/ports/agent-store.js';
 import type { AgentConnection, AgentIntroduction, AgentReply, JoinRefusal } from '../core/ports/agents.js';
 import type { BlobStore, Hold } from '../core/ports/blobs.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
+import type { Joined, JoiningAgent, Presence } from '../core/ports/presence.js';
+import type { Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Attempts } from './attempts.js';
-import type { Instances } from './instances.js';
-import type { Leases } from './leases.js';
 import { reconcile } from './reconciliation.js';
 import { withStoredFiles } from './report-files.js';
 import type { SentBlobs } from './sent-blobs.js';
@@ -22,13 +21,12 @@ import type { TaskTransitions } from './task-transitions.js';
 export interface AgentsOptions {
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly transitions: TaskTransitions;
-  readonly store: AgentStore;
+  readonly presence: Presence;
+  readonly signals: Pick<Signals, 'tell'>;
   readonly files: BlobStore;
   readonly sessions: AgentSessions;
   readonly sentBlobs: SentBlobs;
-  readonly instances: Instances;
   readonly attempts: Attempts;
-  readonly leases: Leases;
   readonly output: TaskOutput;
   readonly clock: Clock;
   readonly log: Logger;
@@ -39,53 +37,79 @@ export interface AgentsOptions {
 
 export class Agents {
   readonly #options: AgentsOptions;
+  /** Connections whose agents are about to join. */
+  readonly #joining = new Set<AgentConnection>();
 
   constructor(options: AgentsOptions) {
     this.#options = options;
   }
 
-  /** Lets an agent join; false when it was refused; the refusal has been sent. */
+  /** Lets an agent join; false when it was refused; the refusal has been sent. Rejects as the store does. */
   async join(introduction: AgentIntroduction, connection: AgentConnection): Promise<boolean> {
-    const { sessions, instances, log, leases, clock, isOutputStorageOn } = this.#options;
-    const { agent, address, clockMs, running } = introduction;
-    const refusal = this.#refusalOf(introduction);
-    if (refusal) {
-      log.warn({ agentId: agent.id, ...refusal }, 'agent refused');
-      connection.refuse(refusal);
+    const { sessions, signals, log, isOutputStorageOn } = this.#options;
+    const { agent, running, instances } = introduction;
+    const joining = this.#joiningOf(introduction);
+    const joined = await this.#present(joining, connection);
+    if ('code' in joined) {
+      log.warn({ agentId: agent.id, ...joined }, 'agent refused');
+      connection.refuse(joined);
       return false;
     }
-    sessions.open(agent.id, agent.nodeId, connection);
-    leases.end(agent.id);
-    const clockOffsetMs = clockMs === null ? null : clockMs - clock.nowMs();
-    instances.connected({ ...agent, address, clockOffsetMs }, introduction.instances, running);
+    if (!joined.isOpen || !sessions.open(agent.id, joined.epoch, connection)) return true;
+    signals.tell({ kind: 'JOINED', agent: joining, running });
     connection.welcome({ outputStorage: isOutputStorageOn });
     await reconcile(introduction, connection, this.#options);
     if (!sessions.isCurrent(agent.id, connection)) return true;
-    instances.ready(agent.id);
-    log.info(
-      { agentId: agent.id, instances: introduction.instances.length, running: running.length },
-      'agent joined',
-    );
-    await this.#saveAgent(agent.id);
+    signals.tell({ kind: 'READY', agentId: agent.id });
+    log.info({ agentId: agent.id, instances: instances.length, running: running.length }, 'agent joined');
     return true;
+  }
+
+  /** Makes the agent present, unless that is refused; `isOpen` is false when its connection has ended meanwhile. */
+  async #present(agent: JoiningAgent, connection: AgentConnection) {
+    const { presence, clock } = this.#options;
+    this.#joining.add(connection);
+    let joined: Joined | JoinRefusal;
+    let isOpen: boolean;
+    try {
+      joined = await presence.join(agent);
+    } finally {
+      isOpen = this.#joining.delete(connection);
+    }
+    if ('code' in joined) return joined;
+    if (!isOpen) await presence.leave(agent.id, joined.epoch, clock.nowMs());
+    return { ...joined, isOpen };
+  }
+
+  #joiningOf({ agent, address, clockMs, instances }: AgentIntroduction): JoiningAgent {
+    const nowMs = this.#options.clock.nowMs();
+    const clockOffsetMs = clockMs === null ? null : clockMs - nowMs;
+    return { ...agent, address, clockOffsetMs, seenAtMs: nowMs, instances };
   }
 
   /** The connection has ended. */
   leave(agentId: string, connection: AgentConnection, reason: string): void {
-    const { sessions, metrics, instances, attempts, leases, log } = this.#options;
-    if (!sessions.isCurrent(agentId, connection)) return;
+    const { sessions, metrics, presence, signals, attempts, clock, log } = this.#options;
+    if (this.#joining.delete(connection)) return;
+    const epoch = sessions.epochOf(agentId, connection);
+    if (epoch === undefined) return;
     sessions.end(agentId);
     metrics.agentLeft();
     attempts.forgetAllOf(agentId);
-    leases.begin(agentId);
-    instances.disconnected(agentId);
+    signals.tell({ kind: 'LEFT', agentId });
     log.warn({ agentId, reason }, 'agent is unreachable');
-    void this.#saveAgent(agentId);
+    presence.leave(agentId, epoch, clock.nowMs()).catch((error: unknown) => {
+      log.error({ err: error, agentId }, 'the leaving of an agent could not be recorded');
+    });
   }
 
   /** An instance of the agent has changed. Here and below, a connection that is not the agent's current one is ignored. */
   instanceChanged(agentId: string, connection: AgentConnection, report: InstanceReport): void {
-    if (this.#isCurrent(agentId, connection)) this.#options.instances.changed(agentId, report);
+    const { sessions, presence, signals } = this.#options;
+    const epoch = sessions.epochOf(agentId, connection);
+    if (epoch === undefined) return;
+    presence.changed(agentId, epoch, report);
+    signals.tell({ kind: 'INSTANCE', agentId, report });
   }
 
   /** Output of a running script; `offset` counts UTF-16 units since the attempt began. */
@@ -126,7 +150,7 @@ export class Agents {
     blobs: readonly Buffer[],
     hold: Hold,
   ): Promise<boolean | undefined> {
-    const { instances, attempts, files } = this.#options;
+    const { signals, attempts, files } = this.#options;
     const stored = await withStoredFiles(report, blobs, files, hold);
     if ('missing' in stored) {
       connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
@@ -134,47 +158,14 @@ export class Agents {
     }
     // First, so that a task whose attempt is adopted is not dispatched again, not even to the same instance.
     await attempts.adoptOnReport(report, agentId);
-    // The instance is released before the end of the task is durable.
-    const reported = attempts.report(stored.report, agentId);
-    instances.release(agentId, report, { coolsDown: report.outcome === 'RETURNED' });
-    const counted = await reported;
-    const { taskId, attempt, instanceId } = report;
-    connection.acknowledge({ taskId, attempt, instanceId }, counted);
+    const { taskId, attempt, instanceId, outcome } = report;
+    const ref = { taskId, attempt, instanceId };
+    // Told before the end of the task is durable.
+    const counted = await attempts.report(stored.report, agentId, () =>
+      signals.tell({ kind: 'FREED', agentId, ref, coolsDown: outcome === 'RETURNED' }),
+    );
+    connection.acknowledge(ref, counted);
     return counted;
-  }
-
-  /** Never rejects: an agent can work while the disk of the hub is full. */
-  async #saveAgent(agentId: string): Promise<void> {
-    const { instances: known, store, log } = this.#options;
-    const view = known.findAgent(agentId);
-    if (!view) return;
-    const { id, version, revision, seenAtMs, clockOffsetMs } = view;
-    const instances = view.instances.map(({ profile }) => profile);
-    try {
-      await store.save({ id, version, revision, seenAtMs, clockOffsetMs, instances });
-    } catch (error) {
-      log.error({ err: error, agentId }, 'the time at which the agent was last seen could not be saved');
-    }
-  }
-
-  #refusalOf({ agent, instances }: AgentIntroduction): JoinRefusal | undefined {
-    const nodeId = this.#options.sessions.nodeIdOf(agent.id);
-    if (nodeId !== undefined && nodeId !== agent.nodeId) {
-      return {
-        code: 'AGENT_ID_TAKEN',
-        message: `an agent with the id ${agent.id} is connected from elsewhere: give one of them another "id"`,
-      };
-    }
-    for (const { id } of instances) {
-      const holder = this.#options.instances.holderOf(id, agent.id);
-      if (holder !== undefined) {
-        return {
-          code: 'INSTANCE_ID_TAKEN',
-          message: `the instance id ${id} is in use by the connected agent ${holder}: ids are unique in the cluster`,
-        };
-      }
-    }
-    return undefined;
   }
 
   #isCurrent(agentId: string, connection: AgentConnection): boolean {

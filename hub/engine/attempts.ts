@@ -31,6 +31,16 @@ export interface AttemptsOptions {
   readonly exclusions: AgentExclusions;
 }
 
+/** An attempt that has ended, with or without its task. */
+interface AttemptOver {
+  readonly task: Task;
+  readonly ref: AttemptRef;
+  readonly loss: LossKind | null;
+  /** Files for the output storage. */
+  readonly stored: readonly NamedFileRef[];
+  readonly freed: () => void;
+}
+
 export class Attempts {
   readonly #options: AttemptsOptions;
   /** Running tasks of connected agents, as they started, which saves a read at their end. The store decides whether the end
@@ -55,19 +65,37 @@ export class Attempts {
   }
 
   /** Takes an agent's report of an attempt; false when it no longer counts, or the attempt is another agent's. Resolves when its
-   *  consequence is durable. An attempt that is presumed lost must have been adopted by {@link adoptOnReport} before. */
-  async report(report: AttemptReport, agentId: string): Promise<boolean> {
+   *  consequence is durable. An attempt that is presumed lost must have been adopted by {@link adoptOnReport} before. Calls `onFreed`
+   *  once: when a claim of the instance can no longer be refused because of this attempt. */
+  async report(report: AttemptReport, agentId: string, onFreed: () => void): Promise<boolean> {
+    let isFreed = false;
+    const freed = () => {
+      if (!isFreed) onFreed();
+      isFreed = true;
+    };
+    try {
+      return await this.#report(report, agentId, freed);
+    } finally {
+      freed();
+    }
+  }
+
+  async #report(report: AttemptReport, agentId: string, freed: () => void): Promise<boolean> {
     const ref = refOf(report);
     const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
     const state = attemptStateOf(ref, task);
-    if (task?.status === 'CANCELED' && namesFiles(report)) return this.#keepFiles(task, ref, report, agentId);
+    if (task?.status === 'CANCELED' && namesFiles(report)) {
+      freed();
+      return this.#keepFiles(task, ref, report, agentId);
+    }
     if (!task || !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state))
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const consequence = consequenceOf(report, task, this.#options.limits);
     // Before the task waits again.
     if (lossOf(report) === 'HOST_FAULT') this.#options.exclusions.note(task, agentId, report.message ?? '');
-    return this.#carryOut(task, ref, consequence, lossOf(report) ?? null, report.storedFiles);
+    const { storedFiles: stored = [] } = report;
+    return this.#carryOut({ task, ref, loss: lossOf(report) ?? null, stored, freed }, consequence);
   }
 
   /** Adopts an attempt that is presumed lost, as long as no newer one has begun (contract 2.5). Call it before its instance is
@@ -90,7 +118,8 @@ export class Attempts {
   async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
     const ref = attemptOf(task);
     const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
-    if (ref) await this.#carryOut(task, ref, consequence, loss);
+    const freed = () => undefined;
+    if (ref) await this.#carryOut({ task, ref, loss, stored: [], freed }, consequence);
   }
 
   /** Adds the files of a canceled attempt to its task (contract 2.9); false when they do not count. */
@@ -136,26 +165,14 @@ export class Attempts {
   }
 
   /** Performs the transition of the task; false when the attempt no longer counts. */
-  #carryOut(
-    task: Task,
-    ref: AttemptRef,
-    consequence: Consequence,
-    loss: LossKind | null,
-    stored: readonly NamedFileRef[] = [],
-  ): Promise<boolean> {
-    this.#started.delete(task.id);
+  #carryOut(over: AttemptOver, consequence: Consequence): Promise<boolean> {
+    this.#started.delete(over.task.id);
     return consequence.kind === 'END'
-      ? this.#end(task, ref, consequence.ending, loss, stored)
-      : this.#requeue(task, ref, consequence);
+      ? this.#end(over, consequence.ending)
+      : this.#requeue(over, consequence);
   }
 
-  async #end(
-    task: Task,
-    ref: AttemptRef,
-    ending: Completion,
-    loss: LossKind | null,
-    stored: readonly NamedFileRef[],
-  ): Promise<boolean> {
+  async #end({ task, ref, loss, stored, freed }: AttemptOver, ending: Completion): Promise<boolean> {
     const { transitions, storage, clock, log } = this.#options;
     const endedAtMs = clock.nowMs();
     const storedFiles = storage.outputsOf(task, stored, endedAtMs);
@@ -165,16 +182,15 @@ export class Attempts {
         'files for the output storage were dropped: it is not enabled (storage.output.enabled)',
       );
     }
-    const ended = await transitions.end({ task, ref, ending, loss, endedAtMs, storedFiles });
+    const ended = await transitions.end({ task, ref, ending, loss, endedAtMs, storedFiles }, freed);
     return ended || this.#refused('report', ref);
   }
 
   async #requeue(
-    task: Task,
-    ref: AttemptRef,
+    { task, ref, freed }: AttemptOver,
     { loss, reason }: Extract<Consequence, { kind: 'REQUEUE' }>,
   ): Promise<boolean> {
-    const requeued = await this.#options.transitions.requeue(task, ref, loss, reason);
+    const requeued = await this.#options.transitions.requeue({ task, ref, loss, reason }, freed);
     return requeued || this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
   }
 }

@@ -8,13 +8,16 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentDrainStore } from '../core/ports/agent-drains.js';
-import type { AgentStore } from '../core/ports/agent-store.js';
 import type { BlobStore } from '../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
+import type { Nodes } from '../core/ports/nodes.js';
 import type { ResumableUploads } from '../core/ports/resumable-uploads.js';
+import type { RoleHolder } from '../core/ports/roles.js';
+import type { Cluster } from '../core/ports/store.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskChanges } from '../core/ports/task-changes.js';
+import type { TaskExclusions } from '../core/ports/task-exclusions.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import { NO_STATISTICS, type TaskStatistics } from '../core/ports/task-statistics.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
@@ -27,13 +30,17 @@ import { Attempts } from './attempts.js';
 import { BulkChanges } from './bulk-changes.js';
 import { ChangeFeed } from './change-feed.js';
 import { ClockWatch } from './clock-watch.js';
+import { Dispatcher } from './dispatcher.js';
 import { Explanations } from './explanations.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
+import { liveNodes } from './live-nodes.js';
 import { LogFollower } from './log-follower.js';
+import { mailReceiver } from './mail-receiver.js';
 import { ResultWaiters } from './result-waiters.js';
 import { ResumableUploadService } from './resumable-upload-service.js';
+import { RunningOutput } from './running-output.js';
 import { Scheduler } from './scheduler.js';
 import { SentBlobs } from './sent-blobs.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
@@ -44,6 +51,7 @@ import { Sweeper } from './sweeper.js';
 import { TaskDetailsReader } from './task-details.js';
 import { metricsSubscriber } from './task-metrics.js';
 import { TaskOutput } from './task-output.js';
+import { endSignals, queueSignals } from './task-signals.js';
 import { TaskTraces } from './task-traces.js';
 import { TaskTransitions } from './task-transitions.js';
 import { Tasks } from './tasks.js';
@@ -54,7 +62,10 @@ export interface EngineOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
-  readonly agentStore: AgentStore;
+  readonly exclusions: TaskExclusions;
+  readonly cluster: Cluster;
+  /** The live views of this hub when left out. */
+  readonly nodes?: Nodes;
   readonly agentDrains: AgentDrainStore;
   readonly files: BlobStore;
   readonly names: NamedObjects;
@@ -88,6 +99,7 @@ export interface Engine {
   readonly statistics: Statistics;
   readonly agents: Agents;
   readonly instances: Instances;
+  readonly nodes: Nodes;
   readonly drains: AgentDrains;
   readonly control: InstanceControl;
   readonly shutdown: ShutdownPreparation;
@@ -111,15 +123,25 @@ export interface Engine {
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const base = baseParts(options);
-  base.instances.remember(await options.agentStore.all());
+  base.instances.remember(await options.cluster.presence.all());
   await base.drains.refresh();
+  await base.shutdown.refresh();
   const agentSide = agentParts(options, base);
-  const queueSide = queueParts(options, base, agentSide);
+  const queueSide = queueParts(options, base);
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
-  const control = new InstanceControl(parts.instances, parts.sessions);
-  return { ...parts, control, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
+  const { mail } = options.cluster;
+  mail.serve(mailReceiver(parts.sessions, parts.output));
+  const nodes = options.nodes ?? liveNodes(parts.instances);
+  const control = new InstanceControl(nodes, mail);
+  return {
+    ...parts,
+    nodes,
+    control,
+    sweep: () => parts.sweeper.sweep(),
+    ...runningOf(options.cluster, parts),
+  };
 }
 
 type BaseParts = ReturnType<typeof baseParts>;
@@ -129,7 +151,8 @@ type Parts = BaseParts & AgentParts & QueueParts;
 
 /** The parts that need no other part, or only those before them. */
 function baseParts(options: EngineOptions) {
-  const { queue, archive, files, names, runtime, log } = options;
+  const { queue, archive, files, names, runtime, log, cluster } = options;
+  const { preparations, signals } = cluster;
   const { clock, timers } = runtime;
   const clockWatch = new ClockWatch(clock);
   const mayExpire = () => {
@@ -157,49 +180,50 @@ function baseParts(options: EngineOptions) {
     webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
     changeFeed: new ChangeFeed({ changes: options.changes, timers, clock, log }),
-    shutdown: new ShutdownPreparation(clock),
+    shutdown: new ShutdownPreparation({ preparations, signals, clock, log }),
     instances,
-    drains: new AgentDrains({ store: options.agentDrains, queue, instances, clock, timers, log }),
-    exclusions: new AgentExclusions({ instances, clock, timers }),
+    drains: new AgentDrains({ store: options.agentDrains, signals, queue, instances, clock, timers, log }),
+    exclusions: new AgentExclusions({ store: options.exclusions, signals, instances, clock, timers, log }),
   };
 }
 
 /** The parts that deal with agents and the attempts that they hold. */
 function agentParts(options: EngineOptions, base: BaseParts) {
-  const { queue, archive, agentStore, files, runtime, log, limits, leaseTimeoutMs } = options;
+  const { queue, archive, cluster, files, runtime, log, limits, leaseTimeoutMs } = options;
+  const { presence, signals } = cluster;
   const { clock, timers } = runtime;
   const { transitions, storage, exclusions, instances, traces, output, sentBlobs } = base;
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
   const sessions = new AgentSessions({ runtime, log, traces });
+  const dispatcher = new Dispatcher({ sessions, transitions, signals, log });
   const agents = new Agents({
     queue,
     transitions,
-    store: agentStore,
+    presence,
+    signals,
     files,
     sessions,
     sentBlobs,
-    instances,
     attempts,
-    leases,
     output,
     clock,
     log,
     metrics: options.metrics ?? NO_TASK_METRICS,
     isOutputStorageOn: storage.isOutputStorageOn,
   });
-  return { attempts, leases, sessions, agents };
+  return { attempts, leases, sessions, dispatcher, agents };
 }
 
 /** The parts that deal with tasks: those that wait, those that are asked for, and those that are no longer kept. */
-function queueParts(options: EngineOptions, base: BaseParts, { sessions }: AgentParts) {
-  const { queue, archive, agentStore, files, names, runtime, log, defaultVersion, headsPerPool } = options;
+function queueParts(options: EngineOptions, base: BaseParts) {
+  const { queue, archive, cluster, files, names, runtime, log, defaultVersion, headsPerPool } = options;
   const { clock, timers } = runtime;
   const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions, webhooks } = base;
   const scheduler = new Scheduler({
     queue,
     transitions,
-    sessions,
+    signals: cluster.signals,
     instances,
     exclusions,
     runtime,
@@ -216,12 +240,13 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     exclusions,
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
+  const runningOutput = new RunningOutput(cluster.mail);
   const tasks = new Tasks({
     transitions,
     archive,
     files,
     resultWaiters,
-    output,
+    output: runningOutput,
     runtime,
     log,
     shutdown,
@@ -237,7 +262,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     files,
     names,
     uploads: base.uploads,
-    agentStore,
+    presence: cluster.presence,
     instances,
     runtime,
     log,
@@ -248,25 +273,33 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     webhooks,
   });
   const bulkChanges = new BulkChanges({ archive, transitions, files });
-  const logFollower = new LogFollower({ tasks, archive, files, output, timers });
+  const logFollower = new LogFollower({ tasks, archive, files, output, runningOutput, timers });
   return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
 }
 
-function subscribe({ metrics = NO_TASK_METRICS, statistics }: EngineOptions, parts: Parts): void {
-  const { transitions, scheduler, attempts, sessions, output, traces, exclusions, explanations } = parts;
+function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOptions, parts: Parts): void {
+  const { transitions, scheduler, attempts, output, traces, exclusions, explanations } = parts;
+  const { signals } = cluster;
   // Waiting clients come last: when they are woken, everything else is up to date.
-  const subscribers = [scheduler, attempts, sessions, output, traces, exclusions, explanations];
   transitions.subscribe(metricsSubscriber(metrics));
   if (statistics) transitions.subscribe(parts.statistics.onTask);
   transitions.subscribe(explanations.onRunningTask);
-  for (const { onTask } of [...subscribers, parts.resultWaiters]) transitions.subscribe(onTask);
+  transitions.subscribe(queueSignals(signals));
+  for (const { onTask } of [attempts, output, traces, explanations]) transitions.subscribe(onTask);
+  transitions.subscribe(endSignals(signals));
+  const { leases, instances, dispatcher, sessions, resultWaiters, drains, shutdown } = parts;
+  for (const { onSignal } of [
+    ...[leases, instances, scheduler, dispatcher, sessions],
+    ...[resultWaiters, exclusions, drains, shutdown],
+  ])
+    signals.hear(onSignal);
   parts.instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());
   parts.shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));
 }
 
 /** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
-function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
+function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   const {
     leases,
     scheduler,
@@ -281,13 +314,25 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   } = parts;
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
+  const role: RoleHolder = {
+    gained: async (term) => {
+      await leases.start();
+      await exclusions.load();
+      await scheduler.start(term);
+      sweeper.start();
+    },
+    lost: async () => {
+      await scheduler.stop();
+      await leases.stop();
+      await sweeper.stop();
+    },
+  };
   const start = async () => {
-    await leases.start();
-    await scheduler.start();
-    sweeper.start();
+    await roles.contend(role);
     webhooks?.start();
   };
   const quiesce = async () => {
+    await roles.resign();
     await scheduler.stop();
     sessions.closeAll('the hub stops');
     resultWaiters.releaseAll();
@@ -297,13 +342,12 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   };
   const stop = async () => {
     await starting?.catch(() => undefined);
-    await scheduler.stop();
+    await roles.resign();
+    await role.lost();
     await changeFeed.close();
     await webhooks?.stop();
     exclusions.stop();
     sentBlobs.stop();
-    await leases.stop();
-    await sweeper.stop();
     await parts.uploads.stop();
     await parts.statistics.stop();
   };

@@ -2,17 +2,19 @@
 import type { InstanceCommand, InstanceLogType } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../core/errors.js';
 import type { AgentReply, AgentRequest } from '../core/ports/agents.js';
-import { AgentUnavailable } from './agent-requests.js';
-import type { AgentSessions } from './agent-sessions.js';
-import type { Instances } from './instances.js';
+import { AgentUnavailable, type Mail } from '../core/ports/mail.js';
+import type { Nodes } from '../core/ports/nodes.js';
+
+/** Deadline of a response (contract 6.3). */
+const REQUEST_TIMEOUT_MS = 10_000;
 
 export class InstanceControl {
-  readonly #instances: Instances;
-  readonly #sessions: Pick<AgentSessions, 'request'>;
+  readonly #nodes: Pick<Nodes, 'instance'>;
+  readonly #mail: Pick<Mail, 'ask'>;
 
-  constructor(instances: Instances, sessions: Pick<AgentSessions, 'request'>) {
-    this.#instances = instances;
-    this.#sessions = sessions;
+  constructor(nodes: Pick<Nodes, 'instance'>, mail: Pick<Mail, 'ask'>) {
+    this.#nodes = nodes;
+    this.#mail = mail;
   }
 
   /** Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
@@ -31,14 +33,14 @@ export class InstanceControl {
   }
 
   async #ask(instanceId: string, request: AgentRequest): Promise<AgentReply> {
-    const instance = this.#instances.find(instanceId);
+    const instance = await this.#nodes.instance(instanceId);
     if (!instance) {
       throw new HubError(
         'INSTANCE_NOT_FOUND',
         `there is no instance with the id ${JSON.stringify(instanceId)}`,
       );
     }
-    return this.#sessions.request(instance.agentId, request).catch((error: unknown) => {
+    return this.#mail.ask(instance.agentId, request, REQUEST_TIMEOUT_MS).catch((error: unknown) => {
       throw error instanceof AgentUnavailable
         ? new HubError('AGENT_UNAVAILABLE', `instance ${instanceId}: ${error.message}`, { cause: error })
         : error;

@@ -7,9 +7,11 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../core/agent-states.js';
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import type { AgentDrain } from '../core/ports/agent-drains.js';
-import type { AgentRecord } from '../core/ports/agent-store.js';
+import type { AgentView, InstanceView } from '../core/ports/nodes.js';
+import type { PresentAgent } from '../core/ports/presence.js';
+import type { SignalListener } from '../core/ports/signals.js';
 import type { CountedClass } from '../core/wait-reason.js';
-import { type AgentView, agentView, byId, type InstanceView, instanceView } from './agent-views.js';
+import { agentView, byId, instanceView } from './agent-views.js';
 import { type Agent, KnownInstances } from './known-instances.js';
 
 /** Tolerance for the transmission time of a reported age. An instance that rejoins with nearly the same start is the same process,
@@ -39,6 +41,14 @@ export class Instances {
     this.#log = log;
     this.#lastRemovalMs = clock.nowMs();
   }
+
+  readonly onSignal: SignalListener = {
+    JOINED: ({ agent, running }) => this.connected(agent, agent.instances, running),
+    READY: ({ agentId }) => this.ready(agentId),
+    INSTANCE: ({ agentId, report }) => this.changed(agentId, report),
+    LEFT: ({ agentId }) => this.disconnected(agentId),
+    FREED: ({ agentId, ref, coolsDown }) => this.release(agentId, ref, { coolsDown }),
+  };
 
   /** Adds a subscriber, which is called at every change that may let a waiting task start. */
   onCapacity(subscriber: () => void): void {
@@ -71,12 +81,12 @@ export class Instances {
     return this.#known.counts.version;
   }
 
-  /** Adds the agents of the store; they are disconnected until they join. */
-  remember(records: readonly AgentRecord[]): void {
+  /** Adds the known agents; they are disconnected until they join. */
+  remember(agents: readonly PresentAgent[]): void {
     const state = nextState(AGENT_TRANSITIONS.remember);
-    for (const record of records) {
-      const agent = this.#known.addAgent({ ...record, address: null, state });
-      for (const profile of record.instances) {
+    for (const { instances, ...present } of agents) {
+      const agent = this.#known.addAgent({ ...present, address: null, state });
+      for (const { profile } of instances) {
         const idleSinceMs = this.#clock.monotonicMs();
         this.#known.add(agent, { profile, status: 'UNKNOWN', startedAtMs: null, idleSinceMs });
       }
@@ -98,13 +108,6 @@ export class Instances {
     // Also when only drained: a task that avoids an excluded agent because of this one may go there now.
     if (changes.drained.length + changes.undrained.length > 0) this.#capacityChanged();
     return changes;
-  }
-
-  /** Another connected agent that holds an instance with this id. */
-  holderOf(instanceId: string, exceptAgentId: string): string | undefined {
-    const instance = this.#known.instance(instanceId);
-    if (!instance || instance.agentId === exceptAgentId) return undefined;
-    return this.isConnected(instance.agentId) ? instance.agentId : undefined;
   }
 
   /** An agent has joined with these instances, some of which run these attempts. It gets no tasks before {@link ready}. */

@@ -4,6 +4,7 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { SignalListener } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { Attempts } from './attempts.js';
 import type { Instances } from './instances.js';
@@ -30,12 +31,18 @@ export class Leases {
     this.#options = options;
   }
 
+  readonly onSignal: SignalListener = {
+    JOINED: ({ agent }) => this.end(agent.id),
+    LEFT: ({ agentId }) => this.begin(agentId),
+  };
+
   /** Begins the lease of every agent that has running tasks in the store. */
   async start(): Promise<void> {
+    this.#stopped = false;
     for (const agentId of await this.#options.queue.agentsWithRunning()) this.begin(agentId);
   }
 
-  /** Ends all leases without consequences; resolves when expiries under way have ended. */
+  /** Ends all leases without consequences, and begins none until the next start; resolves when expiries under way have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();

@@ -9,6 +9,7 @@ import type { BlobStore } from '../core/ports/blobs.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { Task } from '../core/task.js';
 import type { Disconnect } from './result-waiters.js';
+import type { RunningOutput } from './running-output.js';
 import type { TaskOutput } from './task-output.js';
 import type { Tasks } from './tasks.js';
 
@@ -30,7 +31,9 @@ export interface LogFollowerOptions {
   readonly tasks: Pick<Tasks, 'get'>;
   readonly archive: Pick<TaskArchive, 'filesOf'>;
   readonly files: Pick<BlobStore, 'find'>;
-  readonly output: Pick<TaskOutput, 'follow' | 'tailOf'>;
+  /** Tells of more output. */
+  readonly output: Pick<TaskOutput, 'follow'>;
+  readonly runningOutput: Pick<RunningOutput, 'tailOf'>;
   readonly timers: Timers;
 }
 
@@ -67,7 +70,9 @@ export class LogFollower {
       while (!client.aborted && !this.#isClosed) {
         isWanted = false;
         const task = await tasks.get(id);
-        for await (const event of hasEnded(task.status) ? this.#ended(task, place) : this.#live(id, place)) {
+        for await (const event of hasEnded(task.status)
+          ? this.#ended(task, place)
+          : this.#live(task, place)) {
           yield event;
           place = event.place;
         }
@@ -91,8 +96,8 @@ export class LogFollower {
     for (const wake of this.#open) wake();
   }
 
-  *#live(id: string, from: LogPlace): Generator<LogEvent> {
-    const tail = this.#options.output.tailOf(id);
+  async *#live(task: Task, from: LogPlace): AsyncGenerator<LogEvent> {
+    const tail = await this.#options.runningOutput.tailOf(task);
     if (!tail) return;
     const { attempt, start, text } = tail;
     let offset = from.offset;

@@ -53,8 +53,9 @@ export class QueuePools {
   /** Known classes, with a number for each, as of {@link #classesVersion}. */
   #classes = new Map<InstanceClass, number>();
   #classesVersion = -1;
-  /** All waiting groups have been read for these classes. */
+  /** All waiting groups have been read for these classes, since the last {@link forget}. */
   #isScanned = false;
+  #forgotten = 0;
   /** Tasks that may wait again, at their old place. */
   #recheck = new Set<string>();
   #refreshing: Promise<void> | undefined;
@@ -95,6 +96,12 @@ export class QueuePools {
   /** Marks a task to be looked up again by the next {@link refresh}. */
   recheck(taskId: string): void {
     this.#recheck.add(taskId);
+  }
+
+  /** Makes the next {@link refresh} read everything again. */
+  forget(): void {
+    this.#forgotten++;
+    this.#isScanned = false;
   }
 
   /** The task left the queue. */
@@ -159,6 +166,7 @@ export class QueuePools {
   async #scan(): Promise<void> {
     const { instances, queue, timers } = this.#options;
     const { classes } = instances;
+    const forgotten = this.#forgotten;
     this.#isScanned = false;
     this.#classesVersion = instances.classesVersion;
     this.#classes = new Map(classes.map((instanceClass, number) => [instanceClass, number]));
@@ -172,7 +180,7 @@ export class QueuePools {
       afterGroupId = page.nextAfterGroupId;
       if (afterGroupId !== null) await new Promise<void>((resolve) => timers.soon(resolve));
     }
-    this.#isScanned = true;
+    this.#isScanned = forgotten === this.#forgotten;
   }
 
   /** Puts a group into its pool, which is a new one when nothing waited there; undefined when no known instance fits. */

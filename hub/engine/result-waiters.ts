@@ -1,6 +1,6 @@
 /** Requests that wait for the end of a task. */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { TaskSubscriber } from '../core/task-events.js';
+import type { SignalListener } from '../core/ports/signals.js';
 
 /** Signal that the client of a request has disconnected, such as an AbortSignal. */
 export interface Disconnect {
@@ -46,9 +46,8 @@ export class ResultWaiters {
     return { ended, giveUp };
   }
 
-  readonly onTask: TaskSubscriber = {
-    ENDED: ({ task }) => this.notify(task.id),
-    CANCELED: ({ task }) => this.notify(task.id),
+  readonly onSignal: SignalListener = {
+    ENDED: ({ taskId }) => this.notify(taskId),
   };
 
   /** Wakes those that wait for this task. */

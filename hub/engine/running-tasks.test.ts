@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { InstanceView } from '../core/ports/nodes.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
-import type { InstanceView } from './agent-views.js';
 import { RunningTasks } from './running-tasks.js';
 
 const EXPECTED = { lowMs: 1000, medianMs: 2000, highMs: 3000, count: 9 };

@@ -1,11 +1,11 @@
 /** Expected ends of running tasks, by instance: in memory, and from the store for tasks that began before a restart. */
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { InstanceView } from '../core/ports/nodes.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { RunTimeBook, RunTimes } from '../core/run-times.js';
 import { attemptOf, type Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
-import type { InstanceView } from './agent-views.js';
 
 export class RunningTasks {
   readonly #queue: Pick<TaskQueue, 'runningOn'>;

@@ -1,19 +1,19 @@
 /** Reads of the queue by the scheduler; dispatching is tested with the whole engine (test/engine). */
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { describe, expect, it } from 'vitest';
-import { ANYTHING, groupOf, of, schedulerOver, waiting } from './fixtures/scheduler-in-memory.js';
+import { ANYTHING, groupOf, schedulerOver, waiting } from './fixtures/scheduler-in-memory.js';
 
 describe('the scheduler reads the queue', () => {
   it('when it starts', async () => {
     const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await looks()).toBe(1);
   });
 
   it('not while it is paused, even if paused before the start', async () => {
     const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     scheduler.pause();
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await looks()).toBe(0);
     scheduler.resume();
     expect(await looks()).toBe(1);
@@ -22,7 +22,7 @@ describe('the scheduler reads the queue', () => {
   it('not after a stop, even if a pause ends later', async () => {
     const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     scheduler.pause();
-    await scheduler.start();
+    await scheduler.start(0);
     await scheduler.stop();
     scheduler.resume();
     expect(await looks()).toBe(0);
@@ -33,7 +33,7 @@ describe('the scheduler reads the queue', () => {
       known: false,
       waits: [waiting(1)],
     });
-    await scheduler.start();
+    await scheduler.start(0);
     add(waiting(2, 2, requirementKey({ version: '1', labels: [] })));
     expect(await looks()).toBe(0);
     instances.classes = [profile];
@@ -47,7 +47,7 @@ describe('the scheduler reads the queue', () => {
 
   it('not for a new task in an empty pool', async () => {
     const { scheduler, add, looks, given } = schedulerOver();
-    await scheduler.start();
+    await scheduler.start(0);
     add(waiting(1));
     expect(await given()).toEqual(['t1']);
     expect(await looks()).toBe(0);
@@ -56,14 +56,14 @@ describe('the scheduler reads the queue', () => {
   it('for a task enqueued before the start, since older ones may wait', async () => {
     const { scheduler, add, given } = schedulerOver({ waits: [waiting(1)] });
     add(waiting(2));
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t1']);
   });
 
   it('once for as many tasks as it reads at a time', async () => {
     const tasks = Array.from({ length: 8 }, (_, at) => waiting(at));
     const { scheduler, free, looks, given } = schedulerOver({ waits: tasks });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t0']);
     for (let round = 0; round < 3; round++) await free(1);
     expect(await given()).toHaveLength(4);
@@ -76,7 +76,7 @@ describe('the scheduler reads the queue', () => {
   it('for as many tasks as instances are idle, however few it reads at a time', async () => {
     const tasks = Array.from({ length: 10 }, (_, at) => waiting(at));
     const { scheduler, given } = schedulerOver({ waits: tasks, idle: 6 });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
   });
 
@@ -84,7 +84,7 @@ describe('the scheduler reads the queue', () => {
     const tasks = Array.from({ length: 7 }, (_, at) => waiting(at));
     const excluded = ['t0', 't1', 't2', 't3', 't4'];
     const { scheduler, given } = schedulerOver({ waits: tasks, excluded });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t5']);
   });
 
@@ -94,7 +94,7 @@ describe('the scheduler reads the queue', () => {
       setup.onLook = () => {};
       add(waiting(2, 0));
     };
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t2']);
     expect(await looks()).toBe(1);
   });
@@ -108,7 +108,7 @@ it('the scheduler knows the groups that an instance fits without reading the que
     waiting(3, 2, requirementKey({ version: '2', labels: [] })),
   ];
   const { scheduler, instances, profile, looks } = schedulerOver({ idle: 0, waits });
-  await scheduler.start();
+  await scheduler.start(0);
   const groups = await scheduler.groupsFor(instances.classes);
   expect(groups.sort()).toEqual([ANYTHING, fitting].map(groupOf).sort());
   expect(await scheduler.groupsFor([])).toEqual([]);
@@ -121,7 +121,7 @@ describe('the best task is dispatched first', () => {
 
   it('even if it was enqueued after the first ones were read', async () => {
     const { scheduler, add, free, looks, given } = schedulerOver({ waits: backlog(), idle: 1 });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t0']);
     add(waiting(30, 1));
     add(waiting(31, 0));
@@ -134,7 +134,7 @@ describe('the best task is dispatched first', () => {
 
   it('even if more better ones were enqueued than are kept', async () => {
     const { scheduler, add, free, given } = schedulerOver({ waits: backlog(), idle: 1 });
-    await scheduler.start();
+    await scheduler.start(0);
     await given();
     for (let sequence = 30; sequence < 50; sequence++) add(waiting(sequence, 1));
     for (let round = 0; round < 21; round++) await free(1);
@@ -143,21 +143,33 @@ describe('the best task is dispatched first', () => {
   });
 
   it('even if it was requeued', async () => {
-    const { scheduler, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
-    await scheduler.start();
+    const { scheduler, tell, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
+    await scheduler.start(0);
     expect(await given()).toEqual(['t5']);
     stored.push(waiting(1));
-    scheduler.onTask.REQUEUED?.(of('t1'));
+    tell({ kind: 'RETURNED', taskId: 't1' });
     await free(2);
     expect(await given()).toEqual(['t5', 't1', 't6']);
   });
 
+  it('even if no signal told of it, after a resync', async () => {
+    const { scheduler, tell, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
+    await scheduler.start(0);
+    expect(await given()).toEqual(['t5']);
+    stored.push(waiting(1));
+    await free(1);
+    expect(await given()).toEqual(['t5', 't6']);
+    tell({ kind: 'RESYNC' });
+    await free(1);
+    expect(await given()).toEqual(['t5', 't6', 't1']);
+  });
+
   it('and the next one if it was canceled', async () => {
-    const { scheduler, stored, asked, free, given } = schedulerOver({ waits: backlog() });
-    await scheduler.start();
+    const { scheduler, tell, stored, asked, free, given } = schedulerOver({ waits: backlog() });
+    await scheduler.start(0);
     expect(await given()).toEqual(['t0']);
     stored.shift();
-    scheduler.onTask.CANCELED?.(of('t1'));
+    tell({ kind: 'WITHDRAWN', taskId: 't1', from: { requirement: { version: null, labels: [] } } });
     await free(1);
     expect(await given()).toEqual(['t0', 't2']);
     expect(asked).not.toContain('t1');
@@ -165,7 +177,7 @@ describe('the best task is dispatched first', () => {
 
   it('and the next one if it can no longer be claimed', async () => {
     const { scheduler, stored, free, given } = schedulerOver({ waits: backlog() });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual(['t0']);
     stored.shift();
     await free(1);
@@ -175,7 +187,7 @@ describe('the best task is dispatched first', () => {
   it('even if the store failed at its claim', async () => {
     const { scheduler, setup, free, given } = schedulerOver({ waits: backlog() });
     setup.isFaulty = true;
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual([]);
     setup.isFaulty = false;
     await free(1);
@@ -187,7 +199,7 @@ describe('a round', () => {
   it('is retried some time after the store failed', async () => {
     const { scheduler, setup, later, given } = schedulerOver({ waits: [waiting(1)] });
     setup.isFaulty = true;
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual([]);
     setup.isFaulty = false;
     expect(later).toHaveLength(1);
@@ -198,7 +210,7 @@ describe('a round', () => {
   it('is followed by another one for changes near its end', async () => {
     for (let microtasks = 0; microtasks < 10; microtasks++) {
       const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)], idle: 0 });
-      await scheduler.start();
+      await scheduler.start(0);
       for (let at = 0; at < microtasks; at++) await Promise.resolve();
       setup.idle = 1;
       scheduler.wake();
@@ -212,7 +224,7 @@ describe('a round', () => {
     setup.claimed = new Promise((resolve) => {
       claim = resolve;
     });
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual([]);
     let isStopped = false;
     const stopping = scheduler.stop().then(() => {
@@ -228,7 +240,7 @@ describe('a round', () => {
   it('leaves the instance idle and the task waiting if the agent disconnects before the assignment', async () => {
     const { scheduler, setup, released, requeued, given } = schedulerOver({ waits: [waiting(1)] });
     setup.isGone = true;
-    await scheduler.start();
+    await scheduler.start(0);
     expect(await given()).toEqual([]);
     expect({ released, requeued }).toEqual({ released: ['t1'], requeued: ['t1'] });
   });

@@ -1,25 +1,24 @@
 /**
  * Scheduler: dispatches waiting tasks to idle instances. One round pairs the first tasks of the queue pools with the idle
- * instances, claims them in the store and sends them to their agents. The store is read when the known first tasks are used up. A
+ * instances, claims them in the store and tells that they are assigned. The store is read when the known first tasks are used up. A
  * round costs the same however many tasks wait, and however many requirements they have.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import { type Pairing, pair } from '../core/match-tasks.js';
+import type { SignalListener, Signals } from '../core/ports/signals.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-queue.js';
-import type { TaskSubscriber } from '../core/task-events.js';
 import type { AgentExclusions } from './agent-exclusions.js';
-import type { AgentSessions } from './agent-sessions.js';
 import type { Instances } from './instances.js';
 import { type PoolNeed, QueuePools } from './queue-pools.js';
 import type { TaskTransitions } from './task-transitions.js';
 
 export interface SchedulerOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>;
-  readonly transitions: Pick<TaskTransitions, 'claim' | 'started' | 'dispatchFailed'>;
-  readonly sessions: Pick<AgentSessions, 'assign'>;
-  readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve' | 'release'>;
+  readonly transitions: Pick<TaskTransitions, 'claim' | 'dispatchFailed'>;
+  readonly signals: Pick<Signals, 'tell'>;
+  readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve'>;
   readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -37,6 +36,7 @@ export class Scheduler {
   #wanted = false;
   #started = false;
   #paused = false;
+  #term = 0;
 
   constructor(options: SchedulerOptions) {
     const { queue, instances, runtime, headsPerPool } = options;
@@ -44,10 +44,12 @@ export class Scheduler {
     this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsPerPool });
   }
 
-  /** Reads what waits in the store, then begins. */
-  async start(): Promise<void> {
+  /** Reads what waits in the store, then begins; it claims for this term. */
+  async start(term: number): Promise<void> {
     if (this.#started) return;
     this.#started = true;
+    this.#term = term;
+    this.#pools.forget();
     try {
       await this.#pools.refresh();
     } catch (error) {
@@ -78,23 +80,23 @@ export class Scheduler {
     return this.#started && !this.#paused;
   }
 
-  readonly onTask: TaskSubscriber = {
-    // A new task: from now on, the store shows it.
-    ENQUEUED: ({ waiting }) => {
-      for (const task of waiting) if (this.#pools.add(task)) this.wake();
+  readonly onSignal: SignalListener = {
+    WAITS: ({ tasks }) => {
+      for (const task of tasks) if (this.#pools.add(task)) this.wake();
     },
-    REQUEUED: ({ task }) => this.#requeued(task.id),
-    DISPATCH_FAILED: ({ task }) => this.#requeued(task.id),
-    ADOPTED: ({ ref: { taskId }, dequeuedFrom: groupId }) => {
-      if (groupId !== null) this.#pools.removeFrom({ taskId, groupId });
+    RETURNED: ({ taskId }) => {
+      this.#pools.recheck(taskId);
+      this.wake();
     },
-    CANCELED: ({ task }) => this.#pools.remove(task.id, task.requirement),
+    WITHDRAWN: ({ taskId, from }) => {
+      if ('groupId' in from) this.#pools.removeFrom({ taskId, groupId: from.groupId });
+      else this.#pools.remove(taskId, from.requirement);
+    },
+    RESYNC: () => {
+      this.#pools.forget();
+      this.wake();
+    },
   };
-
-  #requeued(taskId: string): void {
-    this.#pools.recheck(taskId);
-    this.wake();
-  }
 
   /** Ids of the queue groups in which tasks may wait that one of these classes fits. Rejects as the store does. */
   async groupsFor(classes: readonly InstanceClass[]): Promise<number[]> {
@@ -168,6 +170,7 @@ export class Scheduler {
           instance: executing(instance),
           startedAtMs,
         })),
+        this.#term,
       );
       for (const { ref } of claimed) taken.add(ref.taskId);
       return claimed;
@@ -177,13 +180,10 @@ export class Scheduler {
   }
 
   #dispatch(task: ClaimedTask, startedAtMs: number): void {
-    const { instances, sessions, transitions, log } = this.#options;
+    const { instances, signals, transitions, log } = this.#options;
     if (instances.reserve(task.ref, task.agentId)) {
-      if (sessions.assign(task)) {
-        transitions.started(task, startedAtMs);
-        return;
-      }
-      instances.release(task.agentId, task.ref);
+      signals.tell({ kind: 'ASSIGNED', claimed: task, startedAtMs });
+      return;
     }
     transitions.dispatchFailed(task).catch((error: unknown) => {
       log.error({ err: error, ...task.ref }, 'a task that could not be dispatched could not be requeued');

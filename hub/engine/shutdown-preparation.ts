@@ -2,8 +2,18 @@
  * Shutdown preparation (contract 9.6): while it is initiated, no task is accepted or dispatched; running tasks end as usual and
  * waiting ones stay in the queue. A restart ends it.
  */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
+import type { Preparations, ShutdownPreparations } from '../core/ports/shutdown-preparations.js';
+import type { SignalListener, Signals } from '../core/ports/signals.js';
+
+export interface ShutdownPreparationOptions {
+  readonly preparations: ShutdownPreparations;
+  readonly signals: Pick<Signals, 'tell'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
 
 export interface ShutdownStatus {
   readonly initiated: boolean;
@@ -12,12 +22,14 @@ export interface ShutdownStatus {
 }
 
 export class ShutdownPreparation {
-  readonly #clock: Clock;
+  readonly #options: ShutdownPreparationOptions;
   readonly #subscribers: ((initiated: boolean) => void)[] = [];
+  /** Reads and changes run one after the other, so that no older one replaces a newer one. */
+  #latest: Promise<unknown> = Promise.resolve();
   #initiatedAtMs: number | null = null;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(options: ShutdownPreparationOptions) {
+    this.#options = options;
   }
 
   /** Adds a subscriber, which is called when dispatching has to stop (true) or may continue (false). */
@@ -29,12 +41,21 @@ export class ShutdownPreparation {
     return { initiated: this.#initiatedAtMs !== null, initiatedAtMs: this.#initiatedAtMs };
   }
 
-  /** Initiating it again keeps the first timestamp. */
-  change(initiated: boolean): ShutdownStatus {
-    if (initiated !== this.status.initiated) {
-      this.#initiatedAtMs = initiated ? this.#clock.nowMs() : null;
-      for (const subscriber of this.#subscribers) subscriber(initiated);
-    }
+  readonly onSignal: SignalListener = {
+    PREPARATION: () => this.#refreshLater(),
+    RESYNC: () => this.#refreshLater(),
+  };
+
+  /** Applies what the store holds. Rejects as the store does. */
+  refresh(): Promise<void> {
+    return this.#inOrder(() => this.#options.preparations.read());
+  }
+
+  /** Prepares this hub, or ends that. Initiating it again keeps the first timestamp. Rejects as the store does. */
+  async change(initiated: boolean): Promise<ShutdownStatus> {
+    const { preparations, signals, clock } = this.#options;
+    await this.#inOrder(() => preparations.change('HUB', initiated ? clock.nowMs() : null));
+    signals.tell({ kind: 'PREPARATION' });
     return this.status;
   }
 
@@ -45,5 +66,24 @@ export class ShutdownPreparation {
       'SHUTDOWN_PREPARED',
       'the hub is being prepared for a shutdown and accepts no tasks; submit the task again after the restart',
     );
+  }
+
+  #refreshLater(): void {
+    this.refresh().catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'whether a shutdown is prepared could not be read');
+    });
+  }
+
+  #inOrder(read: () => Promise<Preparations>): Promise<void> {
+    const done = this.#latest.then(async () => this.#apply(await read()));
+    this.#latest = done.catch(() => undefined);
+    return done;
+  }
+
+  #apply({ HUB, CLUSTER }: Preparations): void {
+    const before = this.status.initiated;
+    this.#initiatedAtMs = HUB ?? CLUSTER;
+    const { initiated } = this.status;
+    if (initiated !== before) for (const subscriber of this.#subscribers) subscriber(initiated);
   }
 }

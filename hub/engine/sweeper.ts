@@ -2,9 +2,9 @@
  *  joined for long. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentStore } from '../core/ports/agent-store.js';
 import type { BlobStore } from '../core/ports/blobs.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
+import type { Presence } from '../core/ports/presence.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { ClockWatch } from './clock-watch.js';
@@ -20,7 +20,7 @@ export interface SweeperOptions {
   readonly files: BlobStore;
   readonly names: NamedObjects;
   readonly uploads: Pick<ResumableUploadService, 'sweep'>;
-  readonly agentStore: AgentStore;
+  readonly presence: Pick<Presence, 'forget'>;
   readonly instances: Instances;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -57,6 +57,7 @@ export class Sweeper {
   }
 
   start(): void {
+    this.#stopped = false;
     // Finishes removals that a killed hub left undone.
     void this.#options.files.reclaim();
     this.#startTimer();
@@ -123,7 +124,7 @@ export class Sweeper {
   }
 
   async #forgetAgents(): Promise<number> {
-    const { queue, instances, agentStore, runtime, forgetAgentsAfterMs } = this.#options;
+    const { queue, instances, presence, runtime, forgetAgentsAfterMs } = this.#options;
     const seenBeforeMs = runtime.clock.nowMs() - forgetAgentsAfterMs;
     const gone = instances
       .agents()
@@ -132,8 +133,7 @@ export class Sweeper {
     for (const { id } of gone) {
       if ((await queue.runningOn(id)).length > 0) continue;
       instances.forget(id);
-      await agentStore.forget(id);
-      forgotten++;
+      if (await presence.forget(id)) forgotten++;
     }
     return forgotten;
   }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MAX_TAIL_LENGTH, TaskOutput } from './task-output.js';
+import { MAX_TAIL_LENGTH, readableTail, TaskOutput } from './task-output.js';
 
 const REF = { taskId: 't', attempt: 1, instanceId: 'sim-1' };
 
@@ -11,10 +11,10 @@ beforeEach(() => {
 
 describe('the output of a running task', () => {
   it('consists of all pieces, in order', () => {
-    expect(output.read('t')).toBe('');
+    expect(readableTail(output.tailOf('t'))).toBe('');
     output.append('agent-1', REF, 0, 'one ');
     output.append('agent-1', REF, 4, 'two');
-    expect(output.read('t')).toBe('one two');
+    expect(readableTail(output.tailOf('t'))).toBe('one two');
   });
 
   it('ignores repeated pieces', () => {
@@ -22,14 +22,14 @@ describe('the output of a running task', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.append('agent-1', REF, 1, 'bcde');
     output.append('agent-1', REF, 2, 'c');
-    expect(output.read('t')).toBe('abcde');
+    expect(readableTail(output.tailOf('t'))).toBe('abcde');
   });
 
   it('states how much is missing when pieces were lost', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.append('agent-1', REF, 10, 'later');
     output.append('agent-1', REF, 15, '!');
-    expect(output.read('t')).toBe('[… 10 characters before this]\nlater!');
+    expect(readableTail(output.tailOf('t'))).toBe('[… 10 characters before this]\nlater!');
   });
 
   it('keeps the end of long output, without a gap or a repeated character', () => {
@@ -39,7 +39,8 @@ describe('the output of a running task', () => {
       output.append('agent-1', REF, offset, text);
       offset += text.length;
     }
-    const [, left, kept] = /^\[… (\d+) characters before this\]\n(.*)$/s.exec(output.read('t')) ?? [];
+    const [, left, kept] =
+      /^\[… (\d+) characters before this\]\n(.*)$/s.exec(readableTail(output.tailOf('t'))) ?? [];
     expect(Number(left) + (kept?.length ?? 0)).toBe(offset);
     expect(kept?.length).toBeGreaterThanOrEqual(MAX_TAIL_LENGTH);
     expect(kept?.length).toBeLessThanOrEqual(2 * MAX_TAIL_LENGTH);
@@ -52,25 +53,25 @@ describe('the output of a running task', () => {
     const next = { ...REF, attempt: 2 };
     output.append('agent-1', REF, 0, 'first');
     output.expect('agent-1', next);
-    expect(output.read('t')).toBe('');
+    expect(readableTail(output.tailOf('t'))).toBe('');
     output.append('agent-1', REF, 5, 'stale');
     output.append('agent-1', { ...next, instanceId: 'sim-2' }, 0, 'elsewhere');
     output.append('agent-2', next, 0, 'forged');
     output.append('agent-1', next, 0, 'second');
-    expect(output.read('t')).toBe('second');
+    expect(readableTail(output.tailOf('t'))).toBe('second');
     output.expect('agent-1', next);
-    expect(output.read('t')).toBe('second');
+    expect(readableTail(output.tailOf('t'))).toBe('second');
   });
 
   it('is gone when it is forgotten, and later pieces are ignored', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.forget('t');
     output.append('agent-1', REF, 3, 'def');
-    expect(output.read('t')).toBe('');
+    expect(readableTail(output.tailOf('t'))).toBe('');
   });
 
   it('of a task that no agent runs is not kept', () => {
     output.append('agent-1', { ...REF, taskId: 'other' }, 0, 'abc');
-    expect(output.read('other')).toBe('');
+    expect(readableTail(output.tailOf('other'))).toBe('');
   });
 });

@@ -1,6 +1,5 @@
 /** Latest output of running tasks, for reading their log before they end. The whole log comes with the report. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
-import type { LogText } from '../core/log-parts.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
 /** Length of the kept end of each output, in UTF-16 units. */
@@ -81,18 +80,6 @@ export class TaskOutput {
     this.#tell(ref.taskId);
   }
 
-  /** Latest output. */
-  latest(taskId: string): LogText {
-    const { text, start } = this.#tails.get(taskId) ?? { text: '', start: 0 };
-    return { text, offset: start };
-  }
-
-  /** Latest output; a first line tells how much before it is left out. */
-  read(taskId: string): string {
-    const { text, offset } = this.latest(taskId);
-    return offset > 0 ? `[… ${offset} characters before this]\n${text}` : text;
-  }
-
   forget(taskId: string): void {
     this.#tails.delete(taskId);
     this.#tell(taskId);
@@ -101,4 +88,10 @@ export class TaskOutput {
   #tell(taskId: string): void {
     for (const onMore of this.#followers.get(taskId) ?? []) onMore();
   }
+}
+
+/** The latest output for people; a first line tells how much before it is left out. */
+export function readableTail(tail: OutputTail | undefined): string {
+  if (!tail) return '';
+  return tail.start > 0 ? `[… ${tail.start} characters before this]\n${tail.text}` : tail.text;
 }

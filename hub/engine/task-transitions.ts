@@ -41,6 +41,14 @@ export interface TaskEnd {
   readonly storedFiles: readonly NamedObject[];
 }
 
+/** A task whose attempt was lost or returned. */
+export interface TaskRequeue {
+  readonly task: Task;
+  readonly ref: AttemptRef;
+  readonly loss: LossKind;
+  readonly reason: string | null;
+}
+
 /** All methods reject as the store does; then they had no effect. */
 export class TaskTransitions {
   readonly #options: TaskTransitionsOptions;
@@ -70,10 +78,10 @@ export class TaskTransitions {
     return taskId;
   }
 
-  /** Claims waiting tasks for instances; returns those that still waited. They are published as STARTED when they were sent to
+  /** Claims waiting tasks for instances in this term of the scheduler; returns those that still waited. They are published as STARTED when they were sent to
    *  their agents: {@link started}. */
-  async claim(claims: readonly Claim[]): Promise<ClaimedTask[]> {
-    const claimed = await this.#options.queue.claim(claims);
+  async claim(claims: readonly Claim[], term: number): Promise<ClaimedTask[]> {
+    const claimed = await this.#options.queue.claim(claims, term);
     if (claimed.length < claims.length) {
       const taken = new Set(claimed.map(({ ref }) => ref.taskId));
       const taskIds = claims.map(({ taskId }) => taskId).filter((taskId) => !taken.has(taskId));
@@ -108,21 +116,24 @@ export class TaskTransitions {
     return adopted.map((active) => active !== null);
   }
 
-  /** Ends a running task; false when the attempt is not active. */
-  async end({ task, ref, ending, loss, endedAtMs, storedFiles }: TaskEnd): Promise<boolean> {
+  /** Ends a running task; false when the attempt is not active. Calls `freed` as the queue does. */
+  async end(
+    { task, ref, ending, loss, endedAtMs, storedFiles }: TaskEnd,
+    freed?: () => void,
+  ): Promise<boolean> {
     const { queue, log } = this.#options;
-    const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles }]);
+    const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles }], freed);
     if (!ended) return false;
     log.debug({ ...ref, requestId: task.requestId, status: ending.status }, 'task ended');
     this.#publish({ type: 'ENDED', ref, task, ending, loss, endedAtMs });
     return true;
   }
 
-  /** Requeues a task whose attempt was lost or returned for this reason; false when the attempt is not active. */
-  async requeue(task: Task, ref: AttemptRef, loss: LossKind, reason: string | null): Promise<boolean> {
+  /** Requeues a task; false when the attempt is not active. Calls `freed` as the queue does. */
+  async requeue({ task, ref, loss, reason }: TaskRequeue, freed?: () => void): Promise<boolean> {
     const { queue, clock, log } = this.#options;
     const requeuedAtMs = clock.nowMs();
-    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs }]);
+    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs }], freed);
     if (!released) return false;
     log.info({ ...ref, requestId: task.requestId, loss }, 'task requeued');
     this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs });

@@ -25,8 +25,9 @@ import { describeState, withIgnoredFields } from '../core/task-message.js';
 import { notifyAddress } from '../core/webhook-addresses.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
+import type { RunningOutput } from './running-output.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
-import type { TaskOutput } from './task-output.js';
+import { readableTail } from './task-output.js';
 import type { TaskTransitions } from './task-transitions.js';
 import type { Webhooks } from './webhooks.js';
 
@@ -72,7 +73,7 @@ export interface TasksOptions {
   readonly archive: TaskArchive;
   readonly files: BlobStore;
   readonly resultWaiters: ResultWaiters;
-  readonly output: TaskOutput;
+  readonly output: Pick<RunningOutput, 'tailOf'>;
   readonly runtime: Runtime;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
@@ -234,19 +235,16 @@ export class Tasks {
   async log(id: string): Promise<TaskLog> {
     const task = await this.get(id);
     if (!hasEnded(task.status)) {
-      const text = await this.#textBeforeEnd(task);
-      return { kind: 'TEXT', text, output: this.#options.output.latest(id) };
+      const isRunning = task.status === 'RUNNING';
+      const tail = isRunning ? await this.#options.output.tailOf(task) : undefined;
+      const text = isRunning ? readableTail(tail) : ((await this.#options.explanations.lineFor(task)) ?? '');
+      return { kind: 'TEXT', text, output: { text: tail?.text ?? '', offset: tail?.start ?? 0 } };
     }
     const { log } = await this.#options.archive.filesOf(id);
     if (!log) return { kind: 'NONE' };
     const file = await this.#options.files.find(log);
     if (!file) throw new Error(`log ${log.digest} of task ${id} is missing`);
     return { kind: 'FILE', file };
-  }
-
-  async #textBeforeEnd(task: Task): Promise<string> {
-    if (task.status === 'RUNNING') return this.#options.output.read(task.id);
-    return (await this.#options.explanations.lineFor(task)) ?? '';
   }
 
   /** Cancels a waiting task, by force also a running one. Rejects with FORBIDDEN and TASK_NOT_CANCELABLE. */

@@ -1,28 +1,27 @@
 /** Gauges that are measured when the metrics are requested. */
-import { stat } from 'node:fs/promises';
 import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { OWN_AGENT_ID } from '../core/own-agent.js';
+import type { Nodes } from '../core/ports/nodes.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
-import type { Instances } from '../engine/instances.js';
 import type { HubMetrics } from './hub-metrics.js';
 
 export interface Observable {
   readonly archive: TaskArchive;
-  readonly instances: Instances;
+  readonly nodes: Nodes;
   /** Whether a shutdown is prepared, so that no new tasks are accepted. */
   readonly isShutdownPrepared: () => boolean;
   /** Space of the disk with the data of the hub. */
   readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
   /** Receivers for which webhooks wait. */
   readonly waitingWebhooks: () => Promise<readonly WaitingReceiver[]>;
-  /** Files by the name of their database. */
-  readonly databases: Readonly<Record<string, readonly string[]>>;
+  /** Sizes by the name of their database. */
+  readonly databaseBytes: () => Promise<Readonly<Record<string, number>>>;
 }
 
 export function observeHub(metrics: HubMetrics, hub: Observable): void {
-  const { archive, instances } = hub;
+  const { archive, nodes } = hub;
   const count = async (query: Pick<Parameters<TaskArchive['list']>[0], 'statuses' | 'priority'>) =>
     (await archive.list({ page: 0, size: 1, ...query })).totalElements;
   metrics.observe('tasks_waiting', 'Waiting tasks, by priority.', 'priority', async () => {
@@ -33,43 +32,40 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     return Object.fromEntries(await Promise.all(waiting)) as Record<string, number>;
   });
   metrics.observe('tasks_running', 'Running tasks.', null, () => count({ statuses: ['RUNNING'] }));
-  metrics.observe('agents', 'Known agents, by status.', 'status', () =>
+  metrics.observe('agents', 'Known agents, by status.', 'status', async () =>
     countBy(
       ['UP', 'DOWN'],
-      instances
-        .agents()
-        .filter(({ id }) => id !== OWN_AGENT_ID)
-        .map(({ status }) => status),
+      (await nodes.agents()).filter(({ id }) => id !== OWN_AGENT_ID).map(({ status }) => status),
     ),
   );
   metrics.observe(
     'agents_drained',
     'Drained agents, known or not.',
     null,
-    () => [...instances.drains].length,
+    async () => (await nodes.drains()).length,
   );
   metrics.observe(
     'agent_clock_offset_seconds',
     'Offset of the clock of an agent from that of the hub when it joined.',
     'agent',
-    () =>
+    async () =>
       Object.fromEntries(
-        instances
-          .agents()
-          .flatMap(({ id, clockOffsetMs }) => (clockOffsetMs === null ? [] : [[id, clockOffsetMs / 1000]])),
+        (await nodes.agents()).flatMap(({ id, clockOffsetMs }) =>
+          clockOffsetMs === null ? [] : [[id, clockOffsetMs / 1000]],
+        ),
       ),
   );
-  metrics.observe('instances', 'Known workbench instances, by status.', 'status', () =>
+  metrics.observe('instances', 'Known workbench instances, by status.', 'status', async () =>
     countBy(
       INSTANCE_STATUSES,
-      instances.list().map(({ status }) => status),
+      (await nodes.instances()).map(({ status }) => status),
     ),
   );
   metrics.observe(
     'instances_working',
     'Workbench instances that run a task.',
     null,
-    () => instances.list().filter(({ working }) => working).length,
+    async () => (await nodes.instances()).filter(({ working }) => working).length,
   );
   metrics.observe('locked', '1 while a shutdown is prepared and no new tasks are accepted.', null, () =>
     hub.isShutdownPrepared() ? 1 : 0,
@@ -95,24 +91,11 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     null,
     async () => (await hub.disk()).totalBytes,
   );
-  metrics.observe('database_bytes', 'Size of a database with its log.', 'database', async () => {
-    const sizes = Object.entries(hub.databases).map(async ([name, files]) => [name, await sizeOf(files)]);
-    return Object.fromEntries(await Promise.all(sizes)) as Record<string, number>;
-  });
+  metrics.observe('database_bytes', 'Size of a database with its log.', 'database', hub.databaseBytes);
 }
 
 function countBy(values: readonly string[], found: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = Object.fromEntries(values.map((value) => [value, 0]));
   for (const value of found) counts[value] = (counts[value] ?? 0) + 1;
   return counts;
-}
-
-async function sizeOf(files: readonly string[]): Promise<number> {
-  const sizes = files.map((file) =>
-    stat(file).then(
-      ({ size }) => size,
-      () => 0,
-    ),
-  );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

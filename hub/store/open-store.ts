@@ -4,8 +4,9 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
+import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
-import { accountsFileIn, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
+import { accountsFileIn, bytesOf, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
 import { sqliteMaintenance } from './sqlite/maintenance.js';
 import { openSqliteStore } from './sqlite/store.js';
 
@@ -33,7 +34,12 @@ export async function openStore({ dataDir }: StoreSettings, options: StoreOption
     return {
       ...tasks,
       accounts,
-      files: { tasks: withWriteAheadLog(tasksFile), accounts: withWriteAheadLog(accountsFile) },
+      cluster: soleHub({ agents: tasks.agents, clock, log }),
+      clock,
+      sizes: async () => ({
+        tasks: await bytesOf(withWriteAheadLog(tasksFile)),
+        accounts: await bytesOf(withWriteAheadLog(accountsFile)),
+      }),
       close: async () => {
         await accounts.close();
         await tasks.close();
@@ -55,7 +61,7 @@ export function openVolatileAccountStore(log: Logger): OpenedAccountStore {
   return openSqliteAccountStore(':memory:', log);
 }
 
-/** `folder` is the data folder, or holds the store's part of an unpacked backup. */
-export function storeMaintenance(folder: string): StoreMaintenance {
-  return sqliteMaintenance(folder);
+/** `dataDir` may be the folder of an unpacked backup. */
+export function storeMaintenance({ dataDir }: StoreSettings): StoreMaintenance {
+  return sqliteMaintenance(dataDir);
 }

@@ -118,6 +118,7 @@ const ROWS: readonly (readonly string[])[] = [
   [
     `INSERT INTO resumable_upload VALUES ('u', 'gear', 'anna', 0, 1, 9, 3, NULL, NULL, 'filename Z2Vhcg==', 10, 99, 0)`,
   ],
+  [`INSERT INTO task_exclusion VALUES (3, 'a', 'its disk is full', 15)`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -271,6 +272,7 @@ it('no migration has changed since it was released', () => {
     '4cb8cc7f19d7',
     'b15d9c1a899c',
     'ece773a48e65',
+    'c3307091a0c1',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

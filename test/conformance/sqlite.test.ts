@@ -12,6 +12,7 @@ import { describeResumableUploads } from './resumable-uploads-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
 import { describeTaskArchive } from './task-archive-suite.js';
 import { describeTaskChanges } from './task-changes-suite.js';
+import { describeTaskExclusions } from './task-exclusions-suite.js';
 import { describeTaskLifecycle } from './task-lifecycle-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
@@ -46,6 +47,7 @@ describe.each([
   ['lists', describeTaskLists],
   ['changes', describeTaskChanges],
   ['statistics', describeTaskStatistics],
+  ['exclusions', describeTaskExclusions],
   ['deliveries of webhooks', describeWebhookDeliveries],
   ['remembered things', describeRememberedThings],
   ['names in the storage', describeStoredNames],

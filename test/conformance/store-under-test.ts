@@ -5,6 +5,7 @@ import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
 import type { ResumableUploads } from '@workbench-hub/hub/core/ports/resumable-uploads';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
+import type { TaskExclusions } from '@workbench-hub/hub/core/ports/task-exclusions';
 import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';
 import type { TaskStatistics } from '@workbench-hub/hub/core/ports/task-statistics';
 import type { WebhookDeliveries } from '@workbench-hub/hub/core/ports/webhook-deliveries';
@@ -18,6 +19,7 @@ export interface StoreUnderTest {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
+  readonly exclusions: TaskExclusions;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

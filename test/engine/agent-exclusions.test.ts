@@ -2,7 +2,7 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, restart } from '../support/engine-for-each-test.js';
 import type { SocketlessAgent } from '../support/running-engine.js';
 
 const REASON = "an input file could not be stored on the agent's host, whose disk is full: ENOSPC";
@@ -52,6 +52,18 @@ describe('a host that has returned a task', () => {
     expect(tasksOf(twin)).toEqual([id]);
     await returnTask(twin);
     expect(tasksOf(twin)).toEqual([id]);
+  });
+
+  it('does not get it after a restart of the hub either, for the rest of the ten minutes', async () => {
+    await engine.runtime.advance(60_000);
+    await restart();
+    large = await join({ id: 'large', nodeId: 'large', instances: [{ id: 'sim-l' }], running: [other] });
+    small = await join({ id: 'small', nodeId: 'small', instances: [{ id: 'sim-s' }] });
+    expect(tasksOf(small)).toEqual([]);
+    await engine.runtime.advance(TEN_MINUTES_MS - 61_001);
+    expect(tasksOf(small)).toEqual([]);
+    await engine.runtime.advance(1);
+    expect(tasksOf(small)).toEqual([id]);
   });
 
   it('gets it again when the other one disconnects', async () => {

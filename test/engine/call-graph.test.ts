@@ -121,7 +121,7 @@ it('the parts of the engine call each other without a cycle in all transitions o
   await agent.disconnect();
   await engine.runtime.advance(LEASE_MS);
   await engine.explanations.ofTask(await engine.tasks.get(waiting));
-  engine.shutdown.change(true);
+  await engine.shutdown.change(true);
   await engine.tasks.awaitEnd(ref.taskId, 'SIMULATE_WORK', 1000, () => new AbortController().signal);
   await engine.tasks.remove(ref.taskId, ANYBODY);
   await engine.sweep();

@@ -25,16 +25,16 @@ describe('a drained agent', () => {
     expect(await engine.drains.runningTasksOn('agent-1')).toBe(0);
     await undrain();
     expect(agent.latest.ref.taskId).toBe(waiting);
-    expect(engine.drains.find('agent-1')).toBeNull();
+    expect(engine.instances.drainOf('agent-1')).toBeNull();
   });
 
   it('keeps its first timestamp and name when it is drained again', async () => {
     await join();
     await drain();
-    const { sinceMs } = engine.drains.find('agent-1') ?? {};
+    const { sinceMs } = engine.instances.drainOf('agent-1') ?? {};
     await engine.runtime.advance(5000);
     await engine.drains.drain('agent-1', 'ben');
-    expect(engine.drains.find('agent-1')).toEqual({ agentId: 'agent-1', sinceMs, by: 'anna' });
+    expect(engine.instances.drainOf('agent-1')).toEqual({ agentId: 'agent-1', sinceMs, by: 'anna' });
   });
 
   it('stays drained over a reconnect, with the attempt that it holds, and over a restart of the hub', async () => {
@@ -105,7 +105,7 @@ describe('the check for changes by commands', () => {
       vi.spyOn(agentDrains, 'all').mockRejectedValueOnce(new HubError('STORE_UNAVAILABLE', 'busy'));
       await engine.runtime.advance(1000);
       expect(engine.log.at(-1)).toMatchObject({ msg: 'the check for drained agents failed' });
-      expect(engine.drains.find('agent-1')).toMatchObject({ by: 'root' });
+      expect(engine.instances.drainOf('agent-1')).toMatchObject({ by: 'root' });
       await agentDrains.undrain('agent-1');
       await engine.runtime.advance(1000);
       expect(agent.latest.ref.taskId).toBe(id);

@@ -247,11 +247,15 @@ describe('an agent that joins', () => {
 });
 
 describe('a request to an agent', () => {
-  const ask = () =>
-    engine.control.log('sim-1', 'console').then(
+  /** The end of a request, once that has been sent. */
+  const ask = async () => {
+    const end = engine.control.log('sim-1', 'console').then(
       (text) => ({ text }),
       (error: HubError) => ({ code: error.code, message: error.message }),
     );
+    await engine.runtime.settle();
+    return { end };
+  };
   const asked = (agent: SocketlessAgent) => {
     const request = agent.heard.find((message) => message.type === 'request');
     if (!request) throw new Error('nothing was asked');
@@ -261,34 +265,34 @@ describe('a request to an agent', () => {
   it('is answered with the reply of the agent', async () => {
     const agent = await join();
     const { pendingTimers } = engine.runtime;
-    const answer = ask();
+    const { end } = await ask();
     const { requestId, request } = asked(agent);
     expect(request).toEqual({ kind: 'instanceLog', instanceId: 'sim-1', logType: 'console' });
     await agent.say({ type: 'reply', requestId: 'of another one', error: null, text: 'x' });
     await agent.say({ type: 'reply', requestId, error: null, text: 'done' });
-    expect(await answer).toEqual({ text: { text: 'done', offset: null } });
+    expect(await end).toEqual({ text: { text: 'done', offset: null } });
     expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
   it('fails with the error of the agent', async () => {
     const agent = await join();
     const { pendingTimers } = engine.runtime;
-    const answer = ask();
+    const { end } = await ask();
     await agent.say({
       type: 'reply',
       requestId: asked(agent).requestId,
       error: 'no such instance',
       text: null,
     });
-    expect(await answer).toEqual({ code: 'AGENT_UNAVAILABLE', message: 'instance sim-1: no such instance' });
+    expect(await end).toEqual({ code: 'AGENT_UNAVAILABLE', message: 'instance sim-1: no such instance' });
     expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
   it('fails after 10 seconds without an answer', async () => {
     const agent = await join();
-    const answer = ask();
+    const { end } = await ask();
     await engine.runtime.advance(10_000);
-    expect(await answer).toEqual({
+    expect(await end).toEqual({
       code: 'AGENT_UNAVAILABLE',
       message: 'instance sim-1: agent agent-1 did not answer in 10 s',
     });
@@ -297,13 +301,13 @@ describe('a request to an agent', () => {
 
   it('fails at once when the agent disconnects or is not connected', async () => {
     const agent = await join();
-    const answer = ask();
+    const { end } = await ask();
     await agent.disconnect();
-    expect(await answer).toEqual({
+    expect(await end).toEqual({
       code: 'AGENT_UNAVAILABLE',
       message: 'instance sim-1: agent agent-1 disconnected',
     });
-    expect(await ask()).toEqual({
+    expect(await (await ask()).end).toEqual({
       code: 'AGENT_UNAVAILABLE',
       message: 'instance sim-1: agent agent-1 is not connected',
     });

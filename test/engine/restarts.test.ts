@@ -1,5 +1,6 @@
 /** A hub that restarts on the same files. */
 import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
@@ -94,8 +95,9 @@ describe('start and stop of the engine', () => {
     const options: EngineOptions = {
       queue: { ...store.queue, agentsWithRunning },
       archive: store.archive,
-      agentStore: store.agents,
+      cluster: soleHub({ agents: store.agents, clock: runtime.clock, log }),
       changes: store.changes,
+      exclusions: store.exclusions,
       agentDrains: accounts.agentDrains,
       files,
       names: store.namedObjects,

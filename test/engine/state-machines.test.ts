@@ -26,13 +26,13 @@ describe('an attempt', () => {
   async function attemptThatIs(state: AttemptState): Promise<{ agent: SocketlessAgent; ref: AttemptRef }> {
     if (state === 'UNCONFIRMED') {
       const ref = { taskId: await create(), attempt: 1, instanceId: 'sim-1' };
-      engine.shutdown.change(true); // so that it is not dispatched
+      await engine.shutdown.change(true); // so that it is not dispatched
       return { agent: await join(), ref };
     }
     let agent = await join();
     await create();
     const { ref } = agent.latest;
-    engine.shutdown.change(true);
+    await engine.shutdown.change(true);
     if (state === 'PRESUMED_LOST') {
       // It rejoins just before the end of its lease.
       agent = await reconnect(agent, [ref]);

@@ -45,7 +45,7 @@ const SCENARIOS: Record<Transition, Scenario> = {
   adopt: {
     play: async () => {
       const taskId = await create();
-      engine.shutdown.change(true); // so that it is not dispatched
+      await engine.shutdown.change(true); // so that it is not dispatched
       await join({ running: [{ taskId, attempt: 1, instanceId: 'sim-1' }] });
       return taskId;
     },
@@ -62,7 +62,7 @@ const SCENARIOS: Record<Transition, Scenario> = {
   requeue: {
     play: async () => {
       const { agent, ref } = await running();
-      engine.shutdown.change(true);
+      await engine.shutdown.change(true);
       await agent.end(ref, 'INSTANCE_LOST');
       return ref.taskId;
     },
@@ -175,7 +175,7 @@ it('an attempt that its agent still holds after a restart of the hub is publishe
 
 it('an attempt that is reported after it was presumed lost is adopted before it ends', async () => {
   const { agent, ref } = await running();
-  engine.shutdown.change(true);
+  await engine.shutdown.change(true);
   await agent.disconnect();
   await engine.runtime.advance(LEASE_MS);
   const again = await rejoin(agent, { spooled: [ref] });

@@ -77,7 +77,7 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub prepared for shutdown',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.engine?.shutdown.change(true);
+      void hub.engine?.shutdown.change(true);
       return () => void hub.engine?.shutdown.change(false);
     }),
   },

@@ -8,6 +8,7 @@ import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -186,8 +187,9 @@ export class SimulatedHub {
     const ports = {
       queue: store.queue,
       archive: store.archive,
-      agentStore: store.agents,
+      cluster: soleHub({ agents: store.agents, clock: process.runtime.clock, log }),
       changes: store.changes,
+      exclusions: store.exclusions,
       agentDrains: this.drains,
       files,
       names: store.namedObjects,

@@ -204,7 +204,7 @@ class Simulation {
    *  crash loop recover by themselves. */
   #operate(): void {
     const world = this.#world;
-    this.#hub.engine?.shutdown.change(false);
+    void this.#hub.engine?.shutdown.change(false);
     this.#drains.undrainAll();
     const profiles = this.#present.flatMap(({ instances }) => instances);
     for (const { profile, status } of this.#hub.engine?.instances.list() ?? []) {

@@ -41,10 +41,10 @@ export function watchedPorts(
   return {
     queue: {
       ...queue,
-      claim: (claims) => {
+      claim: (claims, term) => {
         onStep('tasks are dispatched');
         observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
-        return queue.claim(claims);
+        return queue.claim(claims, term);
       },
       waitingGroups: async (page) => {
         const waiting = store.tasks().filter(({ status }) => status === 'WAITING');

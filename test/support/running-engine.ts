@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
-import type { AccountStore } from '@workbench-hub/hub/core/ports/store';
+import type { AccountStore, Cluster } from '@workbench-hub/hub/core/ports/store';
 import type { Task } from '@workbench-hub/hub/core/task';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
@@ -30,6 +31,8 @@ const WEEK_MS = 7 * 86_400_000;
 export const LEASE_MS = 30 * 60_000;
 
 export interface EngineSetup {
+  /** Replaces parts of the cluster, which otherwise is this hub alone. */
+  readonly cluster?: Partial<Cluster>;
   /** Sender and settings of webhooks; by default, none are sent. */
   readonly webhooks?: Pick<WebhookPorts, 'sender' | 'settings'>;
   readonly maxAttempts?: number;
@@ -77,8 +80,9 @@ async function startOn(
   const engine = await createEngine({
     queue: store.queue,
     archive: store.archive,
-    agentStore: store.agents,
+    cluster: { ...soleHub({ agents: store.agents, clock: runtime.clock, log }), ...setup.cluster },
     changes: store.changes,
+    exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
     files,
     names: store.namedObjects,

@@ -13,7 +13,7 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { auditFolderOf } from '../../audit/audit-folder.js';
 import type { HubConfig } from '../../config.js';
-import type { ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
+import type { ReferencedBlob, StoreFiles } from '../../core/ports/store-maintenance.js';
 import { BACKUP_LINKS } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
 import { storeMaintenance } from '../../store/open-store.js';
@@ -58,8 +58,9 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   if (!overwrite && (await isThere(file))) {
     throw new StartRefused(`${file} is there already: choose another name, or use --overwrite`);
   }
-  const store = storeMaintenance(config.dataDir);
-  if (!store.exists()) {
+  const store = storeMaintenance(config);
+  const files = store.files();
+  if (!(await store.hasTasks())) {
     throw new StartRefused(
       `there is no hub in ${resolve(config.dataDir)}: name its configuration with --config, or its folder as dataDir`,
     );
@@ -70,7 +71,7 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const pins = await mkdtemp(join(config.dataDir, BACKUP_LINKS));
   try {
     await makeBeside(file, copies);
-    const { pinned, missing } = await copyAndPin(store, { ...options, copies, pins });
+    const { pinned, missing } = await copyAndPin(files, { ...options, copies, pins });
     const archive = await createArchive(file, temporary, { overwrite });
     try {
       const databases = store.databases.map((name) => ({ name, path: join(copies, name) }));
@@ -110,12 +111,12 @@ interface Folders {
 
 /** Copies the databases and pins the blobs that the copied tasks refer to. */
 async function copyAndPin(
-  store: StoreMaintenance,
+  files: StoreFiles,
   options: BackupOptions & Folders,
 ): Promise<{ pinned: Pinned[]; missing: string[] }> {
   const { copies, clock, tell } = options;
   for (let snapshots = 1; ; snapshots++) {
-    const snapshot = store.snapshot();
+    const snapshot = files.snapshot();
     try {
       const { pinned, missing } = await pin(snapshot.referencedBlobs(), options);
       if (missing.length > 0 && snapshots < MAX_SNAPSHOTS) continue;

@@ -45,8 +45,8 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     throw new StartRefused(`${file} cannot be read (${error.code})`);
   });
   await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  const store = storeMaintenance(dataDir);
-  const lock = store.lock();
+  const store = storeMaintenance(config);
+  const lock = store.files().lock();
   try {
     const present = await presentParts(dataDir, store);
     if (present.length > 0 && !replace) {
@@ -58,9 +58,9 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     await removeLeftOvers(dataDir);
     const fresh = await mkdtemp(join(dataDir, FRESH));
     try {
-      const unpacked = storeMaintenance(fresh);
+      const unpacked = storeMaintenance({ ...config, dataDir: fresh });
       const manifest = await unpackChecked(fresh, unpacked, size, options);
-      const tasks = unpacked.tasksByStatus();
+      const tasks = await unpacked.tasksByStatus();
       const former = await swap(dataDir, fresh, store, clock.nowMs());
       return { manifest, tasks, former };
     } finally {
@@ -92,7 +92,7 @@ async function unpackChecked(
   });
   if (!manifest) throw refuse('it is no backup of a hub');
   for (const name of store.databases) if (!digests.has(name)) throw refuse(`it holds no ${name}`);
-  const databaseFault = faultOfDatabases(store, manifest);
+  const databaseFault = await faultOfDatabases(store, manifest);
   if (databaseFault !== undefined) throw refuse(databaseFault);
   for (const [name, digest] of digests) {
     const promised = plainDigestOfPath(name.slice(BLOBS_FOLDER.length + 1));
@@ -105,8 +105,11 @@ async function unpackChecked(
   return manifest;
 }
 
-function faultOfDatabases(store: StoreMaintenance, { hubVersion }: Manifest): string | undefined {
-  for (const report of store.inspect({ quick: false })) {
+async function faultOfDatabases(
+  store: StoreMaintenance,
+  { hubVersion }: Manifest,
+): Promise<string | undefined> {
+  for (const report of await store.inspect({ quick: false })) {
     const name = basename(report.location);
     if ('unreadable' in report) return report.unreadable;
     const { faults, schemaVersion, knownVersion } = report;
@@ -128,7 +131,7 @@ async function missingBlob(
   config: HubConfig,
   present: ReadonlySet<string>,
 ): Promise<string | undefined> {
-  const referenced = store.referencedBlobs();
+  const referenced = await store.referencedBlobs();
   const hasEncrypted = referenced.some(({ encrypted }) => encrypted);
   const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;
   const isKeyRight = hasEncrypted && (await areEncryptedKnown(join(fresh, BLOBS_FOLDER), key));
@@ -159,8 +162,9 @@ async function swap(
   await writeFile(underWay, '', { mode: 0o600, flush: true });
   await syncFolder(dataDir);
   const parts = await readdir(fresh);
+  const { companionsOf } = store.files();
   const leaving = new Set(
-    [...restoredParts(store.databases), ...parts].flatMap((name) => [name, ...store.companionsOf(name)]),
+    [...restoredParts(store.databases), ...parts].flatMap((name) => [name, ...companionsOf(name)]),
   );
   const present = (await readdir(dataDir)).filter((name) => leaving.has(name));
   const former = present.length === 0 ? null : join(dataDir, `replaced-${stampOf(nowMs)}`);

@@ -12,7 +12,8 @@ import { KEY_FILES } from '../backup/layout.js';
 const MUCH_LOG_BYTES = 1024 ** 3;
 
 /** Undefined when the folder does not exist. */
-export async function checkHubFolder({ dataDir, health }: HubConfig): Promise<Finding[] | undefined> {
+export async function checkHubFolder(config: HubConfig): Promise<Finding[] | undefined> {
+  const { dataDir, health } = config;
   const checked = await checkDataFolder({
     dataDir,
     program: 'hub',
@@ -20,12 +21,13 @@ export async function checkHubFolder({ dataDir, health }: HubConfig): Promise<Fi
     spaceAdvice: 'free space: shorten tasks.keepEndedFor and storage.….expireAfter, or use a larger disk',
   });
   if (!checked?.isUsable) return checked?.findings;
-  return [...checked.findings, ...(await keysIn(dataDir)), ...(await leftOversIn(dataDir))];
+  return [...checked.findings, ...(await keysIn(config)), ...(await leftOversIn(dataDir))];
 }
 
-async function keysIn(dataDir: string): Promise<Finding[]> {
+async function keysIn(config: HubConfig): Promise<Finding[]> {
+  const { dataDir } = config;
   const findings: Finding[] = [];
-  for (const name of [...KEY_FILES, ...storeMaintenance(dataDir).databases]) {
+  for (const name of [...KEY_FILES, ...storeMaintenance(config).databases]) {
     const path = join(resolve(dataDir), name);
     const info = await stat(path).catch(() => undefined);
     if (!info) continue;

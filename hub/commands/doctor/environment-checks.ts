@@ -59,7 +59,7 @@ export async function checkCertificate({ server }: HubConfig, clock: Clock): Pro
 export async function checkHub(config: HubConfig): Promise<Finding[]> {
   const check = 'hub';
   const { host, port } = config.server;
-  if (storeMaintenance(config.dataDir).isInUse()) {
+  if (await storeMaintenance(config).isInUse()) {
     if (port === 0) return [ok(check, 'a hub runs on this dataDir, on a port assigned by the system')];
     const response = await readiness(config);
     if (response === 200) return [ok(check, `a hub runs on this dataDir and answers on port ${port}`)];
@@ -85,9 +85,9 @@ export async function checkHub(config: HubConfig): Promise<Finding[]> {
   ];
 }
 
-export function checkClocks(store: StoreMaintenance): Finding[] {
+export async function checkClocks(store: StoreMaintenance): Promise<Finding[]> {
   const check = 'clocks of agents';
-  const known = store.agentClocks();
+  const known = await store.agentClocks();
   const wrong = known.filter(({ offsetMs }) => Math.abs(offsetMs) > MAX_OFFSET_MS);
   if (wrong.length === 0)
     return [ok(check, `${known.length} agents have reported theirs, and none is far off`)];

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../../config.js';
@@ -26,8 +25,8 @@ export async function examine(
     );
   } else {
     findings.push(...folder);
-    const store = storeMaintenance(config.dataDir);
-    if (!store.databases.some((name) => existsSync(join(config.dataDir, name)))) {
+    const store = storeMaintenance(config);
+    if (!(await store.exists())) {
       findings.push(
         warning(
           'databases',
@@ -41,7 +40,7 @@ export async function examine(
     }
     const stored = await checkStorage(config, store, deep);
     findings.push(...stored, ...(await checkStorageKey(config)));
-    if (stored[0]?.state === 'OK') findings.push(...checkClocks(store));
+    if (stored[0]?.state === 'OK') findings.push(...(await checkClocks(store)));
   }
   findings.push(...(await checkWebhooks(config)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));

@@ -25,7 +25,7 @@ export async function checkStorage(
   store: StoreMaintenance,
   deep: boolean,
 ): Promise<Finding[]> {
-  const findings = store.inspect({ quick: !deep }).map(databaseFinding);
+  const findings = (await store.inspect({ quick: !deep })).map(databaseFinding);
   if (findings[0]?.state === 'OK') findings.push(await blobFinding(config, store, deep));
   return findings;
 }
@@ -54,9 +54,9 @@ interface WrongBlob {
 async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boolean): Promise<Finding> {
   const check = 'blobs';
   const wrong: WrongBlob[] = deep
-    ? store.damagedInlineBlobs().map((digest) => ({ digest, why: 'in the database is damaged' }))
+    ? (await store.damagedInlineBlobs()).map((digest) => ({ digest, why: 'in the database is damaged' }))
     : [];
-  const referenced = store.referencedBlobs();
+  const referenced = await store.referencedBlobs();
   const hasEncrypted = referenced.some(({ encrypted }) => encrypted);
   const key = hasEncrypted ? await existingStorageKey(config, config.dataDir) : null;
   const folder = join(config.dataDir, BLOBS_FOLDER);
@@ -68,7 +68,7 @@ async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boo
     const why = await faultOfBlob(folder, blob, { deep, key });
     if (why !== undefined) wrong.push({ digest: blob.digest, why });
   }
-  if (wrong.length > 0) return wrongBlobs(store, wrong);
+  if (wrong.length > 0) return await wrongBlobs(store, wrong);
   const isUnchecked = key === null && hasEncrypted;
   const whole = isUnchecked
     ? '; encrypted ones were not checked, for lack of the key'
@@ -78,14 +78,14 @@ async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boo
   return ok(check, `all ${referenced.length} files of ${sizeInWords(bytes)} are present${whole}`);
 }
 
-function wrongBlobs(store: StoreMaintenance, wrong: readonly WrongBlob[]): Finding {
-  const named = wrong.slice(0, MAX_NAMED).map(({ digest, why }) => {
-    const tasks = store.tasksReferringTo(digest, MAX_NAMED);
+async function wrongBlobs(store: StoreMaintenance, wrong: readonly WrongBlob[]): Promise<Finding> {
+  const named = wrong.slice(0, MAX_NAMED).map(async ({ digest, why }) => {
+    const tasks = await store.tasksReferringTo(digest, MAX_NAMED);
     return `${digest} ${why}${tasks.length > 0 ? ` (task ${tasks.join(', ')})` : ''}`;
   });
   return fault(
     'blobs',
-    `${wrong.length} blobs are missing or damaged: ${named.join('; ')}`,
+    `${wrong.length} blobs are missing or damaged: ${(await Promise.all(named)).join('; ')}`,
     `${RESTORE}, or upload the files and create the tasks again`,
   );
 }

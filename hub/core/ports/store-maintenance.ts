@@ -25,7 +25,7 @@ export type DatabaseReport =
   | DatabaseInspection
   | { readonly title: string; readonly location: string; readonly unreadable: string };
 
-/** A consistent view of the store, which lasts until it is closed and holds up no writer. */
+/** A consistent view of a store, which lasts until it is closed and holds up no writer. */
 export interface StoreSnapshot {
   /** Each blob once. */
   referencedBlobs(): readonly ReferencedBlob[];
@@ -34,27 +34,35 @@ export interface StoreSnapshot {
   close(): void;
 }
 
-export interface StoreMaintenance {
-  /** File names of the databases, in the data folder and in backups. */
-  readonly databases: readonly string[];
-  /** Whether a store is there. */
-  exists(): boolean;
-  /** Whether a hub has the store open. Creates nothing. */
-  isInUse(): boolean;
+/** Backup and restore of a store whose databases are files in the data folder. */
+export interface StoreFiles {
   /** Keeps every hub away until released. Throws `StartRefused` while a hub has the store open. */
   lock(): { release(): void };
-  /** Checks each database for damage; `quick` leaves out the comparison of indexes with tables. */
-  inspect(options: { readonly quick: boolean }): readonly DatabaseReport[];
   snapshot(): StoreSnapshot;
-  referencedBlobs(): readonly ReferencedBlob[];
-  /** Digests of the inline blobs whose bytes do not match. */
-  damagedInlineBlobs(): readonly string[];
-  /** Ids of tasks that refer to a blob, at most `limit`. */
-  tasksReferringTo(digest: string, limit: number): readonly string[];
-  /** Number of tasks in each status. */
-  tasksByStatus(): Readonly<Record<string, number>>;
-  /** Clock offsets of agents at their last join. */
-  agentClocks(): readonly { readonly agentId: string; readonly offsetMs: number }[];
   /** Names of files that belong to one of these files and are replaced with it: logs and counters. */
   companionsOf(fileName: string): readonly string[];
+}
+
+export interface StoreMaintenance {
+  /** File names of the databases in the data folder and in backups; none of a store that is elsewhere. */
+  readonly databases: readonly string[];
+  /** Throws `StartRefused`, which names the tool that makes backups, for a store that is elsewhere. */
+  files(): StoreFiles;
+  /** Whether any of its databases is there. */
+  exists(): Promise<boolean>;
+  /** Whether a hub has kept tasks in it. */
+  hasTasks(): Promise<boolean>;
+  /** Whether a hub has the store open. Creates nothing. */
+  isInUse(): Promise<boolean>;
+  /** Checks each database for damage, first that of the tasks; `quick` leaves out the comparison of indexes with tables. */
+  inspect(options: { readonly quick: boolean }): Promise<readonly DatabaseReport[]>;
+  referencedBlobs(): Promise<readonly ReferencedBlob[]>;
+  /** Digests of the inline blobs whose bytes do not match. */
+  damagedInlineBlobs(): Promise<readonly string[]>;
+  /** Ids of tasks that refer to a blob, at most `limit`. */
+  tasksReferringTo(digest: string, limit: number): Promise<readonly string[]>;
+  /** Number of tasks in each status. */
+  tasksByStatus(): Promise<Readonly<Record<string, number>>>;
+  /** Clock offsets of agents at their last join. */
+  agentClocks(): Promise<readonly { readonly agentId: string; readonly offsetMs: number }[]>;
 }

@@ -1,15 +1,22 @@
 /** The store: everything that the hub keeps, as the ports of its parts. */
 
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { SessionStore, UserStore } from './accounts.js';
 import type { AgentCredentialStore } from './agent-credentials.js';
 import type { AgentDrainStore } from './agent-drains.js';
 import type { AgentStore } from './agent-store.js';
 import type { InlineBlobs } from './blobs.js';
+import type { Mail } from './mail.js';
 import type { NamedObjects } from './named-objects.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
+import type { Presence } from './presence.js';
 import type { ResumableUploads } from './resumable-uploads.js';
+import type { Roles } from './roles.js';
+import type { ShutdownPreparations } from './shutdown-preparations.js';
+import type { Signals } from './signals.js';
 import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
+import type { TaskExclusions } from './task-exclusions.js';
 import type { TaskQueue } from './task-queue.js';
 import type { TaskStatistics } from './task-statistics.js';
 import type { WebhookDeliveries } from './webhook-deliveries.js';
@@ -20,6 +27,7 @@ export interface TaskStore {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
+  readonly exclusions: TaskExclusions;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
@@ -36,10 +44,22 @@ export interface AccountStore {
   readonly agentDrains: AgentDrainStore;
 }
 
+/** What joins the hubs of a store. */
+export interface Cluster {
+  readonly signals: Signals;
+  readonly roles: Roles;
+  readonly presence: Presence;
+  readonly mail: Mail;
+  readonly preparations: ShutdownPreparations;
+}
+
 export interface Store extends TaskStore {
   readonly accounts: AccountStore;
-  /** Files on the hub's disk, by database, for the metrics of their sizes. */
-  readonly files: Readonly<Record<string, readonly string[]>>;
+  readonly cluster: Cluster;
+  /** Clock of all times that are stored: the same for all hubs of the store. */
+  readonly clock: Clock;
+  /** Bytes that each database takes. */
+  sizes(): Promise<Readonly<Record<string, number>>>;
   /** Writes what waits and releases everything. */
   close(): Promise<void>;
 }

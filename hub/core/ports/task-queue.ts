@@ -113,15 +113,18 @@ export interface TaskQueue {
    *  null after the last. A group id is never reused. */
   removeUnusedGroups(page: Pick<GroupPageQuery, 'afterGroupId' | 'limit'>): Promise<number | null>;
   /** WAITING to RUNNING; resolves with the claimed tasks. A loss of power, not a crash of the hub, may undo a claim: then the
-   *  task waits again, and {@link adopt} accepts the attempt that its agent holds. */
-  claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;
+   *  task waits again, and {@link adopt} accepts the attempt that its agent holds. Claims nothing in a term of the scheduler's role
+   *  that has ended. */
+  claim(claims: readonly Claim[], term?: number): Promise<ClaimedTask[]>;
   /** Adopts attempts that an agent holds while the task waits; null where the attempt is not active afterwards. It becomes
    *  active if no newer attempt has begun, its end was not reported, and it is not known as another agent's. */
   adopt(held: readonly HeldAttempt[]): Promise<(AdoptedAttempt | null)[]>;
-  end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
+  /** Calls `freed`, if at all before the promise settles, when a later claim of the instances can no longer be refused because of
+   *  these attempts: at once in a store that writes in the order of the calls, after the commit in any other. */
+  end(ended: readonly EndedAttempt[], freed?: () => void): Promise<boolean[]>;
   /** RUNNING to WAITING, at the old position in the queue. Only a lost attempt can be adopted afterwards: any other has
-   *  reported, and the task no longer names its instance. */
-  requeue(released: readonly RequeuedAttempt[]): Promise<boolean[]>;
+   *  reported, and the task no longer names its instance. Calls `freed` as {@link end} does. */
+  requeue(released: readonly RequeuedAttempt[], freed?: () => void): Promise<boolean[]>;
   /** To CANCELED from one of the statuses `from`. */
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
   /** Adds the files of the canceled attempt to its task, once. */

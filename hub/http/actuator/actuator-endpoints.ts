@@ -1,7 +1,7 @@
 /** Health and info (contract 9.1 to 9.3), and the two probes for orchestrators. */
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
-import type { Instances } from '../../engine/instances.js';
+import type { Nodes } from '../../core/ports/nodes.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 export interface DiskSpace {
@@ -11,7 +11,7 @@ export interface DiskSpace {
 }
 
 export interface HealthOptions {
-  readonly instances: Instances;
+  readonly nodes: Pick<Nodes, 'instances'>;
   readonly diskSpace: () => Promise<DiskSpace>;
   readonly thresholdBytes: number;
   /** HTTP status of a health document with status DOWN. */
@@ -67,7 +67,7 @@ export function actuatorEndpoints(options: HealthOptions): Endpoint[] {
 }
 
 function healthEndpoints(options: HealthOptions): Endpoint[] {
-  const { instances } = options;
+  const { nodes } = options;
   return [
     endpoint(
       {
@@ -84,7 +84,7 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
       },
       async ({ context }) => {
         const space = await options.diskSpace();
-        const list = instances.list();
+        const list = await nodes.instances();
         const running = list.filter((instance) => instance.status === 'UP').length;
         const diskUp = space.exists && space.freeBytes >= options.thresholdBytes;
         const nodesUp = list.length === 0 || running > 0;

@@ -1,29 +1,28 @@
 import { HubError } from '../../core/errors.js';
 import { OWN_AGENT_ID } from '../../core/own-agent.js';
-import type { AgentView, InstanceView } from '../../engine/agent-views.js';
-import type { Instances } from '../../engine/instances.js';
+import type { AgentView, InstanceView, Nodes } from '../../core/ports/nodes.js';
 
-/** Throws INSTANCE_NOT_FOUND. */
-export function findInstance(instances: Instances, id: string): InstanceView {
-  const instance = instances.find(id);
+/** Rejects with INSTANCE_NOT_FOUND. */
+export async function findInstance(nodes: Nodes, id: string): Promise<InstanceView> {
+  const instance = await nodes.instance(id);
   if (instance) return instance;
   throw new HubError('INSTANCE_NOT_FOUND', `there is no instance with the id ${JSON.stringify(id)}`);
 }
 
 /** Agents, without the one of the hub's own instances. */
-export function listAgents(instances: Instances): AgentView[] {
-  return instances.agents().filter(({ id }) => id !== OWN_AGENT_ID);
+export async function listAgents(nodes: Nodes): Promise<AgentView[]> {
+  return (await nodes.agents()).filter(({ id }) => id !== OWN_AGENT_ID);
 }
 
-/** Throws AGENT_NOT_FOUND, also for the agent of the hub's own instances. */
-export function findAgent(instances: Instances, id: string): AgentView {
-  if (id !== OWN_AGENT_ID) return findServer(instances, id);
+/** Rejects with AGENT_NOT_FOUND, also for the agent of the hub's own instances. */
+export async function findAgent(nodes: Nodes, id: string): Promise<AgentView> {
+  if (id !== OWN_AGENT_ID) return findServer(nodes, id);
   throw noAgent(id);
 }
 
-/** An agent, or the hub itself. Throws AGENT_NOT_FOUND. */
-export function findServer(instances: Instances, id: string): AgentView {
-  const agent = instances.findAgent(id);
+/** An agent, or the hub itself. Rejects with AGENT_NOT_FOUND. */
+export async function findServer(nodes: Nodes, id: string): Promise<AgentView> {
+  const agent = await nodes.agent(id);
   if (agent) return agent;
   throw noAgent(id);
 }

@@ -1,7 +1,7 @@
 /** Workbench instances and connected servers in API versions 1.x (contract 11.2, 11.7 and 11.8). */
 import { z } from 'zod';
+import type { Nodes } from '../../core/ports/nodes.js';
 import type { InstanceControl } from '../../engine/instance-control.js';
-import type { Instances } from '../../engine/instances.js';
 import { findInstance, findServer } from '../common/lookups.js';
 import type { Tag } from '../openapi/tags.js';
 import { idParams } from '../parsing/request-schemas.js';
@@ -17,7 +17,7 @@ const NO_SERVER = { description: 'There is no such server.' };
 
 export function nodeEndpointsV1(
   apiVersion: ApiVersion,
-  instances: Instances,
+  nodes: Nodes,
   control: InstanceControl,
   hubUrl: string,
 ): Endpoint[] {
@@ -39,8 +39,8 @@ export function nodeEndpointsV1(
         query: z.object(pageQuery),
         responses: { 200: { description: 'One page of instances.', schema: schemas.instancePage } },
       },
-      ({ query, context }) => {
-        const found = instances.list().map((instance) => presentInstance(instance, apiVersion));
+      async ({ query, context }) => {
+        const found = (await nodes.instances()).map((instance) => presentInstance(instance, apiVersion));
         return context.json(pageFrom(found, query));
       },
     ),
@@ -55,7 +55,8 @@ export function nodeEndpointsV1(
         params: idParams,
         responses: { 200: { description: 'The instance.', schema: schemas.instance }, 404: NO_INSTANCE },
       },
-      ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id), apiVersion)),
+      async ({ params, context }) =>
+        context.json(presentInstance(await findInstance(nodes, params.id), apiVersion)),
     ),
     endpoint(
       {
@@ -69,8 +70,8 @@ export function nodeEndpointsV1(
         query: z.object(pageQuery),
         responses: { 200: { description: 'One page of servers.', schema: schemas.serverPage } },
       },
-      ({ query, context }) => {
-        const found = instances.agents().map((agent) => presentServer(agent, apiVersion, hubUrl));
+      async ({ query, context }) => {
+        const found = (await nodes.agents()).map((agent) => presentServer(agent, apiVersion, hubUrl));
         return context.json(pageFrom(found, query));
       },
     ),
@@ -85,8 +86,8 @@ export function nodeEndpointsV1(
         params: idParams,
         responses: { 200: { description: 'The server.', schema: schemas.server }, 404: NO_SERVER },
       },
-      ({ params, context }) =>
-        context.json(presentServer(findServer(instances, params.id), apiVersion, hubUrl)),
+      async ({ params, context }) =>
+        context.json(presentServer(await findServer(nodes, params.id), apiVersion, hubUrl)),
     ),
     ...(apiVersion === '1.0' ? commandEndpoints(base, instanceTag, control) : []),
   ];

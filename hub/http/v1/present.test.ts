@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { AgentView } from '../../core/ports/nodes.js';
 import type { Task } from '../../core/task.js';
-import type { AgentView } from '../../engine/agent-views.js';
 import { presentBatchJobResult, presentServer, presentSimulateWorkResult } from './present.js';
 
 it.each([

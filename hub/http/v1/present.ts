@@ -2,9 +2,9 @@
  *  unknown ones (contract 1.7). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { OWN_AGENT_ID, shownAgentId } from '../../core/own-agent.js';
+import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
-import type { AgentView, InstanceView } from '../../engine/agent-views.js';
 
 export type ApiVersion = '1.0' | '1.1';
 

@@ -99,7 +99,7 @@ export function adminEndpoints(
         body: shutdownChange,
         responses: { 200: { description: 'The new status.', schema: shutdownStatusSchema } },
       },
-      ({ body, context }) => context.json(present(shutdown.change(body.initiated))),
+      async ({ body, context }) => context.json(present(await shutdown.change(body.initiated))),
     ),
   ];
 }

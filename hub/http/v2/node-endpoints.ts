@@ -1,6 +1,6 @@
 /** Workbench instances and agents in API version 2.x (contract 6.1 and 6.5). */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
-import type { Instances } from '../../engine/instances.js';
+import type { Nodes } from '../../core/ports/nodes.js';
 import { findAgent, findInstance, listAgents } from '../common/lookups.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { pageFrom } from '../responses/page.js';
@@ -17,11 +17,11 @@ import {
 
 const BASE = '/api/2.0/workbench/node';
 
-export function nodeEndpoints(instances: Instances): Endpoint[] {
-  return [...instanceEndpoints(instances), ...agentEndpoints(instances)];
+export function nodeEndpoints(nodes: Nodes): Endpoint[] {
+  return [...instanceEndpoints(nodes), ...agentEndpoints(nodes)];
 }
 
-function instanceEndpoints(instances: Instances): Endpoint[] {
+function instanceEndpoints(nodes: Nodes): Endpoint[] {
   return [
     endpoint(
       {
@@ -35,8 +35,8 @@ function instanceEndpoints(instances: Instances): Endpoint[] {
         query: instanceListQuery,
         responses: { 200: { description: 'One page of instances.', schema: instancePage } },
       },
-      ({ query, context }) => {
-        const found = instances.list().filter(({ profile, status, working }) => {
+      async ({ query, context }) => {
+        const found = (await nodes.instances()).filter(({ profile, status, working }) => {
           const carried = new Set(profile.labels.map((label) => label.toLowerCase()));
           return (
             matches(query.id, profile.id) &&
@@ -63,12 +63,12 @@ function instanceEndpoints(instances: Instances): Endpoint[] {
           404: { description: 'There is no such instance.' },
         },
       },
-      ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id))),
+      async ({ params, context }) => context.json(presentInstance(await findInstance(nodes, params.id))),
     ),
   ];
 }
 
-function agentEndpoints(instances: Instances): Endpoint[] {
+function agentEndpoints(nodes: Nodes): Endpoint[] {
   return [
     endpoint(
       {
@@ -82,8 +82,8 @@ function agentEndpoints(instances: Instances): Endpoint[] {
         query: agentListQuery,
         responses: { 200: { description: 'One page of agents.', schema: agentPage } },
       },
-      ({ query, context }) => {
-        const found = listAgents(instances).filter(
+      async ({ query, context }) => {
+        const found = (await listAgents(nodes)).filter(
           ({ id, version, status }) =>
             matches(query.id, id) &&
             matches(query.version, version) &&
@@ -106,7 +106,7 @@ function agentEndpoints(instances: Instances): Endpoint[] {
           404: { description: 'There is no such agent.' },
         },
       },
-      ({ params, context }) => context.json(presentAgent(findAgent(instances, params.id))),
+      async ({ params, context }) => context.json(presentAgent(await findAgent(nodes, params.id))),
     ),
   ];
 }

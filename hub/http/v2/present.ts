@@ -1,9 +1,9 @@
 /** Presentation of domain records in API version 2.x. */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { shownAgentId } from '../../core/own-agent.js';
+import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { NamedSize, Task } from '../../core/task.js';
 import { describeState, withIgnoredFields } from '../../core/task-message.js';
-import type { AgentView, InstanceView } from '../../engine/agent-views.js';
 
 /** `waitMessage` is why it waits; null when it does not. */
 export function presentTask(task: Task, waitMessage: string | null) {

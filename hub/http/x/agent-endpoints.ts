@@ -3,10 +3,9 @@ import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { HubError } from '../../core/errors.js';
+import type { AgentView, Nodes } from '../../core/ports/nodes.js';
 import type { AgentCredentials } from '../../engine/accounts/agent-credentials.js';
 import type { AgentDrains } from '../../engine/agent-drains.js';
-import type { AgentView } from '../../engine/agent-views.js';
-import type { Instances } from '../../engine/instances.js';
 import { listAgents } from '../common/lookups.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { pageQuery } from '../parsing/validation.js';
@@ -45,7 +44,7 @@ const agentResponses = {
 };
 
 export interface AgentEndpointsOptions {
-  readonly instances: Instances;
+  readonly nodes: Nodes;
   readonly drains: AgentDrains;
   readonly credentials: Pick<AgentCredentials, 'isEnrolled'>;
 }
@@ -55,10 +54,11 @@ export function agentEndpoints(options: AgentEndpointsOptions): Endpoint[] {
   return [...stateEndpoints(options, states), ...drainEndpoints(options, states)];
 }
 
-function agentStates({ instances, drains, credentials }: AgentEndpointsOptions) {
+function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {
+  const drainOf = async (id: string) => (await nodes.drains()).find(({ agentId }) => agentId === id) ?? null;
   const stateOf = async (id: string) => {
-    const known = instances.findAgent(id);
-    const drain = known ? known.drain : drains.find(id);
+    const known = await nodes.agent(id);
+    const drain = known ? known.drain : await drainOf(id);
     return {
       id,
       ...(known && { version: known.version }),
@@ -70,7 +70,7 @@ function agentStates({ instances, drains, credentials }: AgentEndpointsOptions) 
     };
   };
   const refuseUnknown = async (id: string) => {
-    if (instances.findAgent(id) || drains.find(id) || (await credentials.isEnrolled(id))) return;
+    if ((await nodes.agent(id)) || (await drainOf(id)) || (await credentials.isEnrolled(id))) return;
     throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
   };
   return { stateOf, refuseUnknown };
@@ -79,7 +79,7 @@ function agentStates({ instances, drains, credentials }: AgentEndpointsOptions) 
 type AgentStates = ReturnType<typeof agentStates>;
 
 function stateEndpoints(
-  { instances }: AgentEndpointsOptions,
+  { nodes }: AgentEndpointsOptions,
   { stateOf, refuseUnknown }: AgentStates,
 ): Endpoint[] {
   return [
@@ -97,7 +97,7 @@ function stateEndpoints(
         },
       },
       async ({ query, context }) => {
-        const page = pageFrom(idsOf(instances), query);
+        const page = pageFrom(await idsOf(nodes), query);
         return context.json({ ...page, content: await Promise.all(page.content.map(stateOf)) });
       },
     ),
@@ -165,9 +165,9 @@ function drainEndpoints(
 }
 
 /** Known and drained agents. */
-function idsOf(instances: Instances): string[] {
-  const known = listAgents(instances).map(({ id }) => id);
-  const drained = [...instances.drains].map(({ agentId }) => agentId);
+async function idsOf(nodes: Nodes): Promise<string[]> {
+  const known = (await listAgents(nodes)).map(({ id }) => id);
+  const drained = (await nodes.drains()).map(({ agentId }) => agentId);
   return [...new Set([...known, ...drained])].sort();
 }
 

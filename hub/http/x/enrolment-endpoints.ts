@@ -4,8 +4,8 @@ import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { HubError } from '../../core/errors.js';
 import { OWN_AGENT_ID } from '../../core/own-agent.js';
+import type { Nodes } from '../../core/ports/nodes.js';
 import type { AgentCredentials } from '../../engine/accounts/agent-credentials.js';
-import type { Instances } from '../../engine/instances.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
@@ -56,7 +56,7 @@ const code = z
 
 export interface EnrolmentEndpointsOptions {
   readonly credentials: Pick<AgentCredentials, 'offer' | 'revoke' | 'all'>;
-  readonly instances: Pick<Instances, 'findAgent' | 'drainOf'>;
+  readonly nodes: Pick<Nodes, 'agent' | 'drains'>;
   /** `agents.enrolledOnly` */
   readonly enrolledOnly: boolean;
 }
@@ -107,10 +107,11 @@ export function enrolmentEndpoints(options: EnrolmentEndpointsOptions): Endpoint
 
 async function notEnrolled(
   id: string,
-  { credentials, instances, enrolledOnly }: EnrolmentEndpointsOptions,
+  { credentials, nodes, enrolledOnly }: EnrolmentEndpointsOptions,
 ): Promise<HubError> {
   const wasEnrolled = (await credentials.all()).some(({ agentId }) => agentId === id);
-  if (!wasEnrolled && !instances.findAgent(id) && !instances.drainOf(id)) {
+  const isDrained = (await nodes.drains()).some(({ agentId }) => agentId === id);
+  if (!wasEnrolled && !isDrained && !(await nodes.agent(id))) {
     return new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
   }
   const otherwise = enrolledOnly

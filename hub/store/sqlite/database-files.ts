@@ -1,4 +1,5 @@
 /** The files of the store in the data folder. */
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { watermarkFileOf } from './commit-watermark.js';
 
@@ -23,4 +24,15 @@ export function withWriteAheadLog(file: string): readonly string[] {
 /** Files beside a database that belong to its present content. */
 export function companionsOf(file: string): readonly string[] {
   return [`${file}-wal`, `${file}-shm`, watermarkFileOf(file)];
+}
+
+/** Size of all these files together; a missing one has none. */
+export async function bytesOf(files: readonly string[]): Promise<number> {
+  const sizes = files.map((file) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

@@ -20,6 +20,7 @@ import { taskChanges } from './migrations/0013-task-changes.js';
 import { keysAndStatistics } from './migrations/0014-keys-and-statistics.js';
 import { webhookDeliveries } from './migrations/0015-webhook-deliveries.js';
 import { resumableUploads } from './migrations/0016-resumable-uploads.js';
+import { taskExclusions } from './migrations/0017-task-exclusions.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -40,6 +41,7 @@ export const MIGRATIONS: readonly string[] = [
   keysAndStatistics,
   webhookDeliveries,
   resumableUploads,
+  taskExclusions,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

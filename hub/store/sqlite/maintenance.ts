@@ -29,20 +29,23 @@ export function sqliteMaintenance(folder: string): StoreMaintenance {
   const accountsFile = accountsFileIn(folder);
   return {
     databases: [TASKS_DATABASE, ACCOUNTS_DATABASE],
-    exists: () => existsSync(tasksFile),
-    isInUse: () => isLocked(tasksFile),
-    lock: () => lockDatabase(tasksFile),
-    inspect: ({ quick }) => [
+    files: () => ({
+      lock: () => lockDatabase(tasksFile),
+      snapshot: () => snapshotOf(tasksFile, accountsFile),
+      companionsOf,
+    }),
+    exists: async () => existsSync(tasksFile) || existsSync(accountsFile),
+    hasTasks: async () => existsSync(tasksFile),
+    isInUse: async () => isLocked(tasksFile),
+    inspect: async ({ quick }) => [
       report('database of tasks', tasksFile, schemaVersion(), quick),
       report('database of users', accountsFile, accountsSchemaVersion(), quick),
     ],
-    snapshot: () => snapshotOf(tasksFile, accountsFile),
-    referencedBlobs: () => reading(tasksFile, referencedBlobsIn),
-    damagedInlineBlobs: () => damagedInlineBlobs(tasksFile),
-    tasksReferringTo: (digest, limit) => tasksReferringTo(tasksFile, digest, limit),
-    tasksByStatus: () => tasksByStatus(tasksFile),
-    agentClocks: () => agentClocks(tasksFile),
-    companionsOf,
+    referencedBlobs: async () => reading(tasksFile, referencedBlobsIn),
+    damagedInlineBlobs: async () => damagedInlineBlobs(tasksFile),
+    tasksReferringTo: async (digest, limit) => tasksReferringTo(tasksFile, digest, limit),
+    tasksByStatus: async () => tasksByStatus(tasksFile),
+    agentClocks: async () => agentClocks(tasksFile),
   };
 }
 

@@ -16,6 +16,7 @@ import { nameTable, sqliteNamedObjects } from './named-objects.js';
 import type { PendingCompletions } from './pending-completions.js';
 import { sqliteResumableUploads } from './resumable-uploads.js';
 import { sqliteTaskArchive } from './task-archive.js';
+import { sqliteTaskExclusions } from './task-exclusions.js';
 import { latestSeqOf } from './task-insertion.js';
 import { sqliteTaskQueue } from './task-queue.js';
 import { sqliteTaskStatistics } from './task-statistics.js';
@@ -86,6 +87,7 @@ export function portsOver(
     queue: sqliteTaskQueue(db, commit, changed, pending, names, outbox),
     archive: sqliteTaskArchive(db, commit, lists, changed, pending),
     changes,
+    exclusions: sqliteTaskExclusions(db, commit),
     statistics: sqliteTaskStatistics(db, commit),
     webhooks: sqliteWebhookDeliveries(db, commit, outbox),
     agents: sqliteAgentStore(db, commit),

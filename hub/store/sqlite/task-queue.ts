@@ -52,14 +52,22 @@ export function sqliteTaskQueue(
       ),
     claim: (claims) => commit.relaxed(() => claims.flatMap(attempts.claim)),
     adopt: (held) => commit.durable(() => held.map(attempts.adopt)),
-    end: (ended) =>
-      trackCompletions(
+    end: (ended, freed) => {
+      const written = trackCompletions(
         pending,
         ended.map(({ ref }) => ref.taskId),
         commit.durable(() => ended.map(attempts.end)),
-      ),
+      );
+      // A claim from now on is written after it.
+      freed?.();
+      return written;
+    },
     keepFiles: (canceled) => commit.durable(() => canceled.map(attempts.keepFiles)),
-    requeue: (requeued) => commit.durable(() => requeued.map(attempts.requeue)),
+    requeue: (requeued, freed) => {
+      const written = commit.durable(() => requeued.map(attempts.requeue));
+      freed?.();
+      return written;
+    },
     cancel: (taskIds, from, endedAtMs) => {
       const statuses = JSON.stringify(from);
       return trackCompletions(

@@ -118,7 +118,14 @@ export const AGENT_BREAKAGES: readonly Breakage[] = [
     name: 'a task ends without naming its files in the output storage',
     seed: 1,
     hub: ({ queue }) => ({
-      queue: { ...queue, end: (ended) => queue.end(ended.map((end) => ({ ...end, storedFiles: [] }))) },
+      queue: {
+        ...queue,
+        end: (ended, ...freed) =>
+          queue.end(
+            ended.map((end) => ({ ...end, storedFiles: [] })),
+            ...freed,
+          ),
+      },
     }),
   },
 ];

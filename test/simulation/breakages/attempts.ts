@@ -10,8 +10,8 @@ export const ATTEMPT_BREAKAGES: readonly Breakage[] = [
     hub: ({ queue }, store) => ({
       queue: {
         ...queue,
-        end: async (ended) => {
-          const counted = await queue.end(ended);
+        end: async (ended, freed) => {
+          const counted = await queue.end(ended, freed);
           for (const [index, { ref, ending, endedAtMs }] of ended.entries()) {
             if (counted[index]) continue;
             store.tamper(

@@ -8,7 +8,7 @@ import type { BrokenWire } from '../connection.js';
 
 export type HubPorts = Pick<
   EngineOptions,
-  'queue' | 'archive' | 'agentStore' | 'agentDrains' | 'files' | 'names' | 'runtime' | 'webhooks'
+  'queue' | 'archive' | 'cluster' | 'agentDrains' | 'files' | 'names' | 'runtime' | 'webhooks'
 >;
 
 export interface Breakage {

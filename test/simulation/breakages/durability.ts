@@ -23,8 +23,8 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
     hub: ({ queue }) => ({
       queue: {
         ...queue,
-        end: (ended) => {
-          queue.end(ended).catch(() => undefined);
+        end: (ended, freed) => {
+          queue.end(ended, freed).catch(() => undefined);
           return Promise.resolve(ended.map(() => true));
         },
       },

@@ -64,8 +64,8 @@ export const leaseWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime
         if (mark) for (const { id } of tasks) untried.add(id);
         return tasks;
       },
-      requeue: (released) =>
-        queue.requeue(released).catch((error: unknown) => {
+      requeue: (released, freed) =>
+        queue.requeue(released, freed).catch((error: unknown) => {
           if (released.every(({ ref }) => untried.has(ref.taskId))) return released.map(() => false);
           throw error;
         }),

@@ -1,0 +1,25 @@
+/** Mail: requests about an agent, to the hub that holds its connection, from any hub of the store. */
+import type { AgentReply, AgentRequest } from './agents.js';
+
+/** A request to the agent, or to the hub for what the agent has sent. */
+export type MailRequest = AgentRequest | { readonly kind: 'taskOutput'; readonly taskId: string };
+
+export interface MailReply extends AgentReply {
+  /** Attempt whose output `text` is; absent in other replies, and when there is none. */
+  readonly attempt?: number;
+}
+
+/** The agent could not be reached, did not respond, or failed to carry out a request; the message says it for clients. */
+export class AgentUnavailable extends Error {
+  override readonly name = 'AgentUnavailable';
+}
+
+/** Takes requests about the agents of this hub; rejects with {@link AgentUnavailable}. */
+export type MailReceiver = (agentId: string, request: MailRequest, timeoutMs: number) => Promise<MailReply>;
+
+export interface Mail {
+  /** Rejects with {@link AgentUnavailable} when the agent is not connected to any hub, or there is no reply in time. */
+  ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply>;
+  /** Sets the receiver of this hub. */
+  serve(receiver: MailReceiver): void;
+}

@@ -1,0 +1,39 @@
+/** Agents and instances of all hubs of a store, as clients see them. All reject with HubError `STORE_UNAVAILABLE`. */
+import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { AgentDrain } from './agent-drains.js';
+
+export interface InstanceView {
+  readonly profile: InstanceProfile;
+  readonly agentId: string;
+  readonly status: InstanceStatus;
+  readonly startedAtMs: number | null;
+  readonly working: boolean;
+  /** Null unless its agent is drained. */
+  readonly drain: AgentDrain | null;
+}
+
+export interface AgentView {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  /** Address of its host; null when unknown. */
+  readonly address: string | null;
+  readonly status: AgentStatus;
+  readonly seenAtMs: number;
+  /** Lead of its clock over the hub's when it joined, in ms; null when it did not report its clock. */
+  readonly clockOffsetMs: number | null;
+  readonly drain: AgentDrain | null;
+  /** By id. */
+  readonly instances: readonly InstanceView[];
+}
+
+export interface Nodes {
+  /** All instances, by id. */
+  instances(): Promise<readonly InstanceView[]>;
+  instance(instanceId: string): Promise<InstanceView | undefined>;
+  /** All agents, by id. */
+  agents(): Promise<readonly AgentView[]>;
+  agent(agentId: string): Promise<AgentView | undefined>;
+  /** Drains of agents, known or not, by agent. */
+  drains(): Promise<readonly AgentDrain[]>;
+}

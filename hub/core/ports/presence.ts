@@ -1,0 +1,58 @@
+/** The agents that the hubs of a store know, and their instances. An agent is connected to one hub at most. */
+import type { InstanceProfile, InstanceReport, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { JoinRefusal } from './agents.js';
+
+export interface PresentInstance {
+  readonly profile: InstanceProfile;
+  /** UNKNOWN while its agent is disconnected. */
+  readonly status: InstanceStatus;
+  /** Null while its program does not run, or its agent is disconnected. */
+  readonly startedAtMs: number | null;
+}
+
+export interface KnownAgent {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  /** Time at which it joined or, once disconnected, left. */
+  readonly seenAtMs: number;
+  /** Lead of its clock over the store's when it joined; null when it did not send its time. */
+  readonly clockOffsetMs: number | null;
+}
+
+export interface JoiningAgent extends KnownAgent {
+  /** Distinguishes a returning agent from another one with the same id. */
+  readonly nodeId: string;
+  /** Address of its host, as far as it is known. */
+  readonly address: string | null;
+  readonly instances: readonly InstanceReport[];
+}
+
+export interface PresentAgent extends KnownAgent {
+  readonly address: string | null;
+  readonly isConnected: boolean;
+  /** By id. */
+  readonly instances: readonly PresentInstance[];
+}
+
+/** An accepted join. */
+export interface Joined {
+  /** Number of the join, above those of all earlier joins of the agent. */
+  readonly epoch: number;
+}
+
+/** A change by an epoch that is not the agent's latest, or of an agent that has left, has no effect. */
+export interface Presence {
+  /** Lets an agent join, in place of its earlier connection. Refused while the agent is connected from another node, or another
+   *  connected agent has one of its instances; an instance of a disconnected agent becomes this one's. Rejects with HubError
+   *  `STORE_UNAVAILABLE`; then it has not joined. */
+  join(agent: JoiningAgent): Promise<Joined | JoinRefusal>;
+  /** An instance has changed. */
+  changed(agentId: string, epoch: number, report: InstanceReport): void;
+  /** The agent is disconnected since this time. False when that has no effect. */
+  leave(agentId: string, epoch: number, atMs: number): Promise<boolean>;
+  /** All known agents, by id. */
+  all(): Promise<PresentAgent[]>;
+  /** Forgets a disconnected agent; false, and nothing changed, when it is connected. */
+  forget(agentId: string): Promise<boolean>;
+}

@@ -1,0 +1,164 @@
+import type { JoiningAgent, Presence } from '@workbench-hub/hub/core/ports/presence';
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+export interface PresenceUnderTest {
+  readonly presence: Presence;
+  /** Ends the hub, and starts it again on the same data. This one is unusable afterwards. */
+  restart(): Promise<PresenceUnderTest>;
+  close(): Promise<void>;
+}
+
+export function describePresence(open: () => Promise<PresenceUnderTest>): void {
+  let opened: PresenceUnderTest;
+  beforeEach(async () => {
+    opened = await open();
+  });
+  afterEach(() => opened.close());
+
+  const report = (id: string, rest: Partial<InstanceReport> = {}): InstanceReport => ({
+    id,
+    version: '9.1',
+    revision: '4711',
+    labels: ['gears', 'ü'],
+    status: 'UP',
+    upForMs: 1000,
+    ...rest,
+  });
+  const agent = (id: string, rest: Partial<JoiningAgent> = {}): JoiningAgent => ({
+    id,
+    nodeId: `node of ${id}`,
+    version: '1',
+    revision: 'abc',
+    address: '10.0.0.7',
+    clockOffsetMs: -7,
+    seenAtMs: 5,
+    instances: [report(`${id}-sim`)],
+    ...rest,
+  });
+  const join = async (joining: JoiningAgent): Promise<number> => {
+    const joined = await opened.presence.join(joining);
+    if ('code' in joined) throw new Error(joined.message);
+    return joined.epoch;
+  };
+  const seen = async () =>
+    (await opened.presence.all()).map(({ id, isConnected, instances }) => [
+      id,
+      isConnected,
+      instances.map(({ profile, status }) => `${profile.id} ${status}`),
+    ]);
+
+  describe('an agent that joins', () => {
+    it('is shown with what it told, by id', async () => {
+      await join(
+        agent('b', { instances: [report('z'), report('y', { status: 'STARTING', upForMs: null })] }),
+      );
+      await join(agent('a', { instances: [] }));
+      const [first, second] = await opened.presence.all();
+      expect(first).toMatchObject({ id: 'a', isConnected: true, instances: [] });
+      expect(second).toMatchObject({
+        ...{ id: 'b', version: '1', revision: 'abc', address: '10.0.0.7', clockOffsetMs: -7, seenAtMs: 5 },
+        instances: [
+          { profile: { id: 'y' }, status: 'STARTING', startedAtMs: null },
+          { profile: { id: 'z', version: '9.1', revision: '4711', labels: ['gears', 'ü'] }, status: 'UP' },
+        ],
+      });
+      expect(typeof second?.instances[1]?.startedAtMs).toBe('number');
+    });
+
+    it('is refused while another node has its id', async () => {
+      const epoch = await join(agent('a'));
+      const refused = await opened.presence.join(agent('a', { nodeId: 'other', instances: [] }));
+      expect(refused).toMatchObject({ code: 'AGENT_ID_TAKEN', message: expect.stringContaining(' a ') });
+      expect(await seen()).toEqual([['a', true, ['a-sim UP']]]);
+      await opened.presence.leave('a', epoch, 6);
+      await join(agent('a', { nodeId: 'other', instances: [] }));
+      expect(await seen()).toEqual([['a', true, []]]);
+    });
+
+    it('is refused while another connected agent has one of its instances', async () => {
+      const epoch = await join(agent('a', { instances: [report('s')] }));
+      const b = agent('b', { instances: [report('r'), report('s')] });
+      const refused = await opened.presence.join(b);
+      expect(refused).toMatchObject({
+        code: 'INSTANCE_ID_TAKEN',
+        message: expect.stringMatching(/ s .* a:/),
+      });
+      expect(await seen()).toEqual([['a', true, ['s UP']]]);
+      await opened.presence.leave('a', epoch, 6);
+      await join(b);
+      expect(await seen()).toEqual([
+        ['a', false, []],
+        ['b', true, ['r UP', 's UP']],
+      ]);
+    });
+
+    it('of two that join at once with the same instance, one is refused', async () => {
+      const joined = await Promise.all(
+        ['a', 'b'].map((id) => opened.presence.join(agent(id, { instances: [report('s')] }))),
+      );
+      expect(joined.filter((outcome) => 'code' in outcome)).toHaveLength(1);
+    });
+
+    it('replaces its earlier connection, which changes nothing any more', async () => {
+      const { presence } = opened;
+      const earlier = await join(agent('a'));
+      const later = await join(agent('a', { instances: [report('other')] }));
+      expect(later).toBeGreaterThan(earlier);
+      presence.changed('a', earlier, report('other', { status: 'FAILED' }));
+      expect(await presence.leave('a', earlier, 9)).toBe(false);
+      expect(await seen()).toEqual([['a', true, ['other UP']]]);
+      expect(await presence.leave('a', later, 9)).toBe(true);
+      expect(await presence.leave('a', later, 10)).toBe(false);
+      expect(await presence.all()).toMatchObject([{ id: 'a', isConnected: false, seenAtMs: 9 }]);
+    });
+  });
+
+  describe('an instance', () => {
+    it('is shown as it was reported last; its start stays while its process does', async () => {
+      const { presence } = opened;
+      const epoch = await join(agent('a', { instances: [report('s', { status: 'STARTING', upForMs: 0 })] }));
+      const startOf = async () => (await presence.all())[0]?.instances[0]?.startedAtMs;
+      const start = await startOf();
+      presence.changed('a', epoch, report('s', { upForMs: 70_000 }));
+      presence.changed('a', epoch, report('unknown'));
+      expect(await seen()).toEqual([['a', true, ['s UP']]]);
+      expect(await startOf()).toBe(start);
+      presence.changed('a', epoch, report('s', { status: 'STARTING', upForMs: null }));
+      expect(await startOf()).toBeNull();
+    });
+
+    it('is unknown while its agent is disconnected', async () => {
+      const epoch = await join(agent('a'));
+      await opened.presence.leave('a', epoch, 6);
+      expect(await opened.presence.all()).toMatchObject([
+        { address: null, instances: [{ status: 'UNKNOWN', startedAtMs: null, profile: { version: '9.1' } }] },
+      ]);
+    });
+  });
+
+  describe('agents', () => {
+    it('are remembered over a restart, disconnected', async () => {
+      await join(agent('b'));
+      const epoch = await join(agent('a'));
+      await opened.presence.leave('a', epoch, 77);
+      opened = await opened.restart();
+      expect(await opened.presence.all()).toMatchObject([
+        { id: 'a', isConnected: false, seenAtMs: 77, clockOffsetMs: -7 },
+        { id: 'b', isConnected: false, seenAtMs: 5, instances: [{ profile: { labels: ['gears', 'ü'] } }] },
+      ]);
+      expect(await join(agent('b', { nodeId: 'other' }))).toBeGreaterThan(0);
+    });
+
+    it('can be forgotten when they are disconnected', async () => {
+      const epoch = await join(agent('a'));
+      expect(await opened.presence.forget('a')).toBe(false);
+      expect(await seen()).toEqual([['a', true, ['a-sim UP']]]);
+      await opened.presence.leave('a', epoch, 6);
+      expect(await opened.presence.forget('a')).toBe(true);
+      expect(await opened.presence.forget('nobody')).toBe(true);
+      opened = await opened.restart();
+      expect(await opened.presence.all()).toEqual([]);
+    });
+  });
+}
