@@ -7,7 +7,7 @@ import { queryClient } from './data/query-client.js';
 import { useStore } from './data/store.js';
 import { ErrorBoundary } from './design/error-boundary.js';
 import { Empty, Loading } from './design/states.js';
-import { ROUTES } from './routes.js';
+import { preloadScreen, ROUTES } from './routes.js';
 import { LogInPage } from './screens/log-in/log-in-page.js';
 import { Shell } from './shell/shell.js';
 import { de } from './shell/words-de.js';
@@ -18,6 +18,8 @@ import { useWords } from './words/dictionary.js';
 const LogInDialog = lazy(async () => ({
   default: (await import('./screens/log-in/log-in-dialog.js')).LogInDialog,
 }));
+
+preloadScreen(location.pathname);
 
 /** The console: the login for a stranger, the screens for a user. */
 export function App() {

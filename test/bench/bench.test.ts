@@ -7,13 +7,14 @@ interface Measured {
   readonly said: readonly string[];
   readonly figures: readonly string[];
   readonly processes: readonly string[];
+  readonly skipped: readonly string[];
 }
 
 async function inSmall(name: string, only?: readonly string[]): Promise<Measured> {
   const workload = WORKLOADS.find((each) => each.name === name);
   if (!workload) throw new Error(`there is no workload ${name}`);
   const said: string[] = [];
-  const { figures, processes } = await runWorkload(workload, {
+  const { figures, processes, skipped } = await runWorkload(workload, {
     runs: 1,
     scale: 0.001,
     seed: 1,
@@ -23,7 +24,12 @@ async function inSmall(name: string, only?: readonly string[]): Promise<Measured
   });
   for (const { median } of figures) expect(median).not.toBeNaN();
   for (const { cpuS, peakRssMib } of processes) expect([cpuS, peakRssMib]).not.toContain(Number.NaN);
-  return { said, figures: figures.map((figure) => figure.name), processes: processes.map((use) => use.name) };
+  return {
+    said,
+    figures: figures.map((figure) => figure.name),
+    processes: processes.map((use) => use.name),
+    skipped,
+  };
 }
 
 /** Long enough for many processes on a busy machine. */
@@ -183,6 +189,14 @@ describe.skipIf(process.platform !== 'linux')(
       expect(figures).toEqual(
         expect.arrayContaining(['tasks alone', 'tasks beside 100 who follow all', 'memory above idle']),
       );
+    });
+
+    it('console shows a hub in a browser, or says that there is none', async () => {
+      const { figures, skipped } = await inSmall('console');
+      const parts = ['first load', 'live', 'list', 'log', 'tabs'];
+      const measured = parts.filter((part) => figures.some((figure) => figure.startsWith(`${part}: `)));
+      const missing = parts.filter((part) => skipped.includes(`${part}: Chromium is not installed`));
+      expect([...measured, ...missing].sort()).toEqual([...parts].sort());
     });
 
     it('polls answers every client that stays', async () => {

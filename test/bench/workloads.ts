@@ -1,6 +1,7 @@
 import { w5 } from './agents/agents.js';
 import { w3 } from './backlog/backlog.js';
 import { w6 } from './beside/beside.js';
+import { consolePages } from './console/console.js';
 import { events } from './events/events.js';
 import { w9 } from './idle/idle.js';
 import { lists } from './lists/lists.js';
@@ -31,4 +32,5 @@ export const WORKLOADS: readonly Workload[] = [
   events,
   storage,
   uploads,
+  consolePages,
 ];

@@ -77,8 +77,11 @@ describe.runIf(hasBrowser)('a new job', () => {
   });
 
   it('says that nothing fits, and what would', async () => {
-    const page = await visit({ path: '/new' });
-    await page.getByLabel('Version').fill('12.*');
+    // The screen before has asked for the hub's zone, too.
+    const page = await visit({ path: '/instances' });
+    await page.getByRole('region', { name: "The hub's machine" }).waitFor();
+    await page.getByRole('link', { name: 'New job' }).click();
+    await page.getByLabel('Version', { exact: true }).fill('12.*');
     await page.getByText('Never, as things are').waitFor();
     await page.getByText('Without version 12.*, 2 would fit').waitFor();
     await expectAccessible(page);

@@ -19,7 +19,9 @@ const files = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z', .
   encoding: 'utf8',
 })
   .split('\0')
-  .filter((file) => /\.[cm]?[jt]s$/.test(file) && !NOT_READ.test(file) && existsSync(join(root, file)));
+  .filter(
+    (file) => /\.(?:[cm]?[jt]s|tsx)$/.test(file) && !NOT_READ.test(file) && existsSync(join(root, file)),
+  );
 
 /** Functions, methods and accessors that are too long, as file:line with the number of lines. */
 function longFunctions(file: string, text: string): string[] {
@@ -39,16 +41,18 @@ function longFunctions(file: string, text: string): string[] {
 }
 
 it.each([
-  ['a declaration', (body: string) => `function long() {${body}}`],
-  ['an arrow function', (body: string) => `const long = () => {${body}};`],
-  ['a method', (body: string) => `class Long { long() {${body}} }`],
-])('%s that is too long would be found', (_, functionWith) => {
+  ['a declaration', (body: string) => `function long() {${body}}`, 'long.ts'],
+  ['an arrow function', (body: string) => `const long = () => {${body}};`, 'long.ts'],
+  ['a method', (body: string) => `class Long { long() {${body}} }`, 'long.ts'],
+  ['a component', (body: string) => `const Long = () => <p>${body}</p>;`, 'long.tsx'],
+])('%s that is too long would be found', (_, functionWith, file) => {
   const ofLines = (lines: number) => functionWith('\n'.repeat(lines - 1));
-  expect(longFunctions('long.ts', ofLines(MAX_LINES))).toEqual([]);
-  expect(longFunctions('long.ts', ofLines(MAX_LINES + 1))).toEqual(['long.ts:1 has 81 lines']);
+  expect(longFunctions(file, ofLines(MAX_LINES))).toEqual([]);
+  expect(longFunctions(file, ofLines(MAX_LINES + 1))).toEqual([`${file}:1 has 81 lines`]);
 });
 
 it('no function is too long', () => {
   expect(files.length).toBeGreaterThan(100);
+  expect(files.filter((file) => file.endsWith('.tsx')).length).toBeGreaterThan(50);
   expect(files.flatMap((file) => longFunctions(file, readFileSync(join(root, file), 'utf8')))).toEqual([]);
 });

@@ -1,12 +1,9 @@
-import { AlertDialog } from '@base-ui/react/alert-dialog';
-import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { Icon, type IconName } from '../icons/icon.js';
-import { useCommonWords } from '../words/common.js';
-import { useWords } from '../words/dictionary.js';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { IconName } from '../icons/icon.js';
 
-const en = { keep: 'No, leave it', failed: 'The hub refused:' };
-const de: typeof en = { keep: 'Nein, so lassen', failed: 'Der Hub lehnt ab:' };
+const QuestionDialog = lazy(async () => ({
+  default: (await import('./question-dialog.js')).QuestionDialog,
+}));
 
 export interface Question {
   readonly icon: IconName;
@@ -17,54 +14,21 @@ export interface Question {
   act(): Promise<unknown>;
 }
 
-interface ConfirmDialogProps {
+export interface ConfirmDialogProps {
   /** Undefined while nothing is asked. */
   readonly question: Question | undefined;
   readonly onClose: () => void;
 }
 
-/** A question before something is done that others feel. Says why when the hub refuses. */
+/** A question before something is done that others feel. Says why when the hub refuses. The dialog is loaded with the
+ *  first question, since it is a third of what a screen would load without it. */
 export function ConfirmDialog({ question, onClose }: ConfirmDialogProps) {
-  // The last question stays in the dialog while that fades.
-  const [last, setLast] = useState(question);
-  if (question !== undefined && question !== last) setLast(question);
+  const [wasAsked, setAsked] = useState(false);
+  if (question !== undefined && !wasAsked) setAsked(true);
+  if (!wasAsked) return null;
   return (
-    <AlertDialog.Root open={question !== undefined} onOpenChange={(isOpen) => isOpen || onClose()}>
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className="veil" />
-        <AlertDialog.Popup className="dialog">
-          {last && <Asked question={last} onClose={onClose} />}
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
-  );
-}
-
-function Asked({ question, onClose }: { readonly question: Question; readonly onClose: () => void }) {
-  const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
-  const { icon, label, title, more } = question;
-  const { mutate, isPending, error } = useMutation({ mutationFn: () => question.act(), onSuccess: onClose });
-  return (
-    <>
-      <AlertDialog.Title>{title}</AlertDialog.Title>
-      <AlertDialog.Description className="quiet" render={<div />}>
-        {more}
-      </AlertDialog.Description>
-      {error !== null && (
-        <p className="notice of-failed" role="alert">
-          <span>
-            {words.failed} {error.message}
-          </span>
-        </p>
-      )}
-      <div className="actions">
-        <AlertDialog.Close className="button">{error === null ? words.keep : common.close}</AlertDialog.Close>
-        <button type="button" className="button danger" disabled={isPending} onClick={() => mutate()}>
-          <Icon name={icon} />
-          {label}
-        </button>
-      </div>
-    </>
+    <Suspense>
+      <QuestionDialog question={question} onClose={onClose} />
+    </Suspense>
   );
 }

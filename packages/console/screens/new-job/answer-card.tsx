@@ -2,7 +2,7 @@ import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { VerdictFigures } from '../task/why-it-waits.js';
 import type { Draft } from './draft.js';
-import { useAnswer, useHubOffset } from './use-offers.js';
+import { useAnswer } from './use-offers.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -18,7 +18,6 @@ const CLASS_OF = {
 export function AnswerCard({ draft }: { readonly draft: Draft }) {
   const words = useWords<typeof en>({ en, de });
   const { data } = useAnswer(draft);
-  const offset = useHubOffset();
   return (
     <section
       className={`card part answer ${data ? CLASS_OF[data.verdict] : ''}`}
@@ -38,7 +37,7 @@ export function AnswerCard({ draft }: { readonly draft: Draft }) {
           <p className="faint">{words.asking}</p>
         )}
       </div>
-      {data && <VerdictFigures explanation={data} offset={offset} />}
+      {data && <VerdictFigures explanation={data} />}
     </section>
   );
 }

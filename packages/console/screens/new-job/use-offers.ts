@@ -1,13 +1,11 @@
 /** Versions and labels that instances offer, and whether a job would run. */
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
-import { nowMs } from '../../data/clock.js';
 import { hub } from '../../data/hub.js';
 import type { Draft } from './draft.js';
 
 const OFFERS_EVERY_MS = 5000;
 const ANSWER_EVERY_MS = 5000;
-const HOUR_MS = 3_600_000;
 
 export interface Offers {
   /** Versions of instances with the wanted labels, newest first. */
@@ -18,7 +16,7 @@ export interface Offers {
 
 export function useOffers(wanted: readonly string[]): Offers | undefined {
   const { data } = useQuery({
-    queryKey: ['instances'],
+    queryKey: ['new-job', 'instances'],
     queryFn: ({ signal }) => hub.instances(signal),
     refetchInterval: OFFERS_EVERY_MS,
   });
@@ -45,24 +43,11 @@ export function useAnswer({ version, labels, priority }: Place): UseQueryResult<
     { type: 'PRIORITY', value: priority },
   ];
   return useQuery({
-    queryKey: ['explain', classifiers],
+    queryKey: ['new-job', 'explain', classifiers],
     queryFn: async ({ signal }) =>
       (await api.explainRequest({ client: hub.client, body: { classifiers }, signal, throwOnError: true }))
         .data,
     refetchInterval: ANSWER_EVERY_MS,
     placeholderData: (before) => before,
   });
-}
-
-/** Offset of the hub's local time, such as `+01:00`, in which its explanations are. */
-export function useHubOffset(): string {
-  const { data } = useQuery({
-    queryKey: ['hub-offset'],
-    queryFn: async () => {
-      const query = { step: 'HOUR' as const, from: new Date(nowMs() - HOUR_MS).toISOString() };
-      return (await api.getStatistics({ client: hub.client, query, throwOnError: true })).data;
-    },
-    staleTime: HOUR_MS,
-  });
-  return /(?:Z|[+-]\d{2}:\d{2})$/.exec(data?.periods[0]?.start ?? '')?.[0] ?? '';
 }

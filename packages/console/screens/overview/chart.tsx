@@ -4,7 +4,10 @@ import { usePreferences } from '../../data/preference-store.js';
 import type { Language } from '../../data/preferences.js';
 
 const HEIGHT = 190;
-const AXIS_SIZE = 64;
+const AXIS_SIZE = 76;
+const TIME_AXIS_SIZE = 32;
+/** Distances of marks that are whole units of time, in seconds. */
+const DURATION_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
 const DAY_S = 86_400;
 const FONT = '12px system-ui, sans-serif';
 
@@ -24,10 +27,12 @@ interface ChartProps {
   readonly series: readonly ChartSeries[];
   /** Writes a value of the left axis. */
   readonly format: (value: number) => string;
+  /** Whether the values are seconds. */
+  readonly isDuration?: boolean;
 }
 
 /** A chart over time, drawn on a canvas; the same numbers are in a table beside it. */
-export function Chart({ label, timesMs, series, format }: ChartProps) {
+export function Chart({ label, timesMs, series, format, isDuration = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const [{ theme, language }] = usePreferences();
@@ -48,7 +53,7 @@ export function Chart({ label, timesMs, series, format }: ChartProps) {
     const element = place.current;
     if (element === null || shape === '') return;
     const { series: wanted, data: first } = latest.current;
-    const options = optionsOf(element, wanted, {
+    const options = optionsOf(element, wanted, isDuration, {
       value: (value) => latest.current.format(value),
       time: (seconds, stepS) => timeText(seconds, stepS, latest.current.language),
     });
@@ -107,7 +112,12 @@ function timeText(seconds: number, stepS: number, language: Language): string {
     : at.toLocaleTimeString(language, { hour: '2-digit', minute: '2-digit', hour12: false });
 }
 
-function optionsOf(element: HTMLElement, series: readonly ChartSeries[], texts: Texts): uPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  series: readonly ChartSeries[],
+  isDuration: boolean,
+  texts: Texts,
+): uPlot.Options {
   const colour = (token: string) => colourOf(element, token);
   const axis: uPlot.Axis = {
     stroke: colour('--text-3'),
@@ -125,10 +135,16 @@ function optionsOf(element: HTMLElement, series: readonly ChartSeries[], texts: 
     axes: [
       {
         ...axis,
+        size: TIME_AXIS_SIZE,
         grid: { show: false },
         values: (_, splits, __, ___, stepS) => splits.map((seconds) => texts.time(seconds, stepS)),
       },
-      { ...axis, size: AXIS_SIZE, values: (_, splits) => splits.map(texts.value) },
+      {
+        ...axis,
+        size: AXIS_SIZE,
+        values: (_, splits) => splits.map(texts.value),
+        ...(isDuration ? { incrs: DURATION_STEPS_S } : {}),
+      },
     ],
     series: [
       {},

@@ -58,7 +58,8 @@ export function StatisticsCards({ buckets }: StatisticsCardsProps) {
         <Chart
           label={words.times}
           timesMs={timesMs}
-          format={(value) => durationText(value * 1000, language)}
+          format={(value) => (value === 0 ? '0' : durationText(value * 1000, language))}
+          isDuration
           series={[
             {
               label: words.waitTime,

@@ -1,11 +1,10 @@
-import { AlertDialog } from '@base-ui/react/alert-dialog';
-import { useMutation } from '@tanstack/react-query';
 import type { TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { hub, usePerson, useRole } from '../../data/hub.js';
 import { queryClient } from '../../data/query-client.js';
-import { Icon, type IconName } from '../../icons/icon.js';
+import { ConfirmDialog, type Question } from '../../design/confirm-dialog.js';
+import { Icon } from '../../icons/icon.js';
 import { taskKey } from '../../live/live-cache.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
@@ -34,89 +33,43 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
   );
 }
 
-/** Cancel before the end, delete after it. */
+/** Cancel before the end, delete after it; a question comes first. */
 function EndOfTask({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
   const [, navigate] = useLocation();
+  // As it was asked: the task may end before the answer.
+  const [asked, setAsked] = useState<Question>();
   const name = task.name ?? common.noName;
+  const question: Question = isEnded(task)
+    ? {
+        icon: 'trash',
+        label: words.remove,
+        title: words.removeTitle(name),
+        more: words.removeMore,
+        act: async () => {
+          await hub.task(task.id).delete();
+          navigate('/tasks');
+          queryClient.removeQueries({ queryKey: taskKey(task.id) });
+        },
+      }
+    : {
+        icon: 'ban',
+        label: words.cancel,
+        title: words.cancelTitle(name),
+        more: task.status === 'RUNNING' ? words.cancelRunning : words.cancelWaiting,
+        act: async () => {
+          await hub.task(task.id).cancel({ force: true });
+          await queryClient.invalidateQueries({ queryKey: taskKey(task.id) });
+        },
+      };
   return (
     <>
-      {isEnded(task) ? (
-        <ConfirmedAction
-          icon="trash"
-          label={words.remove}
-          title={words.removeTitle(name)}
-          more={words.removeMore}
-          act={async () => {
-            await hub.task(task.id).delete();
-            navigate('/tasks');
-            queryClient.removeQueries({ queryKey: taskKey(task.id) });
-          }}
-        />
-      ) : (
-        <ConfirmedAction
-          icon="ban"
-          label={words.cancel}
-          title={words.cancelTitle(name)}
-          more={task.status === 'RUNNING' ? words.cancelRunning : words.cancelWaiting}
-          act={async () => {
-            await hub.task(task.id).cancel({ force: true });
-            await queryClient.invalidateQueries({ queryKey: taskKey(task.id) });
-          }}
-        />
-      )}
+      <button type="button" className="button" onClick={() => setAsked(question)}>
+        <Icon name={question.icon} />
+        {question.label}
+      </button>
+      <ConfirmDialog question={asked} onClose={() => setAsked(undefined)} />
     </>
-  );
-}
-
-interface ConfirmedActionProps {
-  readonly icon: IconName;
-  readonly label: string;
-  readonly title: string;
-  readonly more: string;
-  readonly act: () => Promise<void>;
-}
-
-/** A button that asks first, and says why when the hub refuses. */
-function ConfirmedAction({ icon, label, title, more, act }: ConfirmedActionProps) {
-  const words = useWords<typeof en>({ en, de });
-  const [isOpen, setOpen] = useState(false);
-  const { mutate, isPending, error, reset } = useMutation({
-    mutationFn: act,
-    onSuccess: () => setOpen(false),
-  });
-  const onOpenChange = (open: boolean) => {
-    reset();
-    setOpen(open);
-  };
-  return (
-    <AlertDialog.Root open={isOpen} onOpenChange={onOpenChange}>
-      <AlertDialog.Trigger className="button">
-        <Icon name={icon} />
-        {label}
-      </AlertDialog.Trigger>
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className="veil" />
-        <AlertDialog.Popup className="dialog">
-          <AlertDialog.Title>{title}</AlertDialog.Title>
-          <AlertDialog.Description className="quiet">{more}</AlertDialog.Description>
-          {error !== null && (
-            <p className="notice of-failed" role="alert">
-              <span>
-                {words.changeFailed} {error.message}
-              </span>
-            </p>
-          )}
-          <div className="actions">
-            <AlertDialog.Close className="button">{words.keep}</AlertDialog.Close>
-            <button type="button" className="button danger" disabled={isPending} onClick={() => mutate()}>
-              <Icon name={icon} />
-              {label}
-            </button>
-          </div>
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
   );
 }

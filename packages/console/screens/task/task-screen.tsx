@@ -22,8 +22,6 @@ import { WhyItWaits } from './why-it-waits.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-const OFFSET = /(?:Z|[+-]\d{2}:\d{2})$/;
-
 /** One task: its life, its log, what was handed in and what came out. */
 export function TaskScreen({ params }: { readonly params: Readonly<Record<string, string | undefined>> }) {
   const id = params['id'] ?? '';
@@ -47,7 +45,7 @@ export function TaskScreen({ params }: { readonly params: Readonly<Record<string
 function TaskView({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
-  const { id, name, status, message, requestedAt } = task;
+  const { id, name, status, message } = task;
   useTitle(`${name ?? common.noName}: ${common.status[status]}`);
   const saveLog = async () => saveResponse(new Response(await hub.task(id).logText()), `${name ?? id}.log`);
   return (
@@ -74,7 +72,7 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
       )}
       <div className="task-columns">
         <div className="task-main">
-          {status === 'WAITING' && <WhyItWaits id={id} offset={OFFSET.exec(requestedAt)?.[0] ?? ''} />}
+          {status === 'WAITING' && <WhyItWaits id={id} />}
           <TaskTabs task={task} onSaveLog={() => void saveLog()} />
         </div>
         <div className="task-side">

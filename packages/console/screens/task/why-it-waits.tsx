@@ -1,4 +1,5 @@
 import type { api } from '@workbench-hub/client';
+import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
@@ -8,14 +9,8 @@ import { useExplanation } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-interface WhyItWaitsProps {
-  readonly id: string;
-  /** Offset of the hub's local time, in which explanations are. */
-  readonly offset: string;
-}
-
 /** Why a task waits, and what would help. */
-export function WhyItWaits({ id, offset }: WhyItWaitsProps) {
+export function WhyItWaits({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
   const { data } = useExplanation(id, true);
   if (data?.verdict === undefined) return null;
@@ -26,7 +21,7 @@ export function WhyItWaits({ id, offset }: WhyItWaitsProps) {
         <Icon name={data.verdict === 'NEVER' ? 'triangle-exclamation-point' : 'clock'} />
         <strong>{words.verdicts[data.verdict]}</strong>
       </p>
-      <VerdictFigures explanation={data} offset={offset} />
+      <VerdictFigures explanation={data} />
       <p className="quiet">{data.message}</p>
     </section>
   );
@@ -37,15 +32,15 @@ interface FiguresProps {
     Partial<api.DryRunExplanation>,
     'instances' | 'tasksAhead' | 'unsatisfied' | 'estimatedStart'
   >;
-  /** Offset of the hub's local time. */
-  readonly offset: string;
 }
 
 /** Number and state of fitting instances, remedies, and the probable start of a task. */
-export function VerdictFigures({ explanation, offset }: FiguresProps) {
+export function VerdictFigures({ explanation }: FiguresProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { instances, tasksAhead, unsatisfied = [], estimatedStart } = explanation;
+  const { instances, tasksAhead, unsatisfied = [] } = explanation;
+  // Explanations are in the local time of the hub.
+  const expected = useHubTime()(explanation.estimatedStart?.expected);
   const number = (value: number) => numberText(value, language);
   const states = instances
     ? (['idle', 'busy', 'down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0)
@@ -73,9 +68,9 @@ export function VerdictFigures({ explanation, offset }: FiguresProps) {
         instances.satisfyingAllButOne.map(({ missing, instances: count }) => (
           <li key={missing.value}>{words.butFor(number(count), criterionText(missing, words))}</li>
         ))}
-      {estimatedStart && (
+      {expected !== undefined && (
         <li>
-          {words.expected} <Time at={estimatedStart.expected + offset} />
+          {words.expected} <Time at={expected} />
         </li>
       )}
     </ul>

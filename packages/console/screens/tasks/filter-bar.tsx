@@ -7,7 +7,7 @@ import { de } from './words-de.js';
 import { en } from './words-en.js';
 
 /** Time without a key press after which a typed filter counts. */
-const TYPING_MS = 250;
+const TYPING_MS = 120;
 
 interface FilterBarProps {
   readonly filters: Filters;

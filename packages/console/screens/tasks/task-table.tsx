@@ -121,7 +121,7 @@ function TaskCells({ task }: { readonly task: TaskItem }) {
       </span>
       <span role="cell" className="wants">
         {wants.map(({ type, value }) => (
-          <span key={type} className="tag" title={value}>
+          <span key={type} className={`tag ${type === 'VERSION' ? 'of-version' : ''}`} title={value}>
             {value}
           </span>
         ))}

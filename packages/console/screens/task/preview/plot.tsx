@@ -3,6 +3,7 @@ import UPlot from 'uplot';
 import { usePreferences } from '../../../data/preference-store.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
+import { type Choice, firstChoice } from './plot-choice.js';
 import { thinnedCurves } from './thinned.js';
 import type { Column, ValueTable } from './value-table.js';
 import { de } from './words-de.js';
@@ -18,13 +19,6 @@ interface PlotProps {
   readonly table: ValueTable;
   readonly version: number;
   readonly isComplete: boolean;
-}
-
-interface Choice {
-  /** Number of a column, or undefined for the number of the row. */
-  readonly x: number | undefined;
-  readonly y: readonly number[];
-  readonly isLogarithmic: boolean;
 }
 
 /** Curves of columns over another one that never falls, or over the number of the row. */
@@ -124,13 +118,6 @@ function Curves({ columns, chosen, onChange }: CurvesProps) {
   );
 }
 
-/** The first column across if it never falls, and the first others that have numbers. */
-function firstChoice(columns: readonly Column[]): Choice {
-  const x = columns[0]?.isAscending && columns[0].count > 1 ? 0 : undefined;
-  const y = columns.flatMap(({ count }, at) => (count > 0 && at !== x ? [at] : [])).slice(0, 3);
-  return { x, y, isLogarithmic: false };
-}
-
 function dataOf(columns: readonly Column[], { x, y }: Choice, rows: number) {
   const numbers = (at: number) => columns[at]?.numbers ?? new Float64Array(rows);
   const across = x === undefined ? Float64Array.from({ length: rows }, (_, row) => row + 1) : numbers(x);
@@ -161,6 +148,7 @@ function Chart({ data, names, xName, isLogarithmic, label }: ChartProps) {
     if (element === null) return;
     const made = new UPlot(optionsOf(element, names, xName, isLogarithmic, language), data, element);
     chart.current = made;
+    element.scrollIntoView({ block: 'nearest' });
     const watching = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     watching.observe(element);
     return () => {
@@ -170,7 +158,7 @@ function Chart({ data, names, xName, isLogarithmic, label }: ChartProps) {
     };
   }, [shape]);
   useEffect(() => chart.current?.setData(data), [data]);
-  return <div className="chart" ref={place} role="img" aria-label={label} />;
+  return <div className="plot-chart" ref={place} role="img" aria-label={label} />;
 }
 
 function optionsOf(

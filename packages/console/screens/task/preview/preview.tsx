@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react';
 import { usePreferences } from '../../../data/preference-store.js';
 import { Failure, Loading } from '../../../design/states.js';
 import { Icon } from '../../../icons/icon.js';
@@ -36,8 +36,10 @@ export function Preview({ file, onClose }: PreviewProps) {
   const words = useWords<typeof en>({ en, de });
   const kind = previewKindOf(file.name);
   const View = VIEWS[kind];
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => section.current?.scrollIntoView({ block: 'nearest' }), []);
   return (
-    <section className="preview" aria-label={words.show(file.name)}>
+    <section className="preview" ref={section} aria-label={words.show(file.name)}>
       <header className="preview-head">
         <h2>{file.name}</h2>
         <button type="button" className="button plain only-icon" aria-label={words.close} onClick={onClose}>

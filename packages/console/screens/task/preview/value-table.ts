@@ -15,12 +15,15 @@ export interface Column {
   readonly count: number;
   /** Whether its numbers never fall, and every row has one. */
   readonly isAscending: boolean;
+  /** Largest amount of its numbers; 0 without any. */
+  readonly largest: number;
 }
 
 interface Growing {
   numbers: Float64Array;
   count: number;
   latest: number;
+  largest: number;
   isAscending: boolean;
 }
 
@@ -71,11 +74,12 @@ export class ValueTable {
   }
 
   column(index: number): Column {
-    const { numbers, count, isAscending } = this.#columns[index] as Growing;
+    const { numbers, count, isAscending, largest } = this.#columns[index] as Growing;
     return {
       name: this.#names[index] ?? '',
       numbers: numbers.subarray(0, this.#rows.length),
       count,
+      largest,
       isAscending: isAscending && count === this.#rows.length,
     };
   }
@@ -111,6 +115,7 @@ export class ValueTable {
         numbers: new Float64Array(FIRST_CAPACITY),
         count: 0,
         latest: Number.NEGATIVE_INFINITY,
+        largest: 0,
         isAscending: true,
       });
     }
@@ -130,6 +135,7 @@ function keep(column: Growing, row: number, field: string): void {
   column.count++;
   if (value < column.latest) column.isAscending = false;
   column.latest = value;
+  column.largest = Math.max(column.largest, Math.abs(value));
 }
 
 /** Number that a field is; NaN for none. */

@@ -26,11 +26,11 @@ export function Values({ file }: { readonly file: PreviewedFile }) {
   return (
     <>
       <div className="values-bar">
-        <div className="choice" role="group" aria-label={words.view}>
-          <button type="button" className="button" aria-pressed={!isPlot} onClick={() => setPlot(false)}>
+        <div className="segments" role="group" aria-label={words.view}>
+          <button type="button" aria-pressed={!isPlot} onClick={() => setPlot(false)}>
             {words.table}
           </button>
-          <button type="button" className="button" aria-pressed={isPlot} onClick={() => setPlot(true)}>
+          <button type="button" aria-pressed={isPlot} onClick={() => setPlot(true)}>
             {words.plot}
           </button>
         </div>

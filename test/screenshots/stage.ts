@@ -1,0 +1,175 @@
+/** A hub with hosts, users and tasks of all kinds, for screenshots. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { keepSecret } from '../support/secrets.js';
+import { writeHistory } from './history.js';
+import { failing, type JobToRun, running, sliderCrank, spurGear } from './jobs.js';
+
+export const ADMINISTRATOR = 'anna';
+const ENGINEER = 'bela';
+
+export interface Stage {
+  readonly address: string;
+  /** Tasks by what they show. */
+  readonly tasks: Readonly<Record<'plots' | 'solid' | 'failed' | 'running' | 'waiting', string>>;
+  readonly passwordOf: (username: string) => string;
+  stop(): Promise<void>;
+}
+
+/** Passwords of a hub that lives for a minute. */
+const passwordOf = (username: string) => `screenshots of ${username}`;
+
+export async function setStage(folder: string): Promise<Stage> {
+  const dataDir = join(folder, 'hub');
+  mkdirSync(dataDir, { recursive: true });
+  writeHistory(join(dataDir, 'hub.sqlite'), Date.now());
+  const hub = await startHub(folder, { security: { enabled: true, users: await users() } });
+  startAgents(folder, hub);
+  const fakes = await joinOthers(hub);
+  const anna = await callerAs(hub, ADMINISTRATOR);
+  const bela = await callerAs(hub, ENGINEER);
+  await eventually(async () => {
+    const { totalElements } = await anna.get('/api/2.0/workbench/node/instance/list?status=UP');
+    return totalElements === 9;
+  });
+  await anna.post('/api/x/agents/gpu-host/drain', { reason: 'new driver, back at noon' });
+  await anna.post('/api/x/tokens', { name: 'nightly regression', role: 'USER' });
+  await bela.upload('wing-v7.mesh', 3_400_000);
+  await bela.upload('steel-42CrMo4.json', 5200);
+  await anna.upload('gear-measurement.csv', 460_000);
+
+  const solid = await bela.handIn(spurGear);
+  const failed = await bela.handIn(failing);
+  for (const rpm of [900, 1200]) await bela.handIn(sliderCrank(rpm));
+  const plots = await bela.handIn(sliderCrank(1500));
+  const gate = join(folder, 'gate');
+  await Promise.all([solid, failed, plots].map((id) => bela.ended(id)));
+  const runningId = await bela.handIn(running(gate));
+  const waiting = await bela.handIn({ ...sliderCrank(1800), name: 'wing flutter, Mach 0.82', label: 'gpu' });
+  return {
+    address: hub.baseUrl,
+    tasks: { plots, solid, failed, running: runningId, waiting },
+    passwordOf,
+    stop: async () => {
+      writeFileSync(gate, '');
+      await Promise.all(fakes.map((agent) => agent.leave(anna.token)));
+      await endPrograms();
+    },
+  };
+}
+
+async function users() {
+  const passwords = scryptPasswords({ ln: 10, r: 8, p: 1 });
+  const all = Object.entries({ [ADMINISTRATOR]: ['ADMIN'], [ENGINEER]: ['USER'] });
+  return Promise.all(
+    all.map(async ([username, roles]) => {
+      const passwordHash = await passwords.hash(passwordOf(username));
+      keepSecret(passwordOf(username));
+      keepSecret(passwordHash);
+      return { username, roles, passwordHash };
+    }),
+  );
+}
+
+/** Hosts whose instances really run jobs. */
+function startAgents(folder: string, hub: HubProgram): void {
+  const mujoco = { version: '3.14.0', labels: ['multibody', 'mujoco'], command: ['workbench-mujoco'] };
+  startAgent(folder, hub, 'sim-host-1', { instances: [{ id: 'multibody', count: 4, ...mujoco }] });
+  const gears = { version: '9.1.0', labels: ['gears', 'linux'] };
+  startAgent(folder, hub, 'sim-host-2', { instances: [{ id: 'gears', count: 3, ...gears }] });
+}
+
+/** Hosts that are drained, in need of help, and gone. */
+async function joinOthers(hub: HubProgram): Promise<FakeAgent[]> {
+  const address = { address: hub.baseUrl, token: readFileSync(hub.tokenFile, 'utf8').trim() };
+  const join = (id: string, at: number, instances: Parameters<typeof instanceReportOf>[0][]) =>
+    FakeAgent.join(address, {
+      id,
+      nodeId: `0c0e5e0e-0000-4000-8000-00000000000${at}`,
+      instances: instances.map((instance) => instanceReportOf({ upForMs: 51_000_000, ...instance })),
+    });
+  const gpu = { version: '24.2', labels: ['gpu', 'linux'] };
+  const crash = { version: '9.2.0', labels: ['crash', 'linux'] };
+  const gpuHost = await join('gpu-host', 1, [
+    { id: 'gpu-1', ...gpu },
+    { id: 'gpu-2', ...gpu },
+  ]);
+  const labHost = await join('lab-host', 2, [
+    { id: 'crash-1', ...crash, status: 'FAILED', upForMs: null },
+    { id: 'crash-2', ...crash, status: 'DOWN', upForMs: null },
+  ]);
+  const oldHost = await join('old-host', 3, [{ id: 'gears-old', version: '8.4.2', labels: ['gears'] }]);
+  const { token } = await callerAs(hub, ADMINISTRATOR);
+  await oldHost.leave(token);
+  return [gpuHost, labHost];
+}
+
+interface CallerOfStage {
+  readonly token: string;
+  get(path: string): Promise<Record<string, unknown>>;
+  post(path: string, body: unknown): Promise<Record<string, unknown>>;
+  upload(name: string, sizeBytes: number): Promise<void>;
+  /** Returns the id of the task. */
+  handIn(job: JobToRun): Promise<string>;
+  ended(id: string): Promise<void>;
+}
+
+async function callerAs({ baseUrl }: HubProgram, username: string): Promise<CallerOfStage> {
+  const send = async (
+    method: string,
+    path: string,
+    body?: string | FormData,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: token === '' ? headers : { ...headers, authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status} ${text}`);
+    return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+  };
+  const post = (path: string, body: unknown) =>
+    send('POST', path, JSON.stringify(body), { 'content-type': 'application/json' });
+  let token = '';
+  const login = await post('/api/2.0/auth/login', { username, password: passwordOf(username) });
+  token = String(login['accessToken']);
+  keepSecret(token);
+  const TASKS = '/api/2.0/workbench/task/execute-batch-job';
+  return {
+    token,
+    get: (path) => send('GET', path),
+    post,
+    upload: async (name, sizeBytes) => {
+      const form = new FormData();
+      form.append('file', new Blob([Buffer.alloc(sizeBytes, name)]), name);
+      await send('POST', '/api/2.0/storage/input/upload', form);
+    },
+    handIn: async (job) => String((await post(`${TASKS}/create`, bodyOf(job)))['id']),
+    ended: async (id) => {
+      await eventually(async () => {
+        const { status } = await send('GET', `${TASKS}/${id}/result?timeout=20`);
+        return status !== 'WAITING' && status !== 'RUNNING';
+      });
+    },
+  };
+}
+
+function bodyOf({ name, scripts, version, label, model, variables = {} }: JobToRun) {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  return {
+    name,
+    classifiers: [
+      { type: 'VERSION', value: version },
+      { type: 'LABLES', value: label },
+    ],
+    ...(model === undefined ? {} : { inputModel: { type: model.type, content: base64(model.content) } }),
+    inputScripts: scripts.map((script) => ({ content: base64(script) })),
+    variablesToInject: Object.entries(variables).map(([key, value]) => ({ key, value })),
+  };
+}
