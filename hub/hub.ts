@@ -120,10 +120,11 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     joinToken,
     ownSecret,
   });
-  const accounts = await openAccounts({ ...setup, store: store.accounts, metrics: metrics.logins });
+  const key = await storageKey(config.storage.encryptionKey, dataDir);
+  const accounts = await openAccounts({ ...setup, store: store.accounts, metrics: metrics.logins, key });
   onStop(accounts.close);
   const tracing = await openTracing(setup, onStop);
-  const files = measuredFiles(await openFiles(setup, store), metrics.files);
+  const files = measuredFiles(await openFiles(setup, store, key), metrics.files);
   const engine = await openEngine(setup, { store, files, accounts, metrics, tracing });
   observeHub(metrics, {
     archive: store.archive,
@@ -179,15 +180,16 @@ async function run(
 }
 
 async function openFiles(
-  { config: { dataDir, storage }, runtime, log }: Setup,
+  { config: { dataDir }, runtime, log }: Setup,
   { inlineBlobs }: Store,
+  encryptionKey: Buffer,
 ): Promise<BlobStore> {
   return openBlobStore({
     folder: join(dataDir, 'files'),
     inline: inlineBlobs,
     runtime,
     log,
-    encryptionKey: await storageKey(storage.encryptionKey, dataDir),
+    encryptionKey,
     isPostponed: () => isBackupLinking(dataDir, runtime.clock),
   });
 }
