@@ -5,6 +5,7 @@ import type { Language } from '../../data/preferences.js';
 
 const HEIGHT = 190;
 const AXIS_SIZE = 64;
+const TIME_AXIS_SIZE = 34;
 const DAY_S = 86_400;
 const FONT = '12px system-ui, sans-serif';
 
@@ -125,6 +126,7 @@ function optionsOf(element: HTMLElement, series: readonly ChartSeries[], texts: 
     axes: [
       {
         ...axis,
+        size: TIME_AXIS_SIZE,
         grid: { show: false },
         values: (_, splits, __, ___, stepS) => splits.map((seconds) => texts.time(seconds, stepS)),
       },

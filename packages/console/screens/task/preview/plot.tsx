@@ -170,7 +170,7 @@ function Chart({ data, names, xName, isLogarithmic, label }: ChartProps) {
     };
   }, [shape]);
   useEffect(() => chart.current?.setData(data), [data]);
-  return <div className="chart" ref={place} role="img" aria-label={label} />;
+  return <div className="value-chart" ref={place} role="img" aria-label={label} />;
 }
 
 function optionsOf(
