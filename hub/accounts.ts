@@ -7,12 +7,13 @@ import type { Passwords } from './core/ports/accounts.js';
 import type { LoginMetrics } from './core/ports/metrics.js';
 import type { AccountStore } from './core/ports/store.js';
 import { AuthenticatorChain } from './engine/accounts/authenticator-chain.js';
+import type { BrowserSignOn } from './engine/accounts/browser-sign-on.js';
 import { passwordCheck, skipPassword, watched } from './engine/accounts/password-check.js';
 import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { Users } from './engine/accounts/users.js';
 import { type Guard, guardWith, openGuard } from './http/middleware/guard.js';
-import { oidcAuthenticators } from './oidc-sign-on.js';
+import { openSignOn } from './oidc-sign-on.js';
 import { accessTokens } from './security/access-tokens.js';
 import { secrets } from './security/secrets.js';
 import { ephemeralKey, openSigningKeys } from './security/signing-keys.js';
@@ -22,6 +23,8 @@ export interface Accounts {
   readonly sessions: Sessions;
   readonly personalTokens: PersonalTokens;
   readonly guard: Guard;
+  /** Log-in of browsers by the company's sign-on; null where there is none. */
+  readonly browserSignOn: BrowserSignOn | null;
   /** Makes the users of the configuration those of this list; resolves with a sentence on it. Null while security is off. */
   takeUsers(configured: HubConfig['security']['users']): Promise<string | null>;
   /** Removes expired sessions and tokens. */
@@ -37,6 +40,8 @@ export interface AccountsOptions {
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly metrics: LoginMetrics;
+  /** Key from which those of cookies are derived. */
+  readonly key: Buffer;
 }
 
 /** While security is off, everybody may do everything, and sessions end with the process. */
@@ -53,7 +58,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
 }
 
 async function openOver(store: AccountStore, options: AccountsOptions): Promise<Accounts> {
-  const { config, passwords, runtime, log } = options;
+  const { config, passwords, runtime, log, key } = options;
   const { enabled } = config.security;
   const { clock } = runtime;
   const { users } = store;
@@ -62,11 +67,13 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
   else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });
   const sessions = await openSessions(store, options);
   const personalTokens = new PersonalTokens({ store: store.personalTokens, secrets, runtime });
-  const signOn = enabled ? await oidcAuthenticators(config, users, runtime, log) : [];
+  const signOn = enabled ? await openSignOn({ config, users, key, runtime, log }) : null;
+  const authenticators = [sessions, personalTokens, ...(signOn ? [signOn.authenticator] : [])];
   return {
     sessions,
     personalTokens,
-    guard: enabled ? guardWith(new AuthenticatorChain([sessions, personalTokens, ...signOn])) : openGuard,
+    guard: enabled ? guardWith(new AuthenticatorChain(authenticators)) : openGuard,
+    browserSignOn: signOn?.browser ?? null,
     takeUsers: async (configured) => {
       if (!enabled) return null;
       await takeUsers(configurable, { security: { ...config.security, users: configured } }, log);

@@ -24,8 +24,9 @@ const ISSUER_ALLOWED =
 const claimName = z.string().min(1, { error: 'the name of a claim' });
 const roleValues = z.array(z.string().min(1)).nullable().default(null);
 
-const deviceLoginSchema = z.strictObject({
-  clientId: z.string().min(1, { error: 'the name of the public client at the provider' }),
+/** Keys of a client at the provider. */
+const signOnClient = {
+  clientId: z.string().min(1, { error: 'the name of the client at the provider' }),
   scopes: z
     .array(z.string().regex(/^[!#-[\]-~]+$/, { error: 'a scope, without spaces' }))
     .default(['openid', 'offline_access']),
@@ -33,7 +34,7 @@ const deviceLoginSchema = z.strictObject({
     .url({ error: 'an address that names the hub to the provider (RFC 8707)' })
     .nullable()
     .default(null),
-});
+};
 
 const oidcSchema = z.strictObject({
   issuer: z.string({ error: ISSUER_ALLOWED }).refine(isIssuer, { error: ISSUER_ALLOWED }),
@@ -46,7 +47,19 @@ const oidcSchema = z.strictObject({
   /** File of trusted certificates instead of Node's. */
   ca: z.string().min(1).nullable().default(null),
   /** Client by which `wb login` gets tokens (RFC 8628). */
-  deviceLogin: deviceLoginSchema.nullable().default(null),
+  deviceLogin: z.strictObject(signOnClient).nullable().default(null),
+  /** Client by which browsers log in to the console, by the authorization code flow. */
+  browserLogin: z
+    .strictObject({
+      ...signOnClient,
+      /** Null for a public client. */
+      clientSecret: secret()
+        .min(1, { error: 'the secret of the client at the provider' })
+        .nullable()
+        .default(null),
+    })
+    .nullable()
+    .default(null),
 });
 
 const PUBLIC_URL_ALLOWED = 'an address such as https://hub.example.com';

@@ -21,6 +21,7 @@ import { storageEndpoints } from './http/v2/storage-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { agentEndpoints } from './http/x/agent-endpoints.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
+import { browserSignOnEndpoints } from './http/x/browser-sign-on-endpoints.js';
 import { bulkEndpoints } from './http/x/bulk-endpoints.js';
 import { callerEndpoint } from './http/x/caller-endpoint.js';
 import { enrolmentEndpoints } from './http/x/enrolment-endpoints.js';
@@ -40,7 +41,7 @@ import { tokenEndpoints } from './http/x/token-endpoints.js';
 import { uploadEndpoints } from './http/x/upload-endpoints.js';
 import type { HubParts } from './hub-parts.js';
 import { METRICS_TYPE } from './metrics/hub-metrics.js';
-import { deviceLoginOf } from './oidc-sign-on.js';
+import { signOnWays } from './oidc-sign-on.js';
 import { serverInfo } from './system/server-info.js';
 
 /** Folder in which the hub is installed. */
@@ -63,7 +64,11 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...authEndpointsV1(accounts.sessions),
     callerEndpoint(),
     ...tokenEndpoints(accounts.personalTokens),
-    signOnEndpoint(deviceLoginOf(config)),
+    signOnEndpoint(signOnWays(config)),
+    ...browserSignOnEndpoints(accounts.browserSignOn, {
+      lifetimeMs: security.refreshTokenLifetime,
+      publicUrl: server.publicUrl,
+    }),
     ...taskEndpoints(engine.tasks, requests, log),
     ...nodeEndpoints(engine.nodes),
     ...instanceControlEndpoints(engine.control),

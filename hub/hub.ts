@@ -124,10 +124,11 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     joinToken,
     ownSecret,
   });
-  const accounts = await openAccounts({ ...storing, store: store.accounts, metrics: metrics.logins });
+  const key = await storageKey(config.storage.encryptionKey, dataDir);
+  const accounts = await openAccounts({ ...storing, store: store.accounts, metrics: metrics.logins, key });
   onStop(accounts.close);
   const tracing = await openTracing(setup, onStop);
-  const files = measuredFiles(await openFiles(storing, store, machineClock), metrics.files);
+  const files = measuredFiles(await openFiles(storing, store, key, machineClock), metrics.files);
   const engine = await openEngine(storing, { store, files, accounts, metrics, tracing });
   observeHub(metrics, {
     archive: store.archive,
@@ -183,8 +184,9 @@ async function run(
 }
 
 async function openFiles(
-  { config: { dataDir, storage }, runtime, log }: Setup,
+  { config: { dataDir }, runtime, log }: Setup,
   { inlineBlobs }: Store,
+  encryptionKey: Buffer,
   machineClock: Clock,
 ): Promise<BlobStore> {
   return openBlobStore({
@@ -192,7 +194,7 @@ async function openFiles(
     inline: inlineBlobs,
     runtime,
     log,
-    encryptionKey: await storageKey(storage.encryptionKey, dataDir),
+    encryptionKey,
     isPostponed: () => isBackupLinking(dataDir, machineClock),
   });
 }

@@ -4,28 +4,80 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
 import type { UserStore } from './core/ports/accounts.js';
 import type { Authenticator } from './engine/accounts/authenticator-chain.js';
-import type { DeviceLogin } from './http/x/sign-on-endpoint.js';
+import { BrowserSignOn } from './engine/accounts/browser-sign-on.js';
+import type { SignOnWays } from './http/x/sign-on-endpoint.js';
+import { CodeFlowProvider } from './security/code-flow-provider.js';
 import { oidcAuthenticator } from './security/oidc.js';
+import { sealFor } from './security/sealed-cookies.js';
+import { secrets } from './security/secrets.js';
 import { trustedCertificates } from './security/trusted-certificates.js';
 
-/** The authenticator of its tokens; none where no sign-on is configured. */
-export async function oidcAuthenticators(
-  { security }: HubConfig,
-  users: Pick<UserStore, 'find' | 'all'>,
-  runtime: Runtime,
-  log: Logger,
-): Promise<Authenticator[]> {
-  if (!security.oidc) return [];
-  const { clockTolerance: clockToleranceMs, ca: caFile, deviceLogin: _, ...settings } = security.oidc;
+export interface SignOn {
+  /** Identifies the holders of its tokens. */
+  readonly authenticator: Authenticator;
+  /** Null where browsers do not log in by it. */
+  readonly browser: BrowserSignOn | null;
+}
+
+export interface SignOnOptions {
+  readonly config: HubConfig;
+  readonly users: Pick<UserStore, 'find' | 'all'>;
+  /** Key from which those of its cookies are derived. */
+  readonly key: Buffer;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** The sign-on; null where none is configured. */
+export async function openSignOn({
+  config,
+  users,
+  key,
+  runtime,
+  log,
+}: SignOnOptions): Promise<SignOn | null> {
+  const { oidc } = config.security;
+  if (!oidc) return null;
+  const { clockTolerance: clockToleranceMs, ca: caFile, deviceLogin: _, browserLogin, ...settings } = oidc;
   const ca = caFile === null ? null : await trustedCertificates(caFile, 'security.oidc.ca');
   const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
   const ownUsers = async () => (await users.all()).map(({ username }) => username);
-  return [oidcAuthenticator({ ...settings, clockToleranceMs, ca, isOwnUser, ownUsers, runtime, log })];
+  const authenticator = oidcAuthenticator({
+    ...settings,
+    clockToleranceMs,
+    ca,
+    isOwnUser,
+    ownUsers,
+    runtime,
+    log,
+  });
+  if (!browserLogin) return { authenticator, browser: null };
+  const { clock, timers } = runtime;
+  const browser = new BrowserSignOn({
+    provider: new CodeFlowProvider({ issuer: oidc.issuer, ...browserLogin }, { timers, ca }, clock),
+    authenticator,
+    logInSeal: sealFor('log-in', key, clock),
+    refreshSeal: sealFor('refresh', key, clock),
+    lifetimeMs: config.security.refreshTokenLifetime,
+    secrets,
+    clock,
+    log,
+  });
+  return { authenticator, browser };
 }
 
-/** The device flow of the sign-on for clients; undefined where none is configured. */
-export function deviceLoginOf({ security: { enabled, oidc } }: HubConfig): DeviceLogin | undefined {
-  if (!enabled || !oidc?.deviceLogin) return undefined;
-  const { clientId, scopes, resource } = oidc.deviceLogin;
-  return { issuer: oidc.issuer, clientId, scopes, ...(resource === null ? {} : { resource }) };
+/** Ways to log in by the sign-on. */
+export function signOnWays({ security: { enabled, oidc } }: HubConfig): SignOnWays {
+  if (!enabled || !oidc) return { deviceLogin: undefined, browserLogin: undefined };
+  const { issuer, deviceLogin, browserLogin } = oidc;
+  return {
+    deviceLogin: deviceLogin ? deviceLoginOf(issuer, deviceLogin) : undefined,
+    browserLogin: browserLogin ? { issuer } : undefined,
+  };
+}
+
+type DeviceLoginSettings = NonNullable<NonNullable<HubConfig['security']['oidc']>['deviceLogin']>;
+
+function deviceLoginOf(issuer: string, { clientId, scopes, resource }: DeviceLoginSettings) {
+  return { issuer, clientId, scopes, ...(resource === null ? {} : { resource }) };
 }

@@ -5,7 +5,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { HubError } from '../core/errors.js';
-import { fetchJson } from './bounded-json.js';
+import { fetchJson } from './bounded-request.js';
 import { isSafeAddress } from './safe-address.js';
 
 export interface ProviderKeysOptions {

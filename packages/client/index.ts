@@ -30,6 +30,6 @@ export type {
 export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
 export type { Job, JobFile, Priority } from './job.js';
 export type { LogEvent } from './log.js';
-export type { UploadProgress } from './resumable-upload.js';
+export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';
 export { type TaskEnded, verifyWebhook, WebhookRefusedError, type WebhookVerification } from './webhook.js';

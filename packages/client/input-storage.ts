@@ -2,7 +2,7 @@
 import { type Connection, type ContentOptions, contentRequest } from './connection.js';
 import { HubError } from './errors.js';
 import type { StoredInput } from './job.js';
-import { sendInParts, type UploadProgress } from './resumable-upload.js';
+import { type ContinuedUpload, sendInParts, type UploadProgress } from './resumable-upload.js';
 
 /** Smaller files travel with the request. */
 const SMALL_BYTES = 256 * 1024;
@@ -20,6 +20,8 @@ export interface UploadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called as the hub has received more of a file that is sent in parts. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+  /** Has the file sent in parts, whatever its size, as an upload that a later call can continue. */
+  readonly inParts?: ContinuedUpload;
 }
 
 /** Digests of files on the disk, without their content in memory. */
@@ -38,6 +40,8 @@ export function withDigest<Content extends Blob>(content: Content, digest: () =>
 export class InputStorage {
   readonly #connection: Connection;
   readonly #stored = new WeakMap<Blob, Promise<StoredInput | undefined>>();
+  /** Uploads of contents without a digest that were begun, for another try. */
+  readonly #begun = new WeakMap<Blob, { readonly name: string; id?: string }>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -45,13 +49,15 @@ export class InputStorage {
 
   /**
    * Uploads a file under a name of 3 to 64 letters, digits, `.`, `_` and `-`. One above 8 MiB is sent in parts: it goes on after cuts
-   * and restarts of the hub, and where an interrupted upload of the same content ended.
+   * and restarts of the hub, and where an interrupted upload of the same content ended. The content is known by its digest, or by the
+   * id that the caller gives.
    */
   async put(name: string, content: Blob, options: UploadOptions = {}): Promise<StoredInput> {
-    const { overwrite = false, encrypt = false, signal, onProgress } = options;
-    if (content.size > ONE_REQUEST_BYTES) {
-      const digest = await digestOf(content);
-      const file = { name, content, digest, overwrite, encrypt, signal, onProgress };
+    const { overwrite = false, encrypt = false, signal, onProgress, inParts } = options;
+    if (inParts !== undefined || content.size > ONE_REQUEST_BYTES) {
+      // Who continues an upload knows its file without reading all of it first.
+      const digest = inParts === undefined ? await digestOf(content) : undefined;
+      const file = { name, content, digest, overwrite, encrypt, signal, onProgress, ...inParts };
       if (await sendInParts(this.#connection, file)) return { storageName: name };
     }
     const body = new FormData();
@@ -100,7 +106,8 @@ export class InputStorage {
   async #keep(content: Blob, ending: string, options: UploadOptions): Promise<StoredInput | undefined> {
     if (content.size <= SMALL_BYTES) return undefined;
     const digest = await digestOf(content);
-    const name = `${PREFIX}${digest?.slice(0, 32) ?? crypto.randomUUID()}${ending}`;
+    if (digest === undefined) return this.#keepUnknown(content, ending, options);
+    const name = `${PREFIX}${digest.slice(0, 32)}${ending}`;
     try {
       if (await this.exists(name, { renew: true })) return { storageName: name };
       return await this.put(name, content, options);
@@ -112,13 +119,32 @@ export class InputStorage {
       throw error;
     }
   }
+
+  /** Stores a file without a digest, and continues what an earlier try has sent of it. */
+  async #keepUnknown(
+    content: Blob,
+    ending: string,
+    options: UploadOptions,
+  ): Promise<StoredInput | undefined> {
+    const begun = this.#begun.get(content) ?? { name: `${PREFIX}${crypto.randomUUID()}${ending}` };
+    this.#begun.set(content, begun);
+    const onId = (id: string) => {
+      begun.id = id;
+    };
+    try {
+      return await this.put(begun.name, content, { ...options, inParts: { continues: begun.id, onId } });
+    } catch (error) {
+      if (error instanceof HubError && error.code === 'INPUT_STORAGE_OFF') return undefined;
+      throw error;
+    }
+  }
 }
 
-/** The SHA-256 in hexadecimal; undefined for a large file in memory. */
+/** The SHA-256 in hexadecimal; undefined for a large file in memory, and on pages without TLS, where browsers digest nothing. */
 async function digestOf(content: Blob): Promise<string | undefined> {
   const digester = digesters.get(content);
   if (digester !== undefined) return digester();
-  if (content.size > MAX_DIGESTED_BYTES) return undefined;
+  if (content.size > MAX_DIGESTED_BYTES || crypto.subtle === undefined) return undefined;
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', await content.arrayBuffer()));
   return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -28,7 +28,15 @@ export interface UploadProgress {
   readonly totalBytes: number;
 }
 
-export interface FileToSend {
+/** An upload that a later call continues. */
+export interface ContinuedUpload {
+  /** Id of an upload of the same content. It begins anew when the hub no longer has it, or when it is one of another file. */
+  readonly continues?: string | undefined;
+  /** Called with the id of the upload that was begun or continued. */
+  readonly onId?: ((id: string) => void) | undefined;
+}
+
+export interface FileToSend extends ContinuedUpload {
   readonly name: string;
   readonly content: Blob;
   /** SHA-256 in hexadecimal. With it, the hub verifies the content, and an earlier upload of it is continued. */
@@ -64,7 +72,7 @@ class PartSender {
   }
 
   async send(): Promise<void> {
-    let upload = (await this.#earlier()) ?? (await this.#begin());
+    let upload = (await this.#continued()) ?? (await this.#earlier()) ?? (await this.#begin());
     this.#tell(upload.received);
     while (!upload.stored) {
       const before = upload.received;
@@ -76,25 +84,39 @@ class PartSender {
     }
   }
 
-  /** An upload of the same content that was interrupted. */
-  async #earlier(): Promise<InputUpload | undefined> {
-    const { name, content, digest, overwrite, encrypt, signal } = this.#file;
-    if (digest === undefined) return undefined;
-    const { uploads } = await this.#connection.json<{ uploads: InputUpload[] }>(UPLOADS, { signal });
-    return uploads.findLast(
-      (each) =>
-        each.name === name &&
-        each.size === content.size &&
-        each.digest === digest &&
-        each.overwrite === overwrite &&
-        each.encrypt === encrypt,
-    );
+  /** The upload that the caller continues. */
+  async #continued(): Promise<InputUpload | undefined> {
+    const { continues, onId, signal } = this.#file;
+    if (continues === undefined) return undefined;
+    try {
+      const upload = await this.#connection.json<InputUpload>(`${UPLOADS}/${continues}`, { signal });
+      if (!this.#isOfFile(upload)) return undefined;
+      onId?.(upload.id);
+      return upload;
+    } catch (error) {
+      if (isCode(error, 'UPLOAD_NOT_FOUND')) return undefined;
+      throw error;
+    }
   }
 
-  #begin(): Promise<InputUpload> {
-    const { name, content, digest, overwrite, encrypt, signal } = this.#file;
+  #isOfFile({ name, size, overwrite, encrypt }: InputUpload): boolean {
+    const { name: ownName, content, overwrite: ownOverwrite, encrypt: ownEncrypt } = this.#file;
+    const isSame = name === ownName && size === content.size;
+    return isSame && overwrite === ownOverwrite && encrypt === ownEncrypt;
+  }
+
+  /** An upload of the same content that was interrupted. */
+  async #earlier(): Promise<InputUpload | undefined> {
+    const { digest, signal } = this.#file;
+    if (digest === undefined) return undefined;
+    const { uploads } = await this.#connection.json<{ uploads: InputUpload[] }>(UPLOADS, { signal });
+    return uploads.findLast((each) => each.digest === digest && this.#isOfFile(each));
+  }
+
+  async #begin(): Promise<InputUpload> {
+    const { name, content, digest, overwrite, encrypt, signal, onId } = this.#file;
     const sha256 = digest === undefined ? '' : `,sha256 ${btoa(digest)}`;
-    return this.#connection.json(UPLOADS, {
+    const upload = await this.#connection.json<InputUpload>(UPLOADS, {
       method: 'POST',
       query: { overwrite, encrypt },
       headers: {
@@ -106,6 +128,8 @@ class PartSender {
       isIdempotent: true,
       signal,
     });
+    onId?.(upload.id);
+    return upload;
   }
 
   async #part(upload: InputUpload): Promise<InputUpload> {

@@ -5,6 +5,7 @@ import { App } from './app.js';
 import { session } from './data/hub.js';
 import { randomUuid } from './data/random-uuid.js';
 import { startLive } from './live/live-cache.js';
+import { continueSignOn } from './session/sign-on.js';
 
 // Browsers have it on pages with TLS and on the own host only; the client names requests by it.
 crypto.randomUUID ??= randomUuid;
@@ -17,5 +18,5 @@ createRoot(place, { onCaughtError: (error) => console.warn(error) }).render(
     <App />
   </StrictMode>,
 );
-void session.start();
+void continueSignOn(session).then((isContinued) => (isContinued ? undefined : session.start()));
 startLive();

@@ -10,6 +10,8 @@ export const PATHS = {
   tokens: '/tokens',
   administration: '/administration',
   administrationPart: '/administration/:part',
+  /** Begin and end of a log-in by the company's sign-on. */
+  signOn: '/sign-on',
 } as const;
 
 export type ScreenName = keyof typeof PATHS;

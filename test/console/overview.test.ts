@@ -12,6 +12,10 @@ describe.runIf(hasBrowser)('the overview', () => {
     await page.getByText('Nothing has waited for long').waitFor();
     await page.getByText('0 of 2 instances work').waitFor();
     await expectAccessible(page);
+    // A card is as high as what is in it.
+    const card = page.getByRole('region', { name: 'Tasks that ended' });
+    await card.locator('canvas').waitFor();
+    expect((await card.boundingBox())?.height).toBeLessThan(330);
   });
 
   it('counts the queue by priority, and what has ended, as it changes', async () => {

@@ -208,6 +208,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['keys rotate', COMMANDS],
     ['rolesClaim: realm_access.roles', { config: 'hub' }],
     ['deviceLogin', { config: 'hub', below: 'security' }],
+    ['browserLogin', { config: 'hub', below: 'security' }],
     ['grant_type=client_credentials', { unavailable: 'a provider; test/contract/oidc.test.ts has one' }],
     ['preferred_username', { config: 'hub', below: 'security' }],
     [

@@ -22,9 +22,21 @@ const contexts: BrowserContext[] = [];
 /** Faults of the open pages: violations of the policy, requests to other hosts, and errors. */
 const complaints: string[] = [];
 
-/** Starts hub and browser before all tests of the file; afterwards no page may have violated its policy. */
-export function consoleForAllTests(setup: HubSetup = {}): void {
+/** Addresses of other servers to which pages may go. */
+const others: string[] = [];
+
+/** Lets pages of this file go to another server, such as the provider of the sign-on. */
+export function allowPagesOf(address: string): void {
+  others.push(`${address}/`);
+}
+
+/**
+ * Starts hub and browser before all tests of the file; afterwards no page may have violated its policy. A setup that is a function is
+ * called before.
+ */
+export function consoleForAllTests(given: HubSetup | (() => Promise<HubSetup>) = {}): void {
   beforeAll(async () => {
+    const setup = typeof given === 'function' ? await given() : given;
     const config = { instances: INSTANCES, ...setup.config };
     [hub, browser] = await Promise.all([startHub({ ...setup, config }), startBrowser()]);
   });
@@ -57,7 +69,8 @@ export async function visit({
   const page = await ours.newPage();
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${hub.address}/`) && !/^(?:blob|data):/.test(url)) complaints.push(`asked ${url}`);
+    const isAllowed = [`${hub.address}/`, ...others].some((start) => url.startsWith(start));
+    if (!isAllowed && !/^(?:blob|data):/.test(url)) complaints.push(`asked ${url}`);
   });
   page.on('console', (message) => {
     const text = message.text();

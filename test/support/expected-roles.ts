@@ -18,6 +18,10 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   ADMIN   GET    /actuator/logfile
   ADMIN   GET    /actuator/prometheus
   OPEN    GET    /api/x/sign-on
+  OPEN    POST   /api/x/sign-on/begin
+  OPEN    POST   /api/x/sign-on/finish
+  OPEN    POST   /api/x/sign-on/refresh
+  OPEN    POST   /api/x/sign-on/end
   OPEN    POST   /api/2.0/auth/login
   OPEN    GET    /api/2.0/auth/refresh
   OPEN    GET    /api/2.0/auth/logout

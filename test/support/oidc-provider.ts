@@ -1,7 +1,13 @@
 /** An identity provider: the real OpenID Connect server `oidc-provider` on loopback, whose clients are machines that get
  *  access tokens for their secret. */
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
@@ -26,6 +32,12 @@ export interface ProviderSetup {
   readonly tokenLifetimeS?: number;
   /** A public client with the device flow, and the roles that its users get. */
   readonly deviceClient?: { readonly id: string; readonly roles: readonly string[] };
+  /** A client with the authorization code flow, and the roles that its users get; public without a secret. */
+  readonly browserClient?: {
+    readonly id: string;
+    readonly secret?: string;
+    readonly roles: readonly string[];
+  };
   /** 0 takes any free port. */
   readonly port?: number;
   /** Starts a proxy before the provider's port, and resolves with its own, which is then part of the issuer. */
@@ -64,7 +76,7 @@ class KeepsNothing {
 export const AUDIENCE = 'https://hub.example.org';
 
 export async function startProvider(setup: ProviderSetup): Promise<SignOnProvider> {
-  const { keys, clients, tokenLifetimeS = 600, deviceClient, port = 0, proxied, tls } = setup;
+  const { keys, clients, tokenLifetimeS = 600, deviceClient, browserClient, port = 0, proxied, tls } = setup;
   let listener: RequestListener = (_request, response) => void response.writeHead(503).end();
   let keyFetches = 0;
   const listen: RequestListener = (request, response) => {
@@ -82,7 +94,7 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
   const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${issuerPort}`;
   const [signing] = keys;
   const provider = new Provider(issuer, {
-    ...(deviceClient ? {} : { adapter: KeepsNothing }),
+    ...(deviceClient || browserClient ? {} : { adapter: KeepsNothing }),
     ttl: { ClientCredentials: tokenLifetimeS, AccessToken: tokenLifetimeS, ...DEVICE_TTL_S },
     jwks: { keys: keys.map(({ jwk }) => jwk) as never },
     cookies: { keys: ['a key for cookies that no test uses'] },
@@ -96,14 +108,19 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
         id_token_signed_response_alg: (signing?.jwk.alg ?? 'RS256') as 'RS256',
       })),
       ...(deviceClient ? [publicClient(deviceClient.id)] : []),
+      ...(browserClient ? [codeClient(browserClient)] : []),
     ],
+    interactions: { url: (_context, { uid }) => `${LOG_IN_PATH}${uid}` },
+    issueRefreshToken: async (_context, { clientId }, code) =>
+      clientId === browserClient?.id || code.scopes.has('offline_access'),
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     rotateRefreshToken: true,
+    pkce: { required: () => true },
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
       deviceFlow: { enabled: deviceClient !== undefined },
-      revocation: { enabled: deviceClient !== undefined },
+      revocation: { enabled: deviceClient !== undefined || browserClient !== undefined },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => AUDIENCE,
@@ -118,7 +135,8 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
       },
     },
     extraTokenClaims: (_context, token) => {
-      const roles = token.clientId === deviceClient?.id ? deviceClient?.roles : clients[token.clientId ?? ''];
+      const ofUsers = [deviceClient, browserClient].find((client) => client?.id === token.clientId);
+      const roles = ofUsers ? ofUsers.roles : clients[token.clientId ?? ''];
       return roles === undefined ? undefined : { roles };
     },
   });
@@ -126,7 +144,11 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
   provider.on('grant.success', ({ oidc: { params } }) => {
     if (params?.['grant_type'] === 'refresh_token') refreshes++;
   });
-  listener = provider.callback();
+  const callback = provider.callback();
+  listener = (request, response) => {
+    if (request.url?.startsWith(LOG_IN_PATH)) void showLogIn(provider, request, response);
+    else void callback(request, response);
+  };
   return {
     issuer,
     port: address.port,
@@ -160,6 +182,54 @@ function publicClient(id: string) {
     redirect_uris: [],
     response_types: [],
   };
+}
+
+function codeClient({ id, secret }: NonNullable<ProviderSetup['browserClient']>) {
+  return {
+    client_id: id,
+    ...(secret === undefined
+      ? { token_endpoint_auth_method: 'none' as const }
+      : { client_secret: secret, token_endpoint_auth_method: 'client_secret_basic' as const }),
+    // Its addresses on loopback may have any port.
+    application_type: 'native' as const,
+    redirect_uris: ['http://127.0.0.1/sign-on'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code' as const],
+  };
+}
+
+const LOG_IN_PATH = '/log-in/';
+
+/** The page of the provider on which a user logs in or refuses: `?user=ada` does it without a page. */
+async function showLogIn(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { searchParams } = new URL(request.url ?? '', provider.issuer);
+  const user = searchParams.get('user');
+  if (user === null && !searchParams.has('refuse')) {
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.end(
+      '<!doctype html><html lang="en"><title>Provider</title><main><h1>The provider</h1>' +
+        '<form><label>Name <input name="user"></label><button>Let me in</button></form>' +
+        '<a href="?refuse">Cancel</a></main></html>',
+    );
+    return;
+  }
+  const { params } = await provider.interactionDetails(request, response);
+  const result =
+    user === null
+      ? { error: 'access_denied' }
+      : { login: { accountId: user }, consent: { grantId: await grantFor(provider, user, params) } };
+  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+}
+
+function grantFor(provider: Provider, user: string, params: Record<string, unknown>): Promise<string> {
+  const grant = new provider.Grant({ accountId: user, clientId: String(params['client_id']) });
+  grant.addOIDCScope(String(params['scope']));
+  grant.addResourceScope(AUDIENCE, '');
+  return grant.save();
 }
 
 /** Does what the page of the provider does when its user has logged in, entered the code and agreed. */

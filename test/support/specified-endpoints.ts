@@ -89,6 +89,10 @@ export const ADDITIONS = parse(`
   GET    /openapi.json                                             200
   GET    /actuator/prometheus                                      200
   GET    /api/x/sign-on                                            200
+  POST   /api/x/sign-on/begin                                      200 404 503
+  POST   /api/x/sign-on/finish                                     200 404 503
+  POST   /api/x/sign-on/refresh                                    200 404 503
+  POST   /api/x/sign-on/end                                        204 404
   GET    /api/x/caller                                             200
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200

@@ -51,6 +51,11 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/2.0/admin/prepare-shutdown/change': 'ADMIN',
 
   'GET /api/x/sign-on': 'OPEN',
+  // Each of them proves itself by a cookie.
+  'POST /api/x/sign-on/begin': 'OPEN',
+  'POST /api/x/sign-on/finish': 'OPEN',
+  'POST /api/x/sign-on/refresh': 'OPEN',
+  'POST /api/x/sign-on/end': 'OPEN',
   'GET /api/x/caller': 'VIEWER',
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/statistics': 'VIEWER',

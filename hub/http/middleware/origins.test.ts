@@ -53,16 +53,17 @@ describe('an endpoint with a cookie', () => {
     expect(() => ask(headers, publicUrl)).toThrow(expect.objectContaining({ code: 'FOREIGN_ORIGIN' }));
   });
 
-  it('is login, refresh or logout', () => {
+  it('is login, refresh or logout, also by the sign-on', () => {
     for (const path of [
       '/api/2.0/auth/login',
       '/api/2.0/auth/refresh',
       '/api/2.0/auth/logout',
       '/api/1.0/auth/login',
+      '/api/x/sign-on/refresh',
     ]) {
       expect(isCookiePath(path)).toBe(true);
     }
-    for (const path of ['/api/2.0/user', '/api/2.0/workbench/task/auth/', '/livez'])
+    for (const path of ['/api/2.0/user', '/api/2.0/workbench/task/auth/', '/api/x/sign-on', '/livez'])
       expect(isCookiePath(path)).toBe(false);
   });
 });

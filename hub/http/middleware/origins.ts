@@ -17,7 +17,7 @@ export interface Origins {
 }
 
 /** Paths that take or set a cookie. */
-const COOKIE_PATH = /^\/api\/[\d.]+\/auth\//;
+const COOKIE_PATH = /^\/api\/(?:[\d.]+\/auth|x\/sign-on)\//;
 
 export function isCookiePath(path: string): boolean {
   return COOKIE_PATH.test(path);

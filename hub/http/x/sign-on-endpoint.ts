@@ -1,4 +1,4 @@
-/** Public client of the company's sign-on with which a program gets a token (contract 12.22). */
+/** The company's sign-on: how programs and browsers log in by it (contract 12.22 and 12.24). */
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
@@ -15,11 +15,26 @@ const deviceLogin = z
 
 export type DeviceLogin = z.output<typeof deviceLogin>;
 
+const browserLogin = z
+  .object({ issuer: z.string().meta({ description: 'Address of the provider.' }) })
+  .meta({ id: 'BrowserLogin', description: 'The authorization code flow, through the hub.' });
+
+export type BrowserLogin = z.output<typeof browserLogin>;
+
 const signOn = z
-  .object({ deviceLogin: deviceLogin.optional().meta({ description: 'Absent where there is none.' }) })
+  .object({
+    deviceLogin: deviceLogin.optional().meta({ description: 'Absent where there is none.' }),
+    browserLogin: browserLogin.optional().meta({ description: 'Absent where there is none.' }),
+  })
   .meta({ id: 'SignOn' });
 
-export function signOnEndpoint(login: DeviceLogin | undefined): Endpoint {
+/** Ways to log in by the sign-on; those that are not configured are undefined. */
+export interface SignOnWays {
+  readonly deviceLogin: DeviceLogin | undefined;
+  readonly browserLogin: BrowserLogin | undefined;
+}
+
+export function signOnEndpoint(ways: SignOnWays): Endpoint {
   return endpoint(
     {
       method: 'get',
@@ -28,10 +43,11 @@ export function signOnEndpoint(login: DeviceLogin | undefined): Endpoint {
       operationId: 'getSignOn',
       summary: "How to get a token of the company's sign-on",
       description:
-        'For programs without a browser of their own: they show their user a code, to be entered at the provider. ' +
-        'The hub accepts the access tokens that they get there.',
+        'For programs without a browser of their own (`deviceLogin`): they show their user a code, to be entered at the ' +
+        'provider. The hub accepts the access tokens that they get there. For browsers (`browserLogin`): ' +
+        '`/api/x/sign-on/begin`.',
       responses: { 200: { description: 'The ways that are configured.', schema: signOn } },
     },
-    ({ context }) => context.json(login === undefined ? {} : { deviceLogin: login }),
+    ({ context }) => context.json(ways),
   );
 }

@@ -141,6 +141,18 @@ class AuditPage(_AuditPage, total=False):
     next: str
 
 
+class BegunSignOn(TypedDict):
+    # Address at the provider, to which the page goes.
+    location: str
+
+
+class BrowserLogin(TypedDict):
+    """The authorization code flow, through the hub."""
+
+    # Address of the provider.
+    issuer: str
+
+
 class BulkOutcome(TypedDict):
     dryRun: bool
     # Tasks that match, are in a status that permits it, and are the caller's; at most 10000.
@@ -450,6 +462,11 @@ class ExecutingWorkbench(TypedDict):
     id: str
     version: str
     revision: str
+
+
+class FinishedSignOn(TypedDict):
+    # Query of the address to which the provider sent the browser, without the question mark.
+    query: str
 
 
 class Health(TypedDict):
@@ -783,6 +800,8 @@ class ShutdownStatus(_ShutdownStatus, total=False):
 class SignOn(TypedDict, total=False):
     # Absent where there is none.
     deviceLogin: DeviceLogin
+    # Absent where there is none.
+    browserLogin: BrowserLogin
 
 
 class _SimulateWorkRequest(TypedDict):

@@ -24,6 +24,13 @@ export type PersonalTokenRequest = {
     role?: 'VIEWER' | 'USER' | 'ADMIN' | 'METRICS';
 };
 
+export type FinishedSignOn = {
+    /**
+     * Query of the address to which the provider sent the browser, without the question mark.
+     */
+    query: string;
+};
+
 export type SimulateWorkRequest = {
     /**
      * Label for the task.
@@ -493,6 +500,10 @@ export type SignOn = {
      * Absent where there is none.
      */
     deviceLogin?: DeviceLogin;
+    /**
+     * Absent where there is none.
+     */
+    browserLogin?: BrowserLogin;
 };
 
 /**
@@ -512,6 +523,23 @@ export type DeviceLogin = {
      * Name of the hub at the provider (RFC 8707).
      */
     resource?: string;
+};
+
+/**
+ * The authorization code flow, through the hub.
+ */
+export type BrowserLogin = {
+    /**
+     * Address of the provider.
+     */
+    issuer: string;
+};
+
+export type BegunSignOn = {
+    /**
+     * Address at the provider, to which the page goes.
+     */
+    location: string;
 };
 
 export type CreationResponse = {
@@ -2347,6 +2375,206 @@ export type GetSignOnResponses = {
 };
 
 export type GetSignOnResponse = GetSignOnResponses[keyof GetSignOnResponses];
+
+export type BeginSignOnData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/sign-on/begin';
+};
+
+export type BeginSignOnErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The hub has no such log-in.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The provider cannot be reached.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type BeginSignOnError = BeginSignOnErrors[keyof BeginSignOnErrors];
+
+export type BeginSignOnResponses = {
+    /**
+     * Where to go.
+     */
+    200: BegunSignOn;
+};
+
+export type BeginSignOnResponse = BeginSignOnResponses[keyof BeginSignOnResponses];
+
+export type FinishSignOnData = {
+    body: FinishedSignOn;
+    path?: never;
+    query?: never;
+    url: '/api/x/sign-on/finish';
+};
+
+export type FinishSignOnErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * The provider refused, or the log-in was begun elsewhere or too long ago.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The hub has no such log-in.
+     */
+    404: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The provider cannot be reached.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type FinishSignOnError = FinishSignOnErrors[keyof FinishSignOnErrors];
+
+export type FinishSignOnResponses = {
+    /**
+     * The access token.
+     */
+    200: LoginResponse;
+};
+
+export type FinishSignOnResponse = FinishSignOnResponses[keyof FinishSignOnResponses];
+
+export type RefreshSignOnData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/sign-on/refresh';
+};
+
+export type RefreshSignOnErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * The cookie is missing, or the provider has ended the log-in.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The hub has no such log-in.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The provider cannot be reached.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type RefreshSignOnError = RefreshSignOnErrors[keyof RefreshSignOnErrors];
+
+export type RefreshSignOnResponses = {
+    /**
+     * The new access token.
+     */
+    200: LoginResponse;
+};
+
+export type RefreshSignOnResponse = RefreshSignOnResponses[keyof RefreshSignOnResponses];
+
+export type EndSignOnData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/sign-on/end';
+};
+
+export type EndSignOnErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The hub has no such log-in.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type EndSignOnError = EndSignOnErrors[keyof EndSignOnErrors];
+
+export type EndSignOnResponses = {
+    /**
+     * The log-in has ended.
+     */
+    204: void;
+};
+
+export type EndSignOnResponse = EndSignOnResponses[keyof EndSignOnResponses];
 
 export type CreateSimulateWorkData = {
     body: SimulateWorkRequest;

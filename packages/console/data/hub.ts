@@ -14,6 +14,9 @@ export const hub = new Hub({
   retryDelaysMs: [],
 });
 
+/** The same for what takes long: it goes on over breaks of the connection of up to two minutes. */
+export const patientHub = new Hub({ url: location.origin, credentials: session, fetch: watchedFetch });
+
 /** The user; undefined before the first login. */
 export function usePerson(): Person | undefined {
   const state = useStore(session.state);

@@ -1,11 +1,22 @@
 /** The session of the user, shared by all tabs of this browser: one of them renews it for all. */
 import { AuthenticationError, type Credentials, UnreachableError } from '@workbench-hub/client';
 import { Store } from '../data/store.js';
+import { readWay, type Way, writeWay } from './way.js';
 
 const LOGIN = '/api/2.0/auth/login';
-const REFRESH = '/api/2.0/auth/refresh';
-const LOGOUT = '/api/2.0/auth/logout';
 const CALLER = '/api/x/caller';
+const SIGN_ON = '/api/x/sign-on';
+
+/** Requests that continue and end a session, by the way in which it was opened. */
+const REQUESTS = {
+  password: { method: 'GET', refresh: '/api/2.0/auth/refresh', end: '/api/2.0/auth/logout' },
+  'sign-on': { method: 'POST', refresh: `${SIGN_ON}/refresh`, end: `${SIGN_ON}/end` },
+} as const;
+
+/** Responses to a refresh by which the session has ended. */
+const ENDED: readonly number[] = [401, 403, 404];
+
+const UNAVAILABLE = 503;
 
 const LOCK = 'workbench-session';
 const RETRY_MS = 1000;
@@ -24,7 +35,12 @@ export interface Person {
 export type SessionState =
   | { readonly status: 'starting' }
   | { readonly status: 'open'; readonly person: Person }
-  | { readonly status: 'ended'; readonly person: Person | undefined };
+  | {
+      readonly status: 'ended';
+      readonly person: Person | undefined;
+      /** Why a sign-on did not open it. */
+      readonly fault?: unknown;
+    };
 
 type Message = { readonly token: string } | { readonly ended: true };
 type Send = (path: string, init: RequestInit) => Promise<Response>;
@@ -56,31 +72,50 @@ export class Session implements Credentials {
     for (;;) {
       try {
         if (await this.#open()) return;
-        if (await this.#refreshOnce(undefined)) await this.#open();
+        if (await this.#refreshOnce(undefined, false)) await this.#open();
         else this.#end();
         return;
-      } catch {
+      } catch (error) {
+        // While the company's sign-on is away, a password of the hub may do.
+        if (error instanceof LogInRefused && readWay() === 'sign-on') return this.#end(false, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
   }
 
-  /** Opens a session. Rejects with the hub's refusal, or UnreachableError. */
-  async logIn(username: string, password: string): Promise<void> {
-    const response = await this.#send(LOGIN, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ username, password }),
-    });
-    if (!response.ok)
-      throw new LogInRefused(response.status, Number(response.headers.get('retry-after') ?? 0));
-    await this.#take(response);
-    await this.#open();
+  /** Opens a session. Rejects with {@link LogInRefused}, or UnreachableError. */
+  logIn(username: string, password: string): Promise<void> {
+    return this.#logIn('password', LOGIN, { username, password });
+  }
+
+  /** Address of the provider of the company's sign-on; undefined where browsers do not log in by it. */
+  async signOnIssuer(): Promise<string | undefined> {
+    const response = await this.#send(SIGN_ON, {});
+    const { browserLogin } = (await response.json()) as { browserLogin?: { issuer: string } };
+    return browserLogin?.issuer;
+  }
+
+  /** Begins a log-in by the sign-on; resolves with the address to go to. Rejects as {@link logIn}. */
+  async beginSignOn(): Promise<string> {
+    const response = await this.#send(`${SIGN_ON}/begin`, { method: 'POST' });
+    if (!response.ok) throw await refusalIn(response);
+    return ((await response.json()) as { location: string }).location;
+  }
+
+  /** Opens a session with the query that the provider sent. Rejects as {@link logIn}. */
+  finishSignOn(query: string): Promise<void> {
+    return this.#logIn('sign-on', `${SIGN_ON}/finish`, { query });
+  }
+
+  /** Has the login say why a sign-on failed. */
+  failSignOn(fault: unknown): void {
+    this.#end(false, fault);
   }
 
   /** Ends the session in all tabs. */
   async logOut(): Promise<void> {
-    await this.#send(LOGOUT, {}).catch(() => undefined);
+    const { method, end } = REQUESTS[readWay()];
+    await this.#send(end, { method }).catch(() => undefined);
     this.#channel.postMessage({ ended: true } satisfies Message);
     this.#end(true);
   }
@@ -103,19 +138,36 @@ export class Session implements Credentials {
     throw notLoggedIn();
   }
 
-  /** Whether there is a token other than the rejected one. One tab at a time asks for it. */
-  #refreshOnce(rejected: string | undefined): Promise<boolean> {
+  async #logIn(way: Way, path: string, body: Readonly<Record<string, string>>): Promise<void> {
+    const response = await this.#send(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw await refusalIn(response);
+    writeWay(way);
+    await this.#take(response);
+    await this.#open();
+  }
+
+  /**
+   * Whether there is a token other than the rejected one. One tab at a time asks for it. A refusal that passes is waited for, or
+   * else rejects.
+   */
+  #refreshOnce(rejected: string | undefined, isWaiting = true): Promise<boolean> {
     return alone(LOCK, async () => {
       // A token that another tab has just got has arrived by now.
       await new Promise((resolve) => setTimeout(resolve));
       if (this.#token !== rejected && this.#token !== undefined) return true;
       for (;;) {
-        const response = await this.#send(REFRESH, {});
+        const { method, refresh } = REQUESTS[readWay()];
+        const response = await this.#send(refresh, { method });
         if (response.ok) {
           await this.#take(response);
           return true;
         }
-        if (response.status === 401) return false;
+        if (ENDED.includes(response.status)) return false;
+        if (!isWaiting && response.status === UNAVAILABLE) throw await refusalIn(response);
         // Refused for a reason that passes: too many refreshes, or a busy hub.
         const seconds = Number(response.headers.get('retry-after') ?? 1);
         await new Promise((resolve) => setTimeout(resolve, Math.max(seconds, 1) * 1000));
@@ -144,27 +196,34 @@ export class Session implements Credentials {
     return true;
   }
 
-  #end(isForgotten = false): void {
+  #end(isForgotten = false, fault?: unknown): void {
     const before = this.state.get();
     this.#token = undefined;
     if (before.status === 'ended') return;
     const person = before.status === 'open' && !isForgotten ? before.person : undefined;
-    this.state.set({ status: 'ended', person });
+    this.state.set({ status: 'ended', person, ...(fault === undefined ? {} : { fault }) });
   }
 }
 
-/** The hub did not accept a login. */
+/** The hub did not accept a login; the message is the hub's. */
 export class LogInRefused extends Error {
   override readonly name = 'LogInRefused';
   readonly status: number;
   /** Seconds to wait before the next try; 0 when none are asked for. */
   readonly retryAfterS: number;
 
-  constructor(status: number, retryAfterS: number) {
-    super(`the login was refused (${status})`);
+  constructor(status: number, retryAfterS: number, message: string) {
+    super(message);
     this.status = status;
     this.retryAfterS = retryAfterS;
   }
+}
+
+async function refusalIn(response: Response): Promise<LogInRefused> {
+  const retryAfterS = Number(response.headers.get('retry-after') ?? 0);
+  const body: unknown = await response.json().catch(() => undefined);
+  const { message = `HTTP ${response.status}` } = (body ?? {}) as { message?: string };
+  return new LogInRefused(response.status, retryAfterS, message);
 }
 
 /** Whether the person holds the role or a higher one. */

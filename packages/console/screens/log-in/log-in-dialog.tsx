@@ -1,6 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useWords } from '../../words/dictionary.js';
 import { LogInForm } from './log-in-form.js';
+import { SignOnButton } from './sign-on-button.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -14,6 +15,7 @@ export function LogInDialog({ username }: { readonly username: string }) {
         <Dialog.Popup className="dialog log-in">
           <Dialog.Title>{words.again}</Dialog.Title>
           <Dialog.Description className="quiet">{words.againMore}</Dialog.Description>
+          <SignOnButton inWindow />
           <LogInForm username={username} />
         </Dialog.Popup>
       </Dialog.Portal>

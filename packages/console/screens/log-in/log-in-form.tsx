@@ -1,13 +1,20 @@
 import { type FormEvent, useState } from 'react';
 import { session } from '../../data/hub.js';
-import { Icon } from '../../icons/icon.js';
 import { LogInRefused } from '../../session/session.js';
 import { useWords } from '../../words/dictionary.js';
+import { LogInFault } from './log-in-fault.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
 const UNAUTHORIZED = 401;
 const TOO_MANY = 429;
+
+function faultText(error: unknown, words: typeof en): string {
+  if (!(error instanceof LogInRefused)) return words.unreachable;
+  if (error.status === UNAUTHORIZED) return words.wrong;
+  if (error.status === TOO_MANY) return words.tooMany(String(error.retryAfterS));
+  return words.failed(String(error.status));
+}
 
 /** Fields and button of the login; says why the hub refuses. */
 export function LogInForm({ username: before }: { readonly username: string }) {
@@ -23,10 +30,7 @@ export function LogInForm({ username: before }: { readonly username: string }) {
       await session.logIn(username, password);
     } catch (error) {
       setPassword('');
-      if (!(error instanceof LogInRefused)) setFault(words.unreachable);
-      else if (error.status === UNAUTHORIZED) setFault(words.wrong);
-      else if (error.status === TOO_MANY) setFault(words.tooMany(String(error.retryAfterS)));
-      else setFault(words.failed(String(error.status)));
+      setFault(faultText(error, words));
     } finally {
       setBusy(false);
     }
@@ -62,14 +66,7 @@ export function LogInForm({ username: before }: { readonly username: string }) {
           onChange={(event) => setPassword(event.target.value)}
         />
       </div>
-      <div role="alert">
-        {fault !== undefined && (
-          <div className="notice of-failed">
-            <Icon name="triangle-exclamation-point" />
-            <span>{fault}</span>
-          </div>
-        )}
-      </div>
+      <LogInFault text={fault} />
       <button type="submit" className="button primary" disabled={isBusy}>
         {words.logIn}
       </button>

@@ -1,6 +1,7 @@
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogInForm } from './log-in-form.js';
+import { SignOnButton } from './sign-on-button.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -13,6 +14,7 @@ export function LogInPage() {
       <div className="card log-in">
         <p className="product">Workbench Hub</p>
         <h1>{words.title}</h1>
+        <SignOnButton />
         <LogInForm username="" />
       </div>
     </main>

@@ -1,7 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
+import type { UploadProgress } from '@workbench-hub/client';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { hub } from '../../data/hub.js';
+import { hub, patientHub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { useStore } from '../../data/store.js';
 import { Icon } from '../../icons/icon.js';
@@ -85,13 +86,16 @@ function HandIn({ draft }: { readonly draft: Draft }) {
   const [{ language }] = usePreferences();
   const [, navigate] = useLocation();
   const [isTried, setTried] = useState(false);
+  const [progress, setProgress] = useState<UploadProgress>();
   const sending = useRef(new AbortController());
   const { mutate, isPending, error } = useMutation({
     mutationFn: async () => {
       sending.current = new AbortController();
       const { signal } = sending.current;
-      return hub.submit(await jobOf(draft, (file) => contentOf(file, signal)), { signal });
+      const job = await jobOf(draft, (file) => contentOf(file, signal));
+      return patientHub.submit(job, { signal, onUpload: setProgress });
     },
+    onSettled: () => setProgress(undefined),
     onSuccess: ({ id }) => {
       draftStore.set(EMPTY_DRAFT);
       navigate(`/tasks/${id}`);
@@ -126,6 +130,14 @@ function HandIn({ draft }: { readonly draft: Draft }) {
         <Icon name={isPending ? 'loader-circle' : 'play'} />
         {isPending ? words.handingIn(sizeText(bytes, language)) : words.handIn}
       </button>
+      {isPending && progress && (
+        <label className="hand-in-progress">
+          <span className="faint numbers">
+            {words.sent(sizeText(progress.bytes, language), sizeText(progress.totalBytes, language))}
+          </span>
+          <progress max={progress.totalBytes} value={progress.bytes} />
+        </label>
+      )}
       {isPending && (
         <button type="button" className="button" onClick={() => sending.current.abort()}>
           {words.stop}

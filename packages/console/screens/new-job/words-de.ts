@@ -47,6 +47,7 @@ export const de: DictionaryLike<typeof en> = {
     PAUSED: 'Wenn der Hub wieder Aufgaben beginnt',
   },
   handIn: 'Abgeben',
+  sent: (sent, all) => `${sent} von ${all} einer großen Datei geschickt`,
   handingIn: (size) => `${size} werden abgegeben …`,
   stop: 'Anhalten',
   faults: {

@@ -44,6 +44,7 @@ export const en = {
     PAUSED: 'When the hub starts tasks again',
   },
   handIn: 'Hand in',
+  sent: (sent: string, all: string) => `${sent} of ${all} of a large file sent`,
   handingIn: (size: string) => `Handing in ${size} …`,
   stop: 'Stop',
   faults: {

@@ -1,73 +1,136 @@
-/** One upload to the input storage, with its progress: `fetch` tells none. */
-import { session } from '../../data/hub.js';
+/** One upload to the input storage in parts, which goes on when what stopped it has passed. */
+import { AuthenticationError, api, HubError, OverloadedError, UnreachableError } from '@workbench-hub/client';
+import { hub, session } from '../../data/hub.js';
+import type { Store } from '../../data/store.js';
+import { reachability } from '../../session/reachability.js';
+import { type UploadKey, unfinishedUploads } from './unfinished-uploads.js';
 
-const PATH = '/api/2.0/storage/input/upload';
+/** Delay before a try after a refusal that passes. */
+const BUSY_MS = 2000;
+/** The same after a connection that broke while the hub is there. */
+const BROKEN_MS = 300;
+
+/** Reasons for which an upload waits: no connection, nobody logged in, or a hub that is busy. */
+export type PauseReason = 'away' | 'loggedOut' | 'busy';
 
 export interface SendOptions {
   readonly name: string;
   readonly overwrite: boolean;
   readonly encrypt: boolean;
   readonly signal: AbortSignal;
-  /** Called with the bytes that were sent. */
+  /** Called with the bytes that the hub has. */
   readonly onProgress: (sent: number) => void;
+  readonly onPause: (reason: PauseReason) => void;
 }
 
-/** The hub did not take a file. */
-export class SendFault extends Error {
-  override readonly name = 'SendFault';
-  /** HTTP status; 0 when the connection broke. */
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
+/** The file has changed since it was chosen, or is gone. */
+export class FileGone extends Error {
+  override readonly name = 'FileGone';
 }
 
-/** Sends a file from the disk, without reading it into memory. Rejects with {@link SendFault}. */
+/**
+ * Sends a file from the disk, without reading it into memory, and continues an upload of the same file that was interrupted, also by
+ * a reload of the page. Rejects with a {@link HubError} that does not pass, or {@link FileGone}.
+ */
 export async function sendFile(file: File, options: SendOptions): Promise<void> {
-  const token = await session.token();
-  try {
-    await sendOnce(file, token, options);
-  } catch (error) {
-    // The session ended on the way; the hub has read nothing of the file then.
-    if (!(error instanceof SendFault) || error.status !== 401 || !(await session.renew(token))) throw error;
-    await sendOnce(file, await session.token(), options);
+  const { name, overwrite, encrypt, signal, onProgress, onPause } = options;
+  const { size, lastModified } = file;
+  const key: UploadKey = { name, size, lastModified, overwrite, encrypt };
+  for (;;) {
+    try {
+      await hub.storage.put(name, file, {
+        overwrite,
+        encrypt,
+        signal,
+        inParts: {
+          continues: unfinishedUploads.idOf(key),
+          onId: (id) => unfinishedUploads.keep(key, id),
+        },
+        onProgress: ({ bytes }) => onProgress(bytes),
+      });
+      return unfinishedUploads.forget(key);
+    } catch (error) {
+      if (signal.aborted) await discard(key);
+      await passed(error, file, signal, onPause);
+    }
   }
 }
 
-function sendOnce(
-  file: File,
-  token: string | undefined,
-  { name, overwrite, encrypt, signal, onProgress }: SendOptions,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open(
-      'POST',
-      `${PATH}?${new URLSearchParams({ overwrite: String(overwrite), encrypt: String(encrypt) })}`,
-    );
-    if (token !== undefined) request.setRequestHeader('authorization', `Bearer ${token}`);
-    request.upload.onprogress = ({ loaded }) => onProgress(Math.min(loaded, file.size));
-    request.onload = () => {
-      if (request.status >= 200 && request.status < 300) resolve();
-      else reject(new SendFault(request.status, messageIn(request.responseText) ?? `HTTP ${request.status}`));
-    };
-    request.onerror = () => reject(new SendFault(0, ''));
-    request.onabort = () => reject(new DOMException('canceled', 'AbortError'));
-    signal.addEventListener('abort', () => request.abort(), { once: true });
-    const body = new FormData();
-    body.append('file', file, name);
-    request.send(body);
+/** Ends the upload at the hub, if that can be done. */
+async function discard(key: UploadKey): Promise<void> {
+  const id = unfinishedUploads.idOf(key);
+  unfinishedUploads.forget(key);
+  if (id !== undefined) await discardUpload(id).catch(() => undefined);
+}
+
+/** Ends an unfinished upload: its bytes count no longer for the quota. */
+export async function discardUpload(id: string): Promise<void> {
+  await api.deleteInputUpload({
+    client: hub.client,
+    path: { id },
+    headers: { 'Tus-Resumable': '1.0.0' },
+    throwOnError: true,
   });
 }
 
-/** Faults that the hub reports. */
-function messageIn(body: string): string | undefined {
-  try {
-    const { message } = JSON.parse(body) as { message?: unknown };
-    return typeof message === 'string' ? message : undefined;
-  } catch {
-    return undefined;
+/** Resolves when the reason has passed. Rejects with an error that does not pass, and when the upload is canceled. */
+async function passed(
+  error: unknown,
+  file: File,
+  signal: AbortSignal,
+  onPause: (reason: PauseReason) => void,
+): Promise<void> {
+  signal.throwIfAborted();
+  if (error instanceof UnreachableError) {
+    // The browser reports a file that it cannot read as a connection that broke.
+    await file
+      .slice(0, 1)
+      .arrayBuffer()
+      .catch(() => {
+        throw new FileGone(file.name);
+      });
+    onPause('away');
+    await delay(BROKEN_MS, signal);
+    return until(reachability, ({ isAway }) => !isAway, signal);
   }
+  if (error instanceof AuthenticationError) {
+    onPause('loggedOut');
+    return until(session.state, ({ status }) => status === 'open', signal);
+  }
+  if (!(error instanceof HubError) || !isPassing(error)) throw error;
+  onPause('busy');
+  return delay((error.retryAfterS ?? 0) * 1000 || BUSY_MS, signal);
+}
+
+function isPassing(error: HubError): boolean {
+  const isOverloaded = error instanceof OverloadedError && error.code !== 'STORAGE_FULL';
+  return isOverloaded || ['UPLOAD_IN_PROGRESS', 'WRONG_OFFSET', 'UPLOAD_NOT_FOUND'].includes(error.code);
+}
+
+function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** Resolves when the value of the store is as it should be. */
+function until<T>(store: Store<T>, isSo: (value: T) => boolean, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const check = () => {
+      if (!isSo(store.get())) return;
+      unsubscribe();
+      resolve();
+    };
+    const unsubscribe = store.subscribe(check);
+    signal.addEventListener('abort', () => {
+      unsubscribe();
+      reject(signal.reason as Error);
+    });
+    check();
+  });
 }

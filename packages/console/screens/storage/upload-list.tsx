@@ -17,19 +17,21 @@ import { en } from './words-en.js';
 const COLOURS: Readonly<Record<UploadStatus, string>> = {
   waiting: 'of-waiting',
   sending: 'of-running',
+  paused: 'of-waiting',
   storing: 'of-running',
   done: 'of-finished',
   failed: 'of-failed',
   exists: 'of-waiting',
   name: 'of-waiting',
   canceled: 'of-canceled',
-  broken: 'of-failed',
+  gone: 'of-failed',
 };
 
 const ICONS: Partial<Record<UploadStatus, IconName>> = {
   done: 'circle-check',
   failed: 'circle-x',
-  broken: 'unplug',
+  paused: 'unplug',
+  gone: 'circle-x',
 };
 
 interface UploadListProps {
@@ -64,14 +66,13 @@ export function UploadList({ uploads, list }: UploadListProps) {
 function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uploads: Uploads }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { id, file, name, status, sent, fault } = upload;
-  const text = status === 'failed' && fault !== undefined ? fault : words.states[status];
+  const { id, file, name, status, sent } = upload;
   return (
     <li className={`upload ${COLOURS[status]}`}>
       <Icon name={ICONS[status] ?? 'upload'} />
       <span className="upload-name">{name}</span>
       <span className="faint numbers upload-size">
-        {status === 'sending'
+        {status === 'sending' || status === 'paused'
           ? words.progress(sizeText(sent, language), sizeText(file.size, language))
           : sizeText(file.size, language)}
       </span>
@@ -96,7 +97,7 @@ function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uplo
             {words.replace}
           </button>
         )}
-        {(status === 'broken' || status === 'failed' || status === 'canceled') && (
+        {(status === 'gone' || status === 'failed' || status === 'canceled') && (
           <button
             type="button"
             className="button plain"
@@ -111,13 +112,19 @@ function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uplo
         <progress aria-label={name} max={Math.max(file.size, 1)} value={status === 'waiting' ? 0 : sent} />
       )}
       <span className="upload-state" role="status">
-        {text}
+        {stateText(upload, words)}
       </span>
       {(status === 'exists' || status === 'name') && (
         <NewName upload={upload} onName={(chosen) => uploads.again(id, { name: chosen })} />
       )}
     </li>
   );
+}
+
+function stateText({ status, fault, code, pausedBy }: Upload, words: typeof en): string {
+  if (status === 'paused' && pausedBy !== undefined) return words.paused[pausedBy];
+  if (status !== 'failed' || fault === undefined) return words.states[status];
+  return code === 'QUOTA_EXCEEDED' || code === 'BODY_TOO_LARGE' ? words.tooLarge(fault) : fault;
 }
 
 interface NewNameProps {

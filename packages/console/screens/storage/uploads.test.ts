@@ -1,10 +1,16 @@
+import { HubError } from '@workbench-hub/client';
 import { expect, it, vi } from 'vitest';
 
-vi.mock('../../data/hub.js', () => ({ session: {} }));
-const { SendFault } = await import('./send-file.js');
+vi.mock('../../data/hub.js', () => ({ session: {}, hub: {} }));
+const { FileGone } = await import('./send-file.js');
 const { isStorageName, storageNameFor, Uploads } = await import('./uploads.js');
+const { UnfinishedUploads } = await import('./unfinished-uploads.js');
 
 type Send = ConstructorParameters<typeof Uploads>[0];
+
+function refusal(status: number, code: string, message: string): HubError {
+  return new HubError(message, { status, headers: new Headers({ 'x-error-code': code }) });
+}
 
 const file = (name: string) => new File(['content'], name);
 
@@ -38,7 +44,7 @@ it('asks for another name before it sends a file that the storage would refuse',
 
 it('says that the name is taken, and replaces the file when told to', async () => {
   const { uploads, statuses } = await uploadsBy(async (_, { overwrite }) => {
-    if (!overwrite) throw new SendFault(409, 'exists');
+    if (!overwrite) throw refusal(409, 'STORED_FILE_EXISTS', 'exists');
   });
   uploads.add([file('same.csv')], true);
   await vi.waitFor(() => expect(statuses()).toEqual(['exists']));
@@ -61,14 +67,55 @@ it('cancels what is being sent and what waits', async () => {
   expect(uploads.state.get()).toEqual([]);
 });
 
-it('tells a broken connection from a refusal', async () => {
-  const faults = [new SendFault(0, ''), new SendFault(413, 'the file is too large')];
+it('tells a refusal from a file that is gone', async () => {
+  const faults = [new FileGone('one.csv'), refusal(413, 'QUOTA_EXCEEDED', 'the file is too large')];
   const { uploads, statuses } = await uploadsBy(async () => {
     throw faults.shift();
   });
   uploads.add([file('one.csv'), file('two.csv')], false);
-  await vi.waitFor(() => expect(statuses()).toEqual(['broken', 'failed']));
-  expect(uploads.state.get()[1]?.fault).toBe('the file is too large');
+  await vi.waitFor(() => expect(statuses()).toEqual(['gone', 'failed']));
+  expect(uploads.state.get()[1]).toMatchObject({ fault: 'the file is too large', code: 'QUOTA_EXCEEDED' });
+});
+
+it('shows why it waits, and that it goes on', async () => {
+  let goOn: () => void = () => undefined;
+  const { uploads, statuses } = await uploadsBy(async (_, { onPause, onProgress }) => {
+    onPause('away');
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    onProgress(3);
+  });
+  uploads.add([file('one.csv')], false);
+  await vi.waitFor(() =>
+    expect(uploads.state.get()[0]).toMatchObject({ status: 'paused', pausedBy: 'away' }),
+  );
+  goOn();
+  await vi.waitFor(() => expect(statuses()).toEqual(['done']));
+});
+
+it('knows an unfinished upload by all of its file', () => {
+  const items = new Map<string, string>();
+  const storage = {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => void items.set(key, value),
+  };
+  const unfinished = new UnfinishedUploads(() => storage);
+  const key = { name: 'a.bin', size: 3, lastModified: 7, overwrite: false, encrypt: false };
+  unfinished.keep(key, 'id-1');
+  expect(unfinished.idOf(key)).toBe('id-1');
+  for (const other of [
+    { size: 4 },
+    { lastModified: 8 },
+    { overwrite: true },
+    { encrypt: true },
+    { name: 'b' },
+  ])
+    expect(unfinished.idOf({ ...key, ...other })).toBeUndefined();
+  unfinished.forget(key);
+  expect(unfinished.ids()).toEqual([]);
+  items.set('workbench-uploads', '{"damaged":');
+  expect(unfinished.idOf(key)).toBeUndefined();
 });
 
 it('makes a name that the storage takes of any other', () => {

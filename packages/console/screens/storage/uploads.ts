@@ -1,17 +1,19 @@
 /** Uploads of this page: one after the other, each with its progress. */
+import { HubError } from '@workbench-hub/client';
 import { Store } from '../../data/store.js';
-import { SendFault, type SendOptions } from './send-file.js';
+import { FileGone, type PauseReason, type SendOptions } from './send-file.js';
 
 export type UploadStatus =
   | 'waiting'
   | 'sending'
+  | 'paused'
   | 'storing'
   | 'done'
   | 'failed'
   | 'exists'
   | 'name'
   | 'canceled'
-  | 'broken';
+  | 'gone';
 
 export interface Upload {
   readonly id: number;
@@ -22,13 +24,15 @@ export interface Upload {
   readonly sent: number;
   /** Words of the hub when it refused. */
   readonly fault?: string | undefined;
+  /** Code of the hub when it refused. */
+  readonly code?: string | undefined;
+  readonly pausedBy?: PauseReason | undefined;
 }
 
 type Send = (file: File, options: SendOptions) => Promise<void>;
 
 /** Names that the input storage takes. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{2,63}$/;
-const HTTP_CONFLICT = 409;
 
 export function isStorageName(name: string): boolean {
   return NAME.test(name);
@@ -124,6 +128,7 @@ export class Uploads {
         encrypt,
         signal: abort.signal,
         onProgress: (sent) => this.#change(id, { sent, status: sent < file.size ? 'sending' : 'storing' }),
+        onPause: (pausedBy) => this.#change(id, { status: 'paused', pausedBy }),
       });
       this.#change(id, { status: 'done', sent: file.size });
       this.#onStored();
@@ -140,13 +145,13 @@ export class Uploads {
 }
 
 export function isGoing(status: UploadStatus): boolean {
-  return status === 'waiting' || status === 'sending' || status === 'storing';
+  return ['waiting', 'sending', 'paused', 'storing'].includes(status);
 }
 
 function endOf(error: unknown): Partial<Upload> {
   if (error instanceof DOMException && error.name === 'AbortError') return { status: 'canceled' };
-  if (!(error instanceof SendFault)) return { status: 'failed', fault: String(error) };
-  if (error.status === HTTP_CONFLICT) return { status: 'exists' };
-  if (error.status === 0) return { status: 'broken' };
-  return { status: 'failed', fault: error.message };
+  if (error instanceof FileGone) return { status: 'gone' };
+  if (!(error instanceof HubError)) return { status: 'failed', fault: String(error) };
+  if (error.code === 'STORED_FILE_EXISTS') return { status: 'exists' };
+  return { status: 'failed', fault: error.message, code: error.code };
 }
