@@ -19,7 +19,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a report is acknowledged before it is durable',
-    seed: 15,
+    seed: 17,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -46,7 +46,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a blob is removed before the loss of its last reference is durable',
-    seed: 28,
+    seed: 29,
     hub: ({ names, files, runtime }) => {
       const soon = () => runtime.timers.after(1, () => void files.reclaim());
       return {
@@ -83,12 +83,12 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a blob is removed while a task that needs it is being created',
-    seed: 1,
+    seed: 11,
     hub: ({ files }) => ({ files: withoutHolds(files) }),
   },
   {
     name: 'a blob without references is never removed',
-    seed: 2,
+    seed: 3,
     hub: ({ files }) => ({ files: broken(files, { reclaim: () => Promise.resolve() }) }),
   },
   {
@@ -98,7 +98,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'data of a killed hub is shown before it is synced',
-    seed: 4,
+    seed: 3,
     disk: (disk) => {
       let isFirst = true;
       return {
@@ -112,7 +112,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a full disk is taken for success',
-    seed: 2,
+    seed: 1,
     hub: ({ queue }) => ({
       queue: { ...queue, insert: (tasks, waits) => queue.insert(tasks, waits).catch(() => undefined) },
     }),

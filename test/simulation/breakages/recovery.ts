@@ -7,7 +7,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   namesBeforeItCounts(),
   {
     name: 'a resumed transfer skips a byte, and the digest is not checked',
-    seed: 1,
+    seed: 3,
     hub: ({ files }, { inlineBlobs }) => {
       const kept = new Map<string, Buffer>();
       return {
@@ -28,7 +28,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a partial input is used as if it were complete',
-    seed: 24,
+    seed: 2,
     agent: ({ cache }) => ({
       cache: {
         ...cache,
@@ -39,7 +39,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a job fails because the disk of its host is full',
-    seed: 2,
+    seed: 11,
     agent: ({ workspace }) => ({
       workspace: {
         ...workspace,
@@ -55,7 +55,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a store failure during dispatch is not retried',
-    seed: 28,
+    seed: 8,
     hub: roundsWithoutRetry,
   },
   {
@@ -90,7 +90,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'sweeping stops at the first store failure',
-    seed: 115,
+    seed: 100,
     hub: ({ archive }) => {
       let isOver = false;
       return {
@@ -113,7 +113,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a name in the input storage keeps its blob when it is overwritten',
-    seed: 1,
+    seed: 2,
     hub: ({ names }) => ({
       names: {
         ...names,

@@ -103,7 +103,7 @@ export function namesBeforeItCounts(): Breakage {
   let names: HubPorts['names'] | undefined;
   return {
     name: 'files of an attempt that does not count are named in the output storage',
-    seed: 40,
+    seed: 70,
     hub: (ports) => {
       names = ports.names;
       return {};
