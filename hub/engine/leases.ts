@@ -25,7 +25,7 @@ export class Leases {
   readonly #options: LeasesOptions;
   readonly #timers = new Map<string, Timer>();
   readonly #expiring = new Set<Promise<void>>();
-  #stopped = false;
+  #stopped = true;
 
   constructor(options: LeasesOptions) {
     this.#options = options;

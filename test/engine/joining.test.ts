@@ -1,7 +1,8 @@
 /** Joining agents: refused, replaced, reconciled; and requests to them. */
 import type { HubError } from '@workbench-hub/hub/core/errors';
+import type { AgentConnection } from '@workbench-hub/hub/core/ports/agents';
 import { describe, expect, it, vi } from 'vitest';
-import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, startAnew } from '../support/engine-for-each-test.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import type { SocketlessAgent } from '../support/running-engine.js';
 
@@ -193,6 +194,34 @@ describe('an agent that joins', () => {
     expect(engine.instances.list().map(({ profile }) => profile.id)).toEqual(['sim-3']);
   });
 
+  it('that disconnects while it joins is not taken for connected', async () => {
+    const { hearOf, connect } = await slowJoins();
+    const first = connect('a');
+    engine.agents.leave('agent-1', first.connection, 'gone');
+    await hearOf(0);
+    expect(await first.joined).toBe(true);
+    expect(first.heard).toEqual([]);
+    expect(engine.instances.findAgent('agent-1')).toBeUndefined();
+    const other = connect('b');
+    await hearOf(1);
+    expect(await other.joined).toBe(true);
+    expect(other.heard).toEqual(['welcome']);
+    expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
+  });
+
+  it('has the connection that joined last, in whatever order the hub hears of the joins', async () => {
+    const { hearOf, connect } = await slowJoins();
+    const [earlier, later] = [connect('a'), connect('a')];
+    await hearOf(1);
+    expect(await later.joined).toBe(true);
+    await hearOf(0);
+    expect(await earlier.joined).toBe(true);
+    expect(earlier.heard).toEqual(['close']);
+    expect(later.heard).toEqual(['welcome']);
+    engine.agents.leave('agent-1', earlier.connection, 'closed');
+    expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
+  });
+
   it('is told to cancel attempts that no longer count', async () => {
     const unknown = { taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77', attempt: 1, instanceId: 'sim-1' };
     const waiting = await create();
@@ -245,6 +274,37 @@ describe('an agent that joins', () => {
     expect(agent.ended).toBe('fault: a second hello');
   });
 });
+
+/** A hub that hears that an agent has joined only when the test lets it; joins are numbered in their order. */
+async function slowJoins() {
+  const joins: (() => void)[] = [];
+  await startAnew({
+    cluster: ({ presence }) => ({
+      presence: {
+        ...presence,
+        join: async (agent) => {
+          const joined = await presence.join(agent);
+          await new Promise<void>((resolve) => joins.push(resolve));
+          return joined;
+        },
+      },
+    }),
+  });
+  const connect = (nodeId: string) => {
+    const heard: string[] = [];
+    const connection = new Proxy({} as AgentConnection, {
+      get: (_, name) => () => void heard.push(String(name)),
+    });
+    const agent = { id: 'agent-1', nodeId, version: '1', revision: '1' };
+    const introduction = { agent, address: null, clockMs: null, instances: [], running: [], spooled: [] };
+    return { connection, heard, joined: engine.agents.join(introduction, connection) };
+  };
+  const hearOf = async (at: number) => {
+    await vi.waitFor(() => expect(joins.length).toBeGreaterThan(at));
+    joins[at]?.();
+  };
+  return { hearOf, connect };
+}
 
 describe('a request to an agent', () => {
   /** The end of a request, once that has been sent. */

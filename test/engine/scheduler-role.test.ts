@@ -27,7 +27,7 @@ let engine: RunningEngine;
 let role: ReturnType<typeof rolesByHand>;
 beforeEach(async () => {
   role = rolesByHand();
-  engine = await startEngine({ cluster: { roles: role.roles } });
+  engine = await startEngine({ cluster: () => ({ roles: role.roles }) });
 });
 afterEach(() => engine.close());
 
@@ -61,6 +61,16 @@ it('a hub that lost the role dispatches nothing, and in its next term also what 
   expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([first, second, third]);
   expect(claim).toHaveBeenLastCalledWith(expect.anything(), 5);
   expect(rest.status).toBe('WAITING');
+});
+
+it('a hub that never had the role ends no lease', async () => {
+  const id = await createTask(engine);
+  const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
+  const agent = await SocketlessAgent.join(engine, { running: [held] });
+  expect(await statusOf(id)).toBe('RUNNING');
+  await agent.disconnect();
+  await engine.runtime.advance(2 * LEASE_MS);
+  expect(await statusOf(id)).toBe('RUNNING');
 });
 
 it('a hub without the role ends no lease; in its term, leases begin anew', async () => {

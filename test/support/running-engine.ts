@@ -32,7 +32,7 @@ export const LEASE_MS = 30 * 60_000;
 
 export interface EngineSetup {
   /** Replaces parts of the cluster, which otherwise is this hub alone. */
-  readonly cluster?: Partial<Cluster>;
+  readonly cluster?: (own: Cluster) => Partial<Cluster>;
   /** Sender and settings of webhooks; by default, none are sent. */
   readonly webhooks?: Pick<WebhookPorts, 'sender' | 'settings'>;
   readonly maxAttempts?: number;
@@ -77,10 +77,11 @@ async function startOn(
     log,
     encryptionKey: ENCRYPTION_KEY,
   });
+  const cluster = soleHub({ agents: store.agents, clock: runtime.clock, log });
   const engine = await createEngine({
     queue: store.queue,
     archive: store.archive,
-    cluster: { ...soleHub({ agents: store.agents, clock: runtime.clock, log }), ...setup.cluster },
+    cluster: { ...cluster, ...setup.cluster?.(cluster) },
     changes: store.changes,
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
