@@ -107,6 +107,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/tasks/{id}/log                                     200 404
   GET    /api/x/tasks/{id}/outputs                                 200 404
   GET    /api/x/tasks/{id}/outputs/{path}                          200 206 304 404 416
+  GET    /api/x/tasks/{id}/archive                                 200 404
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200

@@ -87,6 +87,7 @@ WITHOUT: Dict[str, str] = {
     "listTaskInputs": "a script has its inputs",
     "downloadTaskInput": "a script has its inputs",
     "listTaskOutputs": "outputs() reads the result that every hub has",
+    "downloadTaskOutputs": "outputs() reads the result that every hub has",
     "downloadTaskOutput": "outputs() reads the result that every hub has",
     "followTaskLog": "log() follows the log that every hub has",
     "listInputFiles": "a script knows the names that it has put there",

@@ -4933,6 +4933,53 @@ export type DownloadTaskOutputResponses = {
 
 export type DownloadTaskOutputResponse = DownloadTaskOutputResponses[keyof DownloadTaskOutputResponses];
 
+export type DownloadTaskOutputsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/tasks/{id}/archive';
+};
+
+export type DownloadTaskOutputsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such task.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type DownloadTaskOutputsError = DownloadTaskOutputsErrors[keyof DownloadTaskOutputsErrors];
+
+export type DownloadTaskOutputsResponses = {
+    /**
+     * The archive.
+     */
+    200: Blob | File;
+};
+
+export type DownloadTaskOutputsResponse = DownloadTaskOutputsResponses[keyof DownloadTaskOutputsResponses];
+
 export type FollowTaskLogData = {
     body?: never;
     path: {
