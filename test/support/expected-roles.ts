@@ -109,6 +109,8 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   ADMIN   POST   /api/x/agents/{id}/revoke
   VIEWER  GET    /api/x/storage/input
   VIEWER  GET    /api/x/storage/output
+  VIEWER  GET    /api/x/storage/inputs/{name}
+  VIEWER  GET    /api/x/storage/inputs/{name}/tasks
   VIEWER  OPTIONS /api/x/storage/input/uploads
   USER    POST   /api/x/storage/input/uploads
   USER    GET    /api/x/storage/input/uploads

@@ -86,6 +86,8 @@ const TABLE: Readonly<Record<string, Access>> = {
 
   'GET /api/x/storage/input': 'VIEWER',
   'GET /api/x/storage/output': 'VIEWER',
+  'GET /api/x/storage/inputs/{name}': 'VIEWER',
+  'GET /api/x/storage/inputs/{name}/tasks': 'VIEWER',
   // Each user has its own uploads only.
   'OPTIONS /api/x/storage/input/uploads': 'VIEWER',
   'POST /api/x/storage/input/uploads': 'USER',

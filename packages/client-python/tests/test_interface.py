@@ -91,6 +91,8 @@ WITHOUT: Dict[str, str] = {
     "downloadTaskOutput": "outputs() reads the result that every hub has",
     "followTaskLog": "log() follows the log that every hub has",
     "listInputFiles": "a script knows the names that it has put there",
+    "downloadInputFile": "a script has its inputs",
+    "listTasksOfInput": "for consoles, which show who uses a file",
     "listOutputFiles": "result() names the stored files of a task",
     "getCaller": "for consoles, which show what the roles of their user allow",
     "getSignOn": "wb logs in by the sign-on, and prints its tokens for others",
