@@ -32,6 +32,7 @@ import { presentTaskItem } from './http/x/present-task.js';
 import { signOnEndpoint } from './http/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from './http/x/statistics-endpoints.js';
 import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
+import { storedInputEndpoints } from './http/x/stored-input-endpoints.js';
 import { taskCreationEndpoint } from './http/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
@@ -94,6 +95,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       enrolledOnly: config.agents.enrolledOnly,
     }),
     ...storageListEndpoints(engine.storage),
+    ...storedInputEndpoints(engine.storage, engine.tasks, log),
     ...uploadEndpoints(engine.uploads),
     statisticsEndpoint(engine.statistics, runtime.clock),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),

@@ -120,19 +120,32 @@ export class Storage {
   }
 
   /** Rejects with OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
-  async output(name: string): Promise<Download> {
-    const { names, files, clock } = this.#options;
-    this.#refuseWhileOutputIsOff();
-    const stored = await names.find('OUTPUT', name, clock.nowMs());
-    if (!stored) {
-      throw new HubError(
-        'STORED_FILE_NOT_FOUND',
-        `there is no file ${JSON.stringify(name)} in the output storage, or it has expired`,
-      );
-    }
-    const file = await files.find(refOf(stored));
+  output(name: string): Promise<Download> {
+    return this.#download('OUTPUT', name);
+  }
+
+  /** Content of an input. Rejects with INPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
+  inputContent(name: string): Promise<Download> {
+    return this.#download('INPUT', name);
+  }
+
+  async #download(area: StorageArea, name: string): Promise<Download> {
+    const stored = await this.stored(area, name);
+    const file = await this.#options.files.find(refOf(stored));
     if (!file) throw blobMissing(stored);
     return { digest: stored.digest, file };
+  }
+
+  /** A file by its name. Rejects with INPUT_STORAGE_OFF, OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
+  async stored(area: StorageArea, name: string): Promise<NamedObject> {
+    if (area === 'INPUT') this.refuseWhileInputIsOff();
+    else this.#refuseWhileOutputIsOff();
+    const stored = await this.#options.names.find(area, name, this.#options.clock.nowMs());
+    if (stored) return stored;
+    throw new HubError(
+      'STORED_FILE_NOT_FOUND',
+      `there is no file ${JSON.stringify(name)} in the ${area.toLowerCase()} storage, or it has expired`,
+    );
   }
 
   /** Named objects for the files that a task, which ends now, left in the output storage. */

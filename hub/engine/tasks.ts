@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { type Classifier, type ClassifierError, classify } from '@workbench-hub/shared/domain/classifier';
-import type { Job } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
 import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
@@ -193,6 +193,11 @@ export class Tasks {
   /** Rejects as {@link list}, and with INVALID_INPUT for an invalid place. */
   window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
     return this.#options.archive.window(query, client);
+  }
+
+  /** Tasks with this content among their inputs, as {@link TaskArchive.withInput}. */
+  withInput(content: FileRef, limit: number): ReturnType<TaskArchive['withInput']> {
+    return this.#options.archive.withInput(content, limit);
   }
 
   /** Waits up to `timeoutMs` for the end of a task of this type; returns the task as it is then. */

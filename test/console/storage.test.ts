@@ -78,6 +78,38 @@ describe.runIf(hasBrowser)('the screen of the storage', () => {
     await rowOf(page, 'by-button.txt').waitFor({ state: 'detached' });
   });
 
+  it('shows which tasks use a file, and downloads it', async () => {
+    const page = await visit({ path: '/storage' });
+    await drop(page, 'used.txt', 'a,b');
+    await rowOf(page, 'used.txt').waitFor();
+    const use = page.getByRole('button', { name: 'Tasks that use it: used.txt' });
+    await use.focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('No task uses this content').waitFor();
+    await page.keyboard.press('Enter');
+    await fetch(`${hub.address}/api/x/tasks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        type: 'EXECUTE_BATCH_JOB',
+        name: 'uses it',
+        inputScripts: [{ content: 'MQ==' }],
+        additionalFiles: [{ filename: 'used.txt', storageName: 'used.txt' }],
+      }),
+    });
+    await page.reload();
+    await use.click();
+    await page.getByRole('link', { name: 'uses it' }).waitFor();
+    await expectAccessible(page);
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download: used.txt' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe('used.txt');
+    expect(await readFile(await saved.path(), 'utf8')).toBe('a,b');
+    await page.getByRole('link', { name: 'uses it' }).click();
+    await page.getByRole('heading', { name: 'uses it' }).waitFor();
+  });
+
   it('keeps its filters in the address', async () => {
     const page = await visit({ path: '/storage' });
     await drop(page, 'wanted-1.txt', '1');

@@ -1,4 +1,5 @@
 /** The screen of one task in a browser. */
+import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
@@ -74,6 +75,56 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     expect(saved.suggestedFilename()).toBe('index.html');
     expect(await readFile(await saved.path(), 'utf8')).toBe('<script>alert(1)</script>');
     await expectAccessible(page);
+  });
+
+  it('wraps long lines when told to, and remembers it', async () => {
+    const script = 'println("word ".repeat(400)); println("after it");';
+    const id = await handIn({ name: 'long line', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}` });
+    const after = page.locator('.log-line').getByText('after it');
+    await after.waitFor();
+    const overflow = () =>
+      page.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.log-lines'))",
+      );
+    expect(await overflow()).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Wrap lines' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(overflow).toBe(0);
+    const first = await page.locator('.log-line').first().boundingBox();
+    const second = await after.boundingBox();
+    expect(first?.height).toBeGreaterThan(40);
+    // What follows begins beneath the wrapped line.
+    expect(second?.y).toBeGreaterThanOrEqual((first?.y ?? 0) + (first?.height ?? 0));
+    await expectAccessible(page);
+    await page.reload();
+    await after.waitFor();
+    await expect.poll(overflow).toBe(0);
+    await page.getByRole('button', { name: 'Wrap lines' }).click();
+    await expect.poll(overflow).toBeGreaterThan(0);
+  });
+
+  it('saves all outputs as one archive', async () => {
+    const script =
+      "const fs = require('node:fs'); fs.mkdirSync('plots'); fs.writeFileSync('plots/größe.csv', 'a,b');" +
+      " fs.writeFileSync('empty.txt', ''); fs.writeFileSync('large.bin', Buffer.alloc(3_000_000, 7));";
+    const id = await handIn({ name: 'many files', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.getByRole('tab', { name: /Outputs/ }).click();
+    await expectAccessible(page);
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: /^Download all/ }).focus();
+    await page.keyboard.press('Enter');
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe(`${id}.tar`);
+    const listed = execFileSync('tar', ['-tvf', await saved.path()], {
+      encoding: 'utf8',
+      env: { LC_ALL: 'C.UTF-8' },
+    });
+    expect(listed.match(/(?<= )\d+ .*/g)?.map((line) => line.split(' ')[0])).toEqual(['0', '3000000', '3']);
+    for (const name of ['empty.txt', 'large.bin', 'plots/größe.csv'])
+      expect(listed).toContain(`${id}/${name}`);
   });
 
   it('says why a task waits, and cancels it after a question, by keyboard', async () => {

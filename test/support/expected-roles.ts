@@ -97,6 +97,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/tasks/{id}/log
   VIEWER  GET    /api/x/tasks/{id}/outputs
   VIEWER  GET    /api/x/tasks/{id}/outputs/{path}
+  VIEWER  GET    /api/x/tasks/{id}/archive
   VIEWER  GET    /api/x/tasks/{id}/explain
   VIEWER  POST   /api/x/explain
   ADMIN   GET    /api/x/audit
@@ -108,6 +109,8 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   ADMIN   POST   /api/x/agents/{id}/revoke
   VIEWER  GET    /api/x/storage/input
   VIEWER  GET    /api/x/storage/output
+  VIEWER  GET    /api/x/storage/inputs/{name}
+  VIEWER  GET    /api/x/storage/inputs/{name}/tasks
   VIEWER  OPTIONS /api/x/storage/input/uploads
   USER    POST   /api/x/storage/input/uploads
   USER    GET    /api/x/storage/input/uploads

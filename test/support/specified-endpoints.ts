@@ -107,6 +107,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/tasks/{id}/log                                     200 404
   GET    /api/x/tasks/{id}/outputs                                 200 404
   GET    /api/x/tasks/{id}/outputs/{path}                          200 206 304 404 416
+  GET    /api/x/tasks/{id}/archive                                 200 404
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200
@@ -118,6 +119,8 @@ export const ADDITIONS = parse(`
   POST   /api/x/agents/{id}/revoke                                 204 404 409
   GET    /api/x/storage/input                                      200 423
   GET    /api/x/storage/output                                     200 423
+  GET    /api/x/storage/inputs/{name}                              200 206 304 404 416 423
+  GET    /api/x/storage/inputs/{name}/tasks                        200 404 423
   OPTIONS /api/x/storage/input/uploads                             204
   POST   /api/x/storage/input/uploads                              201 409 412 413 423
   GET    /api/x/storage/input/uploads                              200 423

@@ -1,5 +1,5 @@
 /** Reading and removal of tasks. Changes are durable when their promise resolves, and reject as those of `task-queue.ts` do. */
-import type { Job } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { LossKind } from '../report-consequences.js';
 import type { ExecutingInstance, Task, TaskFiles } from '../task.js';
@@ -65,6 +65,12 @@ export interface TaskArchive {
   list(query: TaskQuery, client?: ListClient): Promise<TaskPage>;
   /** The same for a window. Also rejects with INVALID_INPUT for an invalid place. */
   window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow>;
+  /** Tasks that have this content among their inputs, newest first. Looks at the newest 2000 references to it only; `isComplete` is
+   *  false when there are more of these, or of the tasks. */
+  withInput(
+    content: FileRef,
+    limit: number,
+  ): Promise<{ readonly tasks: readonly Task[]; readonly isComplete: boolean }>;
   /** Removes ended tasks with their references. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;
   /** Ids of tasks that ended before this time, oldest first. */

@@ -71,6 +71,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/tasks/{id}/log': 'VIEWER',
   'GET /api/x/tasks/{id}/outputs': 'VIEWER',
   'GET /api/x/tasks/{id}/outputs/{path}': 'VIEWER',
+  'GET /api/x/tasks/{id}/archive': 'VIEWER',
   'GET /api/x/tasks/{id}/explain': 'VIEWER',
   'POST /api/x/explain': 'VIEWER',
   'GET /api/x/audit': 'ADMIN',
@@ -85,6 +86,8 @@ const TABLE: Readonly<Record<string, Access>> = {
 
   'GET /api/x/storage/input': 'VIEWER',
   'GET /api/x/storage/output': 'VIEWER',
+  'GET /api/x/storage/inputs/{name}': 'VIEWER',
+  'GET /api/x/storage/inputs/{name}/tasks': 'VIEWER',
   // Each user has its own uploads only.
   'OPTIONS /api/x/storage/input/uploads': 'VIEWER',
   'POST /api/x/storage/input/uploads': 'USER',

@@ -5,12 +5,15 @@ import { mayChangeTask } from '../../core/access.js';
 import type { TaskDetailsReader } from '../../engine/task-details.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { idParams } from '../parsing/request-schemas.js';
-import { blobResponse } from '../responses/download.js';
+import { attachment, blobResponse } from '../responses/download.js';
+import { tarBody } from '../responses/tar-body.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { presentInput, presentOutputs, presentTaskDetails } from './present-task.js';
 import { filePath, inputFiles, outputFiles, taskDetails } from './task-schemas.js';
 
 const PATH = '/api/x/tasks/{id}';
+const BINARY = 'application/octet-stream';
+const binary = z.string().meta({ format: 'binary' });
 const NOT_FOUND = { description: 'There is no such task.' };
 
 export interface TaskDetailEndpointsOptions {
@@ -75,7 +78,7 @@ function inputEndpoints({ details, log }: TaskDetailEndpointsOptions): Endpoint[
   ];
 }
 
-function outputEndpoints({ details, log }: TaskDetailEndpointsOptions): Endpoint[] {
+function outputEndpoints({ tasks, details, log }: TaskDetailEndpointsOptions): Endpoint[] {
   return [
     endpoint(
       {
@@ -100,11 +103,47 @@ function outputEndpoints({ details, log }: TaskDetailEndpointsOptions): Endpoint
       (id, path) => details.output(id, path),
       log,
     ),
+    archiveEndpoint({ tasks, details, log }),
   ];
 }
 
-const BINARY = 'application/octet-stream';
-const binary = z.string().meta({ format: 'binary' });
+const TAR = 'application/x-tar';
+
+function archiveEndpoint({ tasks, details, log }: TaskDetailEndpointsOptions): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/archive`,
+      isLarge: true,
+      tag: 'Tasks',
+      operationId: 'downloadTaskOutputs',
+      summary: 'Download all output files of a task as one archive',
+      description:
+        'A tar archive with the files under their paths, in a folder that is named after the task. It is made while it is ' +
+        'sent. Without any file before the end of the task.',
+      params: idParams,
+      responses: { 200: { description: 'The archive.', schema: binary, contentType: TAR }, 404: NOT_FOUND },
+    },
+    async ({ params: { id }, context }) => {
+      const outputs = await details.outputs(id);
+      const { endedAtMs, requestedAtMs } = await tasks.get(id);
+      const files = outputs.map(({ path }) => ({
+        path: `${id}/${path}`,
+        find: async () => (await details.output(id, path)).file,
+      }));
+      const onFailure = (error: unknown) =>
+        log.warn(
+          { err: error, id },
+          'the download of all outputs was aborted: one of them cannot be read to its end',
+        );
+      const body =
+        context.req.raw.method === 'HEAD' ? null : tarBody(files, endedAtMs ?? requestedAtMs, onFailure);
+      return new Response(body, {
+        headers: { 'content-type': TAR, 'content-disposition': attachment(`${id}.tar`) },
+      });
+    },
+  );
+}
 
 function downloadEndpoint(
   names: { readonly path: string; readonly operationId: string; readonly summary: string },

@@ -1239,6 +1239,13 @@ class TaskWindowCounts(TypedDict):
     CANCELED: int
 
 
+class TasksOfInput(TypedDict):
+    # Newest first, 100 at most.
+    tasks: List[TaskItem]
+    # Whether there may be more.
+    more: bool
+
+
 class User(TypedDict):
     username: str
 

@@ -1562,6 +1562,17 @@ export type StoredFile = {
     expiresAt: string;
 };
 
+export type TasksOfInput = {
+    /**
+     * Newest first, 100 at most.
+     */
+    tasks: Array<TaskItem>;
+    /**
+     * Whether there may be more.
+     */
+    more: boolean;
+};
+
 export type InputUpload = {
     id: string;
     /**
@@ -4933,6 +4944,53 @@ export type DownloadTaskOutputResponses = {
 
 export type DownloadTaskOutputResponse = DownloadTaskOutputResponses[keyof DownloadTaskOutputResponses];
 
+export type DownloadTaskOutputsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/tasks/{id}/archive';
+};
+
+export type DownloadTaskOutputsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such task.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type DownloadTaskOutputsError = DownloadTaskOutputsErrors[keyof DownloadTaskOutputsErrors];
+
+export type DownloadTaskOutputsResponses = {
+    /**
+     * The archive.
+     */
+    200: Blob | File;
+};
+
+export type DownloadTaskOutputsResponse = DownloadTaskOutputsResponses[keyof DownloadTaskOutputsResponses];
+
 export type FollowTaskLogData = {
     body?: never;
     path: {
@@ -5251,6 +5309,122 @@ export type ListOutputFilesResponses = {
 };
 
 export type ListOutputFilesResponse = ListOutputFilesResponses[keyof ListOutputFilesResponses];
+
+export type DownloadInputFileData = {
+    body?: never;
+    path: {
+        /**
+         * Name of the file, 3 to 64 characters.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/storage/inputs/{name}';
+};
+
+export type DownloadInputFileErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such file, or it has expired.
+     */
+    404: Error;
+    /**
+     * The file has no such range.
+     */
+    416: Error;
+    /**
+     * The input storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type DownloadInputFileError = DownloadInputFileErrors[keyof DownloadInputFileErrors];
+
+export type DownloadInputFileResponses = {
+    /**
+     * The content.
+     */
+    200: Blob | File;
+    /**
+     * The requested range.
+     */
+    206: Blob | File;
+};
+
+export type DownloadInputFileResponse = DownloadInputFileResponses[keyof DownloadInputFileResponses];
+
+export type ListTasksOfInputData = {
+    body?: never;
+    path: {
+        /**
+         * Name of the file, 3 to 64 characters.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/storage/inputs/{name}/tasks';
+};
+
+export type ListTasksOfInputErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such file, or it has expired.
+     */
+    404: Error;
+    /**
+     * The input storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListTasksOfInputError = ListTasksOfInputErrors[keyof ListTasksOfInputErrors];
+
+export type ListTasksOfInputResponses = {
+    /**
+     * The tasks.
+     */
+    200: TasksOfInput;
+};
+
+export type ListTasksOfInputResponse = ListTasksOfInputResponses[keyof ListTasksOfInputResponses];
 
 export type ListInputUploadsData = {
     body?: never;

@@ -8,6 +8,8 @@ export interface Preferences {
   readonly theme: Theme;
   readonly language: Language;
   readonly times: TimeStyle;
+  /** Whether long lines of a log are wrapped. */
+  readonly wrapLines: boolean;
 }
 
 const KEY = 'workbench-preferences';
@@ -19,6 +21,7 @@ export function readPreferences(): Preferences {
     theme: oneOf(stored['theme'], ['system', 'light', 'dark']) ?? 'system',
     language: oneOf(stored['language'], ['en', 'de']) ?? (/^de\b/i.test(navigator.language) ? 'de' : 'en'),
     times: oneOf(stored['times'], ['relative', 'absolute']) ?? 'relative',
+    wrapLines: stored['wrapLines'] === true,
   };
 }
 

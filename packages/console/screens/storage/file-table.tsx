@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import type { StoredFile } from '@workbench-hub/client';
+import { api, type StoredFile } from '@workbench-hub/client';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { hub, useRole } from '../../data/hub.js';
@@ -10,6 +10,7 @@ import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
+import { FileUse } from './file-use.js';
 import { type Area, refreshStorage } from './use-storage.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -64,7 +65,7 @@ export function FileTable({ area, files }: FileTableProps) {
               }
               onRemove={() => setRemoved(file.name)}
               onDownload={() =>
-                mutate({ act: async () => saveResponse(await hub.storage.output(file.name), file.name) })
+                mutate({ act: async () => saveResponse(await contentOf(area, file.name), file.name) })
               }
             />
           ))}
@@ -89,6 +90,17 @@ export function FileTable({ area, files }: FileTableProps) {
       />
     </>
   );
+}
+
+async function contentOf(area: Area, name: string): Promise<Response> {
+  if (area === 'output') return hub.storage.output(name);
+  const { data } = await api.downloadInputFile({
+    client: hub.client,
+    path: { name },
+    parseAs: 'stream',
+    throwOnError: true,
+  });
+  return new Response(data as unknown as ReadableStream);
 }
 
 function Heading() {
@@ -131,6 +143,7 @@ function FileRow({ area, file, onRenew, onRemove, onDownload }: FileRowProps) {
   const isUser = useRole('USER');
   const { name, size, digest, encrypted, owner, storedAt, expiresAt } = file;
   const [, taskId, ownName = name] = (area === 'output' && OF_TASK.exec(name)) || [];
+  const [isUseShown, setUseShown] = useState(false);
   const button = (icon: 'download' | 'rotate-ccw' | 'trash', label: string, act: () => void) => (
     <button
       type="button"
@@ -143,36 +156,51 @@ function FileRow({ area, file, onRenew, onRemove, onDownload }: FileRowProps) {
     </button>
   );
   return (
-    <tr>
-      <th scope="row" title={digest === undefined ? undefined : words.digest(digest)}>
-        <span className="file-name">{ownName}</span>
-        {encrypted && (
-          <span className="tag">
-            <Icon name="shield" size={12} />
-            &nbsp;{words.encrypted}
-          </span>
-        )}
-        {taskId !== undefined && (
-          <span className="under">
-            <Link href={`/tasks/${taskId}`}>
-              {words.ofTask} {taskId.slice(-8)}
-            </Link>
-          </span>
-        )}
-      </th>
-      <td className="size numbers">{sizeText(size, language)}</td>
-      <td className="owner">{owner}</td>
-      <td className="stored faint">
-        <Time at={storedAt} />
-      </td>
-      <td className="expires faint">
-        <Time at={expiresAt} />
-      </td>
-      <td className="actions">
-        {area === 'output' && button('download', words.download, onDownload)}
-        {area === 'input' && isUser && button('rotate-ccw', words.renew, onRenew)}
-        {area === 'input' && isUser && button('trash', words.remove, onRemove)}
-      </td>
-    </tr>
+    <>
+      <tr>
+        <th scope="row" title={digest === undefined ? undefined : words.digest(digest)}>
+          <span className="file-name">{ownName}</span>
+          {encrypted && (
+            <span className="tag">
+              <Icon name="shield" size={12} />
+              &nbsp;{words.encrypted}
+            </span>
+          )}
+          {taskId !== undefined && (
+            <span className="under">
+              <Link href={`/tasks/${taskId}`}>
+                {words.ofTask} {taskId.slice(-8)}
+              </Link>
+            </span>
+          )}
+        </th>
+        <td className="size numbers">{sizeText(size, language)}</td>
+        <td className="owner">{owner}</td>
+        <td className="stored faint">
+          <Time at={storedAt} />
+        </td>
+        <td className="expires faint">
+          <Time at={expiresAt} />
+        </td>
+        <td className="actions">
+          {area === 'input' && (
+            <button
+              type="button"
+              className="button plain only-icon"
+              aria-label={`${words.use}: ${name}`}
+              aria-expanded={isUseShown}
+              title={words.use}
+              onClick={() => setUseShown(!isUseShown)}
+            >
+              <Icon name="list" />
+            </button>
+          )}
+          {button('download', words.download, onDownload)}
+          {area === 'input' && isUser && button('rotate-ccw', words.renew, onRenew)}
+          {area === 'input' && isUser && button('trash', words.remove, onRemove)}
+        </td>
+      </tr>
+      {isUseShown && <FileUse name={name} />}
+    </>
   );
 }

@@ -30,6 +30,9 @@ export const de: DictionaryLike<typeof en> = {
   removeTitle: (name) => `${name} löschen?`,
   removeMore:
     'Aufgaben, die sie nutzen, behalten den Inhalt. Neue können sie nicht nutzen. Das lässt sich nicht rückgängig machen.',
+  use: 'Aufgaben, die sie verwenden',
+  noUse: 'Keine Aufgabe verwendet diesen Inhalt.',
+  moreUse: 'Es kann mehr geben; dies sind die neuesten.',
   download: 'Herunterladen',
   refused: 'Der Hub lehnt ab:',
   none: 'Keine Dateien',

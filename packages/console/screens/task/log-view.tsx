@@ -56,7 +56,7 @@ export function LogPane({
   children,
 }: LogPaneProps) {
   const words = useWords<typeof en>({ en, de });
-  const [{ language }] = usePreferences();
+  const [{ language, wrapLines }, changePreferences] = usePreferences();
   const [isFollowing, setFollowing] = useState(isFollowedAtFirst);
   const search = useLogSearch(text, version);
   return (
@@ -65,6 +65,15 @@ export function LogPane({
         <LogSearch search={search} onHit={() => setFollowing(false)} />
         {children}
         <span className="faint numbers lines">{words.lines(numberText(text.lines, language))}</span>
+        <button
+          type="button"
+          className="button plain"
+          aria-pressed={wrapLines}
+          onClick={() => changePreferences({ wrapLines: !wrapLines })}
+        >
+          <Icon name="text-wrap" />
+          {words.wrap}
+        </button>
         {!isComplete && (
           <button
             type="button"
@@ -110,6 +119,7 @@ interface LogLinesProps {
 
 function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledToEnd }: LogLinesProps) {
   const words = useWords<typeof en>({ en, de });
+  const [{ wrapLines }] = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);
   const sections = Math.ceil(text.lines / SECTION_LINES);
   const [chosen, setChosen] = useState(0);
@@ -122,6 +132,10 @@ function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledTo
     estimateSize: () => LINE_HEIGHT,
     overscan: OVERSCAN,
   });
+  // Heights that were measured in the other form no longer hold.
+  useEffect(() => {
+    if (!wrapLines) virtual.measure();
+  }, [wrapLines, virtual]);
   useEffect(() => {
     if (isFollowing && count > 0) virtual.scrollToIndex(count - 1, { align: 'end' });
   }, [isFollowing, count, virtual]);
@@ -156,6 +170,8 @@ function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledTo
           {virtual.getVirtualItems().map(({ index, start }) => (
             <Line
               key={index}
+              index={index}
+              measure={wrapLines ? virtual.measureElement : undefined}
               text={text}
               number={first + index}
               start={start}
@@ -170,6 +186,10 @@ function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledTo
 }
 
 interface LineProps {
+  /** Place among the lines of the section. */
+  readonly index: number;
+  /** Measures the height of a wrapped line. */
+  readonly measure: ((element: HTMLElement | null) => void) | undefined;
   readonly text: LogText;
   readonly number: number;
   readonly start: number;
@@ -178,13 +198,18 @@ interface LineProps {
 }
 
 /** One line, as text nodes only: nothing that a program prints becomes markup. */
-function Line({ text, number, start, isHit, wanted }: LineProps) {
+function Line({ index, measure, text, number, start, isHit, wanted }: LineProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { text: line, style, hiddenCharacters } = text.line(number);
   const { parts } = styledLine(line, style);
   return (
-    <div className={`log-line ${isHit ? 'hit' : ''}`} style={{ transform: `translateY(${start}px)` }}>
+    <div
+      ref={measure}
+      data-index={index}
+      className={`log-line ${isHit ? 'hit' : ''} ${measure ? 'wrapped' : ''}`}
+      style={{ transform: `translateY(${start}px)` }}
+    >
       <span className="number" aria-hidden="true">
         {number + 1}
       </span>

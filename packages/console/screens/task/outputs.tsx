@@ -1,4 +1,4 @@
-import type { TaskDetails } from '@workbench-hub/client';
+import { api, type TaskDetails } from '@workbench-hub/client';
 import { lazy, Suspense, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
@@ -30,6 +30,7 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
       {outputs.length > 0 && (
         <Files
           title={words.outputs}
+          archive={outputs.length > 1 ? id : undefined}
           files={outputs.map(({ path, size, digest }) => ({
             name: path,
             key: `${id} ${path} ${digest}`,
@@ -55,17 +56,30 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
 
 interface FilesProps {
   readonly title: string;
+  /** Task all of whose outputs are offered as one archive. */
+  readonly archive?: string | undefined;
   readonly files: readonly PreviewedFile[];
 }
 
-function Files({ title, files }: FilesProps) {
+async function archiveOf(id: string): Promise<Response> {
+  const { data } = await api.downloadTaskOutputs({
+    client: hub.client,
+    path: { id },
+    parseAs: 'stream',
+    throwOnError: true,
+  });
+  return new Response(data as unknown as ReadableStream);
+}
+
+function Files({ title, archive, files }: FilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [fault, setFault] = useState<string>();
   const [shown, setShown] = useState<string>();
   const opener = useRef<HTMLButtonElement>(null);
   const shownFile = files.find(({ key }) => key === shown);
-  const save = async ({ name, fetch }: PreviewedFile) => {
+  const [isPacking, setPacking] = useState(false);
+  const save = async ({ name, fetch }: Pick<PreviewedFile, 'name' | 'fetch'>) => {
     setFault(undefined);
     try {
       await saveResponse(await fetch(), name);
@@ -73,8 +87,26 @@ function Files({ title, files }: FilesProps) {
       setFault(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
+  const saveAll = async (id: string) => {
+    setPacking(true);
+    await save({ name: `${id}.tar`, fetch: () => archiveOf(id) });
+    setPacking(false);
+  };
   return (
     <section className="card" aria-label={title}>
+      {archive !== undefined && (
+        <p className="download-all">
+          <button type="button" className="button" disabled={isPacking} onClick={() => void saveAll(archive)}>
+            <Icon name={isPacking ? 'loader-circle' : 'download'} />
+            {words.downloadAll(
+              sizeText(
+                files.reduce((sum, { size }) => sum + size, 0),
+                language,
+              ),
+            )}
+          </button>
+        </p>
+      )}
       {fault !== undefined && (
         <p className="notice of-failed" role="alert">
           {fault}

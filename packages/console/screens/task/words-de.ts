@@ -75,6 +75,7 @@ export const de: DictionaryLike<typeof en> = {
   next: 'Nächster Treffer',
   follow: 'Mitlesen',
   wrap: 'Zeilen umbrechen',
+  downloadAll: (size) => `Alle herunterladen (tar, ${size})`,
   download: 'Herunterladen',
   skipped: (size) =>
     `… ${size} werden nicht aufbewahrt, solange die Aufgabe läuft; am Ende stehen sie im Log …`,

@@ -73,6 +73,7 @@ export const en = {
   next: 'Next hit',
   follow: 'Follow',
   wrap: 'Wrap lines',
+  downloadAll: (size: string) => `Download all (tar, ${size})`,
   download: 'Download',
   skipped: (size: string) =>
     `… ${size} are not kept while the task runs; they are in the log after its end …`,
