@@ -108,12 +108,13 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const joinToken = agents.enrolledOnly ? null : await agentToken(agents.token, dataDir);
   const tls = config.server.tls && (await openTlsFiles(config.server.tls));
   const metrics = hubMetrics(buildInfo);
-  const { clock: machineClock, timers } = setup.runtime;
+  const { runtime: machine } = setup;
+  const { clock: machineClock, timers } = machine;
   const store = await openStore(config, { clock: machineClock, timers, log, metrics: metrics.store });
   onStop(() => store.close());
   // Hubs with different clocks must agree on the times that they store.
   const { clock } = store;
-  const runtime = { ...setup.runtime, clock };
+  const runtime = { clock, timers, random: () => machine.random(), newId: () => machine.newId() };
   const storing = { ...setup, runtime };
   const ownSecret = newOwnSecret(config);
   if (ownSecret === null) await store.cluster.presence.forget(OWN_AGENT_ID);

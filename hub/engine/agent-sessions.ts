@@ -51,6 +51,12 @@ export class AgentSessions {
     return isLatest;
   }
 
+  /** Closes the connection of an earlier join: the agent has joined again since. */
+  closeBefore(agentId: string, epoch: number): void {
+    const session = this.#sessions.get(agentId);
+    if (session && session.epoch < epoch) session.connection.close('the same agent has reconnected');
+  }
+
   /** Ends the agent's session; its open requests fail. */
   end(agentId: string): void {
     this.#sessions.delete(agentId);

@@ -67,7 +67,7 @@ export class Agents {
 
   /** Makes the agent present, unless that is refused; `isOpen` is false when its connection has ended meanwhile. */
   async #present(agent: JoiningAgent, connection: AgentConnection) {
-    const { presence, clock } = this.#options;
+    const { presence, sessions, clock } = this.#options;
     this.#joining.add(connection);
     let joined: Joined | JoinRefusal;
     let isOpen: boolean;
@@ -77,7 +77,10 @@ export class Agents {
       isOpen = this.#joining.delete(connection);
     }
     if ('code' in joined) return joined;
-    if (!isOpen) await presence.leave(agent.id, joined.epoch, clock.nowMs());
+    if (!isOpen) {
+      sessions.closeBefore(agent.id, joined.epoch);
+      await presence.leave(agent.id, joined.epoch, clock.nowMs());
+    }
     return { ...joined, isOpen };
   }
 

@@ -280,17 +280,17 @@ function queueParts(options: EngineOptions, base: BaseParts) {
 function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOptions, parts: Parts): void {
   const { transitions, scheduler, attempts, output, traces, exclusions, explanations } = parts;
   const { signals } = cluster;
-  // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.subscribe(metricsSubscriber(metrics));
   if (statistics) transitions.subscribe(parts.statistics.onTask);
   transitions.subscribe(explanations.onRunningTask);
   transitions.subscribe(queueSignals(signals));
   for (const { onTask } of [attempts, output, traces, explanations]) transitions.subscribe(onTask);
+  // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.subscribe(endSignals(signals));
   const { leases, instances, dispatcher, sessions, resultWaiters, drains, shutdown } = parts;
   for (const { onSignal } of [
     ...[leases, instances, scheduler, dispatcher, sessions],
-    ...[resultWaiters, exclusions, drains, shutdown],
+    ...[exclusions, drains, shutdown, resultWaiters],
   ])
     signals.hear(onSignal);
   parts.instances.onCapacity(() => scheduler.wake());
@@ -332,13 +332,15 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'qu
     webhooks?.start();
   };
   const quiesce = async () => {
-    await roles.resign();
+    // It waits for a sweep; agents and clients do not.
+    const resigned = roles.resign();
     await scheduler.stop();
     sessions.closeAll('the hub stops');
     resultWaiters.releaseAll();
     await changeFeed.close();
     logFollower.close();
     await webhooks?.stop();
+    await resigned;
   };
   const stop = async () => {
     await starting?.catch(() => undefined);

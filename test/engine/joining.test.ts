@@ -209,6 +209,19 @@ describe('an agent that joins', () => {
     expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
   });
 
+  it('that disconnects while it joins again has no earlier connection left', async () => {
+    const { hearOf, connect } = await slowJoins();
+    const earlier = connect('a');
+    await hearOf(0);
+    await earlier.joined;
+    const later = connect('a');
+    engine.agents.leave('agent-1', later.connection, 'gone');
+    await hearOf(1);
+    await later.joined;
+    expect(earlier.heard).toEqual(['welcome', 'close']);
+    expect(later.heard).toEqual([]);
+  });
+
   it('has the connection that joined last, in whatever order the hub hears of the joins', async () => {
     const { hearOf, connect } = await slowJoins();
     const [earlier, later] = [connect('a'), connect('a')];
