@@ -56,6 +56,9 @@ describe.runIf(hasBrowser)('the login by the sign-on', () => {
     const page = await visit({ path: '/tasks?status=FAILED' });
     await page.getByRole('button', { name: BUTTON }).waitFor();
     await expectAccessible(page);
+    await page.setViewportSize({ width: 360, height: 700 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: BUTTON }).focus();
     await page.keyboard.press('Enter');
     await answerAtProvider(page, 'ada');

@@ -52,6 +52,9 @@ function isJson(json: unknown): boolean {
   return json !== undefined && !(json instanceof FormData) && !(json instanceof Uint8Array);
 }
 
+/** Operations that succeed with a provider of the sign-on only: browser-sign-on.test.ts checks their responses against the document. */
+const WITH_PROVIDER = ['begin', 'finish', 'refresh', 'end'].map((step) => `POST /api/x/sign-on/${step}`);
+
 it('the validating proxy finds no violation on a walk through every endpoint', async () => {
   const document = await new Api(hub).document();
   const called = new Set<string>();
@@ -66,7 +69,8 @@ it('the validating proxy finds no violation on a walk through every endpoint', a
     return { status, headers, text };
   };
   await walkThroughInterface(call, agent);
-  expect([...called].sort()).toEqual(operationsOf(document).sort());
+  const walked = operationsOf(document).filter((operation) => !WITH_PROVIDER.includes(operation));
+  expect([...called].sort()).toEqual(walked.sort());
 });
 
 it('the validating proxy finds a violation in a request', async () => {

@@ -83,6 +83,9 @@ async function walkThroughLogIn(call: Call): Promise<string> {
 
 async function walkThroughEvents(expected: Walker['expected']) {
   await expected(200, 'GET', '/api/x/sign-on');
+  // Without a provider; test/contract/browser-sign-on.test.ts has one.
+  for (const path of ['begin', 'refresh', 'end']) await expected(404, 'POST', `/api/x/sign-on/${path}`);
+  await expected(404, 'POST', '/api/x/sign-on/finish', { query: 'code=1&state=2' });
   await expected(200, 'GET', '/api/x/statistics?step=HOUR&to=2026-11-22T00:00:00Z');
   const filter = 'status=WAITING&instance=sim-1&from=2026-11-21T06:53:00Z';
   await expected(200, 'GET', `/api/x/tasks?limit=1&${filter}`);
@@ -134,6 +137,9 @@ async function walkThroughInputs(expected: Walker['expected']) {
   await expected(204, 'POST', `${base}/upload?overwrite=true&encrypt=true`, form);
   await expected(200, 'GET', `${base}/walk.wbpz?renewExpirationTimestamp=true`);
   expect(await expected(200, 'GET', '/api/x/storage/input?prefix=walk&owner=anna')).toContain('walk.wbpz');
+  await expected(200, 'GET', '/api/x/storage/inputs/walk.wbpz');
+  await expected(200, 'GET', '/api/x/storage/inputs/walk.wbpz/tasks');
+  await expected(404, 'GET', '/api/x/storage/inputs/missing.wbpz');
   await expected(200, 'GET', '/api/x/storage/output?limit=1');
   await expected(204, 'DELETE', `${base}/walk.wbpz/delete`);
   await expected(200, 'GET', `${base}/walk.wbpz`);
@@ -256,6 +262,7 @@ async function walkThroughFiles(expected: Walker['expected'], id: string) {
   await expected(200, 'GET', `${base}/outputs`);
   expect(await expected(200, 'GET', `${base}/outputs/plots%2Fa.txt`)).toBe('output of 2.0');
   await expected(404, 'GET', `${base}/outputs/plots`);
+  await expected(200, 'GET', `${base}/archive`);
   expect(await expected(200, 'GET', `${base}/log?follow=true&since=1.3`)).toContain('event: end');
   for (const path of ['', '/inputs', '/inputs/scripts%2F1', '/log', '/outputs', '/outputs/a']) {
     await expected(404, 'GET', `/api/x/tasks/${crypto.randomUUID()}${path}`);

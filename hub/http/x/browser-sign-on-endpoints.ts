@@ -137,6 +137,7 @@ function beginEndpoint(
       },
     },
     async ({ context, client }) => {
+      const begins = configured(signOn);
       const origin = context.req.header('origin') ?? publicUrl;
       if (origin === null || !URL.canParse(origin)) {
         throw new HubError(
@@ -144,7 +145,7 @@ function beginEndpoint(
           'Origin: missing or no address, and there is no server.publicUrl: the address to return to is unknown',
         );
       }
-      const { location, logIn } = await configured(signOn).begin(new URL(RETURN_PATH, origin).href);
+      const { location, logIn } = await begins.begin(new URL(RETURN_PATH, origin).href);
       logInCookie.set(context, client, logIn);
       return context.json({ location });
     },

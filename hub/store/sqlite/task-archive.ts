@@ -52,12 +52,6 @@ export function sqliteTaskArchive(
   const selectAttempts = db.prepare<[string], AttemptRow>(`
     SELECT attempt, agent_id, instance_id, instance_version, instance_revision, started_at, ended_at, loss, reason
     FROM former_attempt WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY attempt`);
-  const selectReferences = db.prepare<[string, number], { seq: number; role: string; encrypted: number }>(
-    'SELECT task_seq AS seq, role, encrypted FROM task_file WHERE digest = ? ORDER BY task_seq DESC LIMIT ?',
-  );
-  const selectBySeq = db
-    .prepare<[number], TaskRow>(`SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.seq = ?`)
-    .raw();
   const deleteTask = db
     .prepare<[string, string], number>(
       'DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq',
@@ -103,22 +97,30 @@ export function sqliteTaskArchive(
       return job === undefined ? undefined : (JSON.parse(job) as Job);
     },
     formerAttempts: async (taskId) => selectAttempts.all(taskId).map(formerAttempt),
-    withInput: async ({ digest, encrypted = false }, limit) => {
-      const references = selectReferences.all(digest, MAX_REFERENCES);
-      const inputs = references.filter(
-        (each) => each.role === 'INPUT' && (each.encrypted === 1) === encrypted,
-      );
-      const seqs = [...new Set(inputs.map(({ seq }) => seq))];
-      const rows = seqs.slice(0, limit).map((seq) => selectBySeq.get(seq));
-      return {
-        tasks: rows.flatMap((row) => (row ? [taskOfRow(row)] : [])),
-        isComplete: references.length < MAX_REFERENCES && seqs.length <= limit,
-      };
-    },
+    withInput: withInput(db),
     list: (query, client) => lists.list(query, client),
     window: (query, client) => lists.window(query, client),
     remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
+  };
+}
+
+function withInput(db: SqliteDatabase): TaskArchive['withInput'] {
+  const selectReferences = db.prepare<[string, number], { seq: number; role: string; encrypted: number }>(
+    'SELECT task_seq AS seq, role, encrypted FROM task_file WHERE digest = ? ORDER BY task_seq DESC LIMIT ?',
+  );
+  const selectBySeq = db
+    .prepare<[number], TaskRow>(`SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.seq = ?`)
+    .raw();
+  return async ({ digest, encrypted = false }, limit) => {
+    const references = selectReferences.all(digest, MAX_REFERENCES);
+    const inputs = references.filter((each) => each.role === 'INPUT' && (each.encrypted === 1) === encrypted);
+    const seqs = [...new Set(inputs.map(({ seq }) => seq))];
+    const rows = seqs.slice(0, limit).map((seq) => selectBySeq.get(seq));
+    return {
+      tasks: rows.flatMap((row) => (row ? [taskOfRow(row)] : [])),
+      isComplete: references.length < MAX_REFERENCES && seqs.length <= limit,
+    };
   };
 }
 

@@ -4,7 +4,9 @@ import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Refusal } from '../../design/refusal.js';
 import { SecretOnce } from '../../design/secret-once.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
@@ -69,32 +71,18 @@ function Enrolment({ onCode }: { readonly onCode: (code: api.EnrolmentCode) => v
           onChange={(event) => setId(event.target.value)}
         />
       </div>
-      <div className="field">
-        <label htmlFor="code-hours">{words.validFor}</label>
-        <select
-          id="code-hours"
-          className="input"
-          value={hours}
-          onChange={(event) => setHours(Number(event.target.value))}
-        >
-          {VALID_HOURS.map((each) => (
-            <option key={each} value={each}>
-              {words.hours(numberText(each, language))}
-            </option>
-          ))}
-        </select>
-      </div>
+      <ChoiceField
+        id="code-hours"
+        label={words.validFor}
+        value={hours}
+        options={VALID_HOURS.map((each) => [each, words.hours(numberText(each, language))])}
+        onChange={setHours}
+      />
       <button type="submit" className="button primary" disabled={isPending || id.trim() === ''}>
         <Icon name="plus" />
         {words.makeCode}
       </button>
-      {error && (
-        <p className="notice of-failed" role="alert">
-          <span>
-            {words.refused} {error.message}
-          </span>
-        </p>
-      )}
+      {error && <Refusal words={words.refused} error={error} />}
     </form>
   );
 }

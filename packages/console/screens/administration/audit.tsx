@@ -3,9 +3,10 @@ import { api } from '@workbench-hub/client';
 import { useLocation, useSearch } from 'wouter';
 import { nowMs } from '../../data/clock.js';
 import { hub } from '../../data/hub.js';
+import { ChoiceChip } from '../../design/choice.js';
+import { MoreButton } from '../../design/more-button.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
-import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { PERIODS_MS } from '../tasks/filters.js';
 import { de } from './words-de.js';
@@ -40,7 +41,8 @@ export function Audit() {
     else query.set(key, value);
     navigate(`/administration/audit${query.size === 0 ? '' : `?${query}`}`, { replace: true });
   };
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useEntries(filters);
+  const list = useEntries(filters);
+  const { data, error, refetch } = list;
   const entries = data?.pages.flatMap((page) => page.entries);
   return (
     <>
@@ -54,17 +56,7 @@ export function Audit() {
           </Empty>
         )}
         {entries && entries.length > 0 && <Entries entries={entries} />}
-        {hasNextPage && (
-          <button
-            type="button"
-            className="button plain more"
-            disabled={isFetchingNextPage}
-            onClick={() => void fetchNextPage()}
-          >
-            <Icon name="chevron-down" />
-            {words.more}
-          </button>
-        )}
+        <MoreButton label={words.more} query={list} />
       </div>
     </>
   );
@@ -115,37 +107,18 @@ function AuditFilterBar({ filters: { user, action, outcome, period }, onChange }
   return (
     <search className="filter-bar" aria-label={words.filters}>
       {text('user', user, words.anybody)}
-      <div className="chip">
-        <span aria-hidden="true">{words.outcome}</span>
-        <select
-          className="input"
-          aria-label={words.outcome}
-          value={outcome}
-          onChange={(event) => onChange('outcome', event.target.value)}
-        >
-          <option value="">{words.anyOutcome}</option>
-          {OUTCOMES.map((each) => (
-            <option key={each} value={each}>
-              {words.outcomes[each]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="chip">
-        <span aria-hidden="true">{words.period}</span>
-        <select
-          className="input"
-          aria-label={words.period}
-          value={period}
-          onChange={(event) => onChange('period', event.target.value)}
-        >
-          {PERIODS.map((each) => (
-            <option key={each} value={each}>
-              {words.periods[each]}
-            </option>
-          ))}
-        </select>
-      </div>
+      <ChoiceChip
+        label={words.outcome}
+        value={outcome}
+        options={[['', words.anyOutcome], ...OUTCOMES.map((each) => [each, words.outcomes[each]] as const)]}
+        onChange={(value) => onChange('outcome', value)}
+      />
+      <ChoiceChip
+        label={words.period}
+        value={period}
+        options={PERIODS.map((each) => [each, words.periods[each]])}
+        onChange={(value) => onChange('period', value)}
+      />
       {text('action', action, words.anyAction)}
     </search>
   );

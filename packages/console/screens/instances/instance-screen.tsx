@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, NotFoundError, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { hub, useRole } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { saveResponse } from '../../data/save.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Fact } from '../../design/fact.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
-import { StatusBadge } from '../../design/status.js';
+import { TaskLinks } from '../../design/task-links.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
@@ -197,18 +198,8 @@ function About({ instance: { id, version, revision, labels, agentId, startedDate
   );
 }
 
-function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 function LatestTasks({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
   const { data } = useQuery({
     queryKey: [...INSTANCES_KEY, 'tasks', id],
     queryFn: ({ signal }) => hub.window({ instance: [id] }, { limit: LATEST_TASKS }, signal),
@@ -219,17 +210,7 @@ function LatestTasks({ id }: { readonly id: string }) {
       {data?.tasks.length === 0 && <p className="faint">{words.noTasks}</p>}
       {data && data.tasks.length > 0 && (
         <>
-          <ul className="latest-tasks">
-            {data.tasks.map((task) => (
-              <li key={task.id}>
-                <StatusBadge status={task.status} isPlain />
-                <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
-                <span className="faint">
-                  <Time at={task.requestedAt} />
-                </span>
-              </li>
-            ))}
-          </ul>
+          <TaskLinks tasks={data.tasks} />
           <Link href={`/tasks?instance=${encodeURIComponent(id)}`}>{words.allTasks}</Link>
         </>
       )}

@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -68,17 +69,7 @@ function Instances({ hosts: { instances, agents } }: { readonly hosts: Hosts }) 
     <>
       <StateTabs counts={counts} at={state} onChange={(to) => change('state', to ?? '')} />
       <search className="filter-bar" aria-label={words.filters}>
-        <span className="with-icon name">
-          <Icon name="search" />
-          <input
-            type="search"
-            className="input"
-            aria-label={words.find}
-            placeholder={words.find}
-            value={text}
-            onChange={(event) => change('find', event.target.value)}
-          />
-        </span>
+        <SearchBox label={words.find} value={text} onChange={(value) => change('find', value)} />
       </search>
       <p role="status" className={actions.said === undefined ? 'visually-hidden' : 'faint'}>
         {actions.said}

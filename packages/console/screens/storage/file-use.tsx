@@ -1,11 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
-import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { Failure, Loading } from '../../design/states.js';
-import { StatusBadge } from '../../design/status.js';
-import { Time } from '../../design/time.js';
-import { useCommonWords } from '../../words/common.js';
+import { TaskLinks } from '../../design/task-links.js';
 import { useWords } from '../../words/dictionary.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -15,7 +12,6 @@ const COLUMNS = 6;
 /** A row with the tasks that use a file. */
 export function FileUse({ name }: { readonly name: string }) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
   const { data, error, refetch } = useQuery({
     queryKey: ['storage', 'use', name],
     queryFn: async ({ signal }) =>
@@ -27,19 +23,7 @@ export function FileUse({ name }: { readonly name: string }) {
         {error && <Failure error={error} onAgain={() => void refetch()} />}
         {!data && !error && <Loading lines={2} />}
         {data?.tasks.length === 0 && <p className="faint">{words.noUse}</p>}
-        {data && data.tasks.length > 0 && (
-          <ul className="latest-tasks" aria-label={`${words.use}: ${name}`}>
-            {data.tasks.map((task) => (
-              <li key={task.id}>
-                <StatusBadge status={task.status} isPlain />
-                <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
-                <span className="faint">
-                  <Time at={task.requestedAt} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        )}
+        {data && data.tasks.length > 0 && <TaskLinks tasks={data.tasks} label={`${words.use}: ${name}`} />}
         {data?.more && <p className="faint">{words.moreUse}</p>}
       </td>
     </tr>

@@ -2,6 +2,8 @@ import { NotPossibleError } from '@workbench-hub/client';
 import { type ReactNode, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { useRole } from '../../data/hub.js';
+import { MoreButton } from '../../design/more-button.js';
+import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -117,17 +119,7 @@ function FilterFields({ filter: { prefix, owner }, onChange }: FilterFieldsProps
   const words = useWords<typeof en>({ en, de });
   return (
     <search className="filter-bar" aria-label={words.filters}>
-      <span className="with-icon name">
-        <Icon name="search" />
-        <input
-          type="search"
-          className="input"
-          aria-label={words.find}
-          placeholder={words.find}
-          value={prefix}
-          onChange={(event) => onChange('prefix', event.target.value)}
-        />
-      </span>
+      <SearchBox label={words.find} value={prefix} onChange={(value) => onChange('prefix', value)} />
       <div className="chip">
         <span aria-hidden="true">{words.owner}</span>
         <input
@@ -144,7 +136,8 @@ function FilterFields({ filter: { prefix, owner }, onChange }: FilterFieldsProps
 
 function Files({ area, filter }: { readonly area: Area; readonly filter: StorageFilter }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useStorage(area, filter);
+  const query = useStorage(area, filter);
+  const { data, error, refetch } = query;
   const files = data?.pages.flatMap((page) => page.files);
   const isFiltered = filter.prefix !== '' || filter.owner !== '';
   if (error instanceof NotPossibleError) {
@@ -166,17 +159,7 @@ function Files({ area, filter }: { readonly area: Area; readonly filter: Storage
         </Empty>
       )}
       {files && files.length > 0 && <FileTable key={area} area={area} files={files} />}
-      {hasNextPage && (
-        <button
-          type="button"
-          className="button plain more"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          <Icon name="chevron-down" />
-          {words.more}
-        </button>
-      )}
+      <MoreButton label={words.more} query={query} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import type { TaskDetails } from '@workbench-hub/client';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
+import { Fact } from '../../design/fact.js';
 import { Duration, Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
@@ -67,15 +68,6 @@ export function Facts({ task }: { readonly task: TaskDetails }) {
         </Fact>
       </dl>
     </section>
-  );
-}
-
-function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { ChoiceChip } from '../../design/choice.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
@@ -47,37 +48,24 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           onChange={(instance) => onChange({ instance })}
         />
       </div>
-      <div className="chip">
-        <span aria-hidden="true">{words.priority}</span>
-        <select
-          className="input"
-          aria-label={words.priority}
-          value={filters.priority}
-          onChange={(event) => onChange({ priority: event.target.value })}
-        >
-          <option value="">{words.anyPriority}</option>
-          {PRIORITIES.map((priority) => (
-            <option key={priority} value={priority}>
-              {common.priority[priority]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="chip">
-        <span aria-hidden="true">{words.period}</span>
-        <select
-          className="input"
-          aria-label={words.period}
-          value={filters.period}
-          onChange={(event) => onChange({ period: event.target.value as Period | '' })}
-        >
-          {(['', ...Object.keys(PERIODS_MS)] as (Period | '')[]).map((period) => (
-            <option key={period} value={period}>
-              {words.periods[period]}
-            </option>
-          ))}
-        </select>
-      </div>
+      <ChoiceChip
+        label={words.priority}
+        value={filters.priority}
+        options={[
+          ['', words.anyPriority],
+          ...PRIORITIES.map((each) => [each, common.priority[each]] as const),
+        ]}
+        onChange={(priority) => onChange({ priority })}
+      />
+      <ChoiceChip
+        label={words.period}
+        value={filters.period}
+        options={(['', ...Object.keys(PERIODS_MS)] as (Period | '')[]).map((each) => [
+          each,
+          words.periods[each],
+        ])}
+        onChange={(period) => onChange({ period })}
+      />
       {searchOf(filters) !== '' && (
         <button type="button" className="button plain" onClick={() => onChange(NO_FILTERS)}>
           <Icon name="x" />

@@ -6,7 +6,9 @@ import { hub, usePerson } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { queryClient } from '../../data/query-client.js';
+import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Refusal } from '../../design/refusal.js';
 import { SecretOnce } from '../../design/secret-once.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
@@ -85,53 +87,26 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
           onChange={(event) => setName(event.target.value)}
         />
       </div>
-      <div className="field">
-        <label htmlFor="token-days">{words.days}</label>
-        <select
-          id="token-days"
-          className="input"
-          value={days}
-          onChange={(event) => setDays(Number(event.target.value))}
-        >
-          {DAYS.map((each) => (
-            <option key={each} value={each}>
-              {words.daysOf(numberText(each, language))}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor="token-role">{words.role}</label>
-        <select
-          id="token-role"
-          className="input"
-          value={role}
-          onChange={(event) => setRole(event.target.value as typeof role)}
-        >
-          {roles.map((each) => (
-            <option key={each} value={each}>
-              {words.roles[each]}
-            </option>
-          ))}
-        </select>
-      </div>
+      <ChoiceField
+        id="token-days"
+        label={words.days}
+        value={days}
+        options={DAYS.map((each) => [each, words.daysOf(numberText(each, language))])}
+        onChange={setDays}
+      />
+      <ChoiceField
+        id="token-role"
+        label={words.role}
+        value={role}
+        options={roles.map((each) => [each, words.roles[each]])}
+        onChange={setRole}
+      />
       <button type="submit" className="button primary" disabled={isPending || name.trim() === ''}>
         <Icon name="plus" />
         {words.create}
       </button>
-      {error && <Refusal error={error} />}
+      {error && <Refusal words={words.refused} error={error} />}
     </form>
-  );
-}
-
-function Refusal({ error }: { readonly error: Error }) {
-  const words = useWords<typeof en>({ en, de });
-  return (
-    <p className="notice of-failed" role="alert">
-      <span>
-        {words.refused} {error.message}
-      </span>
-    </p>
   );
 }
 

@@ -1,0 +1,28 @@
+import type { TaskItem } from '@workbench-hub/client';
+import { Link } from 'wouter';
+import { useCommonWords } from '../words/common.js';
+import { StatusBadge } from './status.js';
+import { Time } from './time.js';
+
+interface TaskLinksProps {
+  readonly tasks: readonly TaskItem[];
+  readonly label?: string;
+}
+
+/** A short list of tasks that leads to them. */
+export function TaskLinks({ tasks, label }: TaskLinksProps) {
+  const common = useCommonWords();
+  return (
+    <ul className="latest-tasks" aria-label={label}>
+      {tasks.map((task) => (
+        <li key={task.id}>
+          <StatusBadge status={task.status} isPlain />
+          <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
+          <span className="faint">
+            <Time at={task.requestedAt} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
