@@ -6,6 +6,8 @@ import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../sup
 import { eventually } from '../support/eventually.js';
 
 const ESC = '\\033';
+/** Characters of a line that no page can show. */
+const LONG_LINE = 10_000_000;
 
 describe.runIf(hasBrowser)('the screen of a task', () => {
   consoleForAllTests();
@@ -15,7 +17,8 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
       '#!/bin/sh',
       `printf '${ESC}[31mhot${ESC}[0m <img src=x onerror="document.title=1"> ${ESC}]0;title\\007end\\n'`,
       'while [ ! -e "$gate" ]; do sleep 0.1; done',
-      'echo opened',
+      `head -c ${LONG_LINE} /dev/zero | tr '\\0' x`,
+      'echo; echo opened',
     ].join('\n');
     const gate = `${hub.config.dataDir}/gate-of-the-log`;
     const id = await handIn({ name: 'talks', scripts: [script], variables: { gate } });
@@ -30,6 +33,8 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await writeFile(gate, '');
     await log.getByText('opened').waitFor();
     await page.locator('.task-head').getByText('Finished').waitFor();
+    await log.getByText('9.5 MiB more in this line').waitFor();
+    expect((await log.textContent())?.length).toBeLessThan(10_000);
   });
 
   it('finds a line of a long log, and shows few of them', async () => {
