@@ -100,13 +100,16 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.locator('.task-head').getByText('Canceled').waitFor();
   });
 
-  it('shows the attempts of a task in their order', async () => {
-    const id = await handIn({ name: 'fails', scripts: ['throw new Error("no mesh")'] });
+  it('shows the attempts of a task in their order, and the end of the log of a failed one', async () => {
+    const script = 'for (let i = 1; i <= 300; i++) println("line " + i); throw new Error("no mesh")';
+    const id = await handIn({ name: 'fails', scripts: [script] });
     const page = await visit({ path: `/tasks/${id}` });
     const life = page.getByRole('region', { name: 'Life' });
     await life.getByText('failed').waitFor();
     expect(await life.getByRole('listitem').count()).toBe(2);
     await page.locator('.notice').getByText('script 1 of 1 exited with code 1').waitFor();
+    await page.reload();
+    await page.locator('.log-line').getByText('line 300', { exact: true }).waitFor();
   });
 
   it('deletes an ended task, and says of a link to it that it is gone', async () => {

@@ -92,7 +92,7 @@ export function LogPane({
           text={text}
           hit={search.hit}
           wanted={search.wanted}
-          isFollowing={isFollowing && !isComplete}
+          isFollowing={isFollowing}
           onScrolledAway={() => setFollowing(false)}
           onScrolledToEnd={() => setFollowing(true)}
         />
@@ -143,7 +143,16 @@ function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledTo
   };
   return (
     <>
-      {sections > 1 && <Sections count={sections} at={section} onChange={setChosen} />}
+      {sections > 1 && (
+        <Sections
+          count={sections}
+          at={section}
+          onChange={(at) => {
+            onScrolledAway();
+            setChosen(at);
+          }}
+        />
+      )}
       <div
         className="log-lines"
         ref={scroller}
