@@ -191,7 +191,7 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
-    it('console shows a hub in a browser, or says that there is none', async () => {
+    it('console shows a hub in a browser, or says that there is none', { timeout: 300_000 }, async () => {
       const { figures, skipped } = await inSmall('console');
       const parts = ['first load', 'live', 'list', 'log', 'tabs'];
       const measured = parts.filter((part) => figures.some((figure) => figure.startsWith(`${part}: `)));

@@ -115,7 +115,7 @@ describe.runIf(hasBrowser)('a new job', () => {
 
   it('stays as it was when the hub refuses it', async () => {
     const page = await visit({ path: '/new' });
-    await drop(page, { 'run.js': '1', '.workbench-x': 'reserved' });
+    await drop(page, { 'run.js': '1', '../../x': 'of another folder' });
     await page.getByRole('button', { name: 'Hand in' }).click();
     await page.getByText('The hub refused:').waitFor();
     await page.getByLabel('What run.js is').waitFor();

@@ -41,6 +41,7 @@ const FILES: Readonly<Record<string, string>> = {
   'nan.json': '{"mass": NaN}',
   'motion.csv': `time;speed;note\n${Array.from({ length: 300 }, (_, at) => `${at / 10};${Math.sin(at / 20)};n${at}`).join('\n')}\n`,
   'none.csv': 'time,speed\n',
+  'nan.csv': 'time,speed\n0,1\n1,NaN\n2,-Infinity\n3,\n4,2\n',
   'plot.svg':
     '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40" onload="document.title=1"><script>document.title = "run"</script><rect width="80" height="40" fill="teal"/></svg>',
   'pixel.png': `base64:${PIXEL}`,
@@ -138,6 +139,10 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await expectAccessible(page);
     const none = await open(page, 'none.csv');
     await none.getByText('The table has no rows').waitFor();
+    const nan = await open(page, 'nan.csv');
+    await nan.getByRole('cell', { name: 'NaN' }).waitFor();
+    await nan.getByRole('button', { name: 'Plot' }).click();
+    await nan.getByRole('img', { name: 'Plot of speed over time' }).waitFor();
   });
 
   it('stay alive with a million rows, and say that they are cut', async () => {

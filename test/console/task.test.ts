@@ -7,6 +7,8 @@ import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../sup
 import { eventually } from '../support/eventually.js';
 
 const ESC = '\\033';
+/** Characters of a line that no page can show. */
+const LONG_LINE = 10_000_000;
 
 describe.runIf(hasBrowser)('the screen of a task', () => {
   consoleForAllTests();
@@ -16,7 +18,8 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
       '#!/bin/sh',
       `printf '${ESC}[31mhot${ESC}[0m <img src=x onerror="document.title=1"> ${ESC}]0;title\\007end\\n'`,
       'while [ ! -e "$gate" ]; do sleep 0.1; done',
-      'echo opened',
+      `head -c ${LONG_LINE} /dev/zero | tr '\\0' x`,
+      'echo; echo opened',
     ].join('\n');
     const gate = `${hub.config.dataDir}/gate-of-the-log`;
     const id = await handIn({ name: 'talks', scripts: [script], variables: { gate } });
@@ -31,6 +34,8 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await writeFile(gate, '');
     await log.getByText('opened').waitFor();
     await page.locator('.task-head').getByText('Finished').waitFor();
+    await log.getByText('9.5 MiB more in this line').waitFor();
+    expect((await log.textContent())?.length).toBeLessThan(10_000);
   });
 
   it('finds a line of a long log, and shows few of them', async () => {
@@ -146,13 +151,16 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.locator('.task-head').getByText('Canceled').waitFor();
   });
 
-  it('shows the attempts of a task in their order', async () => {
-    const id = await handIn({ name: 'fails', scripts: ['throw new Error("no mesh")'] });
+  it('shows the attempts of a task in their order, and the end of the log of a failed one', async () => {
+    const script = 'for (let i = 1; i <= 300; i++) println("line " + i); throw new Error("no mesh")';
+    const id = await handIn({ name: 'fails', scripts: [script] });
     const page = await visit({ path: `/tasks/${id}` });
     const life = page.getByRole('region', { name: 'Life' });
     await life.getByText('failed').waitFor();
     expect(await life.getByRole('listitem').count()).toBe(2);
     await page.locator('.notice').getByText('script 1 of 1 exited with code 1').waitFor();
+    await page.reload();
+    await page.locator('.log-line').getByText('line 300', { exact: true }).waitFor();
   });
 
   it('deletes an ended task, and says of a link to it that it is gone', async () => {

@@ -1,5 +1,6 @@
 /** The list of tasks in a browser. */
-import { describe, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/console.js';
 import { eventually } from '../support/eventually.js';
@@ -14,6 +15,22 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     await handIn({ name: 'short', scripts: ['println(1)'] });
     await rowOf(page, 'short').getByText('Finished').waitFor();
     await page.getByText('1 task').waitFor();
+  });
+
+  it('shows the times of the hub in a browser of another zone with a wrong clock', async () => {
+    await handIn({ name: 'just now', scripts: ['1'] });
+    const browser = (await visit()).context().browser() as Browser;
+    const context = await browser.newContext({ timezoneId: 'Pacific/Auckland', locale: 'en-GB' });
+    onTestFinished(() => context.close());
+    await context.clock.install({ time: '2031-05-04T03:02:01Z' });
+    const page = await visit({ context });
+    const time = rowOf(page, 'just now').locator('time');
+    await time.getByText(/^(?:now|\d+ sec\. ago)$/).waitFor();
+    expect(await time.getAttribute('title')).toMatch(/GMT\+1[23]|NZ[DS]T/);
+    await page.getByRole('combobox', { name: 'Requested' }).selectOption('hour');
+    await page.getByRole('button', { name: 'Clear filters' }).waitFor();
+    await rowOf(page, 'just now').waitFor();
+    await page.getByText('2 tasks').waitFor();
   });
 
   it('keeps its filters in the address, with exact numbers of each status', async () => {

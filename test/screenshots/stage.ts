@@ -29,14 +29,14 @@ export async function setStage(folder: string): Promise<Stage> {
   writeHistory(join(dataDir, 'hub.sqlite'), Date.now());
   const hub = await startHub(folder, { security: { enabled: true, users: await users() } });
   startAgents(folder, hub);
-  const fakes = await joinOthers(hub);
   const anna = await callerAs(hub, ADMINISTRATOR);
+  await joinAndLeave(hub, anna.token);
   const bela = await callerAs(hub, ENGINEER);
   await eventually(async () => {
     const { totalElements } = await anna.get('/api/2.0/workbench/node/instance/list?status=UP');
-    return totalElements === 9;
+    return totalElements === 7;
   });
-  await anna.post('/api/x/agents/gpu-host/drain', { reason: 'new driver, back at noon' });
+  await drainGpuHost(anna);
   await anna.post('/api/x/tokens', { name: 'nightly regression', role: 'USER' });
   await bela.upload('wing-v7.mesh', 3_400_000);
   await bela.upload('steel-42CrMo4.json', 5200);
@@ -49,14 +49,18 @@ export async function setStage(folder: string): Promise<Stage> {
   const gate = join(folder, 'gate');
   await Promise.all([solid, failed, plots].map((id) => bela.ended(id)));
   const runningId = await bela.handIn(running(gate));
-  const waiting = await bela.handIn({ ...sliderCrank(1800), name: 'wing flutter, Mach 0.82', label: 'gpu' });
+  const flutter = { ...sliderCrank(1800), name: 'wing flutter, Mach 0.82', version: '24.2', label: 'gpu' };
+  const waiting = await bela.handIn(flutter);
+  await eventually(async () => {
+    const { totalElements } = await anna.get('/api/2.0/workbench/node/instance/list?status=FAILED');
+    return totalElements === 1;
+  });
   return {
     address: hub.baseUrl,
     tasks: { plots, solid, failed, running: runningId, waiting },
     passwordOf,
     stop: async () => {
       writeFileSync(gate, '');
-      await Promise.all(fakes.map((agent) => agent.leave(anna.token)));
       await endPrograms();
     },
   };
@@ -75,43 +79,46 @@ async function users() {
   );
 }
 
-/** Hosts whose instances really run jobs. */
+/** Hosts that run jobs, one that is drained, and one that needs help. */
 function startAgents(folder: string, hub: HubProgram): void {
   const mujoco = { version: '3.14.0', labels: ['multibody', 'mujoco'], command: ['workbench-mujoco'] };
   startAgent(folder, hub, 'sim-host-1', { instances: [{ id: 'multibody', count: 4, ...mujoco }] });
   const gears = { version: '9.1.0', labels: ['gears', 'linux'] };
   startAgent(folder, hub, 'sim-host-2', { instances: [{ id: 'gears', count: 3, ...gears }] });
+  const gpu = { version: '24.2', labels: ['gpu', 'linux'], autostart: false };
+  startAgent(folder, hub, 'gpu-host', { instances: [{ id: 'gpu', count: 2, ...gpu }] });
+  // A program that is missing a library.
+  const crash = { version: '9.2.0', labels: ['crash', 'linux'] };
+  startAgent(folder, hub, 'lab-host', {
+    instances: [
+      { id: 'crash-1', ...crash, command: ['node', '-e', 'process.exit(3)'] },
+      { id: 'crash-2', ...crash, autostart: false },
+    ],
+  });
 }
 
-/** Hosts that are drained, in need of help, and gone. */
-async function joinOthers(hub: HubProgram): Promise<FakeAgent[]> {
+/** Drains the host before its instances start, so that nothing runs there. */
+async function drainGpuHost(anna: CallerOfStage): Promise<void> {
+  await eventually(async () => {
+    await anna.post('/api/x/agents/gpu-host/drain', { reason: 'new driver, back at noon' });
+    return true;
+  });
+  for (const id of ['gpu-1', 'gpu-2']) await anna.patch(`/api/2.0/workbench/node/instance/${id}/start`);
+}
+
+/** A host that was there once. */
+async function joinAndLeave(hub: HubProgram, token: string): Promise<void> {
   const address = { address: hub.baseUrl, token: readFileSync(hub.tokenFile, 'utf8').trim() };
-  const join = (id: string, at: number, instances: Parameters<typeof instanceReportOf>[0][]) =>
-    FakeAgent.join(address, {
-      id,
-      nodeId: `0c0e5e0e-0000-4000-8000-00000000000${at}`,
-      instances: instances.map((instance) => instanceReportOf({ upForMs: 51_000_000, ...instance })),
-    });
-  const gpu = { version: '24.2', labels: ['gpu', 'linux'] };
-  const crash = { version: '9.2.0', labels: ['crash', 'linux'] };
-  const gpuHost = await join('gpu-host', 1, [
-    { id: 'gpu-1', ...gpu },
-    { id: 'gpu-2', ...gpu },
-  ]);
-  const labHost = await join('lab-host', 2, [
-    { id: 'crash-1', ...crash, status: 'FAILED', upForMs: null },
-    { id: 'crash-2', ...crash, status: 'DOWN', upForMs: null },
-  ]);
-  const oldHost = await join('old-host', 3, [{ id: 'gears-old', version: '8.4.2', labels: ['gears'] }]);
-  const { token } = await callerAs(hub, ADMINISTRATOR);
-  await oldHost.leave(token);
-  return [gpuHost, labHost];
+  const gears = instanceReportOf({ id: 'gears-old', version: '8.4.2', labels: ['gears'] });
+  const agent = await FakeAgent.join(address, { id: 'old-host', instances: [gears] });
+  await agent.leave(token);
 }
 
 interface CallerOfStage {
   readonly token: string;
   get(path: string): Promise<Record<string, unknown>>;
   post(path: string, body: unknown): Promise<Record<string, unknown>>;
+  patch(path: string): Promise<unknown>;
   upload(name: string, sizeBytes: number): Promise<void>;
   /** Returns the id of the task. */
   handIn(job: JobToRun): Promise<string>;
@@ -145,6 +152,7 @@ async function callerAs({ baseUrl }: HubProgram, username: string): Promise<Call
     token,
     get: (path) => send('GET', path),
     post,
+    patch: (path) => send('PATCH', path),
     upload: async (name, sizeBytes) => {
       const form = new FormData();
       form.append('file', new Blob([Buffer.alloc(sizeBytes, name)]), name);

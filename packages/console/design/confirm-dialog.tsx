@@ -1,24 +1,9 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
-import type { IconName } from '../icons/icon.js';
+import { lazy, Suspense, useState } from 'react';
+import type { ConfirmDialogProps } from './question.js';
 
 const QuestionDialog = lazy(async () => ({
   default: (await import('./question-dialog.js')).QuestionDialog,
 }));
-
-export interface Question {
-  readonly icon: IconName;
-  /** Word on the button that does it. */
-  readonly label: string;
-  readonly title: string;
-  readonly more: ReactNode;
-  act(): Promise<unknown>;
-}
-
-export interface ConfirmDialogProps {
-  /** Undefined while nothing is asked. */
-  readonly question: Question | undefined;
-  readonly onClose: () => void;
-}
 
 /** A question before something is done that others feel. Says why when the hub refuses. The dialog is loaded with the
  *  first question, since it is a third of what a screen would load without it. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { Icon } from '../icons/icon.js';
 import { useCommonWords } from '../words/common.js';
 import { useWords } from '../words/dictionary.js';
-import type { ConfirmDialogProps, Question } from './confirm-dialog.js';
+import type { ConfirmDialogProps, Question } from './question.js';
 
 const en = { keep: 'No, leave it', failed: 'The hub refused:' };
 const de: typeof en = { keep: 'Nein, so lassen', failed: 'Der Hub lehnt ab:' };

@@ -56,7 +56,8 @@ async function measure(stage: ConsoleStage): Promise<Sample[]> {
     const first = new Set<string>();
     for (const screen of screens) {
       const loads: Load[] = [];
-      for (let load = 0; load < LOADS; load++) loads.push(await loadOnce(stage, address, screen));
+      for (let load = 0; load < Math.ceil(LOADS * Math.min(1, stage.scale)); load++)
+        loads.push(await loadOnce(stage, address, screen));
       for (const script of loads[0]?.scripts ?? []) first.add(script);
       samples.push(...samplesOf(screen, loads));
     }

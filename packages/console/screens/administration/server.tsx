@@ -28,7 +28,12 @@ export function Server() {
     <div className="server">
       <section className="card facts" aria-labelledby="server-use">
         <h2 id="server-use">{words.machine}</h2>
-        <Bar label={words.memory} {...memoryInfo} />
+        <Bar
+          label={words.memory}
+          total={memoryInfo.max}
+          used={memoryInfo.used}
+          free={memoryInfo.max - memoryInfo.used}
+        />
         <Bar label={words.disk} {...diskSpaceInfo} />
         <dl>
           <Fact label={words.facts.system}>

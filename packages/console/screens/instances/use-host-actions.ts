@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { queryClient } from '../../data/query-client.js';
-import type { Question } from '../../design/confirm-dialog.js';
+import type { Question } from '../../design/question.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';

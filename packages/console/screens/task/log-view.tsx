@@ -17,16 +17,20 @@ const OVERSCAN = 20;
 const SECTION_LINES = 400_000;
 /** Distance from the end, in pixels, within which the reader is at the end. */
 const AT_END = 4;
+/** Marks of hits in one line: a line may be thousands of dots. */
+const MAX_MARKS = 50;
 
 interface LogViewProps {
   readonly id: string;
   readonly hasEnded: boolean;
+  /** Whether its end is shown at first. */
+  readonly isEndFirst: boolean;
   readonly isWaiting: boolean;
   readonly onDownload: () => void;
 }
 
 /** The log of a task: live, in its colours, with a search over all of it. */
-export function LogView({ id, hasEnded, isWaiting, onDownload }: LogViewProps) {
+export function LogView({ id, hasEnded, isEndFirst, isWaiting, onDownload }: LogViewProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const log = useLog(id, hasEnded, {
@@ -34,7 +38,7 @@ export function LogView({ id, hasEnded, isWaiting, onDownload }: LogViewProps) {
     newAttempt: (attempt) => words.newAttempt(String(attempt)),
   });
   const none = isWaiting ? words.noLogWaiting : log.isComplete ? words.noLog : words.noLogYet;
-  return <LogPane log={log} none={none} isFollowedAtFirst={!hasEnded} onDownload={onDownload} />;
+  return <LogPane log={log} none={none} isFollowedAtFirst={isEndFirst} onDownload={onDownload} />;
 }
 
 interface LogPaneProps {
@@ -97,7 +101,7 @@ export function LogPane({
           text={text}
           hit={search.hit}
           wanted={search.wanted}
-          isFollowing={isFollowing && !isComplete}
+          isFollowing={isFollowing}
           onScrolledAway={() => setFollowing(false)}
           onScrolledToEnd={() => setFollowing(true)}
         />
@@ -153,7 +157,16 @@ function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledTo
   };
   return (
     <>
-      {sections > 1 && <Sections count={sections} at={section} onChange={setChosen} />}
+      {sections > 1 && (
+        <Sections
+          count={sections}
+          at={section}
+          onChange={(at) => {
+            onScrolledAway();
+            setChosen(at);
+          }}
+        />
+      )}
       <div
         className="log-lines"
         ref={scroller}
@@ -231,7 +244,11 @@ function Marked({ text, wanted }: { readonly text: string; readonly wanted: stri
   const lower = text.toLowerCase();
   const parts: (string | { mark: string; at: number })[] = [];
   let from = 0;
-  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
+  for (
+    let at = lower.indexOf(wanted);
+    at >= 0 && parts.length < 2 * MAX_MARKS;
+    at = lower.indexOf(wanted, from)
+  ) {
     parts.push(text.slice(from, at), { mark: text.slice(at, at + wanted.length), at });
     from = at + wanted.length;
   }

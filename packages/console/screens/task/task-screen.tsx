@@ -110,6 +110,7 @@ function TaskTabs({ task, onSaveLog }: TaskTabsProps) {
         <LogView
           id={task.id}
           hasEnded={isEnded(task)}
+          isEndFirst={!isEnded(task) || task.status === 'FAILED'}
           isWaiting={task.status === 'WAITING'}
           onDownload={onSaveLog}
         />

@@ -37,7 +37,10 @@ export function Preview({ file, onClose }: PreviewProps) {
   const kind = previewKindOf(file.name);
   const View = VIEWS[kind];
   const section = useRef<HTMLElement>(null);
-  useEffect(() => section.current?.scrollIntoView({ block: 'nearest' }), []);
+  // In braces: newer browsers return a promise, which is no way to undo an effect.
+  useEffect(() => {
+    section.current?.scrollIntoView({ block: 'nearest' });
+  }, []);
   return (
     <section className="preview" ref={section} aria-label={words.show(file.name)}>
       <header className="preview-head">

@@ -54,8 +54,14 @@ function objectOf(geometry: BufferGeometry): Object3D {
     geometry.index === null && geometry.type === 'BufferGeometry' && !geometry.hasAttribute('normal');
   if (isCloud)
     return new Points(geometry, new PointsMaterial({ ...colour, size: 2, sizeAttenuation: false }));
-  if (!geometry.hasAttribute('normal')) geometry.computeVertexNormals();
+  if (!geometry.hasAttribute('normal') || !isLit(geometry)) geometry.computeVertexNormals();
   return new Mesh(geometry, new MeshStandardMaterial({ ...colour, roughness: 0.75, side: 2 }));
+}
+
+/** Whether its first face has a direction: many programs write an STL without, and leave it to the reader. */
+function isLit(geometry: BufferGeometry): boolean {
+  const { array } = geometry.getAttribute('normal');
+  return array.length < 3 || Math.hypot(array[0] ?? 0, array[1] ?? 0, array[2] ?? 0) > 0.5;
 }
 
 interface GltfJson {
