@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { ROOT } from '../bench/subjects/hub.js';
 import { startBrowser } from '../support/browser.js';
+import { endPrograms } from '../support/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { SCREENS, type ScreenToShow, THEMES, type Theme } from './screens.js';
 import { ADMINISTRATOR, type Stage, setStage } from './stage.js';
@@ -57,6 +58,8 @@ async function main(): Promise<void> {
     }
   } finally {
     await browser.close();
+    // Also what a failure has left running.
+    await endPrograms();
     await folder.remove();
   }
 }
