@@ -156,8 +156,8 @@ describe('a transfer', () => {
     expect(proxy.cuts).toBe(5);
     const saved = readFileSync(join(folder.path, 'results/large.bin'));
     expect(createHash('sha256').update(saved).digest('hex')).toBe(outputs[0]?.digest);
-    // Bytes on their way at a cut are sent again.
-    expect(proxy.bytes).toBeLessThan(SIZE * 1.5);
+    // Besides the file, responses to other requests have a few bytes.
+    expect(proxy.bytes).toBeLessThan(SIZE * 1.05);
     expect(readdirSync(join(folder.path, 'results'))).toEqual(['large.bin']);
   });
 

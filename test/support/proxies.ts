@@ -2,7 +2,8 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that resets the first connections once they have brought the client so many bytes. */
+/** A TCP proxy that ends the first connections once they have brought the client so many bytes. These bytes arrive, however
+ *  slowly the client reads. */
 export class CuttingProxy {
   /** Bytes that clients were sent, by all connections. */
   bytes = 0;
@@ -24,7 +25,7 @@ export class CuttingProxy {
         this.bytes += chunk.length;
         if (passed > cutAfterBytes && this.cuts < cuts) {
           this.cuts++;
-          near.resetAndDestroy();
+          near.end(chunk);
           far.destroy();
         } else if (!near.write(chunk)) {
           far.pause();
