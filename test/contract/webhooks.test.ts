@@ -444,7 +444,9 @@ describe('a receiver with TLS', () => {
     const secure = await WebhookReceiver.listen({ tls });
     onTestFinished(() => secure.close());
     const ca = trusted === null ? {} : { ca: trusted.file };
-    await start({ config: { webhooks: local({ notify: [secure.origin], allowHttp: false, ...ca }) } });
+    await start({
+      config: { webhooks: local({ notify: [secure.origin], allowHttp: false, timeout: '30s', ...ca }) },
+    });
     return { secure, id: await ended(`${secure.origin}/hook`) };
   };
 

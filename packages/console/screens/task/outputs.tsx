@@ -112,49 +112,16 @@ function Files({ title, archive, files }: FilesProps) {
           {fault}
         </p>
       )}
-      <table className="plain-table files">
-        <thead>
-          <tr>
-            <th scope="col">{title}</th>
-            <th scope="col" className="size">
-              {words.size}
-            </th>
-            <th scope="col">
-              <span className="visually-hidden">{words.download}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {files.map((file) => (
-            <tr key={file.name}>
-              <th scope="row">
-                <button
-                  type="button"
-                  className="button plain show-file"
-                  aria-expanded={file.key === shown}
-                  onClick={(event) => {
-                    opener.current = event.currentTarget;
-                    setShown(file.key === shown ? undefined : file.key);
-                  }}
-                >
-                  <Icon name="file-text" /> <span className="path">{file.name}</span>
-                </button>
-              </th>
-              <td className="size numbers">{sizeText(file.size, language)}</td>
-              <td>
-                <button
-                  type="button"
-                  className="button plain only-icon"
-                  aria-label={`${words.download}: ${file.name}`}
-                  onClick={() => void save(file)}
-                >
-                  <Icon name="download" />
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <FileTable
+        title={title}
+        files={files}
+        shown={shown}
+        onShow={(key, button) => {
+          opener.current = button;
+          setShown(key === shown ? undefined : key);
+        }}
+        onSave={(file) => void save(file)}
+      />
       {shownFile && (
         <Suspense fallback={<Loading lines={4} />}>
           <Preview
@@ -168,5 +135,62 @@ function Files({ title, archive, files }: FilesProps) {
         </Suspense>
       )}
     </section>
+  );
+}
+
+interface FileTableProps {
+  readonly title: string;
+  readonly files: readonly PreviewedFile[];
+  /** Key of the file whose preview is open. */
+  readonly shown: string | undefined;
+  /** Opens or closes the preview of a file, by this button. */
+  readonly onShow: (key: string, button: HTMLButtonElement) => void;
+  readonly onSave: (file: PreviewedFile) => void;
+}
+
+function FileTable({ title, files, shown, onShow, onSave }: FileTableProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  return (
+    <table className="plain-table files">
+      <thead>
+        <tr>
+          <th scope="col">{title}</th>
+          <th scope="col" className="size">
+            {words.size}
+          </th>
+          <th scope="col">
+            <span className="visually-hidden">{words.download}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {files.map((file) => (
+          <tr key={file.name}>
+            <th scope="row">
+              <button
+                type="button"
+                className="button plain show-file"
+                aria-expanded={file.key === shown}
+                onClick={({ currentTarget }) => onShow(file.key, currentTarget)}
+              >
+                <Icon name="file-text" /> <span className="path">{file.name}</span>
+              </button>
+            </th>
+            <td className="size numbers">{sizeText(file.size, language)}</td>
+            <td>
+              <button
+                type="button"
+                className="button plain only-icon"
+                aria-label={`${words.download}: ${file.name}`}
+                onClick={() => onSave(file)}
+              >
+                <Icon name="download" />
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
