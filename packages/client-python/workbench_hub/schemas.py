@@ -797,7 +797,12 @@ class ShutdownStatus(_ShutdownStatus, total=False):
     initiationTime: str
 
 
-class SignOn(TypedDict, total=False):
+class _SignOn(TypedDict):
+    # False while security is off: requests need no token.
+    tokenRequired: bool
+
+
+class SignOn(_SignOn, total=False):
     # Absent where there is none.
     deviceLogin: DeviceLogin
     # Absent where there is none.

@@ -504,6 +504,10 @@ export type SignOn = {
      * Absent where there is none.
      */
     browserLogin?: BrowserLogin;
+    /**
+     * False while security is off: requests need no token.
+     */
+    tokenRequired: boolean;
 };
 
 /**
