@@ -566,6 +566,26 @@ class InputUploads(TypedDict):
     uploads: List[InputUpload]
 
 
+class _InstanceCrash(TypedDict):
+    at: str
+    # How the program ended, with its last lines on standard error.
+    reason: str
+
+
+class InstanceCrash(_InstanceCrash, total=False):
+    # Task that it worked on.
+    taskId: str
+
+
+class InstanceCrashes(TypedDict):
+    # Start of the agent, which remembers no earlier crashes.
+    since: str
+    # Number of crashes since then.
+    count: int
+    # The latest of them, newest first, 50 at most.
+    crashes: List[InstanceCrash]
+
+
 class LoginRequest(TypedDict):
     username: str
     password: str
