@@ -27,6 +27,7 @@ import { callerEndpoint } from './http/x/caller-endpoint.js';
 import { enrolmentEndpoints } from './http/x/enrolment-endpoints.js';
 import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
+import { instanceCrashesEndpoint } from './http/x/instance-crashes-endpoint.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
 import { signOnEndpoint } from './http/x/sign-on-endpoint.js';
@@ -73,6 +74,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...taskEndpoints(engine.tasks, requests, log),
     ...nodeEndpoints(engine.nodes),
     ...instanceControlEndpoints(engine.control),
+    instanceCrashesEndpoint(engine.control, runtime.clock),
     ...adminEndpoints(
       async () => serverInfo(buildInfo, runtime.clock, await diskSpace(INSTALLATION)),
       engine.shutdown,

@@ -68,11 +68,12 @@ export async function openSignOn({
 
 /** Ways to log in by the sign-on. */
 export function signOnWays({ security: { enabled, oidc } }: HubConfig): SignOnWays {
-  if (!enabled || !oidc) return { deviceLogin: undefined, browserLogin: undefined };
+  if (!enabled || !oidc) return { deviceLogin: undefined, browserLogin: undefined, tokenRequired: enabled };
   const { issuer, deviceLogin, browserLogin } = oidc;
   return {
     deviceLogin: deviceLogin ? deviceLoginOf(issuer, deviceLogin) : undefined,
     browserLogin: browserLogin ? { issuer } : undefined,
+    tokenRequired: true,
   };
 }
 

@@ -107,6 +107,8 @@ export class Instances {
     const supervisor = this.#supervisors.get(request.instanceId);
     if (!supervisor) return { error: `this agent has no instance ${request.instanceId}`, text: null };
     if (request.kind === 'instanceLog') return { error: null, ...supervisor.output.latest(request.logType) };
+    if (request.kind === 'instanceCrashes')
+      return { error: null, text: null, crashes: supervisor.crashes.latest() };
     if (this.#stopping) return { error: 'the agent is stopping', text: null };
     supervisor.command(request.command);
     return { error: null, text: null };

@@ -210,6 +210,59 @@ describe('an instance that was given up', () => {
   });
 });
 
+describe('the crashes', () => {
+  test('are the ends that nobody asked for, newest first, with the task', async () => {
+    await start();
+    supervisor.command('restart');
+    await runtime.advance(0);
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    expect(supervisor.crashes.latest()).toEqual({ agentUpForMs: 0, count: 0, latest: [] });
+    supervisor.reserve({ taskId: 'task' });
+    programs.last.listener.onStderr('no license\n');
+    crash();
+    await runtime.advance(700);
+    programs.last.ends({ kind: 'NOT_FOUND', program: 'program' });
+    await runtime.advance(100);
+    const { count, latest } = supervisor.crashes.latest();
+    expect(count).toBe(2);
+    expect(latest).toEqual([
+      {
+        agoMs: 100,
+        reason: expect.stringContaining('there is no program "program"') as string,
+        taskId: null,
+      },
+      {
+        agoMs: 800,
+        reason: 'the instance program exited with code 1; its last lines on standard error: no license',
+        taskId: 'task',
+      },
+    ]);
+  });
+
+  test('do not include the end of a canceled job that had to be killed', async () => {
+    await start();
+    const claim = supervisor.reserve({ taskId: 'task' });
+    const killed = programs.last;
+    killed.obeys = false;
+    claim?.cancel('task');
+    await runtime.advance(10_000);
+    expect(killed.calls).toContain('kill');
+    expect(programs.last).not.toBe(killed);
+    expect(supervisor.crashes.latest().count).toBe(0);
+  });
+
+  test('are counted beyond the latest fifty, which are kept', async () => {
+    for (let times = 0; times < 60; times++) {
+      supervisor.command('start');
+      crash();
+      await runtime.advance(0);
+    }
+    const { count, latest } = supervisor.crashes.latest();
+    expect([count, latest.length]).toEqual([60, 50]);
+  });
+});
+
 describe('a stop', () => {
   test('asks, then insists, then uses force', async () => {
     await start();

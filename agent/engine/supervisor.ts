@@ -17,6 +17,7 @@ import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../co
 import { describeEnd, othersAtWork, secondsText } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import { inWords, type TaskNames } from '../core/task-names.js';
+import { CrashHistory } from './crash-history.js';
 import { InstanceLog } from './instance-log.js';
 import type { ProcessSharing } from './process-sharing.js';
 
@@ -88,6 +89,7 @@ interface Run {
 export class Supervisor {
   readonly settings: InstanceSettings;
   readonly output: InstanceLog;
+  readonly crashes: CrashHistory;
   readonly #options: SupervisorOptions;
   readonly #log: Logger;
   readonly #pauses: BackOff;
@@ -107,6 +109,7 @@ export class Supervisor {
     this.#log = options.log.child({ instance: settings.id });
     this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, options.runtime.random);
     this.output = new InstanceLog(options.runtime.clock);
+    this.crashes = new CrashHistory(options.runtime.clock);
   }
 
   state(): InstanceState {
@@ -297,7 +300,8 @@ export class Supervisor {
     const unready = exited && run.upSinceMs === null && !wanted ? ' before it was ready' : '';
     const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
     const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
-    this.#note(wanted ? 'info' : 'error', `${reason}${unready}${wanted ? '' : lastWords}`);
+    this.#note(wanted ? 'info' : 'error', `${reason}${unready}${lastWords}`);
+    if (!wanted) this.crashes.add(`${reason}${unready}${lastWords}`, this.#task?.taskId ?? null);
     // If it worked alone, it is the cause.
     const isOfOthers = isForAnother || othersAtWork(end) > 0;
     run.lost.abort(new ProgramLost(`${reason}${lastWords}`, { isOfOthers }));

@@ -6,6 +6,7 @@ import {
   type AgentMessage,
   type HubMessage,
   INLINE_BLOB_BYTES,
+  LATER_REQUESTS,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -146,6 +147,7 @@ class Joining {
       agent: this.#options.agent,
       clockMs: Math.round(this.#options.runtime.clock.nowMs()),
       instances: instances.map(instanceMessage),
+      answers: [...LATER_REQUESTS],
       running: [...running],
       spooled: [...spooled],
     });

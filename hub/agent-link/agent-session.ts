@@ -5,6 +5,7 @@ import {
   type AgentMessage,
   type HelloMessage,
   type HubMessage,
+  LATER_REQUESTS,
   type REFUSALS,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -68,7 +69,15 @@ export class AgentSession {
       return false;
     }
     this.#agentId = agent.id;
-    this.#connection = connectionOver(link, protocolVersion, this.#options.terms);
+    const connection: AgentConnection = {
+      ...connectionOver(link, protocolVersion, this.#options.terms),
+      request: (requestId, request) => {
+        if (isAnswered(request.kind, hello)) return link.send({ type: 'request', requestId, request });
+        const error = `agent ${agent.id} has version ${agent.version}, which does not answer this: update it`;
+        return agents.replied(agent.id, connection, requestId, { error, text: null });
+      },
+    };
+    this.#connection = connection;
     return agents.join(
       { agent, address: remoteAddress, clockMs, instances, running, spooled },
       this.#connection,
@@ -107,7 +116,11 @@ function decoded(blobs: readonly string[] = []): Buffer[] {
 }
 
 /** Port of the engine that sends messages. */
-function connectionOver(link: MessageLink, protocolVersion: number, terms: LinkTerms): AgentConnection {
+function connectionOver(
+  link: MessageLink,
+  protocolVersion: number,
+  terms: LinkTerms,
+): Omit<AgentConnection, 'request'> {
   return {
     welcome: ({ outputStorage }) => link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage }),
     refuse: (refusal) => link.send({ type: 'refused', ...refusal }),
@@ -121,11 +134,16 @@ function connectionOver(link: MessageLink, protocolVersion: number, terms: LinkT
         ...(traceContext === null ? {} : { traceContext }),
       }),
     cancel: (ref) => link.send({ type: 'cancel', ref }),
-    request: (requestId, request) => link.send({ type: 'request', requestId, request }),
     acknowledge: (ref, counted) => link.send({ type: 'acknowledged', ref, counted }),
     close: (reason) => link.close(reason),
     fail: (fault) => link.fail(fault),
   };
+}
+
+/** Whether the agent knows requests of this kind. One that it does not know would end the connection. */
+function isAnswered(kind: string, { answers = [] }: HelloMessage): boolean {
+  const isLater = LATER_REQUESTS.some((later) => later === kind);
+  return !isLater || answers.includes(kind);
 }
 
 function versionRefusal({ agent, protocolVersions }: HelloMessage): {

@@ -1,5 +1,9 @@
-/** Commands to instances, and their logs, through the agent that holds them. */
-import type { InstanceCommand, InstanceLogType } from '@workbench-hub/shared/domain/instance';
+/** Commands to instances, their logs and their crashes, through the agent that holds them. */
+import type {
+  InstanceCommand,
+  InstanceCrashes,
+  InstanceLogType,
+} from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../core/errors.js';
 import type { AgentReply, AgentRequest } from '../core/ports/agents.js';
 import { AgentUnavailable, type Mail } from '../core/ports/mail.js';
@@ -30,6 +34,14 @@ export class InstanceControl {
   ): Promise<{ readonly text: string; readonly offset: number | null }> {
     const { text, offset = null } = await this.#ask(instanceId, { kind: 'instanceLog', instanceId, logType });
     return { text: text ?? '', offset };
+  }
+
+  /** Crashes of the instance since its agent started. Rejects as {@link command} does, and with AGENT_UNAVAILABLE when the agent is
+   *  too old to know them. */
+  async crashes(instanceId: string): Promise<InstanceCrashes> {
+    const { crashes } = await this.#ask(instanceId, { kind: 'instanceCrashes', instanceId });
+    if (crashes) return crashes;
+    throw new HubError('AGENT_UNAVAILABLE', `instance ${instanceId}: its agent did not name its crashes`);
   }
 
   async #ask(instanceId: string, request: AgentRequest): Promise<AgentReply> {

@@ -7,7 +7,10 @@ import { ATTEMPT_OUTCOMES, type AttemptReport } from '../domain/attempt.js';
 import {
   INSTANCE_COMMANDS,
   INSTANCE_LOG_TYPES,
+  type InstanceCrashes,
   type InstanceReport,
+  MAX_CRASH_REASON_LENGTH,
+  MAX_CRASHES,
   REPORTED_INSTANCE_STATUSES,
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
@@ -24,6 +27,9 @@ export const INLINE_BLOB_BYTES = 16 * 1024;
 
 const MAX_NAME_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 10_000;
+
+/** Kinds of requests that agents of earlier versions do not know; `hello` names those that the agent answers. */
+export const LATER_REQUESTS = ['instanceCrashes'] as const;
 
 const identifier = z
   .string()
@@ -51,6 +57,20 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   labels: z.array(z.string().min(1).max(200)).max(200),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
   upForMs: z.number().nonnegative().nullable(),
+});
+
+const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
+  agentUpForMs: z.number().nonnegative(),
+  count: z.int().nonnegative(),
+  latest: z
+    .array(
+      z.object({
+        agoMs: z.number().nonnegative(),
+        reason: z.string().max(MAX_CRASH_REASON_LENGTH),
+        taskId: z.uuid().nullable(),
+      }),
+    )
+    .max(MAX_CRASHES),
 });
 
 const batchJob = z.object({
@@ -95,6 +115,8 @@ export const helloMessage = z.object({
   /** The agent's wall clock, in milliseconds since 1970. Absent from older agents. */
   clockMs: z.int().optional(),
   instances: z.array(instanceReport),
+  /** {@link LATER_REQUESTS} that the agent answers, and others of later versions. Absent from older agents. */
+  answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
   /** Attempts that run now. */
   running: z.array(attemptRef),
   /** Attempts whose report the hub has not acknowledged; the reports follow after `welcome`. */
@@ -124,6 +146,7 @@ export const agentMessage = z.discriminatedUnion('type', [
     text: z.string().nullable(),
     /** Position of the first unit of a log's `text`, in UTF-16 units since the agent started. Absent from older agents. */
     offset: z.int().nonnegative().optional(),
+    crashes: instanceCrashes.optional(),
   }),
 ]);
 
@@ -180,6 +203,8 @@ export const hubMessage = z.discriminatedUnion('type', [
         instanceId: identifier,
         logType: z.enum(INSTANCE_LOG_TYPES),
       }),
+      /** Sent only to agents that answer it. */
+      z.object({ kind: z.literal('instanceCrashes'), instanceId: identifier }),
     ]),
   }),
 ]);

@@ -26,6 +26,30 @@ export interface InstanceProfile {
   readonly labels: readonly string[];
 }
 
+/** Number of crashes that an agent keeps of an instance. */
+export const MAX_CRASHES = 50;
+
+/** Maximum length of their reasons. */
+export const MAX_CRASH_REASON_LENGTH = 4000;
+
+/** A crash: an end of an instance program that nobody asked for. */
+export interface InstanceCrash {
+  /** Time that has passed since then. A duration needs no common clock. */
+  readonly agoMs: number;
+  readonly reason: string;
+  /** Task that the instance worked on; null when it worked on none. */
+  readonly taskId: string | null;
+}
+
+/** The crashes of an instance since its agent started. */
+export interface InstanceCrashes {
+  /** Uptime of the agent. */
+  readonly agentUpForMs: number;
+  readonly count: number;
+  /** The latest of them, newest first. */
+  readonly latest: readonly InstanceCrash[];
+}
+
 /** An agent's statement about one of its instances. */
 export interface InstanceReport extends InstanceProfile {
   readonly status: ReportedInstanceStatus;

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
 import { hasBrowser } from '../support/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, hub, logInAs, visit } from '../support/console.js';
+import { eventually } from '../support/eventually.js';
 import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
 import { logIn } from '../support/login.js';
 import { USERS } from '../support/running-hub.js';
@@ -53,6 +54,31 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
     await page.locator('.log-line').first().waitFor();
     await page.getByRole('heading', { name: 'Latest tasks here' }).waitFor();
     await expectAccessible(page);
+  });
+
+  it('show the crashes of an instance with their task, and that there are none', async () => {
+    const token = await tokenOfAnna();
+    const page = await visitAs('vera', '/instances/sim-2');
+    const card = page.getByRole('region', { name: 'Crashes' });
+    await card.getByText('None since its agent started').waitFor();
+    await expectAccessible(page);
+    // Ends the program of each instance that runs it, but only in its first attempt.
+    const script = '#!/bin/sh\nmkdir "$once" && kill -9 $PPID && sleep 60\ntrue';
+    const once = `${hub.config.dataDir}/crashed-once`;
+    const id = await handIn({ name: 'crash', scripts: [script], variables: { once }, token });
+    const crashed = await eventually(async () => {
+      const response = await fetch(`${hub.address}/api/x/tasks/${id}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      const { attempts } = (await response.json()) as { attempts: { instance: { id: string } }[] };
+      return attempts[1] && attempts[0]?.instance.id;
+    });
+    await page.goto(`${hub.address}/instances/${crashed}`);
+    await card.getByText('1 since its agent started').waitFor();
+    await card.getByText('was ended by SIGKILL').waitFor();
+    await expectAccessible(page);
+    await card.getByRole('link', { name: 'its task' }).click();
+    await page.waitForURL(`${hub.address}/tasks/${id}`);
   });
 
   it('find instances by label and agent, and say when none is found', async () => {
@@ -105,6 +131,8 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
     await group.getByText('Unreachable').waitFor();
     await page.getByRole('link', { name: 'Log: mill-1' }).click();
     await page.getByText('The log cannot be read').waitFor();
+    const crashes = page.getByRole('region', { name: 'Crashes' });
+    await crashes.getByText('agent mill-host is not connected').waitFor();
   });
 
   it('hide what only an administrator may do', async () => {

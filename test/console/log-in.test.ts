@@ -42,6 +42,20 @@ describe.runIf(hasBrowser)('the login of the console', () => {
     }
   });
 
+  it('asks the hub for nothing that it refuses, before the log-in and at reloads', async () => {
+    const page = await visit();
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.status() >= 400) refused.push(`${response.status()} ${response.url()}`);
+    });
+    await page.reload();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await logInAs(page, 'anna');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    expect(refused).toEqual([]);
+  });
+
   it('lasts in many tabs at once while access tokens expire, and ends in all of them', async () => {
     const first = await visit();
     await logInAs(first, 'anna');

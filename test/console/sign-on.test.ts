@@ -114,6 +114,18 @@ describe.runIf(hasBrowser)('the login by the sign-on', () => {
     expect(stranger.url()).toBe(`${hub.address}/`);
   });
 
+  it('explains to its users that scripts get their tokens there', async () => {
+    const page = await visit({ path: '/tokens' });
+    await page.getByRole('button', { name: BUTTON }).click();
+    await answerAtProvider(page, 'ada');
+    await page.getByText('Scripts get their tokens there as well').waitFor();
+    await expectAccessible(page);
+    expect(await page.getByRole('button', { name: 'Create a token' }).count()).toBe(0);
+    const own = await visit({ path: '/tokens' });
+    await logInAs(own, 'ulla');
+    await own.getByRole('button', { name: 'Create a token' }).waitFor();
+  });
+
   it('opens beside the screen of a session that has ended, which loses nothing that was typed', async () => {
     const page = await visit();
     await page.getByRole('button', { name: BUTTON }).click();

@@ -120,6 +120,7 @@ describe('a log-in by the sign-on', () => {
     await start(client);
     expect(await (await fetch(`${hub.address}/api/x/sign-on`)).json()).toEqual({
       browserLogin: { issuer: provider.issuer },
+      tokenRequired: true,
     });
     const browser = new Browser();
     const token = tokenIn(await browser.finish(await browser.logInAtProvider()));
@@ -226,5 +227,5 @@ it('is a 404 where browsers have no such log-in', async () => {
   const browser = new Browser();
   for (const path of ['begin', 'refresh', 'end']) expect((await browser.post(path)).status, path).toBe(404);
   expect((await browser.finish('code=1&state=2')).status).toBe(404);
-  expect(await (await fetch(`${hub.address}/api/x/sign-on`)).json()).toEqual({});
+  expect(await (await fetch(`${hub.address}/api/x/sign-on`)).json()).toEqual({ tokenRequired: true });
 });

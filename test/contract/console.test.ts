@@ -78,12 +78,13 @@ it('leaves all other paths as they were', async () => {
   expect((await api.get('/livez')).status).toBe(200);
 });
 
-it('says who the caller is', async () => {
+it('says who the caller is, and that no token is required while security is off', async () => {
   expect((await api.get('/api/x/caller')).body).toEqual({
     username: 'anonymous',
     roles: ['ADMIN'],
     by: 'OPEN_HUB',
   });
+  expect((await api.get('/api/x/sign-on')).body).toEqual({ tokenRequired: false });
 });
 
 it('is absent with console.enabled: false', async () => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   hub = await startHub({ users: USERS });
   prism = await startPrism(hub.address, folder.path);
-  agent = await FakeAgent.join(hub);
+  agent = await FakeAgent.join(hub, { answers: ['instanceCrashes'] });
 });
 afterAll(async () => {
   await agent.leave();

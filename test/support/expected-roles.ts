@@ -101,6 +101,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/tasks/{id}/explain
   VIEWER  POST   /api/x/explain
   ADMIN   GET    /api/x/audit
+  VIEWER  GET    /api/x/instances/{id}/crashes
   VIEWER  GET    /api/x/agents
   VIEWER  GET    /api/x/agents/{id}
   ADMIN   POST   /api/x/agents/{id}/drain

@@ -28,6 +28,8 @@ export interface FakeAgentSetup {
   readonly running?: readonly AttemptRef[];
   readonly spooled?: readonly AttemptRef[];
   readonly protocolVersions?: number[];
+  /** Kinds of later requests that it answers; those of an old agent by default. */
+  readonly answers?: readonly string[];
   /** Called with each message of the hub. */
   readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
 }
@@ -196,7 +198,7 @@ export class FakeAgent {
 
 function helloOf(
   { id, nodeId }: { id: string; nodeId: string },
-  { instances = [{}], running = [], spooled = [], protocolVersions = [1], clockMs }: FakeAgentSetup,
+  { instances = [{}], running = [], spooled = [], protocolVersions = [1], clockMs, answers }: FakeAgentSetup,
 ): HelloMessage {
   return {
     type: 'hello',
@@ -204,6 +206,7 @@ function helloOf(
     agent: { id, nodeId, version: '0.1.0', revision: 'abc1234' },
     ...(clockMs === undefined ? {} : { clockMs }),
     instances: instances.map(instanceReportOf),
+    ...(answers && { answers: [...answers] }),
     running: [...running],
     spooled: [...spooled],
   };

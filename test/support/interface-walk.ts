@@ -1,4 +1,5 @@
 /** A walk through every endpoint by a client and an agent: each call succeeds once, and most also fail once. */
+import type { InstanceCrashes } from '@workbench-hub/shared/domain/instance';
 import { expect } from 'vitest';
 import type { Answer } from './api.js';
 import type { FakeAgent } from './fake-agent.js';
@@ -269,6 +270,24 @@ async function walkThroughFiles(expected: Walker['expected'], id: string) {
   }
 }
 
+/** The agent answers such requests. */
+async function walkThroughCrashes(expected: Walker['expected'], agent: FakeAgent) {
+  const path = '/api/x/instances/sim-1/crashes';
+  const asked = async (status: number, reply: { error: string | null; crashes?: InstanceCrashes }) => {
+    const answer = expected(status, 'GET', path);
+    const { requestId } = await agent.hear('request');
+    agent.say({ type: 'reply', requestId, text: null, ...reply });
+    await answer;
+  };
+  const latest = [
+    { agoMs: 10, reason: 'the instance program was ended by SIGSEGV', taskId: crypto.randomUUID() },
+    { agoMs: 20, reason: 'the instance program exited with code 1 before it was ready', taskId: null },
+  ];
+  await asked(200, { error: null, crashes: { agentUpForMs: 1000, count: 2, latest } });
+  await asked(502, { error: 'it cannot be done' });
+  await expected(404, 'GET', '/api/x/instances/nobody/crashes');
+}
+
 async function walkThroughNodes(
   base: string,
   generation: string,
@@ -299,6 +318,7 @@ async function walkThroughNodes(
   }
   if (generation !== '2.0') return;
   for (const type of ['stdout', 'stderr', 'console']) await asked(200, 'GET', `log/${type}`, `of ${type}\n`);
+  await walkThroughCrashes(expected, agent);
   await expected(200, 'GET', `${base}/instance/list?version=9.*&labels=a&labels=b&status=UP&working=false`);
   await expected(200, 'GET', `${base}/agent/list?status=UP&status=DOWN&id=a*`);
 }

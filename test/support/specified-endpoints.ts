@@ -111,6 +111,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200
+  GET    /api/x/instances/{id}/crashes                             200 404 502
   GET    /api/x/agents                                             200
   GET    /api/x/agents/{id}                                        200 404
   POST   /api/x/agents/{id}/drain                                  200 404

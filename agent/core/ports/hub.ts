@@ -2,6 +2,7 @@
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type {
   InstanceCommand,
+  InstanceCrashes,
   InstanceLogType,
   InstanceProfile,
   ReportedInstanceStatus,
@@ -36,7 +37,8 @@ export interface Assignment {
 
 export type HubRequest =
   | { readonly kind: 'instanceCommand'; readonly instanceId: string; readonly command: InstanceCommand }
-  | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType };
+  | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
+  | { readonly kind: 'instanceCrashes'; readonly instanceId: string };
 
 /** Response to a request; `error` says why it failed. */
 export interface Reply {
@@ -44,6 +46,7 @@ export interface Reply {
   readonly text: string | null;
   /** Position of the first unit of a log's text, in UTF-16 units since the agent started. */
   readonly offset?: number;
+  readonly crashes?: InstanceCrashes;
 }
 
 export interface HubListener {

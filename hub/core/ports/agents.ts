@@ -1,5 +1,10 @@
 /** Agents as the engine sees them: their introduction, and the connection to them. */
-import type { InstanceCommand, InstanceLogType, InstanceReport } from '@workbench-hub/shared/domain/instance';
+import type {
+  InstanceCommand,
+  InstanceCrashes,
+  InstanceLogType,
+  InstanceReport,
+} from '@workbench-hub/shared/domain/instance';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
@@ -43,7 +48,8 @@ export interface Assignment {
 /** A request to an agent. */
 export type AgentRequest =
   | { readonly kind: 'instanceCommand'; readonly instanceId: string; readonly command: InstanceCommand }
-  | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType };
+  | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
+  | { readonly kind: 'instanceCrashes'; readonly instanceId: string };
 
 /** Response of an agent to a request. */
 export interface AgentReply {
@@ -52,6 +58,7 @@ export interface AgentReply {
   readonly text: string | null;
   /** Position of the first unit of a log's text, in UTF-16 units since the agent started; absent from older agents. */
   readonly offset?: number | undefined;
+  readonly crashes?: InstanceCrashes | undefined;
 }
 
 /** One connection of an agent. No method throws; calls on an ended connection are ignored. */

@@ -76,6 +76,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/explain': 'VIEWER',
   'GET /api/x/audit': 'ADMIN',
 
+  'GET /api/x/instances/{id}/crashes': 'VIEWER',
   'GET /api/x/agents': 'VIEWER',
   'GET /api/x/agents/{id}': 'VIEWER',
   'POST /api/x/agents/{id}/drain': 'ADMIN',

@@ -25,6 +25,7 @@ const signOn = z
   .object({
     deviceLogin: deviceLogin.optional().meta({ description: 'Absent where there is none.' }),
     browserLogin: browserLogin.optional().meta({ description: 'Absent where there is none.' }),
+    tokenRequired: z.boolean().meta({ description: 'False while security is off: requests need no token.' }),
   })
   .meta({ id: 'SignOn' });
 
@@ -32,6 +33,8 @@ const signOn = z
 export interface SignOnWays {
   readonly deviceLogin: DeviceLogin | undefined;
   readonly browserLogin: BrowserLogin | undefined;
+  /** False while security is off. */
+  readonly tokenRequired: boolean;
 }
 
 export function signOnEndpoint(ways: SignOnWays): Endpoint {

@@ -92,6 +92,7 @@ WITHOUT: Dict[str, str] = {
     "followTaskLog": "log() follows the log that every hub has",
     "listInputFiles": "a script knows the names that it has put there",
     "downloadInputFile": "a script has its inputs",
+    "listInstanceCrashes": "for consoles and monitors; a script learns from its result why an attempt was lost",
     "listTasksOfInput": "for consoles, which show who uses a file",
     "listOutputFiles": "result() names the stored files of a task",
     "getCaller": "for consoles, which show what the roles of their user allow",

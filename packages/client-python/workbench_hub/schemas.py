@@ -566,6 +566,26 @@ class InputUploads(TypedDict):
     uploads: List[InputUpload]
 
 
+class _InstanceCrash(TypedDict):
+    at: str
+    # How the program ended, with its last lines on standard error.
+    reason: str
+
+
+class InstanceCrash(_InstanceCrash, total=False):
+    # Task that it worked on.
+    taskId: str
+
+
+class InstanceCrashes(TypedDict):
+    # Start of the agent, which remembers no earlier crashes.
+    since: str
+    # Number of crashes since then.
+    count: int
+    # The latest of them, newest first, 50 at most.
+    crashes: List[InstanceCrash]
+
+
 class LoginRequest(TypedDict):
     username: str
     password: str
@@ -797,7 +817,12 @@ class ShutdownStatus(_ShutdownStatus, total=False):
     initiationTime: str
 
 
-class SignOn(TypedDict, total=False):
+class _SignOn(TypedDict):
+    # False while security is off: requests need no token.
+    tokenRequired: bool
+
+
+class SignOn(_SignOn, total=False):
     # Absent where there is none.
     deviceLogin: DeviceLogin
     # Absent where there is none.

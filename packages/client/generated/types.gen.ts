@@ -504,6 +504,10 @@ export type SignOn = {
      * Absent where there is none.
      */
     browserLogin?: BrowserLogin;
+    /**
+     * False while security is off: requests need no token.
+     */
+    tokenRequired: boolean;
 };
 
 /**
@@ -835,6 +839,33 @@ export type Agent = {
         working: boolean;
     }>;
     status: 'UP' | 'DOWN';
+};
+
+export type InstanceCrashes = {
+    /**
+     * Start of the agent, which remembers no earlier crashes.
+     */
+    since: string;
+    /**
+     * Number of crashes since then.
+     */
+    count: number;
+    /**
+     * The latest of them, newest first, 50 at most.
+     */
+    crashes: Array<InstanceCrash>;
+};
+
+export type InstanceCrash = {
+    at: string;
+    /**
+     * How the program ended, with its last lines on standard error.
+     */
+    reason: string;
+    /**
+     * Task that it worked on.
+     */
+    taskId?: string;
 };
 
 export type ServerInfo = {
@@ -3565,6 +3596,57 @@ export type RestartInstanceResponses = {
      */
     202: unknown;
 };
+
+export type ListInstanceCrashesData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/instances/{id}/crashes';
+};
+
+export type ListInstanceCrashesErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such instance.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The agent of the instance is not connected, did not answer within 10 s, or is of a version that remembers none.
+     */
+    502: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListInstanceCrashesError = ListInstanceCrashesErrors[keyof ListInstanceCrashesErrors];
+
+export type ListInstanceCrashesResponses = {
+    /**
+     * The crashes.
+     */
+    200: InstanceCrashes;
+};
+
+export type ListInstanceCrashesResponse = ListInstanceCrashesResponses[keyof ListInstanceCrashesResponses];
 
 export type GetServerInfoData = {
     body?: never;

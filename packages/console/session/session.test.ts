@@ -18,11 +18,17 @@ class FakeHub {
   refreshes = 0;
   isSessionOver = false;
   token = 'token-0';
+  isOpen = false;
+  /** Paths of the requests, in order. */
+  readonly asked: string[] = [];
 
   readonly send = async (path: string, { headers }: RequestInit): Promise<Response> => {
+    this.asked.push(path);
     if (path.endsWith('/refresh')) return this.#refresh();
     if (path.endsWith('/logout')) return this.#logOut();
     if (path.endsWith('/login')) return Response.json({ accessToken: this.token });
+    if (path.endsWith('/sign-on')) return Response.json({ tokenRequired: !this.isOpen });
+    if (this.isOpen) return Response.json({ username: 'anonymous', roles: ['ADMIN'], by: 'OPEN_HUB' });
     const authorization = new Headers(headers).get('authorization');
     if (authorization !== `Bearer ${this.token}`) return new Response(null, { status: 401 });
     return Response.json({ username: 'anna', roles: ['USER'], by: 'SESSION' });
@@ -65,7 +71,7 @@ it('continues by the cookie, without a login', async () => {
   const session = await openSession();
   expect(session.state.get()).toEqual({
     status: 'open',
-    person: { username: 'anna', roles: ['USER'], isLoggedIn: true },
+    person: { username: 'anna', roles: ['USER'], isLoggedIn: true, by: 'SESSION' },
   });
   expect(await session.token()).toBe('token-1');
 });
@@ -107,8 +113,50 @@ it('opens in all tabs by a login in one of them', async () => {
   await vi.waitFor(() => expect(second.state.get()).toMatchObject({ status: 'open' }));
 });
 
+/** A browser that keeps this way of the latest login; null: nobody is logged in. */
+function keep(way: string | null): Map<string, string> {
+  const kept = new Map(way === null ? [] : [['workbench-log-in', way]]);
+  vi.stubGlobal('localStorage', {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+    removeItem: (key: string) => kept.delete(key),
+  });
+  return kept;
+}
+
+it('asks nothing that needs a token where nobody has logged in', async () => {
+  keep(null);
+  const session = await openSession();
+  expect(session.state.get().status).toBe('ended');
+  expect(hub.asked).toEqual(['/api/x/sign-on']);
+});
+
+it('asks who the user is with a token only', async () => {
+  keep('password');
+  await openSession();
+  expect(hub.asked).toEqual(['/api/2.0/auth/refresh', '/api/x/caller']);
+});
+
+it('tries a session that is over once, and not again', async () => {
+  const kept = keep('password');
+  hub.isSessionOver = true;
+  await openSession();
+  expect(hub.asked).toEqual(['/api/2.0/auth/refresh', '/api/x/sign-on']);
+  expect(kept.size).toBe(0);
+});
+
+it('needs no login while security is off', async () => {
+  keep(null);
+  hub.isOpen = true;
+  const session = await openSession();
+  expect(session.state.get()).toMatchObject({
+    status: 'open',
+    person: { username: 'anonymous', isLoggedIn: false },
+  });
+});
+
 it('includes lower roles in higher ones', () => {
-  const person = { username: 'anna', roles: ['USER'] as const, isLoggedIn: true };
+  const person = { username: 'anna', roles: ['USER'] as const, isLoggedIn: true, by: 'SESSION' as const };
   expect(['VIEWER', 'USER', 'ADMIN'].map((role) => holdsRole(person, role as 'USER'))).toEqual([
     true,
     true,

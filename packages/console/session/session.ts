@@ -1,7 +1,7 @@
 /** The session of the user, shared by all tabs of this browser: one of them renews it for all. */
 import { AuthenticationError, type Credentials, UnreachableError } from '@workbench-hub/client';
 import { Store } from '../data/store.js';
-import { readWay, type Way, writeWay } from './way.js';
+import { forgetWay, readWay, type Way, writeWay } from './way.js';
 
 const LOGIN = '/api/2.0/auth/login';
 const CALLER = '/api/x/caller';
@@ -21,6 +21,9 @@ const UNAVAILABLE = 503;
 const LOCK = 'workbench-session';
 const RETRY_MS = 1000;
 
+/** How the hub knows the user: not at all while security is off, by password, or by the company's sign-on. */
+type Means = 'OPEN_HUB' | 'SESSION' | 'SIGN_ON';
+
 export type Role = 'VIEWER' | 'USER' | 'ADMIN';
 const ROLES: readonly Role[] = ['VIEWER', 'USER', 'ADMIN'];
 
@@ -29,6 +32,7 @@ export interface Person {
   readonly roles: readonly Role[];
   /** False for a hub without security, where nobody logs in. */
   readonly isLoggedIn: boolean;
+  readonly by: Means;
 }
 
 /** `ended` keeps the person whose session it was, so that the screens stay as they are until the next login. */
@@ -71,9 +75,9 @@ export class Session implements Credentials {
   async start(): Promise<void> {
     for (;;) {
       try {
-        if (await this.#open()) return;
-        if (await this.#refreshOnce(undefined, false)) await this.#open();
-        else this.#end();
+        if (await this.#continue()) await this.#open();
+        else if (await this.#isTokenRequired()) this.#end();
+        else await this.#open();
         return;
       } catch (error) {
         // While the company's sign-on is away, a password of the hub may do.
@@ -114,8 +118,9 @@ export class Session implements Credentials {
 
   /** Ends the session in all tabs. */
   async logOut(): Promise<void> {
-    const { method, end } = REQUESTS[readWay()];
+    const { method, end } = REQUESTS[readWay() ?? 'password'];
     await this.#send(end, { method }).catch(() => undefined);
+    forgetWay();
     this.#channel.postMessage({ ended: true } satisfies Message);
     this.#end(true);
   }
@@ -160,19 +165,34 @@ export class Session implements Credentials {
       await new Promise((resolve) => setTimeout(resolve));
       if (this.#token !== rejected && this.#token !== undefined) return true;
       for (;;) {
-        const { method, refresh } = REQUESTS[readWay()];
+        const { method, refresh } = REQUESTS[readWay() ?? 'password'];
         const response = await this.#send(refresh, { method });
         if (response.ok) {
           await this.#take(response);
           return true;
         }
-        if (ENDED.includes(response.status)) return false;
+        if (ENDED.includes(response.status)) {
+          // Unless somebody has logged in meanwhile.
+          if (this.#token === rejected) forgetWay();
+          return false;
+        }
         if (!isWaiting && response.status === UNAVAILABLE) throw await refusalIn(response);
         // Refused for a reason that passes: too many refreshes, or a busy hub.
         const seconds = Number(response.headers.get('retry-after') ?? 1);
         await new Promise((resolve) => setTimeout(resolve, Math.max(seconds, 1) * 1000));
       }
     });
+  }
+
+  /** Continues the session that this browser may have: the hub records each refused request. */
+  async #continue(): Promise<boolean> {
+    return readWay() !== undefined && (await this.#refreshOnce(undefined, false));
+  }
+
+  async #isTokenRequired(): Promise<boolean> {
+    const response = await this.#send(SIGN_ON, {});
+    if (!response.ok) throw new UnreachableError(`the hub responded with ${response.status}`);
+    return ((await response.json()) as { tokenRequired: boolean }).tokenRequired;
   }
 
   async #take(response: Response): Promise<void> {
@@ -190,9 +210,9 @@ export class Session implements Credentials {
     const { username, roles, by } = (await response.json()) as {
       username: string;
       roles: Role[];
-      by: string;
+      by: Means;
     };
-    this.state.set({ status: 'open', person: { username, roles, isLoggedIn: by !== 'OPEN_HUB' } });
+    this.state.set({ status: 'open', person: { username, roles, isLoggedIn: by !== 'OPEN_HUB', by } });
     return true;
   }
 

@@ -4,9 +4,11 @@ const KEY = 'workbench-log-in';
 
 export type Way = 'password' | 'sign-on';
 
-export function readWay(): Way {
+/** Undefined when no session can be left in this browser. */
+export function readWay(): Way | undefined {
   try {
-    return localStorage.getItem(KEY) === 'sign-on' ? 'sign-on' : 'password';
+    const way = localStorage.getItem(KEY);
+    return way === 'sign-on' || way === 'password' ? way : undefined;
   } catch {
     return 'password';
   }
@@ -17,5 +19,14 @@ export function writeWay(way: Way): void {
     localStorage.setItem(KEY, way);
   } catch {
     // A browser that keeps nothing: a reload asks for the login again.
+  }
+}
+
+/** Notes that the session has ended. */
+export function forgetWay(): void {
+  try {
+    localStorage.removeItem(KEY);
+  } catch {
+    // Nothing is kept.
   }
 }

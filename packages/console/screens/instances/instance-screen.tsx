@@ -15,6 +15,7 @@ import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogPane } from '../task/log-view.js';
 import { useFollowedLog } from '../task/use-followed-log.js';
+import { CrashesCard } from './crashes-card.js';
 import { InstanceCommands } from './instance-commands.js';
 import { stateOf } from './instance-list.js';
 import { StateBadge } from './state-badge.js';
@@ -95,6 +96,7 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
         </div>
         <div className="task-side">
           <About instance={instance} task={instance.working ? task : undefined} />
+          <CrashesCard id={instance.id} />
           <LatestTasks id={instance.id} />
         </div>
       </div>

@@ -69,6 +69,11 @@ export const de: DictionaryLike<typeof en> = {
   lastTasks: 'Letzte Aufgaben hier',
   allTasks: 'Alle ihre Aufgaben',
   noTasks: 'Noch keine',
+  crashes: 'Abstürze',
+  noCrashes: 'Keine',
+  crashesSince: 'seit dem Start ihres Agenten',
+  crashTask: 'ihre Aufgabe',
+  crashesCut: (count) => `Das sind die letzten ${count}.`,
   crashLoop:
     'Das Programm ist fünfmal hintereinander gescheitert. Sein Agent versucht es immer seltener erneut. Das Log sagt vielleicht, warum.',
   logParts: { console: 'Alle Ausgaben', stdout: 'Ausgabe', stderr: 'Fehler' },

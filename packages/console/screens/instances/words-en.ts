@@ -67,6 +67,11 @@ export const en = {
   lastTasks: 'Latest tasks here',
   allTasks: 'All of its tasks',
   noTasks: 'None yet',
+  crashes: 'Crashes',
+  noCrashes: 'None',
+  crashesSince: 'since its agent started',
+  crashTask: 'its task',
+  crashesCut: (count: string) => `These are the latest ${count}.`,
   crashLoop:
     'The program failed five times in a row. Its agent tries again, ever less often. The log may say why.',
   logParts: { console: 'All output', stdout: 'Output', stderr: 'Errors' },

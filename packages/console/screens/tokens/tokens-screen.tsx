@@ -24,8 +24,26 @@ const DAYS = [7, 30, 90, 366] as const;
 const USUAL_DAYS = 90;
 const ROLES = ['VIEWER', 'USER', 'ADMIN'] as const;
 
-/** Personal access tokens of the user. */
+/** Personal access tokens of the user. The hub gives them only to users of its own. */
 export function TokensScreen() {
+  const words = useWords<typeof en>({ en, de });
+  const by = usePerson()?.by;
+  if (by !== 'SIGN_ON' && by !== 'OPEN_HUB') return <OwnTokens />;
+  return (
+    <section className="screen" aria-labelledby="tokens-title">
+      <header className="tasks-head">
+        <h1 id="tokens-title">{words.title}</h1>
+      </header>
+      <div className="card storage-card">
+        <Empty icon="shield" title={words.none}>
+          <p>{by === 'SIGN_ON' ? words.notBySignOn : words.notOnOpenHub}</p>
+        </Empty>
+      </div>
+    </section>
+  );
+}
+
+function OwnTokens() {
   const words = useWords<typeof en>({ en, de });
   const [created, setCreated] = useState<api.CreatedPersonalToken>();
   return (

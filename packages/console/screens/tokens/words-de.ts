@@ -4,6 +4,9 @@ import type { en } from './words-en.js';
 export const de: DictionaryLike<typeof en> = {
   title: 'Zugriffstoken',
   more: 'Skripte handeln mit einem Token für Sie. Er darf nie mehr als Sie.',
+  notBySignOn:
+    'Sie kommen über die Firmenanmeldung, und Ihre Rollen kommen von dort. Auch Skripte erhalten ihre Token dort, mit Client Credentials: Fragen Sie, wer sie betreibt.',
+  notOnOpenHub: 'Dieser Hub verlangt von niemandem einen Token.',
   name: 'Wofür ist er?',
   namePlaceholder: 'Nächtliche Studie',
   days: 'Gilt',

@@ -2,6 +2,9 @@
 export const en = {
   title: 'Access tokens',
   more: 'Scripts act for you with a token. It never has more rights than you have.',
+  notBySignOn:
+    'You came by the company’s sign-on, and your roles come from there. Scripts get their tokens there as well, by client credentials: ask those who run it.',
+  notOnOpenHub: 'This hub asks nobody for a token.',
   name: 'What is it for?',
   namePlaceholder: 'Nightly study',
   days: 'Valid for',
