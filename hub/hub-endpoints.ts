@@ -119,7 +119,10 @@ function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
   ];
 }
 
-function monitoringEndpoints({ config, engine, metrics, logFile }: HubParts, isReady: () => boolean) {
+function monitoringEndpoints(
+  { config, engine, metrics, logFile, isDatabaseReachable }: HubParts,
+  isReady: () => boolean,
+) {
   return [
     ...actuatorEndpoints({
       nodes: engine.nodes,
@@ -127,6 +130,7 @@ function monitoringEndpoints({ config, engine, metrics, logFile }: HubParts, isR
       thresholdBytes: config.health.diskSpaceThreshold,
       downStatus: config.health.downStatus,
       build: buildInfo,
+      isDatabaseReachable,
       isReady,
     }),
     logfileEndpoint(logFile),
