@@ -261,7 +261,7 @@ module.exports = {
     onlyIn(
       'postgres-only-in-store',
       'pg',
-      ['^hub/store/', '^test/bench/peers/'],
+      ['^hub/store/', '^test/bench/peers/', '^test/support/postgres[.]ts$'],
       'SQL stays in the store, in full view.',
     ),
     onlyIn(

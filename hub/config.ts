@@ -98,6 +98,9 @@ const webhook = z.strictObject({
     .default([...ENDED_STATUSES]),
 });
 
+const STORE_ALLOWED =
+  'sqlite, or the address of a PostgreSQL database, such as postgres://hub@db.example.com/hub';
+
 /** A list that must be empty in this version. */
 function none(why: string) {
   return z
@@ -130,7 +133,9 @@ export const hubConfigSchema = z
       trustedProxies: z.array(network).default([]),
     }),
     dataDir: z.string().min(1).default('./workbench-hub-data'),
-    store: z.literal('sqlite', { error: 'sqlite: this version has no other store yet' }).default('sqlite'),
+    store: secret().refine(isStore, { error: STORE_ALLOWED }).default('sqlite'),
+    /** File with the password of the user in `store`. */
+    storePasswordFile: z.string().min(1).nullable().default(null),
     security: section({
       enabled: z.boolean().default(false),
       allowInsecure: z.boolean().default(false),
@@ -298,6 +303,10 @@ function checkWebhooks(
 }
 
 const HTTPS_ALLOWED = 'an https address, unless webhooks.allowHttp is true';
+
+function isStore(text: string): boolean {
+  return text === 'sqlite' || (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text));
+}
 
 function isPlainHttp(url: string): boolean {
   return url.toLowerCase().startsWith('http:');

@@ -121,7 +121,10 @@ function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
   ];
 }
 
-function monitoringEndpoints({ config, engine, metrics, logFile }: HubParts, isReady: () => boolean) {
+function monitoringEndpoints(
+  { config, engine, metrics, logFile, isDatabaseReachable }: HubParts,
+  isReady: () => boolean,
+) {
   return [
     ...actuatorEndpoints({
       nodes: engine.nodes,
@@ -129,6 +132,7 @@ function monitoringEndpoints({ config, engine, metrics, logFile }: HubParts, isR
       thresholdBytes: config.health.diskSpaceThreshold,
       downStatus: config.health.downStatus,
       build: buildInfo,
+      isDatabaseReachable,
       isReady,
     }),
     logfileEndpoint(logFile),

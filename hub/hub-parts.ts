@@ -25,6 +25,8 @@ export interface HubParts {
   readonly ownSecret: string | null;
   readonly files: BlobStore;
   readonly engine: Engine;
+  /** Whether the server of the database responds; null for a store on files. */
+  readonly isDatabaseReachable: (() => boolean) | null;
   /** Null while security is off. */
   readonly audit: AuditTrail | null;
   /** Opens the files of the audit log again. Null while security is off. */

@@ -110,7 +110,13 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const metrics = hubMetrics(buildInfo);
   const { runtime: machine } = setup;
   const { clock: machineClock, timers } = machine;
-  const store = await openStore(config, { clock: machineClock, timers, log, metrics: metrics.store });
+  const store = await openStore(config, {
+    clock: machineClock,
+    timers,
+    log,
+    metrics: metrics.store,
+    newId: () => machine.newId(),
+  });
   onStop(() => store.close());
   // Hubs with different clocks must agree on the times that they store.
   const { clock } = store;
@@ -152,6 +158,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     ownSecret,
     files,
     engine,
+    isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     audit,
     reopenAudit,
     logFile: setup.logFile,
@@ -165,7 +172,7 @@ async function run(
 ): Promise<{ readonly address: string; readonly ownAgent: OwnAgent | null }> {
   const { engine, tls, runtime, log } = parts;
   let isReady = false;
-  const web = createWebInterface(parts, () => isReady);
+  const web = createWebInterface(parts, () => isReady && (parts.isDatabaseReachable?.() ?? true));
   const address = await web.listen();
   onStop(async () => {
     const closed = web.close(STOP_GRACE_MS);

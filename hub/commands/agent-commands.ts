@@ -132,7 +132,7 @@ async function onCredentials(
 }
 
 async function onAccounts(config: HubConfig, action: (store: AccountStore) => Promise<void>): Promise<void> {
-  const { close, ...store } = openAccountStore(config);
+  const { close, ...store } = await openAccountStore(config, systemRuntime);
   try {
     await action(store);
   } finally {

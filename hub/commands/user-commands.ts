@@ -145,7 +145,7 @@ function listCommand(group: Command, withUsers: (action: UserAction) => Promise<
 }
 
 async function onUsers(config: HubConfig, action: UserAction): Promise<void> {
-  const { users: store, close } = openAccountStore(config);
+  const { users: store, close } = await openAccountStore(config, systemRuntime);
   try {
     await action(new Users({ store, passwords, clock }), config);
   } finally {

@@ -32,7 +32,9 @@ export function matchesForGood(
   if (filter.id !== undefined && !matchesWildcard(filter.id, id)) return false;
   if (filter.creator !== undefined && (creator === null || !matchesWildcard(filter.creator, creator)))
     return false;
-  return filter.name === undefined || (name !== null && matchesWildcard(folded(filter.name), folded(name)));
+  return (
+    filter.name === undefined || (name !== null && matchesWildcard(foldedName(filter.name), foldedName(name)))
+  );
 }
 
 /** Whether a task matches by what changes. */
@@ -46,7 +48,7 @@ export function canCease({ statuses, instances = [] }: TaskFilter): boolean {
   return statuses.length > 0 || instances.length > 0;
 }
 
-/** Both forms of the Greek sigma are the same letter. */
-function folded(name: string): string {
+/** A name as names are compared, without regard to case. Both forms of the Greek sigma are the same letter. */
+export function foldedName(name: string): string {
   return name.toLowerCase().replaceAll('ς', 'σ');
 }

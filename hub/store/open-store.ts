@@ -1,9 +1,14 @@
-/** The configured store. SQLite files in the data folder are the only kind; another one is chosen here. */
+/** The configured store: SQLite files in the data folder, or a PostgreSQL database, whose driver is loaded on demand. */
+import { readFile } from 'node:fs/promises';
+import type { Finding } from '@workbench-hub/shared/checks/finding';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Clock, Runtime, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
+import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.js';
+import { maintenanceOnServer } from './postgres/store-maintenance.js';
 import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
 import { accountsFileIn, bytesOf, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
@@ -13,6 +18,15 @@ import { openSqliteStore } from './sqlite/store.js';
 /** The part of the configuration that selects the store. */
 export interface StoreSettings {
   readonly dataDir: string;
+  /** `sqlite`, or the address of a PostgreSQL database. */
+  readonly store: string;
+  /** File with the password of the database's user, which takes the place of one in the address. */
+  readonly storePasswordFile: string | null;
+}
+
+/** Whether the store is on files in `dataDir`. */
+export function isOnFiles({ store }: Pick<StoreSettings, 'store'>): boolean {
+  return store === 'sqlite';
 }
 
 export interface StoreOptions {
@@ -20,11 +34,31 @@ export interface StoreOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: StoreMetrics;
+  newId(): string;
 }
 
 /** Opens the store for one hub; all that it then shows is durable. Rejects with `StartRefused` when another hub has it open,
- *  when a newer version wrote it, or when it is damaged. */
-export async function openStore({ dataDir }: StoreSettings, options: StoreOptions): Promise<Store> {
+ *  when a newer version wrote it, or when it cannot be used. */
+export async function openStore(settings: StoreSettings, options: StoreOptions): Promise<Store> {
+  if (isOnFiles(settings)) return openOnFiles(settings, options);
+  const { openForHub } = await import('./postgres/open-for-hub.js');
+  const { clock, log, newId } = options;
+  const onBroken = (why: Error) => {
+    log.fatal({ err: why }, 'the hub ends, because it cannot write its database any more');
+    crash(why);
+  };
+  const store = await openForHub(await addressOf(settings), { ...options, incarnation: newId(), onBroken });
+  return { ...store, cluster: soleHub({ agents: store.agents, clock, log }) };
+}
+
+/** Ends the process by an uncaught exception. */
+function crash(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
+}
+
+async function openOnFiles({ dataDir }: StoreSettings, options: StoreOptions): Promise<Store> {
   const { clock, timers, log, metrics } = options;
   const [tasksFile, accountsFile] = [tasksFileIn(dataDir), accountsFileIn(dataDir)];
   const { syncLeftOver, ...tasks } = openSqliteStore(tasksFile, timers, log, { clock, metrics });
@@ -40,6 +74,8 @@ export async function openStore({ dataDir }: StoreSettings, options: StoreOption
         tasks: await bytesOf(withWriteAheadLog(tasksFile)),
         accounts: await bytesOf(withWriteAheadLog(accountsFile)),
       }),
+      isReachable: () => true,
+      isOnServer: false,
       close: async () => {
         await accounts.close();
         await tasks.close();
@@ -51,9 +87,14 @@ export async function openStore({ dataDir }: StoreSettings, options: StoreOption
   }
 }
 
-/** Opens the accounts alone, for a command beside the running hub. */
-export function openAccountStore({ dataDir }: StoreSettings): OpenedAccountStore {
-  return openSqliteAccountStore(accountsFileIn(dataDir), null);
+/** Opens the accounts alone, for a command beside the running hub. Rejects with `StartRefused` when they cannot be opened. */
+export async function openAccountStore(
+  settings: StoreSettings,
+  runtime: Runtime,
+): Promise<OpenedAccountStore> {
+  if (isOnFiles(settings)) return openSqliteAccountStore(accountsFileIn(settings.dataDir), null);
+  const { openPostgresAccounts } = await import('./postgres/maintenance.js');
+  return openPostgresAccounts(await addressOf(settings), optionsOf(runtime));
 }
 
 /** Accounts that end with the process, for a hub without security. */
@@ -62,6 +103,48 @@ export function openVolatileAccountStore(log: Logger): OpenedAccountStore {
 }
 
 /** `dataDir` may be the folder of an unpacked backup. */
-export function storeMaintenance({ dataDir }: StoreSettings): StoreMaintenance {
-  return sqliteMaintenance(dataDir);
+export function storeMaintenance(settings: StoreSettings): StoreMaintenance {
+  if (isOnFiles(settings)) return sqliteMaintenance(settings.dataDir);
+  return maintenanceOnServer(settings.dataDir, async () => {
+    const { openInspection } = await import('./postgres/inspection.js');
+    return openInspection(await addressOf(settings));
+  });
+}
+
+/** Checks whether a hub can work on the database server of these settings. Rejects with `StartRefused` for a store on files. */
+export async function checkStore(settings: StoreSettings, runtime: Runtime): Promise<Finding[]> {
+  const { checkPostgres } = await import('./postgres/maintenance.js');
+  return checkPostgres(await addressOf(settings), runtime);
+}
+
+/** Brings the tables of the database server up to date; resolves with the names of the changes. Rejects with `StartRefused` while a
+ *  hub runs on it, when it cannot be used, and for a store on files. */
+export async function migrateStore(settings: StoreSettings, runtime: Runtime): Promise<string[]> {
+  const { migratePostgres } = await import('./postgres/maintenance.js');
+  return migratePostgres(await addressOf(settings), optionsOf(runtime));
+}
+
+function optionsOf({ timers, newId }: Runtime): MigratingOptions {
+  return { timers, holder: newId() };
+}
+
+async function addressOf({
+  store,
+  storePasswordFile: file,
+  ...rest
+}: StoreSettings): Promise<DatabaseAddress> {
+  if (isOnFiles({ store }))
+    throw new StartRefused(
+      `the store is sqlite, files in ${rest.dataDir}: a start of the hub brings them up to date, and "workbench-hub doctor" checks them`,
+    );
+  if (file === null) return { url: store, password: null };
+  try {
+    return { url: store, password: (await readFile(file, 'utf8')).trim() };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StartRefused(
+      `storePasswordFile: ${file} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}: correct the path, or the rights of the file`,
+      { cause: error },
+    );
+  }
 }

@@ -33,6 +33,14 @@ export function describeAgentDrains(open: OpenAccountStore): void {
       expect(await agentDrains.all()).toEqual([again, B]);
     });
 
+    it('keeps any text', async () => {
+      const odd = { agentId: 'ä\0\uFDD0𝄞', sinceMs: 1, by: '\0' };
+      await store.agentDrains.drain(odd);
+      expect(await store.agentDrains.all()).toEqual([odd]);
+      expect(await store.agentDrains.undrain('ä')).toBe(false);
+      expect(await store.agentDrains.undrain(odd.agentId)).toBe(true);
+    });
+
     it('is visible to another process at once, and outlasts the revocation of the credential', async () => {
       const command = await store.beside();
       try {

@@ -1,18 +1,18 @@
-/** The suites of the ports between hubs, for a hub that has its store alone, over SQLite. */
-import { join } from 'node:path';
+/** The suites of the ports between hubs, for a hub that has its store alone, over either store. */
 import { AgentUnavailable, type MailReceiver } from '@workbench-hub/hub/core/ports/mail';
 import type { Cluster } from '@workbench-hub/hub/core/ports/store';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
-import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { hasPostgres } from '../support/postgres.js';
 import { describeMail } from './mail-suite.js';
+import { openOnPostgres, openOnSqlite } from './open-task-stores.js';
 import { describePresence } from './presence-suite.js';
 import { describeRoles } from './roles-suite.js';
 import { describeShutdownPreparations } from './shutdown-preparations-suite.js';
 import { describeSignals } from './signals-suite.js';
+import type { OpenStore, StoreUnderTest } from './store-under-test.js';
 
 interface SoleHub extends Cluster {
   restart(): Promise<SoleHub>;
@@ -21,41 +21,39 @@ interface SoleHub extends Cluster {
   close(): Promise<void>;
 }
 
-async function open(): Promise<SoleHub> {
-  const folder = await temporaryFolder();
-  const { clock, timers } = systemRuntime;
-  const openOnce = (): SoleHub => {
-    const { log } = memoryLog();
-    const store = openSqliteStore(join(folder.path, 'hub.sqlite'), timers, log);
-    const cluster = soleHub({ agents: store.agents, clock, log });
-    const connected = new Set<string>();
-    // The engine's receiver knows which agents are connected.
-    const serve = (receiver: MailReceiver) =>
-      cluster.mail.serve(async (agentId, ...rest) => {
-        if (!connected.has(agentId)) throw new AgentUnavailable(`agent ${agentId} is not connected`);
-        return receiver(agentId, ...rest);
-      });
-    return {
-      ...cluster,
-      mail: { ...cluster.mail, serve },
-      connect: async (agentId) => void connected.add(agentId),
-      restart: async () => {
-        await store.close();
-        return openOnce();
-      },
-      close: async () => {
-        await store.close();
-        await folder.remove();
-      },
-    };
-  };
-  return openOnce();
+/** Gives the function that opens the ports over a kind of store. */
+function over(openStore: OpenStore): () => Promise<SoleHub> {
+  return async () => hubOn(await openStore());
 }
 
-describe('a hub that has its store alone:', () => {
-  describe('signals', () => describeSignals(open));
-  describe('roles', () => describeRoles(open));
-  describe('presence', () => describePresence(open));
-  describe('mail', () => describeMail(open));
-  describe('shutdown preparations', () => describeShutdownPreparations(open));
+function hubOn(store: StoreUnderTest): SoleHub {
+  const cluster = soleHub({ agents: store.agents, clock: systemRuntime.clock, log: memoryLog().log });
+  const connected = new Set<string>();
+  // The engine's receiver knows which agents are connected.
+  const serve = (receiver: MailReceiver) =>
+    cluster.mail.serve(async (agentId, ...rest) => {
+      if (!connected.has(agentId)) throw new AgentUnavailable(`agent ${agentId} is not connected`);
+      return receiver(agentId, ...rest);
+    });
+  return {
+    ...cluster,
+    mail: { ...cluster.mail, serve },
+    connect: async (agentId) => void connected.add(agentId),
+    restart: async () => hubOn(await store.reopen()),
+    close: () => store.close(),
+  };
+}
+
+describe.each([
+  { name: 'SQLite', openStore: openOnSqlite, isHere: true },
+  { name: 'PostgreSQL', openStore: openOnPostgres, isHere: hasPostgres },
+])('a hub that has its store on $name alone:', ({ openStore, isHere }) => {
+  const open = over(openStore);
+  describe.skipIf(!isHere)('ports between hubs', () => {
+    describe('signals', () => describeSignals(open));
+    describe('roles', () => describeRoles(open));
+    describe('presence', () => describePresence(open));
+    describe('mail', () => describeMail(open));
+    describe('shutdown preparations', () => describeShutdownPreparations(open));
+  });
 });

@@ -1,15 +1,10 @@
 /** The suites of account stores on SQLite, with a second connection to the same file. */
 import { join } from 'node:path';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
-import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { describeAccountStore } from './account-store-suites.js';
 import type { AccountStoreUnderTest } from './account-store-under-test.js';
-import { describeAgentCredentials } from './agent-credentials-suite.js';
-import { describeAgentDrains } from './agent-drains-suite.js';
-import { describePersonalTokens } from './personal-tokens-suite.js';
-import { describeSessions } from './sessions-suite.js';
-import { describeUsers } from './users-suite.js';
 
 async function open(): Promise<AccountStoreUnderTest> {
   const folder = await temporaryFolder();
@@ -25,10 +20,4 @@ async function open(): Promise<AccountStoreUnderTest> {
   };
 }
 
-describe.each([
-  ['users', describeUsers],
-  ['sessions', describeSessions],
-  ['personal tokens', describePersonalTokens],
-  ['agent credentials', describeAgentCredentials],
-  ['agent drains', describeAgentDrains],
-])('SQLite: %s', (_, suite) => suite(open));
+describeAccountStore('SQLite', open);

@@ -11,7 +11,8 @@ async function open(): Promise<WholeStoreUnderTest> {
   const folder = await temporaryFolder();
   const dataDir = join(folder.path, 'hub');
   const metrics = { written: () => undefined, synced: () => undefined, failed: () => undefined };
-  const store = await openStore({ dataDir }, { ...systemRuntime, log: memoryLog().log, metrics });
+  const settings = { dataDir, store: 'sqlite', storePasswordFile: null };
+  const store = await openStore(settings, { ...systemRuntime, log: memoryLog().log, metrics });
   let isClosed = false;
   const close = async () => {
     if (!isClosed) await store.close();
@@ -19,8 +20,8 @@ async function open(): Promise<WholeStoreUnderTest> {
   };
   return {
     store: { ...store, close },
-    maintenance: storeMaintenance({ dataDir }),
-    unused: storeMaintenance({ dataDir: join(folder.path, 'unused') }),
+    maintenance: storeMaintenance(settings),
+    unused: storeMaintenance({ ...settings, dataDir: join(folder.path, 'unused') }),
     remove: async () => {
       await close();
       await folder.remove();

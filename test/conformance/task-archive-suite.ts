@@ -1,4 +1,4 @@
-import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
+import type { TaskQuery, TaskWindowQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
 
@@ -104,6 +104,44 @@ export function describeTaskArchive(open: OpenStore): void {
       const began = performance.now();
       expect(await names({ name: `${'*a'.repeat(100)}b` })).toEqual([]);
       expect(performance.now() - began).toBeLessThan(2000);
+    });
+  });
+
+  describe('window', () => {
+    const client = { name: 'anna', signal: new AbortController().signal };
+    const window = async (query: Partial<TaskWindowQuery> = {}) => {
+      const { tasks, ...rest } = await store.archive.window(
+        { after: null, size: 2, statuses: [], ...query },
+        client,
+      );
+      return { names: tasks.map(({ name }) => name), ...rest };
+    };
+
+    it('has the tasks after a place, and counts all that match but for their status', async () => {
+      for (const name of ['a 1', 'b 1', 'a 2', 'a 3']) await store.queue.insert([newTask({ name })]);
+      await end(await startTask(store, newTask({ name: 'a 4' })), 1);
+      const counts = { WAITING: 4, RUNNING: 0, FINISHED: 1, FAILED: 0, CANCELED: 0 };
+      const first = await window();
+      expect(first).toEqual({ names: ['a 4', 'a 3'], next: expect.any(String), counts });
+      const second = await window({ after: first.next });
+      expect(second).toEqual({ names: ['a 2', 'b 1'], next: expect.any(String), counts });
+      expect(await window({ after: second.next })).toEqual({ names: ['a 1'], next: null, counts });
+      const named = await window({ name: 'A*', statuses: ['WAITING'] });
+      expect(named).toEqual({
+        names: ['a 3', 'a 2'],
+        next: expect.any(String),
+        counts: { ...counts, WAITING: 3 },
+      });
+      expect(await window({ statuses: ['FINISHED'] })).toEqual({ names: ['a 4'], next: null, counts });
+    });
+
+    it('is refused for an invalid place, and to a client that has gone', async () => {
+      await expect(window({ after: 'x' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+      const gone = store.archive.list(
+        { page: 0, size: 1, statuses: [] },
+        { name: 'anna', signal: AbortSignal.abort() },
+      );
+      await expect(gone).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });
   });
 

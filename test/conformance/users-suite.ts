@@ -22,6 +22,7 @@ export function describeUsers(open: OpenAccountStore): void {
       expect(await store.users.all()).toEqual([anna, bert]);
       expect(await store.users.find('nobody')).toBeUndefined();
       expect(await store.users.find('ANNA')).toBeUndefined();
+      expect(await store.users.find('anna\0')).toBeUndefined();
     });
 
     it('are not replaced by another of the same name', async () => {

@@ -1,8 +1,8 @@
 /** Personal access tokens, from creation to expiry or revocation. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
-import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
+import { openAccountStore } from '@workbench-hub/hub/store/open-store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { EXPECTED_ROLES } from '../support/expected-roles.js';
@@ -10,6 +10,7 @@ import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { AUDIENCE, providerKey, startProvider } from '../support/oidc-provider.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { storeSettingsFor, TESTED_STORE } from '../support/tested-store.js';
 
 const TOKENS = '/api/x/tokens';
 const LIST = '/api/2.0/workbench/task/list';
@@ -142,9 +143,8 @@ describe('a personal token', () => {
   it('is refused at once when a command disables its user, and for good when its user is removed', async () => {
     const { token } = await made(await api.asUser('ulla'));
     const script = api.as(token);
-    const db = openAccountsDatabase(join(folder.path, 'accounts.sqlite'));
-    onTestFinished(() => void db.close());
-    const users = sqliteUserStore(db, null);
+    const { users, close } = await openAccountStore(await storeSettingsFor(folder.path), systemRuntime);
+    onTestFinished(close);
     await users.change('ulla', { disabled: true, endSessions: true });
     expectWorthless(await script.get(LIST));
     await users.change('ulla', { disabled: false, roles: ['VIEWER'], endSessions: false });
@@ -350,18 +350,21 @@ describe('personal tokens are created and revoked', () => {
   });
 });
 
-it('the secret of a personal token is in no list, log or file of the hub', async () => {
-  const ulla = await api.asUser('ulla');
-  const { id, token } = await made(ulla);
-  await api.as(token).get(LIST);
-  const secret = token.slice('wbh_'.length);
-  expect((await ulla.get(TOKENS)).text).not.toContain(secret);
-  await ulla.delete(`${TOKENS}/${id}`);
-  await api.as(token).get(LIST);
-  await hub.stop();
-  expect(JSON.stringify(hub.log)).not.toContain(secret);
-  const names = await readdir(folder.path, { recursive: true, withFileTypes: true });
-  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  expect(files.some((file) => file.endsWith('accounts.sqlite'))).toBe(true);
-  for (const file of files) expect(await readFile(file, 'latin1'), file).not.toContain(secret);
-});
+it.skipIf(TESTED_STORE === 'postgres')(
+  'the secret of a personal token is in no list, log or file of the hub',
+  async () => {
+    const ulla = await api.asUser('ulla');
+    const { id, token } = await made(ulla);
+    await api.as(token).get(LIST);
+    const secret = token.slice('wbh_'.length);
+    expect((await ulla.get(TOKENS)).text).not.toContain(secret);
+    await ulla.delete(`${TOKENS}/${id}`);
+    await api.as(token).get(LIST);
+    await hub.stop();
+    expect(JSON.stringify(hub.log)).not.toContain(secret);
+    const names = await readdir(folder.path, { recursive: true, withFileTypes: true });
+    const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    expect(files.some((file) => file.endsWith('accounts.sqlite'))).toBe(true);
+    for (const file of files) expect(await readFile(file, 'latin1'), file).not.toContain(secret);
+  },
+);

@@ -6,6 +6,7 @@ import { Api } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { startHub } from '../support/running-hub.js';
+import { TESTED_STORE } from '../support/tested-store.js';
 
 hubForAllTests();
 
@@ -27,6 +28,7 @@ describe('health', () => {
         },
         nodes: { status: 'UP', details: { totalInstances: 0, runningInstances: 0 } },
         ping: { status: 'UP' },
+        ...(TESTED_STORE === 'postgres' ? { db: { status: 'UP' } } : {}),
       },
     });
   });

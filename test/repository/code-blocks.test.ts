@@ -57,6 +57,7 @@ const PYTHON = { by: 'test/scenarios/python-client.test.ts' };
 const CLIENTS = { by: 'test/scenarios/clients-page.test.ts' };
 const RECIPES = { by: 'test/scenarios/recipes.test.ts' };
 const WEBHOOKS = { by: 'test/scenarios/webhooks.test.ts' };
+const POSTGRESQL = { by: 'test/scenarios/postgresql-page.test.ts' };
 const DIAGRAMS = { by: 'test/repository/state-machines-page.test.ts' };
 const CREATE_SIMULATE_WORK = 'post /api/2.0/workbench/task/simulate-work/create';
 const CREATE_BATCH_JOB = 'post /api/2.0/workbench/task/execute-batch-job/create';
@@ -242,6 +243,12 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['"storedFiles"', { response: BATCH_JOB_RESULT, part: true }],
     ['grep -i etag', STORAGE],
     ['UPLOADS=$', STORAGE],
+  ],
+  'packages/docs/postgresql.md': [
+    ['CREATE ROLE hub', POSTGRESQL],
+    ['# hub.yaml', POSTGRESQL],
+    ['store check', { unavailable: 'hub.yaml of this page names a server' }],
+    ['store migrate', { unavailable: 'hub.yaml of this page names a server' }],
   ],
   'packages/docs/threat-model.md': [['sandbox: bubblewrap', { config: 'agent' }]],
   'packages/docs/upgrading.md': [

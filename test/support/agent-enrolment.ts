@@ -6,6 +6,7 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { keepSecret } from './secrets.js';
+import { storeSettingsFor } from './tested-store.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,7 +16,10 @@ export async function besideHub<T>(
   action: (credentials: AgentCredentials) => Promise<T>,
   clock: Clock = systemRuntime.clock,
 ): Promise<T> {
-  const { agentCredentials: store, close } = openAccountStore({ dataDir });
+  const { agentCredentials: store, close } = await openAccountStore(
+    await storeSettingsFor(dataDir),
+    systemRuntime,
+  );
   try {
     return await action(new AgentCredentials({ store, secrets: agentSecrets, clock, joinToken: null }));
   } finally {

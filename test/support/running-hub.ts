@@ -1,4 +1,4 @@
-/** A whole hub in this process: real HTTP on a free port, real SQLite in a folder of its own. */
+/** A whole hub in this process: real HTTP on a free port, a real store of its own. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
@@ -12,6 +12,7 @@ import type { z } from 'zod';
 import { type LogLine, memoryLog } from './memory-log.js';
 import { expectNoSecret, expectNoSecretInLogsOf, keepSecret, keepSecretsOf } from './secrets.js';
 import { temporaryFolder } from './temporary-folder.js';
+import { dropStoreFor, storeFor } from './tested-store.js';
 
 export interface HubSetup {
   /** Configuration as in a file; port, data folder and agent token are preset. */
@@ -64,7 +65,13 @@ export async function startHub({
   const folder = dataDir === undefined ? await temporaryFolder() : undefined;
   const path = dataDir ?? join(folder?.path ?? '', 'data');
   await mkdir(path, { recursive: true });
+  const remove = async () => {
+    if (folder === undefined) return;
+    await dropStoreFor(path);
+    await folder.remove();
+  };
   const config = hubConfigSchema.parse({
+    store: await storeFor(path),
     ...settings,
     dataDir: path,
     server: { port: 0, ...settings?.server },
@@ -78,23 +85,26 @@ export async function startHub({
   try {
     await hub.start();
   } catch (error) {
-    await folder?.remove();
+    await remove();
     throw error;
   }
   let stopped: Promise<void> | undefined;
+  const end = async () => {
+    try {
+      await hub.stop();
+      expectNoSecretInLogsOf(path);
+      expectNoSecret(lines.map((line) => JSON.stringify(line)).join('\n'), 'the log of the hub');
+    } finally {
+      await remove();
+    }
+  };
   return {
     address: hub.address,
     token: config.agents.token ?? '',
     config,
     log: lines,
     stop: () => {
-      stopped ??= hub
-        .stop()
-        .then(() => {
-          expectNoSecretInLogsOf(path);
-          expectNoSecret(lines.map((line) => JSON.stringify(line)).join('\n'), 'the log of the hub');
-        })
-        .finally(() => folder?.remove());
+      stopped ??= end();
       return stopped;
     },
   };

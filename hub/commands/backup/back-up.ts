@@ -54,12 +54,12 @@ const MAX_SNAPSHOTS = 3;
 /** Rejects with {@link StartRefused}, leaving nothing behind, when the backup cannot be made. */
 export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const { config, overwrite } = options;
+  const store = storeMaintenance(config);
+  const files = store.files();
   const file = resolve(options.file);
   if (!overwrite && (await isThere(file))) {
     throw new StartRefused(`${file} is there already: choose another name, or use --overwrite`);
   }
-  const store = storeMaintenance(config);
-  const files = store.files();
   if (!(await store.hasTasks())) {
     throw new StartRefused(
       `there is no hub in ${resolve(config.dataDir)}: name its configuration with --config, or its folder as dataDir`,

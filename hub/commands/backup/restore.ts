@@ -41,12 +41,13 @@ const FRESH = 'restore-';
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { config, file, replace, clock } = options;
   const { dataDir } = config;
+  const store = storeMaintenance(config);
+  const files = store.files();
   const { size } = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new StartRefused(`${file} cannot be read (${error.code})`);
   });
   await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  const store = storeMaintenance(config);
-  const lock = store.files().lock();
+  const lock = files.lock();
   try {
     const present = await presentParts(dataDir, store);
     if (present.length > 0 && !replace) {

@@ -59,7 +59,7 @@ export async function checkCertificate({ server }: HubConfig, clock: Clock): Pro
 export async function checkHub(config: HubConfig): Promise<Finding[]> {
   const check = 'hub';
   const { host, port } = config.server;
-  if (await storeMaintenance(config).isInUse()) {
+  if (await isInUse(config)) {
     if (port === 0) return [ok(check, 'a hub runs on this dataDir, on a port assigned by the system')];
     const response = await readiness(config);
     if (response === 200) return [ok(check, `a hub runs on this dataDir and answers on port ${port}`)];
@@ -98,6 +98,16 @@ export async function checkClocks(store: StoreMaintenance): Promise<Finding[]> {
       'synchronise both hosts (chronyd, systemd-timesyncd): logs cannot be compared, and certificates may seem expired',
     ),
   );
+}
+
+/** A database server that cannot be asked has a finding of its own. */
+function isInUse(config: HubConfig): Promise<boolean> {
+  return storeMaintenance(config)
+    .isInUse()
+    .catch((error: unknown) => {
+      if (!(error instanceof StartRefused)) throw error;
+      return false;
+    });
 }
 
 /** HTTP status of the readiness probe, or the reason for none. The certificate is not verified. */

@@ -1,8 +1,17 @@
 import { resolve } from 'node:path';
-import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
+import {
+  type Finding,
+  fault,
+  faultWithRemedy,
+  isSound,
+  ok,
+  warning,
+} from '@workbench-hub/shared/checks/finding';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { HubConfig } from '../../config.js';
-import { storeMaintenance } from '../../store/open-store.js';
+import { checkStore, isOnFiles, storeMaintenance } from '../../store/open-store.js';
 import { checkHubFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
 import { checkStorage } from './storage-checks.js';
@@ -23,6 +32,8 @@ export async function examine(
         'pass the configuration of the hub with --config, or start the hub',
       ),
     );
+  } else if (!isOnFiles(config)) {
+    findings.push(...folder, ...(await checkServer(config, deep)), ...(await checkStorageKey(config)));
   } else {
     findings.push(...folder);
     const store = storeMaintenance(config);
@@ -45,4 +56,21 @@ export async function examine(
   findings.push(...(await checkWebhooks(config)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
+}
+
+/** Checks the database server and, when a hub can work on it, what the database holds. */
+async function checkServer(config: HubConfig, deep: boolean): Promise<Finding[]> {
+  const findings = await checkStore(config, systemRuntime).catch(refused);
+  const store = storeMaintenance(config);
+  if (!isSound(findings) || !(await store.exists())) return findings;
+  const stored = await checkStorage(config, store, deep);
+  findings.push(...stored);
+  if (stored[0]?.state === 'OK') findings.push(...(await checkClocks(store)));
+  return findings;
+}
+
+/** Finding for a refusal before the database server could be asked. */
+function refused(error: unknown): Finding[] {
+  if (!(error instanceof StartRefused)) throw error;
+  return [faultWithRemedy('store', error.message)];
 }

@@ -11,10 +11,13 @@ import { systemDisk } from '../../files/blob-disk.js';
 import { pathsOf } from '../../files/blob-files.js';
 import { anotherKey, encryptedSize, findEncrypted } from '../../files/encrypted.js';
 import { fileOfAnotherKey } from '../../files/encrypted-blobs.js';
+import { isOnFiles } from '../../store/open-store.js';
 import { BLOBS_FOLDER } from '../backup/layout.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 
 const RESTORE = 'restore a backup ("workbench-hub restore FILE --replace")';
+const RESTORE_ON_SERVER =
+  'restore a backup of the database with the tools of PostgreSQL, and the files of dataDir';
 
 /** Blobs, and tasks of each, that a finding names. */
 const MAX_NAMED = 5;
@@ -25,16 +28,22 @@ export async function checkStorage(
   store: StoreMaintenance,
   deep: boolean,
 ): Promise<Finding[]> {
-  const findings = (await store.inspect({ quick: !deep })).map(databaseFinding);
+  const findings = (await store.inspect({ quick: !deep })).map((report) =>
+    databaseFinding(report, remedyOf(config)),
+  );
   if (findings[0]?.state === 'OK') findings.push(await blobFinding(config, store, deep));
   return findings;
 }
 
-function databaseFinding(report: DatabaseReport): Finding {
+function remedyOf(config: HubConfig): string {
+  return isOnFiles(config) ? RESTORE : RESTORE_ON_SERVER;
+}
+
+function databaseFinding(report: DatabaseReport, remedy: string): Finding {
   const { title: check, location } = report;
-  if ('unreadable' in report) return fault(check, report.unreadable, RESTORE);
+  if ('unreadable' in report) return fault(check, report.unreadable, remedy);
   const { faults, schemaVersion, knownVersion } = report;
-  if (faults.length > 0) return fault(check, `${location} is damaged: ${faults.join('; ')}`, RESTORE);
+  if (faults.length > 0) return fault(check, `${location} is damaged: ${faults.join('; ')}`, remedy);
   if (schemaVersion > knownVersion) {
     return fault(
       check,
@@ -68,7 +77,7 @@ async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boo
     const why = await faultOfBlob(folder, blob, { deep, key });
     if (why !== undefined) wrong.push({ digest: blob.digest, why });
   }
-  if (wrong.length > 0) return await wrongBlobs(store, wrong);
+  if (wrong.length > 0) return await wrongBlobs(store, wrong, remedyOf(config));
   const isUnchecked = key === null && hasEncrypted;
   const whole = isUnchecked
     ? '; encrypted ones were not checked, for lack of the key'
@@ -78,7 +87,11 @@ async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boo
   return ok(check, `all ${referenced.length} files of ${sizeInWords(bytes)} are present${whole}`);
 }
 
-async function wrongBlobs(store: StoreMaintenance, wrong: readonly WrongBlob[]): Promise<Finding> {
+async function wrongBlobs(
+  store: StoreMaintenance,
+  wrong: readonly WrongBlob[],
+  remedy: string,
+): Promise<Finding> {
   const named = wrong.slice(0, MAX_NAMED).map(async ({ digest, why }) => {
     const tasks = await store.tasksReferringTo(digest, MAX_NAMED);
     return `${digest} ${why}${tasks.length > 0 ? ` (task ${tasks.join(', ')})` : ''}`;
@@ -86,7 +99,7 @@ async function wrongBlobs(store: StoreMaintenance, wrong: readonly WrongBlob[]):
   return fault(
     'blobs',
     `${wrong.length} blobs are missing or damaged: ${(await Promise.all(named)).join('; ')}`,
-    `${RESTORE}, or upload the files and create the tasks again`,
+    `${remedy}, or upload the files and create the tasks again`,
   );
 }
 

@@ -60,6 +60,10 @@ export interface Store extends TaskStore {
   readonly clock: Clock;
   /** Bytes that each database takes. */
   sizes(): Promise<Readonly<Record<string, number>>>;
+  /** Whether the server of the database responds; always true for a store on files. */
+  isReachable(): boolean;
+  /** Whether the store is on a server, which may be away. */
+  readonly isOnServer: boolean;
   /** Writes what waits and releases everything. */
   close(): Promise<void>;
 }

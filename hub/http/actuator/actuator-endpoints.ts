@@ -17,6 +17,8 @@ export interface HealthOptions {
   /** HTTP status of a health document with status DOWN. */
   readonly downStatus: 200 | 503;
   readonly build: BuildInfo;
+  /** Null for a store on files. */
+  readonly isDatabaseReachable: (() => boolean) | null;
   /** True from the end of the start until the stop begins. */
   readonly isReady: () => boolean;
 }
@@ -44,6 +46,10 @@ const healthSchema = z
         }),
       }),
       ping: z.object({ status }),
+      db: z
+        .object({ status })
+        .optional()
+        .meta({ description: 'Whether the database server responds; absent with a store on files.' }),
     }),
   })
   .meta({ id: 'Health' });
@@ -76,7 +82,8 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
         tag: 'Service',
         operationId: 'getHealth',
         summary: 'Health of the hub and its components',
-        description: 'DOWN when the disk is short of space, or when no configured workbench instance is up.',
+        description:
+          'DOWN when the disk is short of space, when no configured workbench instance is up, or when the database server does not respond.',
         responses: {
           200: { description: 'The health, whatever it is.', schema: healthSchema },
           503: { description: 'Health is DOWN and health.downStatus is 503.', schema: healthSchema },
@@ -88,8 +95,9 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
         const running = list.filter((instance) => instance.status === 'UP').length;
         const diskUp = space.exists && space.freeBytes >= options.thresholdBytes;
         const nodesUp = list.length === 0 || running > 0;
+        const databaseUp = options.isDatabaseReachable?.() ?? true;
         const health = {
-          status: upOrDown(diskUp && nodesUp),
+          status: upOrDown(diskUp && nodesUp && databaseUp),
           components: {
             diskSpace: {
               status: upOrDown(diskUp),
@@ -105,6 +113,7 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
               details: { totalInstances: list.length, runningInstances: running },
             },
             ping: { status: 'UP' },
+            ...(options.isDatabaseReachable === null ? {} : { db: { status: upOrDown(databaseUp) } }),
           },
         };
         return context.json(health, health.status === 'UP' ? 200 : options.downStatus);
@@ -149,7 +158,10 @@ function buildAndProbeEndpoints({ build, isReady }: HealthOptions): Endpoint[] {
         description: 'Readiness probe for load balancers and orchestrators.',
         responses: {
           200: { description: 'It does.', schema: probe },
-          503: { description: 'It is starting or stopping.', schema: probe },
+          503: {
+            description: 'It is starting or stopping, or its database server does not respond.',
+            schema: probe,
+          },
         },
       },
       ({ context }) => (isReady() ? context.json({ status: 'UP' }) : context.json({ status: 'DOWN' }, 503)),

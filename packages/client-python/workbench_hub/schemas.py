@@ -475,10 +475,21 @@ class Health(TypedDict):
     components: HealthComponents
 
 
-class HealthComponents(TypedDict):
+class _HealthComponents(TypedDict):
     diskSpace: HealthComponentsDiskSpace
     nodes: HealthComponentsNodes
     ping: HealthComponentsPing
+
+
+class HealthComponents(_HealthComponents, total=False):
+    # Whether the database server responds; absent with a store on files.
+    db: HealthComponentsDb
+
+
+class HealthComponentsDb(TypedDict):
+    """Whether the database server responds; absent with a store on files."""
+
+    status: Literal["UP", "DOWN"]
 
 
 class HealthComponentsDiskSpace(TypedDict):

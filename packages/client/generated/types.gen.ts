@@ -347,6 +347,12 @@ export type Health = {
         ping: {
             status: 'UP' | 'DOWN';
         };
+        /**
+         * Whether the database server responds; absent with a store on files.
+         */
+        db?: {
+            status: 'UP' | 'DOWN';
+        };
     };
 };
 
@@ -1881,7 +1887,7 @@ export type GetReadinessErrors = {
      */
     500: Error;
     /**
-     * It is starting or stopping.
+     * It is starting or stopping, or its database server does not respond.
      */
     503: {
         status: 'UP' | 'DOWN';

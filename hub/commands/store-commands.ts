@@ -1,0 +1,40 @@
+/** `workbench-hub store check` and `store migrate`. */
+import { isSound, reportOf } from '@workbench-hub/shared/checks/finding';
+import { EXIT } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import type { Command } from 'commander';
+import { checkStore, migrateStore } from '../store/open-store.js';
+import { audited } from './audited.js';
+import { refuseUnknownCommands, withConfig } from './command.js';
+
+/** Adds `store check|migrate` to the program. */
+export function storeCommands(program: Command, environment: NodeJS.ProcessEnv): void {
+  const group = program.command('store').description('The PostgreSQL database of store.');
+  group
+    .command('check')
+    .description(
+      'Checks address, rights, version, settings, notifications and clock of the database, and says what is wrong and what to ' +
+        'do. Changes nothing. Exits with 1 when there is a fault.',
+    )
+    .option('--json', 'print JSON')
+    .action(({ json = false }: { json?: boolean }) =>
+      withConfig(program, environment, async (config) => {
+        const findings = await checkStore(config, systemRuntime);
+        console.log(reportOf(findings, json));
+        if (!isSound(findings)) process.exitCode = EXIT.CRASHED;
+      }),
+    );
+  group
+    .command('migrate')
+    .description(
+      'Makes or updates the tables in the database while the hub is stopped, for instance as a user with more rights than the ' +
+        'hub has. A start of the hub does the same.',
+    )
+    .action(() =>
+      withConfig(program, environment, async (config) => {
+        const done = await audited(config, 'store migrate', () => migrateStore(config, systemRuntime));
+        console.log(done.length === 0 ? 'The tables are up to date.' : `Done: ${done.join(', ')}.`);
+      }),
+    );
+  refuseUnknownCommands(group);
+}

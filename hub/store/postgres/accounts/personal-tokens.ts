@@ -1,0 +1,87 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { TokenRole } from '../../../core/access.js';
+import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
+import { type Database, statement } from '../pool.js';
+import { translatedWith } from './translate-errors.js';
+import { rolesOf } from './user-store.js';
+
+interface Row {
+  id: string;
+  username: string;
+  name: string;
+  role: string;
+  created_at: number;
+  expires_at: number;
+  last_used_at: number | null;
+}
+
+const COLUMNS = ['id', 'username', 'name', 'role', 'created_at', 'expires_at', 'last_used_at'];
+const SELECTED = COLUMNS.map((column) => `personal_token.${column}`).join(', ');
+const LOCK_USER = statement('SELECT FROM hub_user WHERE username = $1 FOR NO KEY UPDATE');
+const INSERT = statement(`
+  INSERT INTO personal_token (${COLUMNS.join(', ')}, hash)
+  SELECT $1, $2::text, $3, $4, $5::bigint, $6, $7, $8
+  WHERE (SELECT count(*) FROM personal_token WHERE username = $2 AND expires_at > $5) < $9`);
+const SELECT_HOLDER = statement(`
+  SELECT ${SELECTED}, hub_user.roles AS user_roles
+  FROM personal_token JOIN hub_user ON hub_user.username = personal_token.username
+  WHERE personal_token.hash = $1 AND personal_token.expires_at > $2 AND NOT hub_user.disabled`);
+const SELECT = statement(`SELECT ${SELECTED} FROM personal_token WHERE id = $1 AND expires_at > $2`);
+const SELECT_OF_USER = statement(`
+  SELECT ${SELECTED} FROM personal_token WHERE username = $1 AND expires_at > $2 ORDER BY created_at DESC, id DESC`);
+const REMOVE = statement('DELETE FROM personal_token WHERE id = $1');
+const UPDATE_USED = statement(`
+  UPDATE personal_token SET last_used_at = used.at
+  FROM unnest($1::text[], $2::bigint[]) AS used (id, at) WHERE personal_token.id = used.id`);
+const SWEEP = statement('DELETE FROM personal_token WHERE expires_at <= $1');
+
+export function postgresPersonalTokens(database: Database, log: Logger | null): PersonalTokenStore {
+  const translated = translatedWith(log);
+  return {
+    add: (token, hash, limit) =>
+      translated(() =>
+        database.transaction(async (queries) => {
+          // The lock makes simultaneous calls count one after the other.
+          await queries.rows(LOCK_USER, [token.username]);
+          return (await queries.changed(INSERT, [...rowOf(token), hash, limit])) === 1;
+        }),
+      ),
+    holder: (hash, nowMs) =>
+      translated(async () => {
+        const [row] = await database.rows<Row & { user_roles: string }>(SELECT_HOLDER, [hash, nowMs]);
+        return row && { token: recordOf(row), userRoles: rolesOf(row.user_roles) };
+      }),
+    find: (id, nowMs) =>
+      translated(async () => {
+        const [row] = await database.rows<Row>(SELECT, [id, nowMs]);
+        return row && recordOf(row);
+      }),
+    ofUser: (username, nowMs) =>
+      translated(async () => (await database.rows<Row>(SELECT_OF_USER, [username, nowMs])).map(recordOf)),
+    remove: (id) => translated(async () => void (await database.changed(REMOVE, [id]))),
+    used: (lastUsedAtMs) =>
+      translated(async () => {
+        const ids = [...lastUsedAtMs.keys()].sort();
+        await database.changed(UPDATE_USED, [ids, ids.map((id) => lastUsedAtMs.get(id))]);
+      }),
+    sweep: (nowMs) => translated(() => database.changed(SWEEP, [nowMs])),
+  };
+}
+
+function recordOf(row: Row): PersonalTokenRecord {
+  return {
+    id: row.id,
+    username: row.username,
+    name: row.name,
+    role: row.role as TokenRole,
+    createdAtMs: row.created_at,
+    expiresAtMs: row.expires_at,
+    lastUsedAtMs: row.last_used_at,
+  };
+}
+
+/** Values in the order of {@link COLUMNS}. */
+function rowOf(token: PersonalTokenRecord): unknown[] {
+  const { id, username, name, role, createdAtMs, expiresAtMs, lastUsedAtMs } = token;
+  return [id, username, name, role, createdAtMs, expiresAtMs, lastUsedAtMs];
+}

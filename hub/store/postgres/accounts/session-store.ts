@@ -1,0 +1,91 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { RefreshState, SessionStore } from '../../../core/ports/accounts.js';
+import { type Database, statement } from '../pool.js';
+import { translatedWith } from './translate-errors.js';
+import { rolesOf } from './user-store.js';
+
+/** Bounds the disk space that logins can take. */
+const MAX_SESSIONS_OF_USER = 10_000;
+
+interface SessionRow {
+  id: string;
+  username: string;
+  started_at: number;
+  expires_at: number;
+  current_hash: string;
+  spent_hash: string | null;
+  spent_at: number;
+  turn_salt: string;
+}
+
+// The lock of the user's row makes a simultaneous change of the user wait or come first. The new session stays even when the
+// clock was set back, since the removal does not see it.
+const OPEN = statement(`
+  WITH holder AS (
+    SELECT username FROM hub_user WHERE username = $2 AND password_hash = $7 AND NOT disabled FOR SHARE
+  ), opened AS (
+    INSERT INTO session (id, username, started_at, expires_at, family_hash, current_hash)
+    SELECT $1, username, $3, $4, $5, $6 FROM holder RETURNING id
+  ), ended AS (
+    DELETE FROM session WHERE EXISTS (SELECT FROM opened) AND id IN
+      (SELECT id FROM session WHERE username = $2 ORDER BY started_at DESC, id DESC OFFSET $8)
+  )
+  SELECT id FROM opened`);
+const HOLDER = statement(`
+  SELECT hub_user.username, hub_user.roles FROM session JOIN hub_user ON hub_user.username = session.username
+  WHERE session.id = $1 AND session.expires_at > $2 AND NOT hub_user.disabled`);
+const OF_FAMILY = statement(`
+  SELECT session.id, session.username, started_at, expires_at, current_hash, spent_hash, spent_at, turn_salt
+  FROM session JOIN hub_user ON hub_user.username = session.username
+  WHERE session.family_hash = $1 AND session.expires_at > $2 AND NOT hub_user.disabled`);
+const ROTATE = statement(`
+  UPDATE session SET family_hash = $3, current_hash = $4, spent_hash = $2, spent_at = $5, turn_salt = $6, expires_at = $7
+  WHERE id = $1 AND current_hash = $2`);
+const END = statement('DELETE FROM session WHERE id = $1');
+const SWEEP = statement('DELETE FROM session WHERE expires_at <= $1');
+
+export function postgresSessionStore(
+  database: Database,
+  log: Logger | null,
+  maxSessionsOfUser = MAX_SESSIONS_OF_USER,
+): SessionStore {
+  const translated = translatedWith(log);
+  return {
+    open: ({ id, username, startedAtMs, expiresAtMs }, first, passwordHash) =>
+      translated(async () => {
+        const { familyHash = null, tokenHash = null } = first ?? {};
+        const session = [id, username, startedAtMs, expiresAtMs, familyHash, tokenHash, passwordHash];
+        return (await database.rows(OPEN, [...session, maxSessionsOfUser - 1])).length > 0;
+      }),
+    holder: (sessionId, nowMs) =>
+      translated(async () => {
+        const [row] = await database.rows<{ username: string; roles: string }>(HOLDER, [sessionId, nowMs]);
+        return row && { username: row.username, roles: rolesOf(row.roles) };
+      }),
+    ofFamily: (familyHash, nowMs) =>
+      translated(async () => {
+        const [row] = await database.rows<SessionRow>(OF_FAMILY, [familyHash, nowMs]);
+        return row && stateOf(row);
+      }),
+    rotate: (id, { spent, familyHash, nextHash, expiresAtMs }) =>
+      translated(async () => {
+        const values = [id, spent.hash, familyHash, nextHash, spent.atMs, spent.salt, expiresAtMs];
+        return (await database.changed(ROTATE, values)) === 1;
+      }),
+    end: (sessionId) => translated(async () => void (await database.changed(END, [sessionId]))),
+    sweep: (nowMs) => translated(() => database.changed(SWEEP, [nowMs])),
+  };
+}
+
+function stateOf(row: SessionRow): RefreshState {
+  return {
+    session: {
+      id: row.id,
+      username: row.username,
+      startedAtMs: row.started_at,
+      expiresAtMs: row.expires_at,
+    },
+    currentHash: row.current_hash,
+    spent: row.spent_hash === null ? null : { hash: row.spent_hash, atMs: row.spent_at, salt: row.turn_salt },
+  };
+}

@@ -1,0 +1,71 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Role } from '../../../core/access.js';
+import type { UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
+import { type Database, statement } from '../pool.js';
+import { translatedWith } from './translate-errors.js';
+
+interface UserRow {
+  username: string;
+  password_hash: string;
+  roles: string;
+  disabled: boolean;
+  source: string;
+  created_at: number;
+}
+
+const COLUMNS = 'username, password_hash, roles, disabled, source, created_at';
+const SELECT = statement(`SELECT ${COLUMNS} FROM hub_user WHERE username = $1`);
+const SELECT_ALL = statement(`SELECT ${COLUMNS} FROM hub_user ORDER BY username`);
+const INSERT = statement(`
+  INSERT INTO hub_user (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (username) DO NOTHING`);
+const UPDATE = statement(`
+  UPDATE hub_user SET password_hash = coalesce($2, password_hash), roles = coalesce($3, roles),
+    disabled = coalesce($4, disabled), source = coalesce($5, source)
+  WHERE username = $1`);
+const END_SESSIONS = statement('DELETE FROM session WHERE username = $1');
+const REMOVE = statement('DELETE FROM hub_user WHERE username = $1');
+
+export function postgresUserStore(database: Database, log: Logger | null): UserStore {
+  const translated = translatedWith(log);
+  return {
+    find: (username) =>
+      translated(async () => {
+        const [row] = await database.rows<UserRow>(SELECT, [username]);
+        return row && recordOf(row);
+      }),
+    all: () => translated(async () => (await database.rows<UserRow>(SELECT_ALL)).map(recordOf)),
+    add: (user) =>
+      translated(async () => {
+        const { username, passwordHash, roles, disabled, source, createdAtMs } = user;
+        const row = [username, passwordHash, roles.join(','), disabled, source, createdAtMs];
+        return (await database.changed(INSERT, row)) > 0;
+      }),
+    change: (username, { passwordHash, roles, disabled, source, endSessions }) =>
+      translated(() =>
+        database.transaction(async (queries) => {
+          const changes = [passwordHash ?? null, roles?.join(',') ?? null, disabled ?? null, source ?? null];
+          const changed = await queries.changed(UPDATE, [username, ...changes]);
+          // A statement of its own, which sees sessions that were opened while the first one waited for the row.
+          if (endSessions) await queries.changed(END_SESSIONS, [username]);
+          return changed > 0;
+        }),
+      ),
+    remove: (username) => translated(async () => (await database.changed(REMOVE, [username])) > 0),
+  };
+}
+
+/** Roles in a column, separated by commas. */
+export function rolesOf(column: string): readonly Role[] {
+  return column === '' ? [] : (column.split(',') as Role[]);
+}
+
+function recordOf(row: UserRow): UserRecord {
+  return {
+    username: row.username,
+    passwordHash: row.password_hash,
+    roles: rolesOf(row.roles),
+    disabled: row.disabled,
+    source: row.source as UserSource,
+    createdAtMs: row.created_at,
+  };
+}

@@ -1,0 +1,6 @@
+/** SQL condition that a task or a named object refers to a blob in this form. Both arguments are SQL expressions. */
+export function isReferenced(digest: string, encrypted: string): string {
+  const refersTo = (table: string) =>
+    `EXISTS (SELECT FROM ${table} WHERE ${table}.digest = ${digest} AND ${table}.encrypted = ${encrypted})`;
+  return `(${refersTo('task_file')} OR ${refersTo('stored_file')})`;
+}

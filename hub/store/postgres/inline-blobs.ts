@@ -1,0 +1,253 @@
+import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/blobs.js';
+import { isReferenced } from './blob-references.js';
+import { type LaneWrite, laneStatement } from './lane-statements.js';
+import type { Lanes } from './lanes.js';
+import type { Database } from './pool.js';
+import { rowOf, rowsOf, sql } from './statement.js';
+
+/** Time in which a blob that is stored again is not written again. */
+const RECENT_MS = 60_000;
+
+/** Recent blobs that are remembered. */
+const MAX_RECENT = 10_000;
+
+/** Blobs of one transaction. */
+const SWEEP_BATCH = 500;
+
+interface NewBlob {
+  readonly digest: string;
+  readonly blob: Buffer;
+  readonly storedAtMs: number;
+}
+
+const PUT: LaneWrite<NewBlob, null> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { digests: 'text[]', storedAts: 'bigint[]', contents: 'bytea[]' },
+    parts: `
+      stored AS (
+        INSERT INTO small_file (digest, stored_at, content)
+        SELECT given.* FROM held, unnest(:digests, :storedAts, :contents) AS given (digest, stored_at, content)
+        ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at)`,
+    outcome: "'null'",
+  }),
+  isDurable: false,
+  keys: ({ digest }) => [digest],
+  weight: ({ blob }) => 2 * blob.length,
+  values: (blobs) => ({
+    digests: blobs.map(({ digest }) => digest),
+    storedAts: blobs.map(({ storedAtMs }) => storedAtMs),
+    contents: blobs.map(({ blob }) => blob),
+  }),
+  results: (blobs) => blobs.map(() => null),
+};
+
+/** Blobs that are removed unless they are held when the statement is sent. */
+interface Removal {
+  readonly blobs: readonly BlobForm[];
+  readonly isHeld: (blob: BlobForm) => boolean;
+  /** Called with those that may be gone from now on. */
+  readonly begin: (digests: readonly string[]) => void;
+  /** Filled when the statement is sent. */
+  held: readonly BlobForm[];
+}
+
+const REMOVE: LaneWrite<Removal, readonly BlobForm[]> = {
+  statement: laneStatement({
+    parameters: { digests: 'text[]', encrypted: 'boolean[]' },
+    parts: `
+      unreferenced AS (
+        SELECT given.* FROM held, unnest(:digests, :encrypted) WITH ORDINALITY AS given (digest, encrypted, at)
+        WHERE NOT ${isReferenced('given.digest', 'given.encrypted')}),
+      removed AS (
+        DELETE FROM small_file USING unreferenced
+        WHERE small_file.digest = unreferenced.digest AND NOT unreferenced.encrypted)`,
+    outcome: 'SELECT json_agg(at) FROM unreferenced',
+  }),
+  isDurable: true,
+  keys: () => ['all'],
+  values: ([removal]) => {
+    const free = freeOf(removal);
+    removal?.begin(free.map(({ digest }) => digest));
+    return { digests: free.map(({ digest }) => digest), encrypted: free.map(({ encrypted }) => encrypted) };
+  },
+  results: ([removal], outcome) => {
+    const free = removal?.blobs.filter((blob) => !removal.held.includes(blob)) ?? [];
+    return [((outcome ?? []) as number[]).map((at) => free[at - 1]).filter((blob) => blob !== undefined)];
+  },
+};
+
+function freeOf(removal: Removal | undefined): readonly BlobForm[] {
+  if (!removal) return [];
+  removal.held = removal.blobs.filter(removal.isHeld);
+  return removal.blobs.filter((blob) => !removal.held.includes(blob));
+}
+
+interface Sweep {
+  readonly digests: readonly string[];
+  readonly storedBeforeMs: number;
+  readonly isHeld: (digest: string) => boolean;
+  readonly begin: (digests: readonly string[]) => void;
+}
+
+const SWEEP: LaneWrite<Sweep, number> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { digests: 'text[]', storedBefore: 'bigint' },
+    parts: `
+      removed AS (
+        DELETE FROM small_file USING held WHERE small_file.digest = ANY (:digests) AND stored_at < :storedBefore
+          AND NOT ${isReferenced('small_file.digest', 'false')} RETURNING digest)`,
+    outcome: 'SELECT to_json(count(*)) FROM removed',
+  }),
+  isDurable: false,
+  keys: () => ['all'],
+  values: ([sweep]) => {
+    const digests = sweep?.digests.filter((digest) => !sweep.isHeld(digest)) ?? [];
+    sweep?.begin(digests);
+    return { digests, storedBefore: sweep?.storedBeforeMs };
+  },
+  results: (_, outcome) => [outcome as number],
+};
+
+/** Times in the future, from a clock that was ahead, must not delay the removal. */
+const SET_BACK: LaneWrite<number, null> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { now: 'bigint' },
+    parts: 'reset AS (UPDATE small_file SET stored_at = :now FROM held WHERE stored_at > :now)',
+    outcome: "'null'",
+  }),
+  isDurable: false,
+  keys: () => ['all'],
+  values: ([now]) => ({ now }),
+  results: () => [null],
+};
+
+const FORGET_DROPPED: LaneWrite<readonly number[], null> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { ids: 'bigint[]' },
+    parts: 'forgotten AS (DELETE FROM dropped_content USING held WHERE dropped_content.id = ANY (:ids))',
+    outcome: "'null'",
+  }),
+  isDurable: false,
+  keys: () => [],
+  values: (calls) => ({ ids: calls.flat() }),
+  results: (calls) => calls.map(() => null),
+};
+
+const FIND = sql({ digest: 'text' }, 'SELECT content FROM small_file WHERE digest = :digest');
+const OLD = sql(
+  { after: 'text', storedBefore: 'bigint', limit: 'bigint' },
+  `SELECT digest FROM small_file WHERE digest > :after AND stored_at < :storedBefore
+     AND NOT ${isReferenced('small_file.digest', 'false')} ORDER BY digest LIMIT :limit`,
+);
+const REFERENCED = sql(
+  { digests: 'text[]', encrypted: 'boolean' },
+  `SELECT digest FROM unnest(:digests) AS asked (digest) WHERE ${isReferenced('asked.digest', ':encrypted')}`,
+);
+const REFERENCED_ENCRYPTED = sql(
+  {},
+  'SELECT digest FROM task_file WHERE encrypted UNION SELECT digest FROM stored_file WHERE encrypted',
+);
+const DROPPED = sql(
+  { after: 'bigint', limit: 'bigint' },
+  'SELECT id, digest, encrypted FROM dropped_content WHERE id > :after ORDER BY id LIMIT :limit',
+);
+
+export function postgresInlineBlobs(db: Database, { blobs, side }: Lanes): InlineBlobs {
+  const recent = new RecentBlobs();
+  /** Removals under way: a blob that is found while one is might be gone a moment later. */
+  const removals = new Map<string, Promise<unknown>>();
+
+  /** Runs a removal, which tells its blobs when it is sent. */
+  async function removing<T>(
+    remove: (begin: (digests: readonly string[]) => void) => Promise<T>,
+  ): Promise<T> {
+    let begun: readonly string[] = [];
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    try {
+      return await remove((digests) => {
+        begun = digests;
+        for (const digest of digests) {
+          recent.forget(digest);
+          removals.set(digest, ended);
+        }
+      });
+    } finally {
+      for (const digest of begun) if (removals.get(digest) === ended) removals.delete(digest);
+      end();
+    }
+  }
+
+  return {
+    put: async (digest, blob, storedAtMs) =>
+      void (await blobs.write(PUT, { digest, blob, storedAtMs }, () => recent.stored(digest, storedAtMs))),
+    isRecent: (digest, nowMs) => recent.has(digest, nowMs),
+    find: async (digest) => {
+      await removals.get(digest);
+      return (await rowOf<{ content: Buffer }, 'digest'>(db, FIND, { digest }))?.content;
+    },
+    sweep: async (storedBeforeMs, nowMs, isHeld) => {
+      await blobs.write(SET_BACK, nowMs);
+      let removed = 0;
+      for (let after = ''; ; ) {
+        const values = { after, storedBefore: storedBeforeMs, limit: SWEEP_BATCH };
+        const old = await rowsOf<{ digest: string }, keyof typeof values>(db, OLD, values);
+        const digests = old.map(({ digest }) => digest);
+        if (digests.length > 0) {
+          removed += await removing((begin) =>
+            blobs.write(SWEEP, { digests, storedBeforeMs, isHeld, begin }),
+          );
+        }
+        if (digests.length < SWEEP_BATCH) return removed;
+        after = digests.at(-1) as string;
+      }
+    },
+    referenced: async (digests, encrypted) => {
+      if (digests.length === 0) return new Set();
+      const values = { digests, encrypted };
+      const rows = await rowsOf<{ digest: string }, keyof typeof values>(db, REFERENCED, values);
+      return new Set(rows.map(({ digest }) => digest));
+    },
+    referencedEncrypted: async () =>
+      (await rowsOf<{ digest: string }>(db, REFERENCED_ENCRYPTED, {})).map(({ digest }) => digest),
+    removeUnreferenced: (given, isHeld) =>
+      removing(async (begin) => {
+        const removal: Removal = { blobs: given, isHeld, begin, held: [] };
+        const unreferenced = await blobs.write(REMOVE, removal);
+        return { held: removal.held, unreferenced };
+      }),
+    dropped: async (afterId, limit) => {
+      const values = { after: afterId, limit };
+      return rowsOf<DroppedBlob, keyof typeof values>(db, DROPPED, values);
+    },
+    forgetDropped: async (ids) => void (await side.write(FORGET_DROPPED, ids)),
+  };
+}
+
+/** Blobs that this hub has stored lately, by digest. */
+class RecentBlobs {
+  readonly #storedAtMs = new Map<string, number>();
+
+  stored(digest: string, storedAtMs: number): void {
+    this.#storedAtMs.delete(digest);
+    this.#storedAtMs.set(digest, storedAtMs);
+    if (this.#storedAtMs.size <= MAX_RECENT) return;
+    const [oldest] = this.#storedAtMs.keys();
+    if (oldest !== undefined) this.#storedAtMs.delete(oldest);
+  }
+
+  forget(digest: string): void {
+    this.#storedAtMs.delete(digest);
+  }
+
+  has(digest: string, nowMs: number): boolean {
+    const storedAtMs = this.#storedAtMs.get(digest);
+    return storedAtMs !== undefined && Math.abs(nowMs - storedAtMs) < RECENT_MS;
+  }
+}

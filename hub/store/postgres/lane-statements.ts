@@ -1,0 +1,87 @@
+/** Statements of lanes: one batch each, with the condition by which it takes place once. */
+import type { Database } from './pool.js';
+import { type NamedStatement, type SqlType, sql, type Values } from './statement.js';
+
+/** Parameters of every batch. */
+const LANE_PARAMETERS = { laneId: 'smallint', incarnation: 'text', batch: 'bigint' } as const;
+/** Parameters of batches that log changes: claims that no durable batch has logged yet. */
+const LOG_PARAMETERS = { notedSeqs: 'bigint[]', notedBatch: 'bigint' } as const;
+
+/** Writes of one kind. The calls of a batch are independent of each other: none has a key of another. */
+export interface LaneWrite<Call, Result, Parameter extends string = string> {
+  readonly statement: NamedStatement;
+  /** Whether it survives a crash of the server; otherwise only a crash of the hub. */
+  readonly isDurable: boolean;
+  keys(call: Call): readonly string[];
+  /** Size of a call in characters; small when left out. */
+  weight?(call: Call): number;
+  /** May read and add what its calls refer to; called once for a batch, or again after a fault. */
+  values(calls: readonly Call[]): Values<Parameter> | Promise<Values<Parameter>>;
+  /** Results of the calls by the outcome, which the statement has written to the lane, and returns as the column `outcome` of its
+   *  first row. */
+  results(calls: readonly Call[], outcome: unknown, rows: readonly object[]): readonly Result[];
+  /** Results of a batch whose response was lost, for writes that return more than their outcome. */
+  recall?(calls: readonly Call[], outcome: unknown, db: Database): Promise<readonly Result[]>;
+}
+
+export interface LaneSql<Parameter extends string> {
+  readonly parameters: Readonly<Record<Parameter, SqlType>>;
+  /** Common table expressions, separated by commas, all of which must read from `held`: it has no row in a batch that has taken
+   *  place. */
+  readonly parts: string;
+  /** Expression of the outcome as JSON. */
+  readonly outcome: string;
+  /** Changes of tasks: a query of JSON values, `seq` for a changed one and id for a removed one. Batches without it log no
+   *  changes. */
+  readonly changes?: string;
+  readonly isDurable?: boolean;
+  /** Main query when more than the outcome is returned. Reads from `saved`, which has one row with `outcome`. */
+  readonly returned?: string;
+}
+
+/** A durable statement by default. */
+export function laneStatement<Parameter extends string>({
+  parameters,
+  parts,
+  outcome,
+  changes,
+  isDurable = true,
+  returned = 'SELECT outcome FROM saved',
+}: LaneSql<Parameter>): NamedStatement {
+  const relaxed = isDurable ? '' : ", set_config('synchronous_commit', 'off', true) AS relaxed";
+  const log = `
+    noted AS (
+      SELECT count(*) AS changes, json_agg(change) AS list
+      FROM (${changes ?? 'SELECT NULL::json WHERE false'} UNION ALL SELECT to_json(seq) FROM held, unnest(:notedSeqs) AS seq) AS logged (change)),
+    logged AS (
+      INSERT INTO task_change (lane_id, first, changes)
+      SELECT held.id, held.changes + 1, noted.list::text FROM held, noted WHERE noted.changes > 0),`;
+  const advance = isDurable
+    ? `, changes = lane.changes + noted.changes, logged = greatest(lane.logged, :notedBatch) FROM held, noted`
+    : ' FROM held';
+  const text = `
+    WITH held AS (
+      SELECT id, changes${relaxed} FROM lane
+      WHERE id = :laneId AND incarnation = :incarnation AND batch = :batch - 1 FOR UPDATE),
+    ${parts === '' ? '' : `${parts},`}${isDurable ? log : ''}
+    saved AS (
+      UPDATE lane SET batch = :batch, outcome = (${outcome})::text${advance}
+      WHERE lane.id = held.id RETURNING lane.outcome::json AS outcome)
+    ${returned}`;
+  const all = { ...LANE_PARAMETERS, ...(isDurable ? LOG_PARAMETERS : {}), ...parameters };
+  return sql(all as Readonly<Record<string, SqlType>>, text);
+}
+
+/** State of a lane. */
+export const LANE_ROW = sql(
+  { laneId: 'smallint' },
+  'SELECT incarnation, batch, outcome::json AS outcome FROM lane WHERE id = :laneId',
+);
+
+/** Takes the lanes of a hub over: whatever a former incarnation has under way ends before, or changes nothing. */
+export const OPEN_LANES = sql(
+  { hub: 'text', names: 'text[]', incarnation: 'text' },
+  `INSERT INTO lane (hub, name, incarnation) SELECT :hub, name, :incarnation FROM unnest(:names) AS name
+   ON CONFLICT (hub, name) DO UPDATE SET incarnation = excluded.incarnation
+   RETURNING id, name, batch, logged`,
+);

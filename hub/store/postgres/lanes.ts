@@ -1,0 +1,79 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { ClaimLog } from './claim-log.js';
+import { Lane, type LaneOptions } from './lane.js';
+import { OPEN_LANES } from './lane-statements.js';
+import type { Database } from './pool.js';
+import { rowsOf } from './statement.js';
+
+const NAMES = ['insert', 'claim', 'change', 'blobs', 'side'] as const;
+
+/** The lanes of a hub, which write at the same time. */
+export interface Lanes {
+  /** New tasks, and the requirements that they refer to. */
+  readonly insert: Lane;
+  /** Claims. */
+  readonly claim: Lane;
+  /** All other transitions of tasks, and the storage, whose references they change. */
+  readonly change: Lane;
+  /** Inline blobs. */
+  readonly blobs: Lane;
+  /** What belongs to no task. */
+  readonly side: Lane;
+}
+
+export interface LanesOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Name of the hub, which keeps its lanes. */
+  readonly hub: string;
+  /** Name of this start of the hub, which no other has. */
+  readonly incarnation: string;
+  /** A batch of any lane took place. */
+  readonly onWritten: (isDurable: boolean) => void;
+  readonly onBroken: (why: Error) => void;
+}
+
+export interface OpenedLanes {
+  readonly lanes: Lanes;
+  readonly claims: ClaimLog;
+  /** Whether claims of a former incarnation may not be logged as changes. */
+  readonly hasUnloggedClaims: boolean;
+}
+
+interface LaneRow {
+  readonly id: number;
+  readonly name: (typeof NAMES)[number];
+  readonly batch: number;
+  readonly logged: number;
+}
+
+/** Takes the lanes over from a former incarnation. Rejects with `DatabaseFault`. */
+export async function openLanes(db: Database, options: LanesOptions): Promise<OpenedLanes> {
+  const { hub, incarnation } = options;
+  const values = { hub, names: NAMES, incarnation };
+  const rows = await rowsOf<LaneRow, keyof typeof values>(db, OPEN_LANES, values);
+  const rowOf = (name: (typeof NAMES)[number]): LaneRow => {
+    const row = rows.find((each) => each.name === name);
+    if (!row) throw new Error(`the lane ${name} was not opened`);
+    return row;
+  };
+  const claims: ClaimLog = new ClaimLog(() => lanes.claim.batch);
+  const laneOptions: LaneOptions = { ...options, db, claims };
+  const lane = (name: (typeof NAMES)[number]) => new Lane({ ...rowOf(name), incarnation }, laneOptions);
+  const lanes: Lanes = {
+    insert: lane('insert'),
+    claim: lane('claim'),
+    change: lane('change'),
+    blobs: lane('blobs'),
+    side: lane('side'),
+  };
+  const logged = Math.max(...rows.map((row) => row.logged));
+  return { lanes, claims, hasUnloggedClaims: rowOf('claim').batch > logged };
+}
+
+/** Writes what waits. */
+export async function closeLanes({ insert, claim, change, blobs, side }: Lanes): Promise<void> {
+  await Promise.all([insert.close(), claim.close(), change.close(), blobs.close(), side.close()]);
+}

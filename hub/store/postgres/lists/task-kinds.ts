@@ -1,0 +1,42 @@
+/** Kinds of tasks: type, status and priority as one number, as the column `kind` has it. */
+import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
+import { TASK_STATUSES, TASK_TYPES, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { TaskFilter } from '../../../core/task-filter.js';
+
+/** As in the migration. */
+const STATUS_NUMBERS: Readonly<Record<TaskStatus, number>> = {
+  WAITING: 0,
+  RUNNING: 1,
+  FINISHED: 2,
+  FAILED: 3,
+  CANCELED: 4,
+};
+const TYPE_NUMBERS = { SIMULATE_WORK: 0, EXECUTE_BATCH_JOB: 1 } as const;
+
+export interface TaskKind {
+  readonly kind: number;
+  readonly status: TaskStatus;
+  readonly priorityRank: number;
+}
+
+export const ALL_KINDS: readonly TaskKind[] = kindsOf({ statuses: [] });
+
+/** The kinds that match a filter by type, priority and status. */
+export function kindsOf({
+  type,
+  priority,
+  statuses,
+}: Pick<TaskFilter, 'type' | 'priority' | 'statuses'>): readonly TaskKind[] {
+  const types = type === undefined ? TASK_TYPES : [type];
+  const wanted = statuses.length === 0 ? TASK_STATUSES : statuses;
+  const ranks = (priority === undefined ? PRIORITIES : [priority]).map(priorityRank);
+  return types.flatMap((each) =>
+    [...new Set(wanted)].flatMap((status) =>
+      ranks.map((rank) => ({
+        kind: rank + 8 * STATUS_NUMBERS[status] + 64 * TYPE_NUMBERS[each],
+        status,
+        priorityRank: rank,
+      })),
+    ),
+  );
+}

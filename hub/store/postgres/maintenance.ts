@@ -1,0 +1,98 @@
+/** Commands of an operator on a PostgreSQL database, beside the hub or without one. */
+import type { Finding } from '@workbench-hub/shared/checks/finding';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { OpenedAccountStore } from '../../core/ports/store.js';
+import { postgresAccountStore } from './accounts/account-store.js';
+import { checkDatabase } from './check.js';
+import { refusal } from './database-fault.js';
+import { lockDatabase } from './hub-lock.js';
+import { migrate } from './migrate.js';
+import { type Database, openPool } from './pool.js';
+import { MIGRATIONS } from './schema.js';
+
+/** The address of a database, as `store` of the configuration has it. */
+export interface DatabaseAddress {
+  readonly url: string;
+  /** Takes the place of a password in the address. */
+  readonly password: string | null;
+}
+
+export interface MigratingOptions {
+  readonly timers: Timers;
+  /** Name of this process, which no other has. */
+  readonly holder: string;
+}
+
+/** Connections of a command. */
+const MAX_CONNECTIONS = 2;
+
+/** Checks whether a hub can work on the database. Changes nothing. */
+export function checkPostgres(
+  address: DatabaseAddress,
+  { clock, timers }: { readonly clock: Clock; readonly timers: Timers },
+): Promise<Finding[]> {
+  return onDatabase(address, (database) =>
+    checkDatabase(database, { migrations: MIGRATIONS, clock, timers }),
+  );
+}
+
+/** Brings the tables up to date; resolves with the ids of the migrations. Rejects with `StartRefused` while a hub runs on the
+ *  database, and when it cannot be used. */
+export function migratePostgres(
+  address: DatabaseAddress,
+  { timers, holder }: MigratingOptions,
+): Promise<string[]> {
+  return onDatabase(address, async (database) => {
+    // A hub that takes a lost lock meanwhile waits for its turn to migrate.
+    const lock = await lockDatabase(database, { timers, log: null, onTaken: () => undefined });
+    try {
+      return await migrate(database, MIGRATIONS, { timers, holder });
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+/** Opens the accounts beside the hub. Rejects with `StartRefused` when the database cannot be used. */
+export async function openPostgresAccounts(
+  address: DatabaseAddress,
+  { timers, holder }: MigratingOptions,
+): Promise<OpenedAccountStore> {
+  const database = openPool({
+    ...address,
+    applicationName: APPLICATION,
+    maxConnections: MAX_CONNECTIONS,
+    log: null,
+  });
+  try {
+    await migrate(database, MIGRATIONS, { timers, holder, phases: ['expand'] });
+    return { ...postgresAccountStore(database, null), close: () => database.close() };
+  } catch (error) {
+    await database.close();
+    throw refusal(error);
+  }
+}
+
+const APPLICATION = 'workbench-hub command';
+
+/** Rejects with `StartRefused` when the database cannot be used. */
+export async function onDatabase<T>(
+  address: DatabaseAddress,
+  work: (database: Database) => Promise<T>,
+  statementTimeoutMs?: number,
+): Promise<T> {
+  const database = openPool({
+    ...address,
+    applicationName: APPLICATION,
+    maxConnections: MAX_CONNECTIONS,
+    log: null,
+    ...(statementTimeoutMs === undefined ? {} : { statementTimeoutMs }),
+  });
+  try {
+    return await work(database);
+  } catch (error) {
+    throw refusal(error);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,77 @@
+/** Opening of the whole store for one hub. */
+import { hostname } from 'node:os';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Store } from '../../core/ports/store.js';
+import { postgresAccountStore } from './accounts/account-store.js';
+import { refuseUnfit } from './check.js';
+import { refusal } from './database-fault.js';
+import { type HubLock, lockDatabase } from './hub-lock.js';
+import type { DatabaseAddress } from './maintenance.js';
+import { migrate } from './migrate.js';
+import { type Database, openPool } from './pool.js';
+import { Reachability } from './reachability.js';
+import { MIGRATIONS } from './schema.js';
+import { sizesOf } from './sizes.js';
+import { openPostgresStore } from './store.js';
+
+export interface OpenForHubOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Name of this start of the hub, which no other has. */
+  readonly incarnation: string;
+  /** The hub must end: another one has the database, or the database has lost what was confirmed. */
+  readonly onBroken: (why: Error) => void;
+}
+
+/** The store without what joins hubs: one hub has it alone. */
+export type StoreOnServer = Omit<Store, 'cluster'>;
+
+/** Name of the one hub of a database. */
+const HUB = 'hub';
+
+/** Rejects with `StartRefused` when another hub has the database open, a newer one has migrated it, or it cannot be used. */
+export async function openForHub(
+  address: DatabaseAddress,
+  options: OpenForHubOptions,
+): Promise<StoreOnServer> {
+  const { timers, log, onBroken, incarnation } = options;
+  const database = openPool({ ...address, applicationName: `workbench-hub ${hostname()}`, log });
+  let lock: HubLock | undefined;
+  try {
+    await refuseUnfit(database);
+    lock = await lockDatabase(database, { timers, log, onTaken: onBroken });
+    const done = await migrate(database, MIGRATIONS, { timers, holder: incarnation });
+    if (done.length > 0) log.info({ done }, 'made or updated the tables of the database');
+    log.info({ database: database.location }, 'the store is a PostgreSQL database');
+    return await storeOn(database, lock, options);
+  } catch (error) {
+    await lock?.release();
+    await database.close();
+    throw refusal(error);
+  }
+}
+
+async function storeOn(
+  database: Database,
+  lock: HubLock,
+  options: OpenForHubOptions,
+): Promise<StoreOnServer> {
+  const { close, ...tasks } = await openPostgresStore(database, { ...options, hub: HUB });
+  const reachability = new Reachability(database, options.timers, options.log);
+  return {
+    ...tasks,
+    accounts: postgresAccountStore(database, options.log),
+    clock: options.clock,
+    sizes: () => sizesOf(database),
+    isReachable: () => reachability.isReachable,
+    isOnServer: true,
+    close: async () => {
+      reachability.close();
+      await close();
+      await lock.release();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/** The schema of the store on PostgreSQL, as migrations. A released one never changes. */
+import type { Migration } from './migrate.js';
+import { tasks } from './migrations/0001-tasks.js';
+import { changesAndWebhooks } from './migrations/0002-changes-and-webhooks.js';
+import { storage } from './migrations/0003-storage.js';
+import { accounts } from './migrations/0100-accounts.js';
+
+export const MIGRATIONS: readonly Migration[] = [tasks, changesAndWebhooks, storage, accounts];

@@ -1,0 +1,79 @@
+/** The task store on a PostgreSQL database. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { TaskStore } from '../../core/ports/store.js';
+import { postgresAgentStore } from './agent-store.js';
+import { ChangeLog } from './change-log.js';
+import { postgresInlineBlobs } from './inline-blobs.js';
+import { closeLanes, openLanes } from './lanes.js';
+import { TaskLists } from './lists/task-lists.js';
+import { postgresNamedObjects } from './named-objects.js';
+import type { Database } from './pool.js';
+import { postgresResumableUploads } from './resumable-uploads.js';
+import { rowOf, rowsOf, sql } from './statement.js';
+import { postgresTaskArchive } from './task-archive.js';
+import { TaskCounts } from './task-counts.js';
+import { postgresTaskExclusions } from './task-exclusions.js';
+import { postgresTaskQueue } from './task-queue.js';
+import { postgresTaskStatistics } from './task-statistics.js';
+import { COUNT_WAITING, postgresWebhookDeliveries } from './webhook-deliveries.js';
+import { WebhookOutbox } from './webhook-outbox.js';
+
+export interface PostgresTaskStoreOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Name of the hub, which keeps its lanes. */
+  readonly hub: string;
+  /** Name of this start of the hub, which no other has. */
+  readonly incarnation: string;
+  /** Batches after which the numbers of tasks are added up. */
+  readonly foldEvery?: number;
+  /** The store can no longer write, since another hub uses the database or it has lost confirmed changes: the hub must end. */
+  readonly onBroken: (why: Error) => void;
+}
+
+export interface PostgresTaskStore extends TaskStore {
+  /** Writes what waits. The database stays open. */
+  close(): Promise<void>;
+}
+
+const HISTORY = sql({}, 'SELECT name FROM change_history WHERE id = 0');
+
+/** Opens the store on a migrated database, and takes it from whoever has it open. Rejects with `DatabaseFault`. */
+export async function openPostgresStore(
+  db: Database,
+  options: PostgresTaskStoreOptions,
+): Promise<PostgresTaskStore> {
+  const counts = new TaskCounts(() => lanes, options.foldEvery);
+  const opened = await openLanes(db, {
+    ...options,
+    onWritten: (isDurable) => {
+      counts.written();
+      if (isDurable) changes.written();
+    },
+  });
+  const { lanes, claims } = opened;
+  const history = (await rowOf<{ name: string }>(db, HISTORY, {}))?.name ?? '';
+  const changes: ChangeLog = new ChangeLog({ db, lanes, claims, timers: options.timers, history });
+  if (opened.hasUnloggedClaims) await changes.noteRunning();
+  const waiting = await rowsOf<{ receiver: string; deliveries: number }>(db, COUNT_WAITING, {});
+  const outbox = new WebhookOutbox(waiting.map(({ receiver, deliveries }) => [receiver, deliveries]));
+  return {
+    queue: postgresTaskQueue({ db, lanes, claims, outbox, claimed: () => changes.claimed() }),
+    archive: postgresTaskArchive(db, lanes, new TaskLists(db)),
+    changes,
+    exclusions: postgresTaskExclusions(db, lanes),
+    statistics: postgresTaskStatistics(db, lanes),
+    webhooks: postgresWebhookDeliveries(db, lanes, outbox),
+    agents: postgresAgentStore(db, lanes),
+    inlineBlobs: postgresInlineBlobs(db, lanes),
+    namedObjects: postgresNamedObjects(db, lanes),
+    uploads: postgresResumableUploads(db, lanes),
+    close: async () => {
+      await lanes.claim.close();
+      await changes.close();
+      await closeLanes(lanes);
+    },
+  };
+}

