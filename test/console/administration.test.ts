@@ -135,3 +135,13 @@ describe.runIf(hasBrowser)('the administration', () => {
     expect(await statusWith()).toBe(401);
   });
 });
+
+describe.runIf(hasBrowser)('the administration of a hub without security', () => {
+  consoleForAllTests();
+
+  it('says why the audit log is empty', async () => {
+    const page = await visit({ path: '/administration/audit' });
+    await page.getByText('Security is off on this hub: it keeps no audit log.').waitFor();
+    await expectAccessible(page);
+  });
+});

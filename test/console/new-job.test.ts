@@ -87,6 +87,56 @@ describe.runIf(hasBrowser)('a new job', () => {
     await expectAccessible(page);
   });
 
+  it('moves the focus to what was added, and to the neighbour of what was removed', async () => {
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'one.js': '1', 'two.js': '2' });
+    const focused = page.locator(':focus');
+    const nameOfFocused = () => focused.getAttribute('aria-label');
+    await page.getByLabel('Name 1').fill('speed');
+    await page.getByRole('button', { name: 'Add a variable' }).press('Enter');
+    await expect.poll(nameOfFocused).toBe('Name 2');
+    await page.getByRole('button', { name: 'Remove variable 2' }).press('Enter');
+    await expect.poll(nameOfFocused).toBe('Name 1');
+    await page.getByRole('button', { name: 'Remove one.js' }).press('Enter');
+    await expect.poll(nameOfFocused).toBe('Remove two.js');
+    await focused.press('Enter');
+    await page.locator('label:focus-within', { hasText: 'Choose files' }).waitFor();
+  });
+
+  it('asks for labels that no instance has yet, and for a job without a name again', async () => {
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'one.js': '1' });
+    await page.getByLabel('another label').fill('gpu, fast');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'gpu', exact: true, pressed: true }).waitFor();
+    await page.getByRole('button', { name: 'fast', exact: true }).click();
+    await page.getByText('Without the label gpu, 2 would fit').waitFor();
+    await expectAccessible(page);
+    // A label that is still in the field counts, too.
+    await page.getByLabel('another label').fill('quiet');
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByText('No instance that the hub knows fits').waitFor();
+    const needs = page.getByRole('region', { name: 'About' });
+    await needs.getByText('gpu', { exact: true }).waitFor();
+    await needs.getByText('quiet', { exact: true }).waitFor();
+    expect(await needs.getByText('fast', { exact: true }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Run again' }).click();
+    await page.getByRole('heading', { name: 'Run the job again' }).waitFor();
+  });
+
+  it('keeps long lines for the command line within the window', async () => {
+    const page = await visit({ path: '/new' });
+    await page.getByLabel('Name 1').fill('path');
+    await page.getByLabel('Value 1').fill('x'.repeat(200));
+    await page.getByText('The same outside the browser').click();
+    await page.locator('.copied-lines').first().waitFor();
+    const right = 'document.querySelector(".lines-card").getBoundingClientRect().right - innerWidth';
+    expect(await page.evaluate(right)).toBeLessThanOrEqual(0);
+    const overflow =
+      '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("main"))';
+    expect(await page.evaluate(overflow)).toBe(0);
+  });
+
   it('takes variables of a pasted table', async () => {
     const page = await visit({ path: '/new' });
     await page.getByLabel('Name 1').focus();

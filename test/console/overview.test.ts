@@ -10,7 +10,7 @@ describe.runIf(hasBrowser)('the overview', () => {
   it('is calm while nothing happens', async () => {
     const page = await visit({ path: '/' });
     await page.getByText('Nothing has waited for long').waitFor();
-    await page.getByText('0 of 2 instances work').waitFor();
+    await page.getByText('0 of 2 instances busy').waitFor();
     await expectAccessible(page);
     // A card is as high as what is in it.
     const card = page.getByRole('region', { name: 'Tasks that ended' });

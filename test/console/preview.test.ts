@@ -133,7 +133,7 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await shown.getByRole('img', { name: 'Plot of speed over time' }).waitFor();
     await shown.locator('canvas').waitFor();
     expect(await shown.getByRole('checkbox', { name: 'note' }).count()).toBe(0);
-    await shown.getByRole('combobox', { name: 'Across' }).selectOption({ label: 'Row' });
+    await shown.getByRole('combobox', { name: 'X axis' }).selectOption({ label: 'Row' });
     await shown.getByRole('checkbox', { name: 'time' }).check();
     await shown.getByRole('img', { name: 'Plot of speed, time over Row' }).waitFor();
     await expectAccessible(page);

@@ -136,7 +136,9 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     const id = await handIn({ name: 'for nobody', scripts: ['1'], labels: 'gpu' });
     const page = await visit({ path: `/tasks/${id}` });
     await page.getByText('No instance that the hub knows fits').waitFor();
-    await page.getByText('Without labels gpu, 2 would fit').waitFor();
+    await page.getByText('Without the label gpu, 2 would fit').waitFor();
+    await page.getByText('No instance offers the label gpu').waitFor();
+    await page.getByText('hand the job in with other needs').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Cancel' }).focus();
     await page.keyboard.press('Enter');
@@ -149,6 +151,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.locator('.task-head').getByText('Canceled').waitFor();
+    await page.getByText('The task never ran').waitFor();
   });
 
   it('shows the attempts of a task in their order, and the end of the log of a failed one', async () => {

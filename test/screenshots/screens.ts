@@ -40,7 +40,7 @@ export const SCREENS: readonly ScreenToShow[] = [
     name: 'overview',
     path: () => '/',
     show: async (page) => {
-      await page.getByText('instances work').waitFor();
+      await page.getByText('instances busy').waitFor();
       await page.getByRole('button', { name: '24 h' }).click();
       await page.locator('.hosts > li').first().waitFor();
     },

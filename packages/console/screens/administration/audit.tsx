@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useLocation, useSearch } from 'wouter';
 import { nowMs } from '../../data/clock.js';
-import { hub } from '../../data/hub.js';
+import { hub, usePerson } from '../../data/hub.js';
 import { ChoiceChip } from '../../design/choice.js';
 import { MoreButton } from '../../design/more-button.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
@@ -28,6 +28,7 @@ interface AuditFilters {
 /** Who did what, newest first, by filters that are in the address. */
 export function Audit() {
   const words = useWords<typeof en>({ en, de });
+  const isKept = usePerson()?.isLoggedIn !== false;
   const query = new URLSearchParams(useSearch());
   const [, navigate] = useLocation();
   const filters: AuditFilters = {
@@ -52,7 +53,8 @@ export function Audit() {
         {!error && !entries && <Loading lines={8} />}
         {entries?.length === 0 && (
           <Empty icon="list" title={words.noEntries}>
-            {query.size > 0 && <p>{words.noEntriesMore}</p>}
+            {!isKept && <p>{words.noAuditLog}</p>}
+            {isKept && query.size > 0 && <p>{words.noEntriesMore}</p>}
           </Empty>
         )}
         {entries && entries.length > 0 && <Entries entries={entries} />}

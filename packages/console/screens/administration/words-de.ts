@@ -48,6 +48,7 @@ export const de: DictionaryLike<typeof en> = {
   auditColumns: { at: 'Wann', outcome: 'Ausgang', who: 'Wer', action: 'Was', from: 'Von' },
   nobody: 'unbekannt',
   noEntries: 'Keine Einträge',
+  noAuditLog: 'Die Sicherheit ist in diesem Hub ausgeschaltet: er führt kein Audit-Log.',
   noEntriesMore: 'Ändern oder löschen Sie die Filter.',
   more: 'Weitere zeigen',
   memory: 'Speicher',

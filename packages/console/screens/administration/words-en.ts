@@ -40,6 +40,7 @@ export const en = {
   auditColumns: { at: 'When', outcome: 'Outcome', who: 'Who', action: 'What', from: 'From' },
   nobody: 'unidentified',
   noEntries: 'No entries',
+  noAuditLog: 'Security is off on this hub: it keeps no audit log.',
   noEntriesMore: 'Change or clear the filters.',
   more: 'Show more',
   memory: 'Memory',

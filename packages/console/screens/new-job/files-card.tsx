@@ -6,6 +6,7 @@ import { sizeText } from '../../words/formats.js';
 import { type Draft, type DraftFile, type FileRole, withFileMoved, withFiles, withRole } from './draft.js';
 import { draftStore, newId } from './draft-store.js';
 import { type ChosenFile, chosenFiles, droppedFiles } from './dropped-files.js';
+import { useFocusLater } from './use-focus-later.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -23,10 +24,19 @@ export function FilesCard({ draft, onChange }: PartProps) {
   // A folder takes time to read, in which the job may be changed otherwise.
   const add = (files: readonly ChosenFile[]) => onChange(withFiles(draftStore.get(), files, newId));
   const isDragged = useFileDrag(add);
+  const [part, focusLater] = useFocusLater<HTMLElement>();
   const hasModel = draft.files.some(({ role }) => role === 'MODEL');
   const sorted = ROLES.flatMap((role) => draft.files.filter((file) => file.role === role));
+  const remove = (id: string) => {
+    const at = sorted.findIndex((file) => file.id === id);
+    focusLater((place) => {
+      const left = [...place.querySelectorAll<HTMLElement>('.remove-file')];
+      return left[Math.min(at, left.length - 1)] ?? place.querySelector('input');
+    });
+    onChange({ ...draft, files: draft.files.filter((file) => file.id !== id) });
+  };
   return (
-    <section className="card part" aria-labelledby="files-title">
+    <section className="card part" aria-labelledby="files-title" ref={part}>
       <h2 id="files-title">{words.files}</h2>
       <div className={`drop ${isDragged ? 'over' : ''} ${sorted.length > 0 ? 'small' : ''}`}>
         <Icon name="upload" size={sorted.length > 0 ? 18 : 28} />
@@ -39,7 +49,7 @@ export function FilesCard({ draft, onChange }: PartProps) {
       {sorted.length > 0 && (
         <ul className="draft-files">
           {sorted.map((file) => (
-            <FileLine key={file.id} file={file} draft={draft} onChange={onChange} />
+            <FileLine key={file.id} file={file} draft={draft} onChange={onChange} onRemove={remove} />
           ))}
         </ul>
       )}
@@ -115,7 +125,12 @@ function FileButton({ label, isFolder = false, onChoose }: FileButtonProps) {
   );
 }
 
-function FileLine({ file, draft, onChange }: PartProps & { readonly file: DraftFile }) {
+interface FileLineProps extends PartProps {
+  readonly file: DraftFile;
+  readonly onRemove: (id: string) => void;
+}
+
+function FileLine({ file, draft, onChange, onRemove }: FileLineProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { id, path, size, role } = file;
@@ -160,9 +175,9 @@ function FileLine({ file, draft, onChange }: PartProps & { readonly file: DraftF
       </select>
       <button
         type="button"
-        className="button plain only-icon"
+        className="button plain only-icon remove-file"
         aria-label={words.remove(path)}
-        onClick={() => onChange({ ...draft, files: draft.files.filter((each) => each.id !== id) })}
+        onClick={() => onRemove(id)}
       >
         <Icon name="x" />
       </button>

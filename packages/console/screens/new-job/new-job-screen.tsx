@@ -7,7 +7,6 @@ import { usePreferences } from '../../data/preference-store.js';
 import { useStore } from '../../data/store.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
-import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { AnswerCard } from './answer-card.js';
@@ -25,7 +24,6 @@ import { en } from './words-en.js';
 export function NewJobScreen() {
   const words = useWords<typeof en>({ en, de });
   useTitle(words.title);
-  const common = useCommonWords();
   const draft = useStore(draftStore);
   const from = useEarlierTask();
   const change = (changed: Draft) => draftStore.set(changed);
@@ -33,7 +31,11 @@ export function NewJobScreen() {
     <section className="new-job" aria-labelledby="new-job-title">
       <header className="new-job-head">
         <h1 id="new-job-title">
-          {from === undefined ? words.title : words.again(draft.name === '' ? common.noName : draft.name)}
+          {from === undefined
+            ? words.title
+            : draft.name === ''
+              ? words.againNameless
+              : words.again(draft.name)}
         </h1>
         {draft !== EMPTY_DRAFT && (
           <button type="button" className="button plain" onClick={() => change(EMPTY_DRAFT)}>

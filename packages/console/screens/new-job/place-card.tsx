@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
@@ -25,6 +26,8 @@ export function PlaceCard({ draft, onChange }: PartProps) {
   const labels = [...new Set([...(offers?.labels.keys() ?? []), ...draft.labels])];
   const toggled = (label: string) =>
     draft.labels.includes(label) ? draft.labels.filter((each) => each !== label) : [...draft.labels, label];
+  const add = (more: readonly string[]) =>
+    onChange({ ...draft, labels: [...new Set([...draft.labels, ...more])] });
   return (
     <section className="card part" aria-labelledby="where-title">
       <h2 id="where-title">{words.where}</h2>
@@ -67,10 +70,34 @@ export function PlaceCard({ draft, onChange }: PartProps) {
               {label}
             </button>
           ))}
+          <OtherLabel onAdd={add} />
           {offers && labels.length === 0 && <span className="faint">{words.nobodyOffers}</span>}
         </div>
       </fieldset>
     </section>
+  );
+}
+
+/** A label that no instance has at present, such as one of a host that is down; Enter adds it, and so does leaving the field. */
+function OtherLabel({ onAdd }: { readonly onAdd: (labels: readonly string[]) => void }) {
+  const words = useWords<typeof en>({ en, de });
+  const [text, setText] = useState('');
+  const add = () => {
+    const labels = text.split(',').map((label) => label.trim());
+    if (text.trim() !== '') onAdd(labels.filter((label) => label !== ''));
+    setText('');
+  };
+  return (
+    <input
+      className="input version mono"
+      aria-label={words.otherLabel}
+      placeholder={words.otherLabel}
+      spellCheck={false}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onKeyDown={(event) => event.key === 'Enter' && add()}
+      onBlur={add}
+    />
   );
 }
 

@@ -3,6 +3,7 @@ import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import type { Variable } from './draft.js';
 import { pastedVariables } from './pasted-variables.js';
+import { useFocusLater } from './use-focus-later.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -14,9 +15,20 @@ interface VariablesCardProps {
 /** Variables as a form of two columns, into which a table can be pasted. */
 export function VariablesCard({ variables, onChange }: VariablesCardProps) {
   const words = useWords<typeof en>({ en, de });
+  const [list, focusLater] = useFocusLater<HTMLDivElement>();
+  const focusNameLater = (at: number) =>
+    focusLater((place) => place.children.item(at)?.querySelector('input'));
   const rows = variables.length === 0 ? [{ key: '', value: '' }] : variables;
   const change = (at: number, part: Partial<Variable>) =>
     onChange(rows.map((row, index) => (index === at ? { ...row, ...part } : row)));
+  const add = () => {
+    focusNameLater(rows.length);
+    onChange([...rows, { key: '', value: '' }]);
+  };
+  const remove = (at: number) => {
+    focusNameLater(Math.max(0, Math.min(at, rows.length - 2)));
+    onChange(variables.filter((_, index) => index !== at));
+  };
   const paste = (event: ClipboardEvent) => {
     const pasted = pastedVariables(event.clipboardData.getData('text/plain'));
     if (!pasted) return;
@@ -28,7 +40,7 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
   return (
     <section className="card part" aria-labelledby="variables-title" onPaste={paste}>
       <h2 id="variables-title">{words.variables}</h2>
-      <div className="variables">
+      <div className="variables" ref={list}>
         {rows.map(({ key, value }, at) => (
           // Rows have no other name than their place: their text is being typed.
           <div key={String(at)} className="variable">
@@ -51,8 +63,8 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
             <button
               type="button"
               className="button plain only-icon"
-              aria-label={words.remove(key === '' ? `${words.variables} ${at + 1}` : key)}
-              onClick={() => onChange(variables.filter((_, index) => index !== at))}
+              aria-label={words.remove(key === '' ? words.variableAt(String(at + 1)) : key)}
+              onClick={() => remove(at)}
             >
               <Icon name="x" />
             </button>
@@ -60,7 +72,7 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
         ))}
       </div>
       <div className="variables-foot">
-        <button type="button" className="button" onClick={() => onChange([...rows, { key: '', value: '' }])}>
+        <button type="button" className="button" onClick={add}>
           <Icon name="plus" />
           {words.addVariable}
         </button>

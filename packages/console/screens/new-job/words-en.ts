@@ -2,6 +2,7 @@
 export const en = {
   title: 'New job',
   again: (name: string) => `Run ${name} again`,
+  againNameless: 'Run the job again',
   files: 'Files',
   drop: 'Drop the model, scripts and files here, folders too',
   dropHere: 'Let go to add them',
@@ -18,6 +19,7 @@ export const en = {
   hostPathHint: '/models/gear.wbpz',
   variables: 'Variables',
   variablesHint: 'Scripts find them in the environment. Paste a table, lines with = or JSON into any field.',
+  variableAt: (number: string) => `variable ${number}`,
   key: 'Name',
   value: 'Value',
   addVariable: 'Add a variable',
@@ -26,7 +28,9 @@ export const en = {
   anyVersion: 'any version',
   newest: (version: string) => `newest (${version})`,
   labels: 'Labels that the instance must have',
-  offering: (label: string, count: string) => `${label}, on ${count} instances`,
+  offering: (label: string, count: string) =>
+    `${label}, on ${count} ${count === '1' ? 'instance' : 'instances'}`,
+  otherLabel: 'another label',
   nobodyOffers: 'No instance has labels.',
   more: 'Name and order',
   name: 'Name of the task',
@@ -64,5 +68,5 @@ export const en = {
   templateTitle: 'Title of the template',
   noRoom: 'The browser has no room for it.',
   missing: (files: string) => `Add these files again, they are too large for a template: ${files}`,
-  clear: 'Begin anew',
+  clear: 'Start over',
 };

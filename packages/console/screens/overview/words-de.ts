@@ -11,7 +11,7 @@ export const de: DictionaryLike<typeof en> = {
   canceled: 'Abgebrochen',
   nobodyWaits: 'nichts wartet',
   byPriority: (priority, count) => `${priority}: ${count}`,
-  instancesBusy: (busy, up) => `${busy} von ${up} Instanzen arbeiten`,
+  instancesBusy: (busy, up) => `${busy} von ${up} Instanzen beschäftigt`,
   noneUp: 'keine Instanz ist bereit',
   ofRange: {
     hour: 'in der letzten Stunde',

@@ -9,7 +9,7 @@ export const en = {
   canceled: 'Canceled',
   nobodyWaits: 'nothing waits',
   byPriority: (priority: string, count: string) => `${priority}: ${count}`,
-  instancesBusy: (busy: string, up: string) => `${busy} of ${up} instances work`,
+  instancesBusy: (busy: string, up: string) => `${busy} of ${up} instances busy`,
   noneUp: 'no instance is up',
   ofRange: {
     hour: 'in the last hour',

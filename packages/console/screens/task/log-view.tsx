@@ -26,18 +26,20 @@ interface LogViewProps {
   /** Whether its end is shown at first. */
   readonly isEndFirst: boolean;
   readonly isWaiting: boolean;
+  readonly hasRun: boolean;
   readonly onDownload: () => void;
 }
 
 /** The log of a task: live, in its colours, with a search over all of it. */
-export function LogView({ id, hasEnded, isEndFirst, isWaiting, onDownload }: LogViewProps) {
+export function LogView({ id, hasEnded, isEndFirst, isWaiting, hasRun, onDownload }: LogViewProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const log = useLog(id, hasEnded, {
     skipped: (bytes) => words.skipped(sizeText(bytes, language)),
     newAttempt: (attempt) => words.newAttempt(String(attempt)),
   });
-  const none = isWaiting ? words.noLogWaiting : log.isComplete ? words.noLog : words.noLogYet;
+  const noneAtEnd = hasRun ? words.noLog : words.noLogNeverRan;
+  const none = isWaiting ? words.noLogWaiting : log.isComplete ? noneAtEnd : words.noLogYet;
   return <LogPane log={log} none={none} isFollowedAtFirst={isEndFirst} onDownload={onDownload} />;
 }
 

@@ -71,13 +71,9 @@ async function archiveOf(id: string): Promise<Response> {
   return new Response(data as unknown as ReadableStream);
 }
 
-function Files({ title, archive, files }: FilesProps) {
-  const words = useWords<typeof en>({ en, de });
-  const [{ language }] = usePreferences();
+/** Saves files one by one and as an archive; a fault is that of the last one. */
+function useSaving() {
   const [fault, setFault] = useState<string>();
-  const [shown, setShown] = useState<string>();
-  const opener = useRef<HTMLButtonElement>(null);
-  const shownFile = files.find(({ key }) => key === shown);
   const [isPacking, setPacking] = useState(false);
   const save = async ({ name, fetch }: Pick<PreviewedFile, 'name' | 'fetch'>) => {
     setFault(undefined);
@@ -92,6 +88,16 @@ function Files({ title, archive, files }: FilesProps) {
     await save({ name: `${id}.tar`, fetch: () => archiveOf(id) });
     setPacking(false);
   };
+  return { fault, isPacking, save, saveAll };
+}
+
+function Files({ title, archive, files }: FilesProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const [shown, setShown] = useState<string>();
+  const opener = useRef<HTMLButtonElement>(null);
+  const shownFile = files.find(({ key }) => key === shown);
+  const { fault, isPacking, save, saveAll } = useSaving();
   return (
     <section className="card" aria-label={title}>
       {archive !== undefined && (
@@ -112,16 +118,33 @@ function Files({ title, archive, files }: FilesProps) {
           {fault}
         </p>
       )}
-      <FileTable
-        title={title}
-        files={files}
-        shown={shown}
-        onShow={(key, button) => {
-          opener.current = button;
-          setShown(key === shown ? undefined : key);
-        }}
-        onSave={(file) => void save(file)}
-      />
+      <table className="plain-table files">
+        <thead>
+          <tr>
+            <th scope="col">{title}</th>
+            <th scope="col" className="size">
+              {words.size}
+            </th>
+            <th scope="col">
+              <span className="visually-hidden">{words.download}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.map((file) => (
+            <FileRow
+              key={file.name}
+              file={file}
+              isShown={file.key === shown}
+              onShow={(button) => {
+                opener.current = button;
+                setShown(file.key === shown ? undefined : file.key);
+              }}
+              onSave={() => void save(file)}
+            />
+          ))}
+        </tbody>
+      </table>
       {shownFile && (
         <Suspense fallback={<Loading lines={4} />}>
           <Preview
@@ -138,59 +161,39 @@ function Files({ title, archive, files }: FilesProps) {
   );
 }
 
-interface FileTableProps {
-  readonly title: string;
-  readonly files: readonly PreviewedFile[];
-  /** Key of the file whose preview is open. */
-  readonly shown: string | undefined;
-  /** Opens or closes the preview of a file, by this button. */
-  readonly onShow: (key: string, button: HTMLButtonElement) => void;
-  readonly onSave: (file: PreviewedFile) => void;
+interface FileRowProps {
+  readonly file: PreviewedFile;
+  readonly isShown: boolean;
+  readonly onShow: (button: HTMLButtonElement) => void;
+  readonly onSave: () => void;
 }
 
-function FileTable({ title, files, shown, onShow, onSave }: FileTableProps) {
+function FileRow({ file: { name, size }, isShown, onShow, onSave }: FileRowProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   return (
-    <table className="plain-table files">
-      <thead>
-        <tr>
-          <th scope="col">{title}</th>
-          <th scope="col" className="size">
-            {words.size}
-          </th>
-          <th scope="col">
-            <span className="visually-hidden">{words.download}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {files.map((file) => (
-          <tr key={file.name}>
-            <th scope="row">
-              <button
-                type="button"
-                className="button plain show-file"
-                aria-expanded={file.key === shown}
-                onClick={({ currentTarget }) => onShow(file.key, currentTarget)}
-              >
-                <Icon name="file-text" /> <span className="path">{file.name}</span>
-              </button>
-            </th>
-            <td className="size numbers">{sizeText(file.size, language)}</td>
-            <td>
-              <button
-                type="button"
-                className="button plain only-icon"
-                aria-label={`${words.download}: ${file.name}`}
-                onClick={() => onSave(file)}
-              >
-                <Icon name="download" />
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <tr>
+      <th scope="row">
+        <button
+          type="button"
+          className="button plain show-file"
+          aria-expanded={isShown}
+          onClick={(event) => onShow(event.currentTarget)}
+        >
+          <Icon name="file-text" /> <span className="path">{name}</span>
+        </button>
+      </th>
+      <td className="size numbers">{sizeText(size, language)}</td>
+      <td>
+        <button
+          type="button"
+          className="button plain only-icon"
+          aria-label={`${words.download}: ${name}`}
+          onClick={onSave}
+        >
+          <Icon name="download" />
+        </button>
+      </td>
+    </tr>
   );
 }

@@ -56,7 +56,7 @@ function EndOfTask({ task }: { readonly task: TaskDetails }) {
       }
     : {
         icon: 'ban',
-        label: words.cancel,
+        label: words.cancelTask,
         title: words.cancelTitle(name),
         more: task.status === 'RUNNING' ? words.cancelRunning : words.cancelWaiting,
         act: async () => {
@@ -68,7 +68,7 @@ function EndOfTask({ task }: { readonly task: TaskDetails }) {
     <>
       <button type="button" className="button" onClick={() => setAsked(question)}>
         <Icon name={question.icon} />
-        {question.label}
+        {isEnded(task) ? words.remove : words.cancel}
       </button>
       <ConfirmDialog question={asked} onClose={() => setAsked(undefined)} />
     </>

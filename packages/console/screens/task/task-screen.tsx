@@ -112,6 +112,7 @@ function TaskTabs({ task, onSaveLog }: TaskTabsProps) {
           hasEnded={isEnded(task)}
           isEndFirst={!isEnded(task) || task.status === 'FAILED'}
           isWaiting={task.status === 'WAITING'}
+          hasRun={task.startedAt !== undefined || (task.attempts ?? []).length > 0}
           onDownload={onSaveLog}
         />
       </Tabs.Panel>

@@ -23,6 +23,7 @@ export function WhyItWaits({ id }: { readonly id: string }) {
       </p>
       <VerdictFigures explanation={data} />
       <p className="quiet">{data.message}</p>
+      {data.verdict === 'NEVER' && <p>{words.whatHelps}</p>}
     </section>
   );
 }
@@ -61,7 +62,8 @@ export function VerdictFigures({ explanation }: FiguresProps) {
       {tasksAhead !== undefined && tasksAhead > 0 && <li>{words.ahead(number(tasksAhead))}</li>}
       {unsatisfied.map(({ type, value }) => (
         <li key={`${type} ${value}`}>
-          {words.unsatisfied} <span className="tag">{value}</span>
+          {words.unsatisfied(type === 'VERSION' ? words.version : words.label)}{' '}
+          <span className="tag">{value}</span>
         </li>
       ))}
       {instances?.satisfyingAll === 0 &&
@@ -77,6 +79,6 @@ export function VerdictFigures({ explanation }: FiguresProps) {
   );
 }
 
-function criterionText({ type, value }: api.Criterion, words: { version: string; labels: string }): string {
-  return `${type === 'VERSION' ? words.version : words.labels} ${value}`;
+function criterionText({ type, value }: api.Criterion, words: { version: string; label: string }): string {
+  return `${type === 'VERSION' ? words.version : words.label} ${value}`;
 }

@@ -24,7 +24,7 @@ export const de: DictionaryLike<typeof en> = {
   cutColumns: (count) => `${count} weitere Spalten werden nicht gezeigt.`,
   noRows: 'Die Tabelle hat keine Zeilen',
   noNumbers: 'Keine Spalte hat Zahlen für ein Diagramm',
-  across: 'Waagrecht',
+  across: 'x-Achse',
   up: 'Senkrecht',
   rowNumber: 'Zeile',
   logarithmic: 'Logarithmisch',

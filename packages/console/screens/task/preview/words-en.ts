@@ -22,7 +22,7 @@ export const en = {
   cutColumns: (count: string) => `${count} more columns are not shown.`,
   noRows: 'The table has no rows',
   noNumbers: 'No column has numbers to plot',
-  across: 'Across',
+  across: 'X axis',
   up: 'Up',
   rowNumber: 'Row',
   logarithmic: 'Logarithmic',
