@@ -251,8 +251,9 @@ export class Lane {
     if (row.batch < this.#durableBatch || row.batch > batch) {
       throw this.#break('the database has lost changes that it had confirmed');
     }
-    // A server that crashed may have lost its latest relaxed batches.
-    this.#batch = row.batch;
+    if (row.batch < batch - 1) {
+      throw this.#break('the database server has crashed and lost claims that had not reached its disk');
+    }
     return undefined;
   }
 
