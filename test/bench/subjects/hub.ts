@@ -58,18 +58,20 @@ export async function startHub(
   const stop = async () => {
     for (const program of programs.splice(0).reverse()) await program.stop();
   };
-  const start = (name: string, script: string, config: Record<string, unknown>) => {
+  const start = (name: string, workspace: 'hub' | 'agent', config: Record<string, unknown>) => {
     const file = join(folder, `${name}.yaml`);
     writeFileSync(file, JSON.stringify(config));
     const profile = profiles === undefined ? [] : profiling(profiles, name.replace(' ', '-'));
-    const args = [...profile, join(ROOT, script), '--config', file];
+    // Profiles name the functions by their modules, which the bundle does not have.
+    const script = profiles === undefined ? `bin/workbench-${workspace}.js` : 'dist/main.js';
+    const args = [...profile, join(ROOT, workspace, script), '--config', file];
     const program = new ServerProgram(name, process.execPath, args, { folder });
     programs.push(program);
     return program;
   };
   try {
     const dataDir = join(folder, 'hub-data');
-    const program = start('hub', 'hub/bin/workbench-hub.js', { server: { port: 0 }, dataDir });
+    const program = start('hub', 'hub', { server: { port: 0 }, dataDir });
     const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
     const pids = new Map([['hub', program.pid]]);
     const resume = async () => {
@@ -82,7 +84,7 @@ export async function startHub(
           dataDir: join(folder, `agent-${id}`),
           instances: [{ id: `sim-${id}`, count, ...profiled(instances[at] ?? SAME, profiles) }],
         };
-        const agent = start(`agent ${id}`, 'agent/bin/workbench-agent.js', config);
+        const agent = start(`agent ${id}`, 'agent', config);
         pids.set(`agent ${id}`, agent.pid);
       }
     };

@@ -1,5 +1,6 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { NotFoundError, type TaskDetails } from '@workbench-hub/client';
+import { lazy, Suspense } from 'react';
 import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
@@ -12,15 +13,16 @@ import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { Facts } from './facts.js';
-import { Inputs } from './inputs.js';
 import { LogView } from './log-view.js';
-import { Outputs } from './outputs.js';
 import { TaskActions } from './task-actions.js';
 import { Timeline } from './timeline.js';
 import { isEnded, useTask } from './use-task.js';
 import { WhyItWaits } from './why-it-waits.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
+
+const Inputs = lazy(async () => ({ default: (await import('./inputs.js')).Inputs }));
+const Outputs = lazy(async () => ({ default: (await import('./outputs.js')).Outputs }));
 
 /** One task: its life, its log, what was handed in and what came out. */
 export function TaskScreen({ params }: { readonly params: Readonly<Record<string, string | undefined>> }) {
@@ -117,10 +119,14 @@ function TaskTabs({ task, onSaveLog }: TaskTabsProps) {
         />
       </Tabs.Panel>
       <Tabs.Panel value="inputs" className="tab-panel">
-        <Inputs task={task} />
+        <Suspense fallback={<Loading lines={4} />}>
+          <Inputs task={task} />
+        </Suspense>
       </Tabs.Panel>
       <Tabs.Panel value="outputs" className="tab-panel">
-        <Outputs task={task} />
+        <Suspense fallback={<Loading lines={4} />}>
+          <Outputs task={task} />
+        </Suspense>
       </Tabs.Panel>
     </Tabs.Root>
   );
