@@ -97,7 +97,7 @@ export async function logInAs(page: Page, username: string): Promise<void> {
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password').fill(passwordOf(username));
   await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByRole('navigation').waitFor();
+  await page.locator('nav.navigation').waitFor();
 }
 
 /** Sets preferences as the menu does, for this page. */
