@@ -116,7 +116,7 @@ async function logIn(context: BrowserContext, { address, passwordOf }: Stage): P
   await page.locator('input').first().fill(ADMINISTRATOR);
   await page.locator('input[type=password]').fill(passwordOf(ADMINISTRATOR));
   await page.keyboard.press('Enter');
-  await page.getByRole('navigation').waitFor();
+  await page.locator('nav.navigation').waitFor();
   await page.close();
 }
 
