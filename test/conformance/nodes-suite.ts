@@ -4,7 +4,7 @@ import type { JoiningAgent } from '@workbench-hub/hub/core/ports/presence';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-/** What happens to agents, and how nodes show it. */
+/** Changes of agents, and how nodes show them. */
 export interface NodesUnderTest {
   readonly nodes: Nodes;
   /** Joins an agent whose instances with these ids work. */

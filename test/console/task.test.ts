@@ -99,7 +99,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     const first = await page.locator('.log-line').first().boundingBox();
     const second = await after.boundingBox();
     expect(first?.height).toBeGreaterThan(40);
-    // What follows begins beneath the wrapped line.
+    // The next line begins beneath the wrapped one.
     expect(second?.y).toBeGreaterThanOrEqual((first?.y ?? 0) + (first?.height ?? 0));
     await expectAccessible(page);
     await page.reload();

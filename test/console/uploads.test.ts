@@ -19,7 +19,7 @@ import { startSlowProxy } from '../support/slow-proxy.js';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
-/** What the network takes of the browser, in bytes a second. */
+/** Rate of the network from the browser, in bytes a second. */
 const SLOW = 8 * MIB;
 const SIZE = 40 * MIB;
 

@@ -44,7 +44,7 @@ export interface AccountStore {
   readonly agentDrains: AgentDrainStore;
 }
 
-/** What joins the hubs of a store. */
+/** Ports by which the hubs of a store work together. */
 export interface Cluster {
   readonly signals: Signals;
   readonly roles: Roles;

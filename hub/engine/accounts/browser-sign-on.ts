@@ -49,7 +49,7 @@ export interface BrowserSignOnOptions {
 export interface SignedOn {
   readonly username: string;
   readonly accessToken: string;
-  /** What continues the log-in; undefined when it ends with its access token. */
+  /** Token that continues the log-in; undefined when it ends with its access token. */
   readonly refresh: string | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface Lanes {
   readonly change: Lane;
   /** Inline blobs. */
   readonly blobs: Lane;
-  /** What belongs to no task. */
+  /** Writes that belong to no task. */
   readonly side: Lane;
 }
 

@@ -24,7 +24,7 @@ export const USE = `
       WHERE :area = 'INPUT' AND owner IS NOT DISTINCT FROM :owner AND NOT is_stored AND id <> :exceptUpload)::bigint AS bytes
   FROM (SELECT 1) AS once`;
 
-/** What {@link USE} counts as files; goes before it. */
+/** Files that {@link USE} counts; goes before it. */
 export const COUNTED = `
   counted AS (
     SELECT size_bytes FROM stored_file

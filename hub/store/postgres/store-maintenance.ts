@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 
-/** What can be asked about a database on a server. */
+/** Inspections of a database on a server. */
 export type Inspection = Omit<StoreMaintenance, 'databases' | 'files'>;
 
 /** `dataDir` has the other files of the hub. */

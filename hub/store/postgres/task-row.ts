@@ -47,7 +47,7 @@ const TASK_VALUES = `
 /** A task as one value. */
 export const TASK_JSON = `json_build_array(${TASK_VALUES})`;
 
-/** What {@link TASK_VALUES} reads from beside `task`. */
+/** Tables beside `task` that {@link TASK_VALUES} reads. */
 export const TASK_JOINS = `
   JOIN task_request ON task_request.task_seq = task.seq JOIN requirement ON requirement.id = task.requirement_id`;
 

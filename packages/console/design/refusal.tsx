@@ -1,4 +1,4 @@
-/** What the hub says against an action, after words of the screen. */
+/** Refusal of an action by the hub, after words of the screen. */
 export function Refusal({ words, error }: { readonly words: string; readonly error: Error }) {
   return (
     <p className="notice of-failed" role="alert">

@@ -32,7 +32,7 @@ export async function continueSignOn(session: Session): Promise<boolean> {
     }
     const place = sessionStorage.getItem(PLACE_KEY) ?? '/';
     sessionStorage.removeItem(PLACE_KEY);
-    // What the provider sent is for one use, and for no history.
+    // The response of the provider is for one use, and for no history.
     history.replaceState(null, '', place === WINDOW ? '/' : place);
     await session.finishSignOn(query);
     if (place === WINDOW) window.close();
