@@ -163,7 +163,7 @@ export class Agents {
     await attempts.adoptOnReport(report, agentId);
     const { taskId, attempt, instanceId, outcome } = report;
     const ref = { taskId, attempt, instanceId };
-    // Told before the end of the task is durable.
+    // The instance is free as soon as the store calls back, which may be before the end of the task is durable.
     const counted = await attempts.report(stored.report, agentId, () =>
       signals.tell({ kind: 'FREED', agentId, ref, coolsDown: outcome === 'RETURNED' }),
     );
