@@ -9,22 +9,10 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const WORKSPACES = ['hub', 'agent', 'packages/cli'];
 
-/** Packages that consist of many ES modules. All others stay outside: CommonJS, add-ons, and what is rarely needed. */
-const BUNDLED = new Set([
-  ...['@bomb.sh/tab', '@hono/node-server', 'eventsource-parser', 'execa', 'hono', 'jose', 'oauth4webapi'],
-  ...['openid-client', 'p-limit', 'stream-chain', 'stream-json', 'uuid', 'zod', 'zod-openapi'],
-  // Packages of execa.
-  ...['@sec-ant/readable-stream', '@sindresorhus/merge-streams', 'figures', 'get-stream', 'human-signals'],
-  ...[
-    'is-plain-obj',
-    'is-stream',
-    'is-unicode-supported',
-    'npm-run-path',
-    'parse-ms',
-    'path-key',
-    'pretty-ms',
-  ],
-  ...['strip-final-newline', 'unicorn-magic', 'yocto-queue', 'yoctocolors'],
+/** Packages that stay outside: an add-on, one that starts a thread from a file of its own, and what few hubs load. */
+const OUTSIDE = new Set([
+  ...['better-sqlite3', 'pino', 'pg'],
+  ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-trace'],
 ]);
 
 const nameOf = (specifier) =>
@@ -39,11 +27,14 @@ function outside(outdir) {
   return {
     name: 'outside',
     setup({ onResolve }) {
-      onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
+      onResolve({ filter: /^[^./#]/ }, ({ path, importer, kind }) => {
         if (kind === 'entry-point' || path.startsWith('node:')) return undefined;
         const name = nameOf(path);
-        if (name.startsWith('@workbench-hub/') || BUNDLED.has(name)) return undefined;
-        if (folderOf(fromOutput, name) !== folderOf(createRequire(importer), name)) {
+        const folder = folderOf(createRequire(importer), name);
+        // A module of Node.js, or an optional package that is not installed: its importer bears that.
+        if (folder === undefined) return { path, external: true };
+        if (!OUTSIDE.has(name)) return undefined;
+        if (folderOf(fromOutput, name) !== folder) {
           return { errors: [{ text: `${name} is another copy from ${relative(root, outdir)}` }] };
         }
         return { path, external: true };
@@ -86,6 +77,10 @@ async function bundle(workspace) {
     target: 'node20',
     chunkNames: 'part-[hash]',
     legalComments: 'none',
+    // Packages in CommonJS require modules of Node.js.
+    banner: {
+      js: "import { createRequire as createRequireOf } from 'node:module'; const require = createRequireOf(import.meta.url);",
+    },
     logLevel: 'error',
     plugins: [outside(outdir), addresses(outdir)],
   });
