@@ -1,6 +1,6 @@
 // npm run package: packages of hub, agent and wb that install without a clone. Options: --out DIR (dist-packages), --only npm|deb,
 // --version VERSION (that of package.json), --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL
-// say, or the author of the last commit), --quick (little compression, for tests).
+// say, or the author of the last commit), --quick (little compression, for tests), --as-built (packs what is built already).
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -51,13 +51,14 @@ async function main() {
       version: { type: 'string', default: readJson(join(root, 'package.json')).version },
       maintainer: { type: 'string', default: maintainerOfBuild() },
       quick: { type: 'boolean', default: false },
+      'as-built': { type: 'boolean', default: false },
     },
   });
-  const { version, maintainer, quick } = values;
+  const { version, maintainer, quick, 'as-built': asBuilt } = values;
   if (!/^[^<>\n]+ <[^<>\s]+@[^<>\s]+>$/.test(maintainer))
     throw new Error(`--maintainer is "NAME <ADDRESS>", not ${JSON.stringify(maintainer)}`);
   const kinds = kindsToMake(values.only);
-  await prepare({ forDevelopment: false });
+  if (!asBuilt) await prepare({ forDevelopment: false });
   const out = resolve(values.out);
   const seconds = commitTime();
   mkdirSync(out, { recursive: true });

@@ -12,7 +12,7 @@ const OWN_PROCESS = [
   'agent/*.test.ts',
   'agent/{disk,hub-link,process}/**/*.test.ts',
   'hub/own-agent/*.test.ts',
-  'packages/**/*.test.ts',
+  'packages/{runner,workbench-mujoco}/**/*.test.ts',
   'test/{bench,chaos,console,scenarios,simulation}/**/*.test.ts',
 ];
 
@@ -21,8 +21,8 @@ export default defineConfig({
   plugins: [exerciseReport(), firstFailureReport()],
   test: {
     allowOnly: !process.env['CI'],
-    // Many tests wait for programs that they started: with a worker more than cores no core is idle meanwhile.
-    maxWorkers: availableParallelism() + 1,
+    // Many tests wait for programs that they started: with more workers than cores no core is idle meanwhile.
+    maxWorkers: availableParallelism() * 2,
     // A test ends far earlier; a busy machine must not fail one.
     testTimeout: 180_000,
     hookTimeout: 180_000,
@@ -45,7 +45,7 @@ export default defineConfig({
           // Loading the hub takes longer than most of these files: a worker loads it once for all of them.
           name: 'shared process',
           isolate: false,
-          include: ['{shared,hub,agent,test}/**/*.test.ts'],
+          include: ['{shared,hub,agent,packages,test}/**/*.test.ts'],
           exclude: [...exclude, ...OWN_PROCESS],
         },
       },

@@ -370,9 +370,12 @@ describe('with realms', () => {
     folders.push(folder);
     const running = mujoco.host.executeBatchJob(folder.params);
     running.catch(() => undefined);
-    while (!mujoco.outputs.some(({ taskId }) => taskId === folder.params.taskId)) {
-      await new Promise(setImmediate);
-    }
+    await expect
+      .poll(() => mujoco.outputs.some(({ taskId }) => taskId === folder.params.taskId), {
+        interval: 10,
+        timeout: 60_000,
+      })
+      .toBe(true);
     await mujoco.host.cancel(folder.params.taskId);
     await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
     expect((await run({ model: MODEL, scripts: [RESULT] })).printed).toBe(`${await resultOfDirectRun()}\n`);

@@ -1,5 +1,7 @@
 /** The main job: scripts with model, additional files and variables, on real processes from REST to script and back. */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
 import { base64, outputsOf, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -115,7 +117,7 @@ describe('an execute-batch-job task', () => {
       classifiers: [{ type: 'VERSION', value: '9.1.0' }],
       inputScripts: [{ content: base64(`println('begun'); setInterval(() => {}, 1000);`) }],
     });
-    while (!(await client.log(id)).includes('begun')) await new Promise(setImmediate);
+    await eventually(async () => (await client.log(id)).includes('begun'));
 
     const refused = await client.cancel(id, false);
     expect(refused.status).toBe(409);

@@ -29,7 +29,8 @@ beforeAll(async () => {
   packages = await temporaryFolder();
   const kinds = canMakeDebianRoots() ? [] : ['--only', 'npm'];
   for (const version of VERSIONS) {
-    const options = ['--quick', '--out', packages.path, '--version', version, ...kinds];
+    // Another build would remove bundles from which other tests start programs.
+    const options = ['--quick', '--as-built', '--out', packages.path, '--version', version, ...kinds];
     await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
   }
 }, 600_000);

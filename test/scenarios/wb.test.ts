@@ -116,7 +116,10 @@ describe('wb run', () => {
     const hub = await startedHub();
     const script = write(
       'waits.js',
-      'while (!require("node:fs").existsSync(go)) {}'.replace('go', JSON.stringify(join(folder.path, 'go'))),
+      'while (!require("node:fs").existsSync(go)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);'.replace(
+        'go',
+        JSON.stringify(join(folder.path, 'go')),
+      ),
     );
     const call1 = call(hub, ['run', '--script', script, '--json']);
     await eventually(() => call1.told().includes('RUNNING'));
