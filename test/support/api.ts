@@ -1,4 +1,5 @@
 /** A client of the REST interface that checks each response against the hub's openapi.json. */
+import type { HubConfig } from '@workbench-hub/hub/config';
 import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
 import { type CheckedDocument, checkedDocument } from './openapi-check.js';
@@ -25,20 +26,30 @@ export interface CallOptions {
 
 const TASKS = '/api/2.0/workbench/task';
 
+/** Hub as far as its client knows it. Hubs of one configuration have one document, which takes a quarter of a second to build. */
+interface CalledHub {
+  readonly address: string;
+  readonly config?: HubConfig;
+}
+
+const documents = new Map<string, Promise<CheckedDocument>>();
+
 export class Api {
+  readonly #hub: CalledHub;
   readonly #address: string;
   readonly #token: string | undefined;
   #checked: Promise<CheckedDocument> | undefined;
 
   /** With a token, every request carries it. */
-  constructor({ address }: { readonly address: string }, token?: string) {
-    this.#address = address;
+  constructor(hub: CalledHub, token?: string) {
+    this.#hub = hub;
+    this.#address = hub.address;
     this.#token = token;
   }
 
   /** The same hub, called with this token. */
   as(token: string): Api {
-    return new Api({ address: this.#address }, token);
+    return new Api(this.#hub, token);
   }
 
   /** The same hub, called by this user of the setup after a login. */
@@ -58,13 +69,25 @@ export class Api {
     return document;
   }
 
+  #sharedDocument(): Promise<CheckedDocument> {
+    const { config } = this.#hub;
+    if (!config) return this.#fetchDocument();
+    const key = JSON.stringify({ ...config, dataDir: '', store: '' });
+    const known = documents.get(key);
+    if (known) return known;
+    const fetched = this.#fetchDocument();
+    documents.set(key, fetched);
+    fetched.catch(() => documents.delete(key));
+    return fetched;
+  }
+
   async #fetchDocument(): Promise<CheckedDocument> {
     const response = await fetch(`${this.#address}/openapi.json`);
     return checkedDocument(await response.text());
   }
 
   async call(method: string, pathAndQuery: string, options: CallOptions = {}): Promise<Answer> {
-    this.#checked ??= this.#fetchDocument();
+    this.#checked ??= this.#sharedDocument();
     const { document, check } = await this.#checked;
     const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
     const headers = {

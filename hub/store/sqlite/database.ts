@@ -125,7 +125,7 @@ class OwnedDatabase extends Database {
   }
 }
 
-/** Brings the schema up to date. The version of a file is the number of migrations applied. */
+/** Brings the schema up to date, in one transaction. The version of a file is the number of migrations applied. */
 export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[]): void {
   const versionNow = () => db.pragma('user_version', { simple: true }) as number;
   const version = versionNow();
@@ -135,15 +135,14 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
         'start the newer hub that wrote it, or restore a backup from before the update',
     );
   }
-  for (const [index, migration] of migrations.entries()) {
-    if (index < version) continue;
-    db.transaction(() => {
-      // Another process may have applied it in the meantime.
-      if (index < versionNow()) return;
-      db.exec(migration);
-      db.pragma(`user_version = ${index + 1}`);
-    }).immediate();
-  }
+  if (version === migrations.length) return;
+  db.transaction(() => {
+    // Another process may have applied some in the meantime.
+    const missing = migrations.slice(versionNow());
+    if (missing.length === 0) return;
+    for (const migration of missing) db.exec(migration);
+    db.pragma(`user_version = ${migrations.length}`);
+  }).immediate();
 }
 
 /** Error for the operator when a database cannot be opened. */
