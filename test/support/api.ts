@@ -73,12 +73,10 @@ export class Api {
     const { config } = this.#hub;
     if (!config) return this.#fetchDocument();
     const key = JSON.stringify({ ...config, dataDir: '', store: '' });
-    const known = documents.get(key);
-    if (known) return known;
-    const fetched = this.#fetchDocument();
-    documents.set(key, fetched);
-    fetched.catch(() => documents.delete(key));
-    return fetched;
+    const document = documents.get(key) ?? this.#fetchDocument();
+    documents.set(key, document);
+    document.catch(() => documents.delete(key));
+    return document;
   }
 
   async #fetchDocument(): Promise<CheckedDocument> {
