@@ -7,8 +7,7 @@ import { type Finding, fault, ok } from '@workbench-hub/shared/checks/finding';
 import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import type { HubConfig } from '../../config.js';
 import type { DatabaseReport, ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
-import { systemDisk } from '../../files/blob-disk.js';
-import { pathsOf } from '../../files/blob-files.js';
+import { blobsIn, pathsOf } from '../../files/blob-files.js';
 import { anotherKey, encryptedSize, findEncrypted } from '../../files/encrypted.js';
 import { fileOfAnotherKey } from '../../files/encrypted-blobs.js';
 import { isOnFiles } from '../../store/open-store.js';
@@ -112,7 +111,7 @@ async function faultOfBlob(
   const { digest, sizeBytes, encrypted } = blob;
   const found = await fileOf(folder, blob, key);
   if (!found) {
-    const foreign = encrypted && key ? await fileOfAnotherKey(folder, key, systemDisk) : undefined;
+    const foreign = encrypted && key ? await fileOfAnotherKey(blobsIn(folder), key) : undefined;
     return foreign === undefined ? 'is missing' : `cannot be read: ${anotherKey(foreign).message}`;
   }
   const { path, size } = found;
