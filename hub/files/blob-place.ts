@@ -25,7 +25,7 @@ export interface OpenFile {
 
 /** All methods reject with HubError `STORE_UNAVAILABLE` when the place is away, and `put` with `STORAGE_FULL` when it is full. */
 export interface BlobPlace {
-  /** Gives a complete, synced file of the local disk its name. Resolves when that is durable; the file is gone from the local disk
+  /** Gives a complete, synced file of the local disk its name; the time of its last change is by the runtime's clock. Resolves when that is durable; the file is gone from the local disk
    *  then, and still there when this rejects. The step that makes the name known runs by `inTurn`. */
   put(name: string, path: string, inTurn: InTurn): Promise<void>;
   /** True when the file exists; a sweep then treats it as new. */

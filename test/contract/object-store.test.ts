@@ -1,0 +1,137 @@
+/** A hub whose blobs are in an object store: all as with a folder, also over a restart, and while the store is away. */
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { api, hub, hubForAllTests, replaceHub } from '../support/hub-for-tests.js';
+import { blobFiles, exists, INPUT, upload } from '../support/input-storage.js';
+import { ObjectStore } from '../support/object-store.js';
+import { beginPart, begun, offsetOf, sendPart, sha256Of } from '../support/resumable-uploads.js';
+import { startHub } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+let store: ObjectStore;
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  [store, folder] = await Promise.all([ObjectStore.start(), temporaryFolder()]);
+});
+afterAll(async () => {
+  await store.stop();
+  await folder.remove();
+});
+afterEach(() => {
+  store.faultOf = () => undefined;
+});
+// Replaced below by one with the object store, on a folder that outlives it.
+hubForAllTests();
+const inObjectStore = () => ({ dataDir: `${folder.path}/data`, config: { storage: { s3: store.settings } } });
+beforeAll(() => replaceHub(inObjectStore()));
+const restart = () => replaceHub(inObjectStore());
+
+/** A blob as an agent downloads it. */
+const download = async (digest: string, headers: Record<string, string> = {}) => {
+  const authorization = `Bearer ${hub.token}`;
+  const answer = await fetch(`${hub.address}/agent/files/${digest}`, {
+    headers: { authorization, ...headers },
+  });
+  return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+};
+
+const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+it('a job gets its inputs, and its result stays over a restart', async () => {
+  const [model, result] = [randomBytes(300_000), randomBytes(12_000_000)];
+  const agent = await FakeAgent.join(hub);
+  const id = await api.batchJob({ inputModel: { type: 'WBPZ', content: model.toString('base64') } });
+  const { ref } = await agent.hear('assign');
+  const got = await download(digestOf(model));
+  expect(digestOf(got.bytes)).toBe(digestOf(model));
+  const rest = await download(digestOf(model), { range: 'bytes=200000-' });
+  expect(rest.status).toBe(206);
+  expect(rest.bytes.equals(model.subarray(200_000))).toBe(true);
+  const output = await agent.upload(result);
+  await agent.end(ref, 'OK', { outputFiles: [{ path: 'a.bin', ...output }] });
+  expect(await blobFiles()).toEqual([]);
+  await agent.leave();
+  await restart();
+  // The client of the tests checks every response against its schema, which is too deep for this one.
+  const answer = await fetch(`${hub.address}/api/2.0/workbench/task/execute-batch-job/${id}/result`);
+  const [file] = ((await answer.json()) as { outputFiles: { content: string }[] }).outputFiles;
+  expect(digestOf(Buffer.from(file?.content ?? '', 'base64'))).toBe(digestOf(result));
+});
+
+describe.each(['', '?encrypt=true'])('with the query "%s"', (query) => {
+  const content = randomBytes(20_000_000);
+
+  it('an upload goes on after a cut and a restart, and a download where it broke', async () => {
+    const path = await begun({ filename: 'gearbox.wbpz', sha256: sha256Of(content) }, content.length, {
+      query,
+    });
+    const part = await beginPart(path, 0, content.subarray(0, 9_000_000), content.length);
+    await eventually(async () => (await offsetOf(path)) > 0 || (await blobFiles()).length > 0);
+    part.cut();
+    await eventually(async () => (await offsetOf(path)) === 9_000_000);
+    await restart();
+    expect(await offsetOf(path)).toBe(9_000_000);
+    expect((await sendPart(path, 9_000_000, content.subarray(9_000_000))).status).toBe(204);
+    expect(await exists('gearbox.wbpz')).toBe(true);
+    expect(await blobFiles()).toEqual([]);
+    let left = 2;
+    store.faultOf = ({ method, key }) =>
+      method === 'GET' && key !== '' && left-- > 0 ? { cutAfter: 5_000_000 } : undefined;
+    expect(digestOf((await download(digestOf(content))).bytes)).toBe(digestOf(content));
+    const end = await download(digestOf(content), { range: 'bytes=15000000-' });
+    expect(end.status).toBe(206);
+    expect(end.bytes.equals(content.subarray(15_000_000))).toBe(true);
+  });
+
+  it('no object has a plain byte that was to be encrypted, and the object goes with the last name', async () => {
+    const before = await store.keys();
+    const stored = await Promise.all(before.map((key) => readFile(store.pathOf(key))));
+    const isPlain = stored.some((bytes) => bytes.includes(content.subarray(1000, 1100)));
+    expect(isPlain).toBe(query === '');
+    expect((await api.call('DELETE', `${INPUT}/gearbox.wbpz/delete`)).status).toBeLessThan(300);
+    await eventually(async () => (await store.keys()).length < before.length);
+  });
+});
+
+it('a hub whose object store is away says so, refuses what needs it, and goes on when it is back', async () => {
+  const status = async (path: string) => (await api.get(path)).status;
+  expect(await status('/readyz')).toBe(200);
+  store.faultOf = () => ({ status: 503, code: 'ServiceUnavailable' });
+  const refused = await upload('away.bin', randomBytes(100_000));
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('5');
+  expect(refused.body['message']).toBe('the hub cannot use its object store at present');
+  expect(await status('/readyz')).toBe(503);
+  expect((await api.get('/actuator/health')).body).toMatchObject({
+    status: 'DOWN',
+    components: { objectStore: { status: 'DOWN' } },
+  });
+  // What is small is in the database.
+  expect((await upload('small.bin', randomBytes(100))).status).toBe(204);
+  store.faultOf = () => undefined;
+  await eventually(async () => (await status('/readyz')) === 200);
+  expect((await upload('away.bin', randomBytes(100_000))).status).toBe(204);
+});
+
+it('blobs of a folder are moved at the start, and are missed without the object store', async () => {
+  const dataDir = `${folder.path}/other`;
+  const content = randomBytes(200_000);
+  await replaceHub({ dataDir });
+  expect((await upload('plain.bin', content)).status).toBe(204);
+  expect((await upload('secret.bin', content, '?encrypt=true')).status).toBe(204);
+  expect(await blobFiles()).toHaveLength(2);
+  await replaceHub({ dataDir, config: { storage: { s3: store.settings } } });
+  expect(await blobFiles()).toEqual([]);
+  expect(hub.log).toContainEqual(
+    expect.objectContaining({ msg: 'moved the blobs of the local folder', moved: 2 }),
+  );
+  expect(await exists('plain.bin')).toBe(true);
+  await hub.stop();
+  await expect(startHub({ dataDir })).rejects.toThrow(
+    'the blobs of this hub are in an object store, but storage.s3 is not set: set it as it was',
+  );
+  await restart();
+});
