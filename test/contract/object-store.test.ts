@@ -1,6 +1,12 @@
 /** A hub whose blobs are in an object store: all as with a folder, also over a restart, and while the store is away. */
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { backUp } from '@workbench-hub/hub/commands/backup/back-up';
+import { restore } from '@workbench-hub/hub/commands/backup/restore';
+import { examine } from '@workbench-hub/hub/commands/doctor/examine';
+import { checkPlace } from '@workbench-hub/hub/files/inspect-place';
+import type { Finding } from '@workbench-hub/shared/checks/finding';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
@@ -10,6 +16,7 @@ import { ObjectStore } from '../support/object-store.js';
 import { beginPart, begun, offsetOf, sendPart, sha256Of } from '../support/resumable-uploads.js';
 import { startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { TESTED_STORE } from '../support/tested-store.js';
 
 let store: ObjectStore;
 let folder: TemporaryFolder;
@@ -114,6 +121,79 @@ it('a hub whose object store is away says so, refuses what needs it, and goes on
   store.faultOf = () => undefined;
   await eventually(async () => (await status('/readyz')) === 200);
   expect((await upload('away.bin', randomBytes(100_000))).status).toBe(204);
+});
+
+describe('the commands', () => {
+  const found = (findings: readonly Finding[]) => findings.filter(({ state }) => state === 'FAULT');
+  const examined = () => examine(hub.config, { deep: true, clock: systemRuntime.clock });
+
+  it('storage check finds nothing wrong, and leaves nothing', async () => {
+    const before = await store.keys();
+    const findings = await checkPlace(hub.config.storage, null);
+    expect(findings.map(({ state }) => state)).toEqual(findings.map(() => 'OK'));
+    expect(findings.map(({ check }) => check)).toEqual([
+      'bucket',
+      'clock',
+      'right to write',
+      'right to read',
+      'right to list',
+      'uploads in parts',
+      'right to remove',
+    ]);
+    expect(await store.keys()).toEqual(before);
+  });
+
+  it('doctor reads every object, and names missing and damaged ones', async () => {
+    const contents = [randomBytes(90_000), randomBytes(90_001), randomBytes(90_002)];
+    const objects: string[] = [];
+    for (const [at, content] of contents.entries()) {
+      const before = await store.keys();
+      await upload(`doctor-${at}`, content, at === 2 ? '?encrypt=true' : '');
+      objects.push(...(await store.keys()).filter((key) => !before.includes(key)));
+    }
+    expect(found(await examined())).toEqual([]);
+    await rm(store.pathOf(objects[0] as string));
+    await writeFile(store.pathOf(objects[1] as string), randomBytes(90_001));
+    const encrypted = await readFile(store.pathOf(objects[2] as string));
+    encrypted[50_000] = (encrypted[50_000] ?? 0) ^ 1;
+    await writeFile(store.pathOf(objects[2] as string), encrypted);
+    const [fault] = found(await examined());
+    expect(fault?.message).toContain('3 blobs are missing or damaged');
+    expect(fault?.message).toContain(`${digestOf(contents[0] as Buffer)} is missing`);
+    expect(fault?.message).toContain(`${digestOf(contents[1] as Buffer)} is damaged`);
+    expect(fault?.message).toContain(`${digestOf(contents[2] as Buffer)} cannot be read`);
+    for (const at of contents.keys()) await api.call('DELETE', `${INPUT}/doctor-${at}/delete`);
+  });
+
+  it('doctor says when the object store is away', async () => {
+    store.faultOf = () => ({ status: 503, code: 'ServiceUnavailable' });
+    const faults = found(await examined());
+    expect(faults.map(({ check }) => check)).toEqual(expect.arrayContaining(['blobs', 'bucket']));
+    store.faultOf = () => undefined;
+    await eventually(async () => (await api.get('/readyz')).status === 200);
+  });
+
+  it.skipIf(TESTED_STORE === 'postgres')('backup and restore leave the blobs where they are', async () => {
+    const content = randomBytes(80_000);
+    await upload('kept.bin', content);
+    const file = `${folder.path}/backup.tar`;
+    const tell = () => undefined;
+    const { clock } = systemRuntime;
+    const options = { config: hub.config, file, clock, tell };
+    const made = await backUp({ ...options, overwrite: false, audit: false, incomplete: false });
+    expect(made).toMatchObject({ blobs: 0, missing: [] });
+    await api.call('DELETE', `${INPUT}/kept.bin/delete`);
+    await eventually(async () => (await download(digestOf(content))).status === 404);
+    const { config } = hub;
+    await hub.stop();
+    await restore({ ...options, config, replace: true });
+    await restart();
+    expect(await exists('kept.bin')).toBe(true);
+    expect(found(await examined())[0]?.message).toContain(`${digestOf(content)} is missing`);
+    // It comes back under its name.
+    await upload('again.bin', content);
+    expect(found(await examined())).toEqual([]);
+  });
 });
 
 it('blobs of a folder are moved at the start, and are missed without the object store', async () => {

@@ -62,6 +62,7 @@ export interface BucketOptions {
 
 export interface ListedObject {
   readonly key: string;
+  readonly sizeBytes: number;
   readonly changedAtMs: number;
 }
 
@@ -198,8 +199,10 @@ export class S3Bucket {
           }),
         ),
       );
-      yield (page.Contents ?? []).flatMap(({ Key, LastModified }) =>
-        Key === undefined ? [] : [{ key: Key, changedAtMs: LastModified?.getTime() ?? 0 }],
+      yield (page.Contents ?? []).flatMap(({ Key, Size, LastModified }) =>
+        Key === undefined
+          ? []
+          : [{ key: Key, sizeBytes: Size ?? 0, changedAtMs: LastModified?.getTime() ?? 0 }],
       );
       token = page.NextContinuationToken;
       isLast = !page.IsTruncated || token === undefined;
