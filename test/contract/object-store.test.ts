@@ -3,8 +3,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { backUp } from '@workbench-hub/hub/commands/backup/back-up';
 import { restore } from '@workbench-hub/hub/commands/backup/restore';
-import { examine } from '@workbench-hub/hub/commands/doctor/examine';
+import { checkStorage } from '@workbench-hub/hub/commands/doctor/storage-checks';
+import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { checkPlace } from '@workbench-hub/hub/files/inspect-place';
+import { storeMaintenance } from '@workbench-hub/hub/store/open-store';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -125,7 +127,11 @@ it('a hub whose object store is away says so, refuses what needs it, and goes on
 
 describe('the commands', () => {
   const found = (findings: readonly Finding[]) => findings.filter(({ state }) => state === 'FAULT');
-  const examined = () => examine(hub.config, { deep: true, clock: systemRuntime.clock });
+  // The parts of doctor: as a whole it stops at the database server of the tests, which does not sync.
+  const examined = async () => [
+    ...(await checkStorage(hub.config, storeMaintenance(hub.config), true)),
+    ...(await checkPlace(hub.config.storage, null)),
+  ];
 
   it('storage check finds nothing wrong, and leaves nothing', async () => {
     const before = await store.keys();
@@ -214,4 +220,21 @@ it('blobs of a folder are moved at the start, and are missed without the object 
     'the blobs of this hub are in an object store, but storage.s3 is not set: set it as it was',
   );
   await restart();
+});
+
+it.each([
+  [{ folder: '/files', s3: { bucket: 'b' } }, 'storage.folder: not set when storage.s3 is'],
+  [{ s3: { bucket: 'b', accessKeyIdFile: '/key' } }, 'storage.s3.secretAccessKeyFile: a file as well'],
+  [
+    { s3: { bucket: 'b', endpoint: 'https://user:secret@s3.example.com' } },
+    'storage.s3.endpoint: the address',
+  ],
+  [{ s3: { bucket: 'b', endpoint: 's3.example.com' } }, 'storage.s3.endpoint: the address'],
+  [{ s3: { bucket: 'b', prefix: 'hubs' } }, 'storage.s3.prefix: empty, or folders such as hubs/aachen/'],
+  [{ s3: {} }, 'storage.s3.bucket: '],
+  [{ folder: 'files' }, 'storage.folder: '],
+])('the configuration %o is refused', (storage, words) => {
+  const { error } = hubConfigSchema.safeParse({ storage });
+  const faults = error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  expect(faults).toContainEqual(expect.stringContaining(words));
 });
