@@ -20,6 +20,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { credentialsOf } from './s3-credentials.js';
 import { faultOf, LIST_RIGHT, S3Fault } from './s3-fault.js';
 import type { S3Settings } from './s3-settings.js';
+import { Turns } from './turns.js';
 
 /** Parts of an upload, and uploads at a time: together they bound the memory. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -70,8 +71,7 @@ export class S3Bucket {
   readonly settings: S3Settings;
   readonly #options: BucketOptions;
   readonly #client: S3Client;
-  #uploads = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #uploads = new Turns(UPLOADS_AT_A_TIME);
 
   constructor(options: BucketOptions) {
     const { settings, ca, patience = PATIENT } = options;
@@ -108,20 +108,22 @@ export class S3Bucket {
 
   /** Uploads a file of the local disk; resolves with its size when the object exists, whole and durable. */
   async uploadFile(key: string, path: string): Promise<number> {
-    await this.#turn();
-    try {
+    return this.#uploads.run(async () => {
       const { size } = await stat(path);
+      const content = createReadStream(path, { highWaterMark: 1024 * 1024 });
       const upload = new Upload({
         client: this.#client,
-        params: { ...this.#object(key), Body: createReadStream(path, { highWaterMark: 1024 * 1024 }) },
+        params: { ...this.#object(key), Body: content },
         queueSize: PARTS_AT_A_TIME,
         partSize: Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS)),
       });
-      await this.#asked('an upload', 's3:PutObject', () => upload.done());
+      try {
+        await this.#asked('an upload', 's3:PutObject', () => upload.done());
+      } finally {
+        content.destroy();
+      }
       return size;
-    } finally {
-      this.#endTurn();
-    }
+    });
   }
 
   async put(key: string, bytes: Buffer): Promise<void> {
@@ -283,20 +285,6 @@ export class S3Bucket {
     const fault = faultOf(error, what, right, this.settings);
     this.#options.onResult?.(fault);
     return fault;
-  }
-
-  async #turn(): Promise<void> {
-    if (this.#uploads < UPLOADS_AT_A_TIME) {
-      this.#uploads++;
-      return;
-    }
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  #endTurn(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#uploads--;
   }
 }
 
