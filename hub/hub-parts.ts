@@ -27,6 +27,8 @@ export interface HubParts {
   readonly engine: Engine;
   /** Whether the server of the database responds; null for a store on files. */
   readonly isDatabaseReachable: (() => boolean) | null;
+  /** Whether the object store of blobs can be used; null for blobs in a folder. */
+  readonly isObjectStoreUsable: (() => boolean) | null;
   /** Null while security is off. */
   readonly audit: AuditTrail | null;
   /** Opens the files of the audit log again. Null while security is off. */

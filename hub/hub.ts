@@ -20,8 +20,10 @@ import { isBackupLinking, prepareDataFolder } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine, type Engine } from './engine/engine.js';
 import type { StorageSettings } from './engine/storage-settings.js';
+import type { BlobPlace } from './files/blob-place.js';
 import { openBlobStore } from './files/blob-store.js';
 import { diskSpace } from './files/disk-space.js';
+import { type OpenedPlace, openPlace } from './files/open-place.js';
 import type { HubParts } from './hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './hub-reload.js';
 import { observeHub } from './metrics/gauges.js';
@@ -35,6 +37,7 @@ import { agentToken } from './security/agent-token.js';
 import { scryptPasswords } from './security/passwords.js';
 import { storageKey } from './security/storage-key.js';
 import { openTlsFiles } from './security/tls-files.js';
+import { trustedCertificates } from './security/trusted-certificates.js';
 import { openStore } from './store/open-store.js';
 import { createWebInterface } from './web-interface.js';
 import type { Resolver } from './webhooks/webhook-sender.js';
@@ -135,7 +138,12 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const accounts = await openAccounts({ ...storing, store: store.accounts, metrics: metrics.logins, key });
   onStop(accounts.close);
   const tracing = await openTracing(setup, onStop);
-  const files = measuredFiles(await openFiles(storing, store, key, machineClock), metrics.files);
+  const opened = await openBlobPlace(storing, store, key);
+  onStop(opened.close);
+  const files = measuredFiles(
+    await openFiles(storing, store, opened.place, key, machineClock),
+    metrics.files,
+  );
   const engine = await openEngine(storing, { store, files, accounts, metrics, tracing });
   observeHub(metrics, {
     archive: store.archive,
@@ -159,6 +167,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     files,
     engine,
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
+    isObjectStoreUsable: opened.isUsable,
     audit,
     reopenAudit,
     logFile: setup.logFile,
@@ -172,7 +181,7 @@ async function run(
 ): Promise<{ readonly address: string; readonly ownAgent: OwnAgent | null }> {
   const { engine, tls, runtime, log } = parts;
   let isReady = false;
-  const web = createWebInterface(parts, () => isReady && (parts.isDatabaseReachable?.() ?? true));
+  const web = createWebInterface(parts, () => isReady && isStoreUp(parts));
   const address = await web.listen();
   onStop(async () => {
     const closed = web.close(STOP_GRACE_MS);
@@ -191,14 +200,32 @@ async function run(
   return { address, ownAgent: await startOwnInstances(parts, onStop) };
 }
 
+/** Whether database server and object store respond, as far as there are any. */
+function isStoreUp({ isDatabaseReachable, isObjectStoreUsable }: HubParts): boolean {
+  return (isDatabaseReachable?.() ?? true) && (isObjectStoreUsable?.() ?? true);
+}
+
+async function openBlobPlace(
+  { config: { dataDir, storage }, runtime, log }: Setup,
+  { blobCatalogue: catalogue }: Store,
+  encryptionKey: Buffer,
+): Promise<OpenedPlace> {
+  const file = storage.s3?.ca ?? null;
+  const ca = file === null ? null : await trustedCertificates(file, 'storage.s3.ca');
+  const localFolder = join(dataDir, 'files');
+  return openPlace(storage, { localFolder, catalogue, encryptionKey, ca, runtime, log });
+}
+
 async function openFiles(
   { config: { dataDir }, runtime, log }: Setup,
   { inlineBlobs }: Store,
+  place: BlobPlace,
   encryptionKey: Buffer,
   machineClock: Clock,
 ): Promise<BlobStore> {
   return openBlobStore({
     folder: join(dataDir, 'files'),
+    place,
     inline: inlineBlobs,
     runtime,
     log,

@@ -11,6 +11,7 @@ import { backupCommands } from './commands/backup-commands.js';
 import { refuseCommand, withConfig } from './commands/command.js';
 import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
+import { storageCommands } from './commands/storage-commands.js';
 import { storeCommands } from './commands/store-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
 import { webhookCommands } from './commands/webhook-commands.js';
@@ -72,6 +73,7 @@ agentCommands(program, process.env);
 backupCommands(program, process.env);
 webhookCommands(program, process.env);
 storeCommands(program, process.env);
+storageCommands(program, process.env);
 doctorCommand(program, process.env);
 // Last, since commands inherit it.
 program.allowExcessArguments();

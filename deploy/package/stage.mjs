@@ -20,7 +20,8 @@ const FOLDERS_NOT_FOR_PRODUCTION = new Set([
 ]);
 
 /** Copies of the same code for bundlers and for require(): Node.js loads the other ones here. */
-const COPIES = /node_modules\/(?:@opentelemetry\/[^/]+\/build\/(?:esm|esnext)|hono\/dist\/cjs)$/;
+const COPIES =
+  /node_modules\/(?:@opentelemetry\/[^/]+\/build\/(?:esm|esnext)|hono\/dist\/cjs|@(?:aws-sdk|smithy)\/[^/]+\/dist-es)$/;
 
 /** Parts of our own packages; everything else there is source. */
 const OWN_PARTS = ['package.json', 'bin', 'dist'];

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
+import { isElsewhere } from '../files/inspect-place.js';
 import { audited } from './audited.js';
 import { backUp } from './backup/back-up.js';
 import { restore } from './backup/restore.js';
@@ -30,6 +31,11 @@ export function backupCommands(program: Command, environment: NodeJS.ProcessEnv)
         );
         const blobs = `${made.blobs} blobs of ${sizeInWords(made.blobBytes)}`;
         console.log(`${resolve(file)} holds the hub, with ${blobs}: ${sizeInWords(made.sizeBytes)}.`);
+        if (isElsewhere(config.storage)) {
+          console.error(
+            'It does not hold the blobs, which are in storage.folder or storage.s3: save them now, after this backup.',
+          );
+        }
         if (made.missing.length > 0) console.error(`${made.missing.length} blobs were missing.`);
       }),
     );
@@ -48,6 +54,11 @@ export function backupCommands(program: Command, environment: NodeJS.ProcessEnv)
         console.log(
           `${resolve(config.dataDir)} is in the state of ${manifest.createdAt}: tasks ${counts.join(', ') || 'none'}.`,
         );
+        if (isElsewhere(config.storage)) {
+          console.error(
+            'The blobs are in storage.folder or storage.s3: bring them back to that time as well, and see what "workbench-hub doctor" finds.',
+          );
+        }
         if (former !== null) console.log(`The former data is in ${resolve(former)}.`);
         console.error(
           'Tasks that were created, canceled or finished later are as they were then. So are users, tokens and credentials: ' +

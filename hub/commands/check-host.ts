@@ -3,7 +3,13 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { checkBuildTime } from '@workbench-hub/shared/checks/build-time-check';
-import { type Finding, faultWithRemedy, sentencesOf, warning } from '@workbench-hub/shared/checks/finding';
+import {
+  type Finding,
+  fault,
+  faultWithRemedy,
+  sentencesOf,
+  warning,
+} from '@workbench-hub/shared/checks/finding';
 import { checkWritable } from '@workbench-hub/shared/checks/folder-checks';
 import { checkPrograms } from '@workbench-hub/shared/checks/program-checks';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
@@ -14,6 +20,7 @@ import { trustedCertificates } from '../security/trusted-certificates.js';
 import { checkHubFolder } from './doctor/data-folder-check.js';
 import { checkCertificate, checkHub, checkStorageKey } from './doctor/environment-checks.js';
 import { checkWebhookFiles } from './doctor/webhook-checks.js';
+import { placeCertificates } from './place-certificates.js';
 
 export interface HostCheck {
   /** Reasons why a start would be refused, each with its remedy. */
@@ -34,6 +41,7 @@ export async function checkHost(
     ...(await checkCertificate(config, clock)),
     ...(await checkCertificateName(config)),
     ...(await checkProviderAuthority(config)),
+    ...(await checkPlaceFiles(config)),
     ...(await checkWebhookFiles(config)),
     ...(await checkHub(config)),
     ...(await checkOwnInstances(config, environment)),
@@ -81,6 +89,26 @@ async function checkProviderAuthority({ security: { oidc } }: HubConfig): Promis
   const file = oidc?.ca ?? null;
   if (file === null) return [];
   return refusalOf('security.oidc.ca', () => trustedCertificates(file, 'security.oidc.ca'));
+}
+
+/** Checks what the place of blobs needs on this machine: its folder, or the files of the object store. */
+async function checkPlaceFiles(config: HubConfig): Promise<Finding[]> {
+  const { folder, s3 } = config.storage;
+  if (folder !== null) return checkWritable('storage.folder', folder, 'folder', 'hub');
+  const findings = await refusalOf('storage.s3.ca', () => placeCertificates(config));
+  for (const key of ['accessKeyIdFile', 'secretAccessKeyFile'] as const) {
+    const file = s3?.[key] ?? null;
+    if (file === null) continue;
+    const isReadable = await readFile(file).then(
+      () => true,
+      () => false,
+    );
+    if (isReadable) continue;
+    findings.push(
+      fault(`storage.s3.${key}`, `${file} cannot be read`, 'correct the path, or the rights of the file'),
+    );
+  }
+  return findings;
 }
 
 async function checkOwnInstances(

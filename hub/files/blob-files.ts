@@ -1,5 +1,5 @@
 /** Files of blobs, for tools that examine the store's folder from outside. */
-import { join } from 'node:path';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { BlobForm } from '../core/ports/blobs.js';
 import { systemDisk } from './blob-disk.js';
 import {
@@ -10,7 +10,8 @@ import {
   isFormerEncryptedName,
   KeyedNames,
 } from './blob-names.js';
-import { fileOfAnotherKey, prefixesIn } from './encrypted-blobs.js';
+import { fileOfAnotherKey } from './encrypted-blobs.js';
+import { FolderPlace } from './folder-place.js';
 
 /** Paths below the folder at which a blob may lie, the likeliest first. Without the key, an encrypted blob may lie
  *  anywhere. */
@@ -20,12 +21,17 @@ export function pathsOf(blob: BlobForm, key: Buffer | null): string[] {
   return [...(now === undefined ? [] : [now]), ...former.map((name) => `${folderOfName(name)}/${name}`)];
 }
 
+/** The blobs in a folder as they are: nothing is created or renamed. */
+export function blobsIn(folder: string): FolderPlace {
+  return new FolderPlace({ folder, disk: systemDisk, runtime: systemRuntime, copiesIn: null });
+}
+
 /** Paths of all encrypted blobs below the folder. */
 export async function encryptedFilesIn(folder: string): Promise<string[]> {
   const found: string[] = [];
-  for (const prefix of await prefixesIn(folder, systemDisk)) {
-    for (const name of await systemDisk.list(join(folder, prefix))) {
-      if (isEncryptedName(name) || isFormerEncryptedName(name)) found.push(`${prefix}/${name}`);
+  for await (const names of blobsIn(folder).names()) {
+    for (const name of names) {
+      if (isEncryptedName(name) || isFormerEncryptedName(name)) found.push(`${folderOfName(name)}/${name}`);
     }
   }
   return found;
@@ -33,5 +39,5 @@ export async function encryptedFilesIn(folder: string): Promise<string[]> {
 
 /** True when the paths of all encrypted blobs can be computed: this is the key that encrypted all of them. */
 export async function areEncryptedKnown(folder: string, key: Buffer | null): Promise<boolean> {
-  return key !== null && (await fileOfAnotherKey(folder, key, systemDisk)) === undefined;
+  return key !== null && (await fileOfAnotherKey(blobsIn(folder), key)) === undefined;
 }

@@ -1,10 +1,10 @@
 /**
  * Blobs under their SHA-256: small ones in the database, where they share the commit of the task that refers to them, large
- * and encrypted ones as files, which exist only whole and synced. Unreferenced blobs are removed soon
+ * and encrypted ones as files of a place, which exist there only whole and durable. Unreferenced blobs are removed soon
  * ({@link Reclaiming}), those without a removed reference by age ({@link Sweeping}).
  */
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -19,11 +19,14 @@ import {
   type UploadedBytes,
   WrongOffset,
 } from '../core/ports/blobs.js';
-import { absent, type BlobDisk, systemDisk } from './blob-disk.js';
+import { type BlobDisk, systemDisk } from './blob-disk.js';
 import { BlobLocks } from './blob-locks.js';
+import { plainName } from './blob-names.js';
+import type { BlobPlace } from './blob-place.js';
 import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.js';
 import { storageFull } from './disk-full.js';
-import { EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
+import { EncryptedBlobs } from './encrypted-blobs.js';
+import { FolderPlace } from './folder-place.js';
 import { Holds } from './holds.js';
 import { PartialBlobs } from './partial-blobs.js';
 import { type BlobLocation, PlainBlobs } from './plain-blobs.js';
@@ -38,7 +41,10 @@ const TEMPORARY_FOLDER = 'incoming';
 const UPLOADS_FOLDER = 'uploads';
 
 export interface BlobStoreOptions {
+  /** Local folder of incomplete blobs, and of whole ones unless there is a `place`. */
   readonly folder: string;
+  /** Where whole blobs lie; in `folder` when left out. */
+  readonly place?: BlobPlace;
   readonly inline: InlineBlobs;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -51,21 +57,16 @@ export interface BlobStoreOptions {
   readonly maxInlineBytes?: number;
 }
 
-/** Prepares the folder, removes partial writes of a crash, and makes the names of whole files durable. */
+/** Prepares the folder and removes partial writes of a crash. */
 export async function openBlobStore(options: BlobStoreOptions): Promise<BlobStore> {
-  const { folder, runtime, disk = systemDisk } = options;
+  const { folder, runtime, disk = systemDisk, encryptionKey: key } = options;
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await disk.makeFolder(temporaryFolder);
   await disk.makeFolder(join(folder, UPLOADS_FOLDER));
   const partial = await PartialBlobs.open(temporaryFolder, disk, runtime);
-  const location: BlobLocation = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
-  const encryptedBlobs = new EncryptedBlobs(location, options.encryptionKey);
-  await encryptedBlobs.renameFormer();
-  // A killed process may leave the name of a whole file unsynced.
-  for (const prefix of await prefixesIn(folder, disk)) await disk.syncFolder(join(folder, prefix));
-  await disk.syncFolder(folder);
-  await disk.syncFolder(dirname(folder));
-  return new TieredBlobStore(options, location, encryptedBlobs, partial);
+  const place = options.place ?? (await FolderPlace.open({ folder, disk, runtime, copiesIn: null }, key));
+  const location: BlobLocation = { place, temporaryFolder, disk, locks: new BlobLocks(), runtime };
+  return new TieredBlobStore(options, location, new EncryptedBlobs(location, key), partial);
 }
 
 class TieredBlobStore implements BlobStore {
@@ -115,7 +116,7 @@ class TieredBlobStore implements BlobStore {
       holds: this.#holds,
       timers: runtime.timers,
       log,
-      removeFiles: (blobs) => this.#removeFiles(blobs, location.disk),
+      removeFiles: (blobs) => this.#removeFiles(blobs, location.place),
       isPostponed,
     });
     this.#sweeping = new Sweeping({
@@ -205,16 +206,10 @@ class TieredBlobStore implements BlobStore {
     return (await this.#sweeping.sweep(beforeMs)) + (await this.#partial.sweep(beforeMs));
   }
 
-  async #removeFiles(blobs: readonly BlobForm[], disk: BlobDisk): Promise<void> {
-    const folders = new Set<string>();
-    for (const { digest, encrypted } of blobs) {
-      const path = encrypted ? this.#encryptedBlobs.pathOf(digest) : this.#plain.pathOf(digest);
-      if ((await disk.stat(path).catch(absent(undefined))) === undefined) continue;
-      if (encrypted) await this.#encryptedBlobs.remove(digest);
-      else await disk.remove(path);
-      folders.add(dirname(path));
-    }
-    for (const folder of folders) await disk.syncFolder(folder);
+  async #removeFiles(blobs: readonly BlobForm[], place: BlobPlace): Promise<void> {
+    const plain = blobs.filter(({ encrypted }) => !encrypted);
+    if (plain.length > 0) await place.remove(plain.map(({ digest }) => plainName(digest)));
+    for (const { digest, encrypted } of blobs) if (encrypted) await this.#encryptedBlobs.remove(digest);
   }
 
   async #putInline(blob: Buffer, hold: Hold | undefined): Promise<FileRef> {

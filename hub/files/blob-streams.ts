@@ -51,3 +51,20 @@ export async function readAll(stream: AsyncIterable<Buffer>, sizeBytes: number):
   }
   return Buffer.concat(pieces);
 }
+
+/** Joins and splits the pieces of a stream into blocks of this size, of which only the last one may be shorter. */
+export async function* blocksOf(stream: AsyncIterable<Buffer>, blockBytes: number): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of stream) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length < blockBytes) continue;
+    const joined = Buffer.concat(pieces);
+    let at = 0;
+    for (; length - at >= blockBytes; at += blockBytes) yield joined.subarray(at, at + blockBytes);
+    pieces = at < length ? [joined.subarray(at)] : [];
+    length -= at;
+  }
+  if (length > 0) yield Buffer.concat(pieces);
+}

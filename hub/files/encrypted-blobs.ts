@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import type { FoundBlob, Hold } from '../core/ports/blobs.js';
-import type { BlobDisk } from './blob-disk.js';
-import { folderOfName, isEncryptedName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
-import { anotherKey, BlobCipher, findEncrypted, isEncryptedWith } from './encrypted.js';
-import { type BlobLocation, giveName, pathOfName, touch, touchFile } from './plain-blobs.js';
+import { isEncryptedName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
+import type { BlobPlace } from './blob-place.js';
+import { anotherKey, BlobCipher, isEncryptedWith, openEncrypted } from './encrypted.js';
+import type { BlobLocation } from './plain-blobs.js';
+import { touchFile } from './touch-file.js';
 
 /** Files tried to check a key. */
 const SAMPLES = 20;
@@ -25,31 +26,12 @@ export class EncryptedBlobs {
     this.#names = new KeyedNames(key);
   }
 
-  /** Renames files with a former, digest-based name. */
-  async renameFormer(): Promise<void> {
-    const { folder, disk } = this.#location;
-    for (const prefix of await prefixesIn(folder, disk)) {
-      const former = (await disk.list(join(folder, prefix))).filter(isFormerEncryptedName);
-      for (const name of former) {
-        const path = join(folder, prefix, name);
-        // A file that this key cannot read keeps the name by which it is found and reported.
-        if (!(await isEncryptedWith(this.#key, path, disk))) continue;
-        await giveName(this.#location, path, this.#names.nameOf(name.slice(0, 64)));
-      }
-      if (former.length > 0) await disk.syncFolder(join(folder, prefix));
-    }
-  }
-
-  pathOf(digest: string): string {
-    return pathOfName(this.#location, this.nameOf(digest));
-  }
-
   nameOf(digest: string): string {
     return this.#names.nameOf(digest);
   }
 
   async store(stream: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
-    const { disk, runtime, temporaryFolder } = this.#location;
+    const { place, disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     try {
       const ref: FileRef = {
@@ -57,7 +39,7 @@ export class EncryptedBlobs {
         encrypted: true,
       };
       hold?.add(ref);
-      await this.#locked(ref.digest, () => giveName(this.#location, temporary, this.nameOf(ref.digest)));
+      await place.put(this.nameOf(ref.digest), temporary, (step) => this.#locked(ref.digest, step));
       return ref;
     } catch (error) {
       await disk.remove(temporary);
@@ -66,37 +48,36 @@ export class EncryptedBlobs {
   }
 
   find(digest: string): Promise<FoundBlob | undefined> {
-    const { disk } = this.#location;
+    const { place } = this.#location;
+    const name = this.nameOf(digest);
     return this.#locked(digest, async () => {
-      const path = this.pathOf(digest);
-      if (!(await touch(this.#location, path))) return undefined;
-      const found = await findEncrypted(path, digest, this.#key, disk);
+      if (!(await place.renew(name))) return undefined;
+      const found = await openEncrypted(() => place.open(name), digest, this.#key);
       return found && { ...found, isEncrypted: true };
     });
   }
 
   /** Removes a file of unknown digest if `isToGo` returns true while nobody stores or finds it; false when it stays.
    *  Files that this key cannot read stay. */
-  async removeOrphan(name: string, isToGo: (path: string) => Promise<boolean>): Promise<boolean> {
-    const { disk, locks } = this.#location;
-    const path = pathOfName(this.#location, name);
+  async removeOrphan(name: string, isToGo: () => Promise<boolean>): Promise<boolean> {
+    const { place, locks } = this.#location;
     return locks.lockedName(name, async () => {
-      if (!(await isToGo(path)) || !(await isEncryptedWith(this.#key, path, disk))) return false;
-      await disk.remove(path);
+      if (!(await isToGo()) || !(await isEncryptedWith(this.#key, () => place.open(name)))) return false;
+      await place.remove([name]);
       return true;
     });
   }
 
   /** Removes the file of a blob whose lock the caller holds. */
   async remove(digest: string): Promise<void> {
-    const { disk, locks } = this.#location;
-    await locks.lockedName(this.nameOf(digest), () => disk.remove(this.pathOf(digest)));
+    const { place, locks } = this.#location;
+    const name = this.nameOf(digest);
+    await locks.lockedName(name, () => place.remove([name]));
   }
 
   /** Throws the reason for a missing blob: with another key it has another name. */
   async explainAbsence(): Promise<void> {
-    const { folder, disk } = this.#location;
-    const foreign = await fileOfAnotherKey(folder, this.#key, disk);
+    const foreign = await fileOfAnotherKey(this.#location.place, this.#key);
     if (foreign !== undefined) throw anotherKey(foreign);
   }
 
@@ -139,27 +120,26 @@ export async function writeEncrypted(
   }
 }
 
-/** Path of an encrypted file that this key cannot read; undefined when none of the tried files is one. */
+/** Location of an encrypted file that this key cannot read; undefined when none of the tried files is one. */
 export async function fileOfAnotherKey(
-  folder: string,
+  place: Pick<BlobPlace, 'names' | 'open'>,
   key: Buffer,
-  disk: BlobDisk,
 ): Promise<string | undefined> {
   let tried = 0;
-  for (const prefix of await prefixesIn(folder, disk)) {
-    for (const name of await disk.list(join(folder, prefix))) {
+  for await (const names of place.names(Number.MAX_SAFE_INTEGER)) {
+    for (const name of names) {
       if (!isEncryptedName(name) && !isFormerEncryptedName(name)) continue;
-      const path = join(folder, folderOfName(name), name);
-      if (!(await isEncryptedWith(key, path, disk))) return path;
+      let location = name;
+      const open = async () => {
+        const file = await place.open(name);
+        location = file?.location ?? name;
+        return file;
+      };
+      if (!(await isEncryptedWith(key, open))) return location;
       if (++tried >= SAMPLES) return undefined;
     }
   }
   return undefined;
-}
-
-/** Folders of blob files. */
-export async function prefixesIn(folder: string, disk: BlobDisk): Promise<string[]> {
-  return (await disk.list(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
 }
 
 /** The file from its start, with space for the header. */

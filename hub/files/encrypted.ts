@@ -22,8 +22,10 @@ import {
 } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ByteRange } from '../core/ports/blobs.js';
-import { absent, type BlobDisk, type BlobFile, systemDisk } from './blob-disk.js';
+import { type BlobDisk, systemDisk } from './blob-disk.js';
 import { KeyedNames } from './blob-names.js';
+import type { OpenFile } from './blob-place.js';
+import { openDiskFile } from './disk-file.js';
 
 const MAGIC = Buffer.from('WBHENC\x00\x02', 'latin1');
 const FORMER_MAGIC = Buffer.from('WBHENC\x00\x01', 'latin1');
@@ -36,6 +38,9 @@ const MAC_AT = LENGTH_AT + 8;
 
 export const HEADER_BYTES = MAC_AT + MAC_BYTES;
 export const CHUNK_BYTES = 64 * 1024;
+
+/** Bytes of a whole chunk in the file. */
+const STORED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 
 /** Bytes read from the disk at a time. */
 const CHUNKS_AT_A_TIME = 16;
@@ -127,58 +132,77 @@ export interface EncryptedFile {
   open(range?: ByteRange): Readable;
 }
 
-/** Reads the header of the file of a blob with this digest. Undefined when the file does not exist; rejects with {@link
- *  EncryptedFileUnreadable} when the header does not match key, digest, or file size. */
-export async function findEncrypted(
+/** Opens a file; undefined when it does not exist. */
+export type FileOpener = () => Promise<OpenFile | undefined>;
+
+/** Does the same as {@link openEncrypted} for a file of the local disk. */
+export function findEncrypted(
   path: string,
   digest: string,
   key: Buffer,
   disk: BlobDisk = systemDisk,
 ): Promise<EncryptedFile | undefined> {
-  const handle = await disk.open(path, 'r').catch(absent(undefined));
-  if (!handle) return undefined;
+  return openEncrypted(() => openDiskFile(disk, path), digest, key);
+}
+
+/** Reads the header of the file of a blob with this digest. Undefined when the file does not exist; rejects with {@link
+ *  EncryptedFileUnreadable} when the header does not match key, digest, or file size. */
+export async function openEncrypted(
+  open: FileOpener,
+  digest: string,
+  key: Buffer,
+): Promise<EncryptedFile | undefined> {
+  const file = await open();
+  if (!file) return undefined;
   try {
-    const { sizeBytes } = await readHeader(handle, path, digest, key);
+    const { sizeBytes } = await readHeader(file, digest, key);
     return {
       sizeBytes,
-      open: (range) => Readable.from(decrypted(disk, path, digest, key, range), { objectMode: false }),
+      open: (range) => Readable.from(decrypted(open, digest, key, range), { objectMode: false }),
     };
   } finally {
-    await handle.close();
+    await file.close();
   }
 }
 
-/** True when the file was encrypted with this key; false also when it is not encrypted. */
-export async function isEncryptedWith(key: Buffer, path: string, disk: BlobDisk): Promise<boolean> {
-  const handle = await disk.open(path, 'r').catch(absent(undefined));
-  if (!handle) return false;
+/** True when the file was encrypted with this key; false also when it is not encrypted, or missing. */
+export async function isEncryptedWith(key: Buffer, open: FileOpener): Promise<boolean> {
+  const file = await open();
+  if (!file) return false;
   try {
-    await headerOf(handle, path, key);
+    await headerOf(file, key);
     return true;
   } catch (error) {
     if (error instanceof EncryptedFileUnreadable) return false;
     throw error;
   } finally {
-    await handle.close();
+    await file.close();
   }
 }
 
 /** Reads the header and verifies that it was written with this key. */
 async function headerOf(
-  handle: BlobFile,
-  path: string,
+  file: OpenFile,
   key: Buffer,
 ): Promise<{ readonly header: Buffer; readonly keys: Keys; readonly isFormer: boolean }> {
-  const header = Buffer.alloc(HEADER_BYTES);
-  const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0);
+  const { location } = file;
+  const header = await startOf(file);
   const magic = header.subarray(0, MAGIC.length);
   const isFormer = magic.equals(FORMER_MAGIC);
-  if (bytesRead < HEADER_BYTES || !(isFormer || magic.equals(MAGIC))) {
-    throw new EncryptedFileUnreadable(`${path} is not an encrypted file of a hub: it is damaged`);
+  if (header.length < HEADER_BYTES || !(isFormer || magic.equals(MAGIC))) {
+    throw new EncryptedFileUnreadable(`${location} is not an encrypted file of a hub: it is damaged`);
   }
   const keys = keysOf(key, header.subarray(MAGIC.length, MAGIC.length + SALT_BYTES));
-  if (!timingSafeEqual(macOf(header, keys), header.subarray(MAC_AT))) throw anotherKey(path);
+  if (!timingSafeEqual(macOf(header, keys), header.subarray(MAC_AT))) throw anotherKey(location);
   return { header, keys, isFormer };
+}
+
+/** The bytes of the header; fewer when the file is shorter. */
+async function startOf(file: OpenFile): Promise<Buffer> {
+  const end = Math.min(HEADER_BYTES, file.sizeBytes);
+  if (end === 0) return Buffer.alloc(0);
+  for await (const block of file.blocks(0, end, HEADER_BYTES)) return block;
+  return Buffer.alloc(0);
 }
 
 /** Error for a file that this key cannot read. */
@@ -188,16 +212,16 @@ export function anotherKey(path: string): EncryptedFileUnreadable {
   );
 }
 
-async function readHeader(handle: BlobFile, path: string, digest: string, key: Buffer) {
-  const { header, keys, isFormer } = await headerOf(handle, path, key);
+async function readHeader(file: OpenFile, digest: string, key: Buffer) {
+  const { location, sizeBytes: fileBytes } = file;
+  const { header, keys, isFormer } = await headerOf(file, key);
   const held = header.subarray(MAGIC.length + SALT_BYTES, LENGTH_AT);
   const expected = isFormer ? Buffer.from(digest, 'hex') : new KeyedNames(key).idOf(digest);
-  if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another blob`);
+  if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${location} holds another blob`);
   const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
-  const { size } = await handle.stat();
-  if (size !== encryptedSize(sizeBytes)) {
+  if (fileBytes !== encryptedSize(sizeBytes)) {
     throw new EncryptedFileUnreadable(
-      `${path} is damaged: it has ${size} bytes instead of ${encryptedSize(sizeBytes)}`,
+      `${location} is damaged: it has ${fileBytes} bytes instead of ${encryptedSize(sizeBytes)}`,
     );
   }
   return { keys, sizeBytes };
@@ -205,43 +229,45 @@ async function readHeader(handle: BlobFile, path: string, digest: string, key: B
 
 /** Each chunk is verified before it is emitted. */
 async function* decrypted(
-  disk: BlobDisk,
-  path: string,
+  open: FileOpener,
   digest: string,
   key: Buffer,
   range: ByteRange | undefined,
 ): AsyncGenerator<Buffer, void> {
-  // One handle for the whole read: another blob may take the name meanwhile, with other keys.
-  const handle = await disk.open(path, 'r');
+  // One open file for the whole read: another blob may take the name meanwhile, with other keys.
+  const file = await open();
+  if (!file) throw new EncryptedFileUnreadable(`the file of the encrypted blob ${digest} is gone`);
   try {
-    const { keys, sizeBytes } = await readHeader(handle, path, digest, key);
+    const { keys, sizeBytes } = await readHeader(file, digest, key);
     const { start, end } = range ?? { start: 0, end: sizeBytes };
     const lastChunk = chunkCount(sizeBytes) - 1;
     const until = Math.min(Math.floor(Math.max(end - 1, start) / CHUNK_BYTES), lastChunk);
-    const block = Buffer.allocUnsafe(CHUNKS_AT_A_TIME * (CHUNK_BYTES + TAG_BYTES));
-    for (let chunk = Math.floor(start / CHUNK_BYTES); chunk <= until; chunk += CHUNKS_AT_A_TIME) {
-      const count = Math.min(CHUNKS_AT_A_TIME, until - chunk + 1);
-      const { bytesRead } = await handle.read(
-        block,
-        0,
-        count * (CHUNK_BYTES + TAG_BYTES),
-        HEADER_BYTES + chunk * (CHUNK_BYTES + TAG_BYTES),
-      );
+    let chunk = Math.floor(start / CHUNK_BYTES);
+    const stored = file.blocks(
+      HEADER_BYTES + chunk * STORED_CHUNK_BYTES,
+      Math.min(HEADER_BYTES + (until + 1) * STORED_CHUNK_BYTES, file.sizeBytes),
+      CHUNKS_AT_A_TIME * STORED_CHUNK_BYTES,
+    );
+    for await (const block of stored) {
       const plain: Buffer[] = [];
-      for (let at = 0; at < count; at++) {
-        const from = at * (CHUNK_BYTES + TAG_BYTES);
-        const encrypted = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
-        const opened = decryptChunk(encrypted, keys, chunk + at, chunk + at === lastChunk);
-        if (!opened) throw new EncryptedFileUnreadable(`${path} is damaged in chunk ${chunk + at}`);
-        const position = (chunk + at) * CHUNK_BYTES;
+      for (let from = 0; from < block.length; from += STORED_CHUNK_BYTES, chunk++) {
+        const encrypted = block.subarray(from, from + STORED_CHUNK_BYTES);
+        const opened = decryptChunk(encrypted, keys, chunk, chunk === lastChunk);
+        if (!opened) throw damagedIn(file, chunk);
+        const position = chunk * CHUNK_BYTES;
         plain.push(opened.subarray(Math.max(start - position, 0), Math.max(end - position, 0)));
       }
       const bytes = Buffer.concat(plain);
       if (bytes.length > 0) yield bytes;
     }
+    if (chunk <= until) throw damagedIn(file, chunk);
   } finally {
-    await handle.close();
+    await file.close();
   }
+}
+
+function damagedIn({ location }: OpenFile, chunk: number): EncryptedFileUnreadable {
+  return new EncryptedFileUnreadable(`${location} is damaged in chunk ${chunk}`);
 }
 
 function decryptChunk(

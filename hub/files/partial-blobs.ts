@@ -8,7 +8,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { DigestMismatch, TransferInProgress, WrongOffset } from '../core/ports/blobs.js';
 import { absent, type BlobDisk, type BlobFile } from './blob-disk.js';
-import { touchFile } from './plain-blobs.js';
+import { touchFile } from './touch-file.js';
 
 const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
 

@@ -1,20 +1,22 @@
-/** Large plain blobs: files `<first two digits>/<digest>`. A file has its name only when it is complete and durable: it
- *  is written under a temporary name, synced, renamed, and its folder synced. */
+/** Large plain blobs: files under their digests. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import type { FoundBlob, Hold } from '../core/ports/blobs.js';
-import { absent, type BlobDisk } from './blob-disk.js';
+import type { BlobDisk } from './blob-disk.js';
 import type { BlobLocks } from './blob-locks.js';
-import { folderOfName, plainName } from './blob-names.js';
+import { plainName } from './blob-names.js';
+import type { BlobPlace } from './blob-place.js';
+import { touchFile } from './touch-file.js';
 
 /** Location of blobs and the means to work on them. */
 export interface BlobLocation {
-  readonly folder: string;
-  /** Folder of incomplete files. */
+  /** Where whole blobs lie. */
+  readonly place: BlobPlace;
+  /** Folder of incomplete files, on `disk`. */
   readonly temporaryFolder: string;
   readonly disk: BlobDisk;
   readonly locks: BlobLocks;
@@ -57,69 +59,31 @@ export class PlainBlobs {
     }
   }
 
-  /** Names a complete and synced file. */
+  /** Puts a complete and synced file into the place. */
   async keep(path: string, digest: string): Promise<void> {
-    await this.#location.locks.locked({ digest, encrypted: false }, () =>
-      giveName(this.#location, path, plainName(digest)),
-    );
+    const { place, locks } = this.#location;
+    await place.put(plainName(digest), path, (step) => locks.locked({ digest, encrypted: false }, step));
   }
 
   /** True when the blob exists; a sweep then treats it as new. */
   renew(digest: string): Promise<boolean> {
-    return this.#location.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
+    const { place, locks } = this.#location;
+    return locks.locked({ digest, encrypted: false }, () => place.renew(plainName(digest)));
   }
 
   /** Undefined when it does not exist. */
   find(digest: string): Promise<FoundBlob | undefined> {
-    return this.#location.locks.locked({ digest, encrypted: false }, async () => {
-      const { disk } = this.#location;
-      const path = this.pathOf(digest);
-      const info = await disk.stat(path).catch(absent(undefined));
-      if (!info || !(await this.#touch(digest))) return undefined;
-      const sizeBytes = info.size;
+    const { place, locks } = this.#location;
+    return locks.locked({ digest, encrypted: false }, async () => {
+      const file = await place.find(plainName(digest));
+      if (!file) return undefined;
+      const { sizeBytes } = file;
       return {
         sizeBytes,
         isEncrypted: false,
         open: ({ start, end } = { start: 0, end: sizeBytes }) =>
-          start >= end ? Readable.from([]) : disk.read(path, start, end),
+          start >= end ? Readable.from([]) : file.read(start, end),
       };
     });
   }
-
-  pathOf(digest: string): string {
-    return pathOfName(this.#location, plainName(digest));
-  }
-
-  #touch(digest: string): Promise<boolean> {
-    return touch(this.#location, this.pathOf(digest));
-  }
-}
-
-export function pathOfName({ folder }: BlobLocation, name: string): string {
-  return join(folder, folderOfName(name), name);
-}
-
-/** Durably names a complete and synced file. */
-export async function giveName(location: BlobLocation, path: string, name: string): Promise<void> {
-  const { folder, disk } = location;
-  const parent = join(folder, folderOfName(name));
-  await disk.makeFolder(parent);
-  await disk.rename(path, pathOfName(location, name));
-  await disk.syncFolder(parent);
-  await disk.syncFolder(folder);
-}
-
-/** False when the file does not exist. */
-export async function touch({ disk, runtime }: BlobLocation, path: string): Promise<boolean> {
-  const nowS = runtime.clock.nowMs() / 1000;
-  return disk.utimes(path, nowS, nowS).then(() => true, absent(false));
-}
-
-/** The system's clock may differ from the runtime's. */
-export async function touchFile(
-  file: { utimes(accessedS: number, modifiedS: number): Promise<void> },
-  clock: Clock,
-): Promise<void> {
-  const nowS = clock.nowMs() / 1000;
-  await file.utimes(nowS, nowS);
 }

@@ -273,6 +273,7 @@ it('no migration has changed since it was released', () => {
     'b15d9c1a899c',
     'ece773a48e65',
     'c3307091a0c1',
+    'c535cf9defc0',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -1,5 +1,6 @@
 /** Functions of every store, and records for tests. A suite gets a function that opens an empty store. */
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
+import type { BlobCatalogue } from '@workbench-hub/hub/core/ports/blob-catalogue';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
 import type { ResumableUploads } from '@workbench-hub/hub/core/ports/resumable-uploads';
@@ -23,6 +24,7 @@ export interface StoreUnderTest {
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
+  readonly blobCatalogue: BlobCatalogue;
   readonly namedObjects: NamedObjects;
   readonly uploads: ResumableUploads;
   /** Closes the store and reopens it on the same data. This one is unusable afterwards. */

@@ -2,6 +2,7 @@
 import { describe } from 'vitest';
 import { describeRememberedThings } from './agents-and-blobs-suite.js';
 import { describeAttemptTransitions } from './attempt-transitions-suite.js';
+import { describeBlobCatalogue } from './blob-catalogue-suite.js';
 import { describeStoredNames } from './named-objects-suite.js';
 import { describeResumableUploads } from './resumable-uploads-suite.js';
 import type { OpenStore } from './store-under-test.js';
@@ -29,5 +30,6 @@ export function describeTaskStore(name: string, open: OpenStore): void {
     ['remembered things', describeRememberedThings],
     ['names in the storage', describeStoredNames],
     ['resumable uploads', describeResumableUploads],
+    ['catalogue of blobs', describeBlobCatalogue],
   ])(`${name}: %s`, (_, suite) => suite(open));
 }

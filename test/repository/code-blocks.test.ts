@@ -244,6 +244,12 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['grep -i etag', STORAGE],
     ['UPLOADS=$', STORAGE],
   ],
+  'packages/docs/file-places.md': [
+    ['folder: /mnt/hub-files', { config: 'hub' }],
+    ['bucket: hub-files', { config: 'hub' }],
+    ['storage check', { unavailable: 'hub.yaml of this page names an object store' }],
+    ['"Version": "2012-10-17"', { sample: 'a policy for Amazon' }],
+  ],
   'packages/docs/postgresql.md': [
     ['CREATE ROLE hub', POSTGRESQL],
     ['# hub.yaml', POSTGRESQL],

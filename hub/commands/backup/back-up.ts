@@ -16,6 +16,7 @@ import type { HubConfig } from '../../config.js';
 import type { ReferencedBlob, StoreFiles } from '../../core/ports/store-maintenance.js';
 import { BACKUP_LINKS } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
+import { isElsewhere } from '../../files/inspect-place.js';
 import { storeMaintenance } from '../../store/open-store.js';
 import { type ArchiveWriter, createArchive } from '../../tar/tar-writer.js';
 import { existingStorageKey } from '../existing-storage-key.js';
@@ -118,7 +119,8 @@ async function copyAndPin(
   for (let snapshots = 1; ; snapshots++) {
     const snapshot = files.snapshot();
     try {
-      const { pinned, missing } = await pin(snapshot.referencedBlobs(), options);
+      const referenced = isElsewhere(options.config.storage) ? [] : snapshot.referencedBlobs();
+      const { pinned, missing } = await pin(referenced, options);
       if (missing.length > 0 && snapshots < MAX_SNAPSHOTS) continue;
       if (missing.length > 0 && !options.incomplete) {
         throw new StartRefused(

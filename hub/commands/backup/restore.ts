@@ -13,6 +13,7 @@ import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { areEncryptedKnown, pathsOf } from '../../files/blob-files.js';
 import { plainDigestOfPath } from '../../files/blob-names.js';
+import { isElsewhere } from '../../files/inspect-place.js';
 import { storeMaintenance } from '../../store/open-store.js';
 import { unpackArchive } from '../../tar/tar-reader.js';
 import { existingStorageKey } from '../existing-storage-key.js';
@@ -132,6 +133,7 @@ async function missingBlob(
   config: HubConfig,
   present: ReadonlySet<string>,
 ): Promise<string | undefined> {
+  if (isElsewhere(config.storage)) return undefined;
   const referenced = await store.referencedBlobs();
   const hasEncrypted = referenced.some(({ encrypted }) => encrypted);
   const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;

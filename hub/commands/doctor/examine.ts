@@ -11,7 +11,9 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { HubConfig } from '../../config.js';
+import { checkPlace } from '../../files/inspect-place.js';
 import { checkStore, isOnFiles, storeMaintenance } from '../../store/open-store.js';
+import { placeCertificates } from '../place-certificates.js';
 import { checkHubFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
 import { checkStorage } from './storage-checks.js';
@@ -53,9 +55,19 @@ export async function examine(
     findings.push(...stored, ...(await checkStorageKey(config)));
     if (stored[0]?.state === 'OK') findings.push(...(await checkClocks(store)));
   }
-  findings.push(...(await checkWebhooks(config)));
+  findings.push(...(await checkPlaceOf(config)), ...(await checkWebhooks(config)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
+}
+
+/** Checks the place of blobs, if it is outside of dataDir. */
+async function checkPlaceOf(config: HubConfig): Promise<Finding[]> {
+  try {
+    return await checkPlace(config.storage, await placeCertificates(config));
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    return [faultWithRemedy('storage', error.message)];
+  }
 }
 
 /** Checks the database server and, when a hub can work on it, what the database holds. */

@@ -1,23 +1,27 @@
 /** Checks of the databases and of every blob that they refer to. */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Finding, fault, ok } from '@workbench-hub/shared/checks/finding';
+import { basename, join } from 'node:path';
+import { type Finding, fault, faultWithRemedy, ok } from '@workbench-hub/shared/checks/finding';
 import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { HubConfig } from '../../config.js';
 import type { DatabaseReport, ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
-import { systemDisk } from '../../files/blob-disk.js';
 import { pathsOf } from '../../files/blob-files.js';
-import { anotherKey, encryptedSize, findEncrypted } from '../../files/encrypted.js';
+import type { OpenFile } from '../../files/blob-place.js';
+import { anotherKey, encryptedSize, openEncrypted } from '../../files/encrypted.js';
 import { fileOfAnotherKey } from '../../files/encrypted-blobs.js';
+import { onPlacedFiles, type PlacedFiles } from '../../files/inspect-place.js';
 import { isOnFiles } from '../../store/open-store.js';
 import { BLOBS_FOLDER } from '../backup/layout.js';
 import { existingStorageKey } from '../existing-storage-key.js';
+import { placeCertificates } from '../place-certificates.js';
 
 const RESTORE = 'restore a backup ("workbench-hub restore FILE --replace")';
 const RESTORE_ON_SERVER =
   'restore a backup of the database with the tools of PostgreSQL, and the files of dataDir';
+
+/** Bytes read at a time. */
+const BLOCK_BYTES = 1024 * 1024;
 
 /** Blobs, and tasks of each, that a finding names. */
 const MAX_NAMED = 5;
@@ -31,8 +35,14 @@ export async function checkStorage(
   const findings = (await store.inspect({ quick: !deep })).map((report) =>
     databaseFinding(report, remedyOf(config)),
   );
-  if (findings[0]?.state === 'OK') findings.push(await blobFinding(config, store, deep));
+  if (findings[0]?.state === 'OK') findings.push(await blobFinding(config, store, deep).catch(refusedPlace));
   return findings;
+}
+
+/** Finding for a place of blobs that cannot be read. */
+function refusedPlace(error: unknown): Finding {
+  if (!(error instanceof StartRefused)) throw error;
+  return faultWithRemedy('blobs', error.message);
 }
 
 function remedyOf(config: HubConfig): string {
@@ -61,20 +71,32 @@ interface WrongBlob {
 }
 
 async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boolean): Promise<Finding> {
-  const check = 'blobs';
+  const options = {
+    localFolder: join(config.dataDir, BLOBS_FOLDER),
+    ca: await placeCertificates(config),
+    catalogue: () => store.blobObjects(),
+  };
+  return onPlacedFiles(config.storage, options, (files) => findingOfBlobs(files, config, store, deep));
+}
+
+async function findingOfBlobs(
+  files: PlacedFiles,
+  config: HubConfig,
+  store: StoreMaintenance,
+  deep: boolean,
+): Promise<Finding> {
   const wrong: WrongBlob[] = deep
     ? (await store.damagedInlineBlobs()).map((digest) => ({ digest, why: 'in the database is damaged' }))
     : [];
   const referenced = await store.referencedBlobs();
   const hasEncrypted = referenced.some(({ encrypted }) => encrypted);
   const key = hasEncrypted ? await existingStorageKey(config, config.dataDir) : null;
-  const folder = join(config.dataDir, BLOBS_FOLDER);
   let bytes = 0;
   for (const blob of referenced) {
     bytes += blob.sizeBytes;
-    // Only the key tells the path; a missing key has its own finding.
+    // Only the key tells the name; a missing key has its own finding.
     if (blob.encrypted && key === null) continue;
-    const why = await faultOfBlob(folder, blob, { deep, key });
+    const why = await faultOfBlob(files, blob, { deep, key });
     if (why !== undefined) wrong.push({ digest: blob.digest, why });
   }
   if (wrong.length > 0) return await wrongBlobs(store, wrong, remedyOf(config));
@@ -84,7 +106,7 @@ async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boo
     : deep
       ? ' and whole'
       : '';
-  return ok(check, `all ${referenced.length} files of ${sizeInWords(bytes)} are present${whole}`);
+  return ok('blobs', `all ${referenced.length} files of ${sizeInWords(bytes)} are present${whole}`);
 }
 
 async function wrongBlobs(
@@ -105,40 +127,42 @@ async function wrongBlobs(
 
 /** Undefined when the blob is as it should be. */
 async function faultOfBlob(
-  folder: string,
+  files: PlacedFiles,
   blob: ReferencedBlob,
   { deep, key }: { readonly deep: boolean; readonly key: Buffer | null },
 ): Promise<string | undefined> {
   const { digest, sizeBytes, encrypted } = blob;
-  const found = await fileOf(folder, blob, key);
-  if (!found) {
-    const foreign = encrypted && key ? await fileOfAnotherKey(folder, key, systemDisk) : undefined;
+  const opened = await openBlob(files, blob, key);
+  if (!opened) {
+    const foreign = encrypted && key ? await fileOfAnotherKey(files, key) : undefined;
     return foreign === undefined ? 'is missing' : `cannot be read: ${anotherKey(foreign).message}`;
   }
-  const { path, size } = found;
-  const expected = encrypted ? encryptedSize(sizeBytes) : sizeBytes;
-  if (size !== expected) return `has ${size} bytes instead of ${expected}`;
-  if (!deep) return undefined;
-  const hash = createHash('sha256');
+  const { name, file } = opened;
   try {
-    const decrypted = encrypted && key ? await findEncrypted(path, digest, key) : undefined;
-    const stream = decrypted ? decrypted.open() : createReadStream(path);
-    for await (const chunk of stream) hash.update(chunk as Buffer);
+    const expected = encrypted ? encryptedSize(sizeBytes) : sizeBytes;
+    if (file.sizeBytes !== expected) return `has ${file.sizeBytes} bytes instead of ${expected}`;
+    if (!deep) return undefined;
+    const decrypted = encrypted && key ? await openEncrypted(() => files.open(name), digest, key) : undefined;
+    const hash = createHash('sha256');
+    for await (const chunk of decrypted?.open() ?? file.blocks(0, file.sizeBytes, BLOCK_BYTES))
+      hash.update(chunk as Buffer);
+    return hash.digest('hex') === digest ? undefined : 'is damaged';
   } catch (error) {
     return `cannot be read: ${(error as Error).message}`;
+  } finally {
+    await file.close();
   }
-  return hash.digest('hex') === digest ? undefined : 'is damaged';
 }
 
-async function fileOf(
-  folder: string,
+async function openBlob(
+  files: PlacedFiles,
   blob: ReferencedBlob,
   key: Buffer | null,
-): Promise<{ readonly path: string; readonly size: number } | undefined> {
-  for (const name of pathsOf(blob, key)) {
-    const path = join(folder, name);
-    const info = await stat(path).catch(() => undefined);
-    if (info) return { path, size: info.size };
+): Promise<{ readonly name: string; readonly file: OpenFile } | undefined> {
+  for (const path of pathsOf(blob, key)) {
+    const name = basename(path);
+    const file = await files.open(name).catch(() => undefined);
+    if (file) return { name, file };
   }
   return undefined;
 }

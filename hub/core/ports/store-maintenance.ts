@@ -1,6 +1,13 @@
 /** Inspection, backup and restore of a store that this process does not run. All throw or reject with `StartRefused`,
  *  in words for the operator, when the store cannot be read. */
 
+/** An object that has the file of a blob. */
+export interface BlobObject {
+  /** Name of the file. */
+  readonly name: string;
+  readonly object: string;
+}
+
 /** A blob outside the database that a task or a named object refers to. */
 export interface ReferencedBlob {
   readonly digest: string;
@@ -57,6 +64,8 @@ export interface StoreMaintenance {
   /** Checks each database for damage, first that of the tasks; `quick` leaves out the comparison of indexes with tables. */
   inspect(options: { readonly quick: boolean }): Promise<readonly DatabaseReport[]>;
   referencedBlobs(): Promise<readonly ReferencedBlob[]>;
+  /** The catalogue of an object store; empty with blobs in a folder. */
+  blobObjects(): Promise<readonly BlobObject[]>;
   /** Digests of the inline blobs whose bytes do not match. */
   damagedInlineBlobs(): Promise<readonly string[]>;
   /** Ids of tasks that refer to a blob, at most `limit`. */

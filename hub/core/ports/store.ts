@@ -5,6 +5,7 @@ import type { SessionStore, UserStore } from './accounts.js';
 import type { AgentCredentialStore } from './agent-credentials.js';
 import type { AgentDrainStore } from './agent-drains.js';
 import type { AgentStore } from './agent-store.js';
+import type { BlobCatalogue } from './blob-catalogue.js';
 import type { InlineBlobs } from './blobs.js';
 import type { Mail } from './mail.js';
 import type { NamedObjects } from './named-objects.js';
@@ -31,6 +32,7 @@ export interface TaskStore {
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
+  readonly blobCatalogue: BlobCatalogue;
   readonly namedObjects: NamedObjects;
   readonly uploads: ResumableUploads;
 }

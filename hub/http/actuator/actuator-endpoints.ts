@@ -19,6 +19,8 @@ export interface HealthOptions {
   readonly build: BuildInfo;
   /** Null for a store on files. */
   readonly isDatabaseReachable: (() => boolean) | null;
+  /** Null for blobs in a folder. */
+  readonly isObjectStoreUsable: (() => boolean) | null;
   /** True from the end of the start until the stop begins. */
   readonly isReady: () => boolean;
 }
@@ -50,6 +52,9 @@ const healthSchema = z
         .object({ status })
         .optional()
         .meta({ description: 'Whether the database server responds; absent with a store on files.' }),
+      objectStore: z.object({ status }).optional().meta({
+        description: 'Whether the object store of blobs can be used; absent with blobs in a folder.',
+      }),
     }),
   })
   .meta({ id: 'Health' });
@@ -83,7 +88,7 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
         operationId: 'getHealth',
         summary: 'Health of the hub and its components',
         description:
-          'DOWN when the disk is short of space, when no configured workbench instance is up, or when the database server does not respond.',
+          'DOWN when the disk is short of space, when no configured workbench instance is up, or when the database server or the object store does not respond.',
         responses: {
           200: { description: 'The health, whatever it is.', schema: healthSchema },
           503: { description: 'Health is DOWN and health.downStatus is 503.', schema: healthSchema },
@@ -96,8 +101,9 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
         const diskUp = space.exists && space.freeBytes >= options.thresholdBytes;
         const nodesUp = list.length === 0 || running > 0;
         const databaseUp = options.isDatabaseReachable?.() ?? true;
+        const objectStoreUp = options.isObjectStoreUsable?.() ?? true;
         const health = {
-          status: upOrDown(diskUp && nodesUp && databaseUp),
+          status: upOrDown(diskUp && nodesUp && databaseUp && objectStoreUp),
           components: {
             diskSpace: {
               status: upOrDown(diskUp),
@@ -114,6 +120,9 @@ function healthEndpoints(options: HealthOptions): Endpoint[] {
             },
             ping: { status: 'UP' },
             ...(options.isDatabaseReachable === null ? {} : { db: { status: upOrDown(databaseUp) } }),
+            ...(options.isObjectStoreUsable === null
+              ? {}
+              : { objectStore: { status: upOrDown(objectStoreUp) } }),
           },
         };
         return context.json(health, health.status === 'UP' ? 200 : options.downStatus);
@@ -159,7 +168,8 @@ function buildAndProbeEndpoints({ build, isReady }: HealthOptions): Endpoint[] {
         responses: {
           200: { description: 'It does.', schema: probe },
           503: {
-            description: 'It is starting or stopping, or its database server does not respond.',
+            description:
+              'It is starting or stopping, or its database server or object store does not respond.',
             schema: probe,
           },
         },

@@ -1,11 +1,12 @@
 /** Findings about a PostgreSQL database that is only read. All reject with `StartRefused` when it cannot be read. */
 import { createHash } from 'node:crypto';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { DatabaseReport, ReferencedBlob } from '../../core/ports/store-maintenance.js';
+import type { BlobObject, DatabaseReport, ReferencedBlob } from '../../core/ports/store-maintenance.js';
 import { isLocked } from './hub-lock.js';
 import { locationOf } from './location.js';
 import { type DatabaseAddress, onDatabase } from './maintenance.js';
 import { appliedMigrations } from './migrate.js';
+import { blobCatalogue } from './migrations/0054-blob-catalogue.js';
 import type { Database } from './pool.js';
 import { MIGRATIONS } from './schema.js';
 import { rowsOf, sql } from './statement.js';
@@ -52,6 +53,8 @@ const REFERENCED_BLOBS = sql(
    ORDER BY digest, encrypted`,
 );
 
+const BLOB_OBJECTS = sql({}, 'SELECT name, object FROM blob_object ORDER BY name');
+
 const INLINE_BLOBS = sql(
   { after: 'text' },
   `SELECT digest, content FROM small_file WHERE digest > :after ORDER BY digest LIMIT ${PAGE}`,
@@ -78,6 +81,13 @@ export function openInspection(address: DatabaseAddress): Inspection {
     isInUse: () => ask(isLocked),
     inspect: async ({ quick }) => [await report(address, ask, quick)],
     referencedBlobs: () => ask((db) => rowsOf<ReferencedBlob>(db, REFERENCED_BLOBS, {})),
+    // Empty for a schema without a catalogue.
+    blobObjects: () =>
+      ask(async (db) =>
+        (await appliedMigrations(db)).includes(blobCatalogue.id)
+          ? rowsOf<BlobObject>(db, BLOB_OBJECTS, {})
+          : [],
+      ),
     damagedInlineBlobs: () => ask(damagedInlineBlobs),
     tasksReferringTo: (digest, limit) =>
       ask(async (db) => {

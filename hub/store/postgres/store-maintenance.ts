@@ -21,6 +21,7 @@ export function maintenanceOnServer(dataDir: string, open: () => Promise<Inspect
     isInUse: async () => (await open()).isInUse(),
     inspect: async (options) => (await open()).inspect(options),
     referencedBlobs: async () => (await open()).referencedBlobs(),
+    blobObjects: async () => (await open()).blobObjects(),
     damagedInlineBlobs: async () => (await open()).damagedInlineBlobs(),
     tasksReferringTo: async (digest, limit) => (await open()).tasksReferringTo(digest, limit),
     tasksByStatus: async () => (await open()).tasksByStatus(),

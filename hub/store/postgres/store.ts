@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskStore } from '../../core/ports/store.js';
 import { postgresAgentStore } from './agent-store.js';
+import { postgresBlobCatalogue } from './blob-catalogue.js';
 import { ChangeLog } from './change-log.js';
 import { postgresInlineBlobs } from './inline-blobs.js';
 import { closeLanes, openLanes } from './lanes.js';
@@ -68,6 +69,7 @@ export async function openPostgresStore(
     webhooks: postgresWebhookDeliveries(db, lanes, outbox),
     agents: postgresAgentStore(db, lanes),
     inlineBlobs: postgresInlineBlobs(db, lanes),
+    blobCatalogue: postgresBlobCatalogue(db, lanes),
     namedObjects: postgresNamedObjects(db, lanes),
     uploads: postgresResumableUploads(db, lanes),
     close: async () => {

@@ -1,6 +1,6 @@
 /** Findings about a database that is only read. All throw `StartRefused` for a file that is no database. */
 import { createHash } from 'node:crypto';
-import type { ReferencedBlob } from '../../core/ports/store-maintenance.js';
+import type { BlobObject, ReferencedBlob } from '../../core/ports/store-maintenance.js';
 import type { SqliteDatabase } from './database.js';
 import { reading } from './read-only.js';
 
@@ -40,6 +40,14 @@ export function referencedBlobsIn(db: SqliteDatabase): ReferencedBlob[] {
     .prepare<[], { digest: string; encrypted: number; sizeBytes: number }>(REFERENCED_BLOBS)
     .all()
     .map(({ digest, encrypted, sizeBytes }) => ({ digest, encrypted: encrypted === 1, sizeBytes }));
+}
+
+/** Empty for a schema without a catalogue. */
+export function blobObjects(file: string): BlobObject[] {
+  return reading(file, (db) => {
+    if ((db.pragma('table_info(blob_object)') as unknown[]).length === 0) return [];
+    return db.prepare<[], BlobObject>('SELECT name, object FROM blob_object ORDER BY name').all();
+  });
 }
 
 export function tasksByStatus(file: string): Record<string, number> {

@@ -14,6 +14,7 @@ import {
 } from './database-files.js';
 import {
   agentClocks,
+  blobObjects,
   damagedInlineBlobs,
   inspectDatabase,
   referencedBlobsIn,
@@ -42,6 +43,7 @@ export function sqliteMaintenance(folder: string): StoreMaintenance {
       report('database of users', accountsFile, accountsSchemaVersion(), quick),
     ],
     referencedBlobs: async () => reading(tasksFile, referencedBlobsIn),
+    blobObjects: async () => blobObjects(tasksFile),
     damagedInlineBlobs: async () => damagedInlineBlobs(tasksFile),
     tasksReferringTo: async (digest, limit) => tasksReferringTo(tasksFile, digest, limit),
     tasksByStatus: async () => tasksByStatus(tasksFile),

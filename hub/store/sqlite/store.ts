@@ -5,6 +5,7 @@ import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskStore } from '../../core/ports/store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openBallastFile } from './ballast-file.js';
+import { sqliteBlobCatalogue } from './blob-catalogue.js';
 import { beginHistory, ChangeLog } from './change-log.js';
 import { toldAll } from './changed-tasks.js';
 import { type CommitWatermark, openCommitWatermark, watermarkFileOf } from './commit-watermark.js';
@@ -92,6 +93,7 @@ export function portsOver(
     webhooks: sqliteWebhookDeliveries(db, commit, outbox),
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
+    blobCatalogue: sqliteBlobCatalogue(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),
     uploads: sqliteResumableUploads(db, commit, names),
   };

@@ -484,6 +484,8 @@ class _HealthComponents(TypedDict):
 class HealthComponents(_HealthComponents, total=False):
     # Whether the database server responds; absent with a store on files.
     db: HealthComponentsDb
+    # Whether the object store of blobs can be used; absent with blobs in a folder.
+    objectStore: HealthComponentsObjectStore
 
 
 class HealthComponentsDb(TypedDict):
@@ -516,6 +518,12 @@ class HealthComponentsNodesDetails(TypedDict):
     # Configured workbench instances.
     totalInstances: int
     runningInstances: int
+
+
+class HealthComponentsObjectStore(TypedDict):
+    """Whether the object store of blobs can be used; absent with blobs in a folder."""
+
+    status: Literal["UP", "DOWN"]
 
 
 class HealthComponentsPing(TypedDict):

@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * Health of the hub and its components
  *
- * DOWN when the disk is short of space, when no configured workbench instance is up, or when the database server does not respond.
+ * DOWN when the disk is short of space, when no configured workbench instance is up, or when the database server or the object store does not respond.
  */
 export const getHealth = <ThrowOnError extends boolean = false>(options?: Options<GetHealthData, ThrowOnError>) => (options?.client ?? client).get<GetHealthResponses, GetHealthErrors, ThrowOnError>({ url: '/actuator/health', ...options });
 

@@ -353,6 +353,12 @@ export type Health = {
         db?: {
             status: 'UP' | 'DOWN';
         };
+        /**
+         * Whether the object store of blobs can be used; absent with blobs in a folder.
+         */
+        objectStore?: {
+            status: 'UP' | 'DOWN';
+        };
     };
 };
 
@@ -1887,7 +1893,7 @@ export type GetReadinessErrors = {
      */
     500: Error;
     /**
-     * It is starting or stopping, or its database server does not respond.
+     * It is starting or stopping, or its database server or object store does not respond.
      */
     503: {
         status: 'UP' | 'DOWN';

@@ -1,0 +1,196 @@
+/** An S3-compatible object store on a loopback address, with faults on demand. The store behind it checks the access key, not the
+ *  signature, and does not know unfinished uploads, which this one lists and aborts. */
+import { readdir, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { S3Settings } from '@workbench-hub/hub/files/s3/s3-settings';
+import S3rver from 's3rver';
+import { keepSecret } from './secrets.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+/** A fault of one request. */
+export type StoreFault =
+  /** A response instead of that of the store. */
+  | { readonly status: number; readonly code: string }
+  /** A response that breaks after so many bytes of its body. */
+  | { readonly cutAfter: number }
+  /** A connection that is cut when the request has come. */
+  | 'CUT'
+  /** No response at all. */
+  | 'HANG';
+
+export interface StoreRequest {
+  readonly method: string;
+  /** Key of the object; empty for the bucket. */
+  readonly key: string;
+  readonly query: URLSearchParams;
+}
+
+const BUCKET = 'contents';
+const [ACCESS_KEY, SECRET_KEY] = ['S3RVER', 'S3RVER'];
+const OBJECT = '._S3rver_object';
+
+interface Unfinished {
+  readonly key: string;
+  readonly id: string;
+  begunAtMs: number;
+}
+
+export class ObjectStore {
+  readonly settings: S3Settings;
+  /** Asked at each request. */
+  faultOf: (request: StoreRequest) => StoreFault | undefined = () => undefined;
+  /** Requests that came, as method and kind: `PUT object`, `GET bucket`. */
+  readonly requests: string[] = [];
+  readonly #folder: string;
+  readonly #pass: RequestListener;
+  readonly #unfinished = new Map<string, Unfinished>();
+  readonly #close: () => Promise<void>;
+
+  private constructor(
+    folder: string,
+    pass: RequestListener,
+    settings: S3Settings,
+    close: () => Promise<void>,
+  ) {
+    this.settings = settings;
+    this.#folder = folder;
+    this.#pass = pass;
+    this.#close = close;
+  }
+
+  static async start(): Promise<ObjectStore> {
+    const folder = await temporaryFolder();
+    const directory = join(folder.path, 'objects');
+    const behind = new S3rver({
+      directory,
+      silent: true,
+      vhostBuckets: false,
+      configureBuckets: [{ name: BUCKET }],
+    });
+    // It must not take the exceptions of tests for its own.
+    behind.logger.exceptions.unhandle();
+    await behind.configureBuckets();
+    const [accessKeyIdFile, secretAccessKeyFile] = [join(folder.path, 'key'), join(folder.path, 'secret')];
+    await writeFile(accessKeyIdFile, `${ACCESS_KEY}\n`);
+    await writeFile(secretAccessKeyFile, `${SECRET_KEY}\n`);
+    keepSecret(SECRET_KEY);
+    const server = createServer((request, response) => store.#answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const settings = {
+      bucket: BUCKET,
+      endpoint: `http://127.0.0.1:${port}`,
+      region: 'us-east-1',
+      prefix: 'hubs/',
+      pathStyle: true,
+      accessKeyIdFile,
+      secretAccessKeyFile,
+      ca: null,
+    };
+    const store: ObjectStore = new ObjectStore(directory, behind.callback(), settings, async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      behind.logger.close();
+      await folder.remove();
+    });
+    return store;
+  }
+
+  stop(): Promise<void> {
+    return this.#close();
+  }
+
+  /** Keys of the stored objects, in order. */
+  async keys(): Promise<string[]> {
+    const names = await readdir(join(this.#folder, BUCKET), { recursive: true });
+    return names
+      .filter((name) => name.endsWith(OBJECT))
+      .map((name) => name.slice(0, -OBJECT.length))
+      .sort();
+  }
+
+  /** Path of the bytes of an object. */
+  pathOf(key: string): string {
+    return join(this.#folder, BUCKET, `${key}${OBJECT}`);
+  }
+
+  /** Keys of the unfinished uploads. */
+  get unfinished(): string[] {
+    return [...this.#unfinished.values()].map(({ key }) => key);
+  }
+
+  /** Makes the unfinished uploads older. */
+  age(ms: number): void {
+    for (const upload of this.#unfinished.values()) upload.begunAtMs -= ms;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams: query } = new URL(request.url ?? '', 'http://store');
+    const key = decodeURIComponent(pathname.split('/').slice(2).join('/'));
+    const method = request.method ?? '';
+    this.requests.push(`${method} ${key === '' ? 'bucket' : 'object'}`);
+    const fault = this.faultOf({ method, key, query });
+    if (fault === 'HANG') return;
+    if (fault === 'CUT') {
+      request.on('end', () => request.socket.resetAndDestroy()).resume();
+      return;
+    }
+    if (fault && 'status' in fault) {
+      request.resume();
+      respond(response, fault.status, `<Error><Code>${fault.code}</Code></Error>`);
+      return;
+    }
+    if (fault) cutAfter(response, fault.cutAfter);
+    if (method === 'GET' && query.has('uploads')) {
+      respond(response, 200, this.#listed(query));
+      return;
+    }
+    const id = query.get('uploadId');
+    if (method === 'DELETE' && id !== null) {
+      this.#unfinished.delete(id);
+      respond(response, 204, '');
+      return;
+    }
+    if (method === 'POST' && query.has('uploads')) this.#noteBeginning(key, response);
+    if (method === 'POST' && id !== null) response.on('finish', () => void this.#unfinished.delete(id));
+    this.#pass(request, response);
+  }
+
+  #noteBeginning(key: string, response: ServerResponse): void {
+    const { end } = response;
+    response.end = ((body: unknown, ...rest: unknown[]) => {
+      const id = /<UploadId>([^<]+)</.exec(String(body))?.[1];
+      if (id !== undefined) this.#unfinished.set(id, { key, id, begunAtMs: Date.now() });
+      return Reflect.apply(end, response, [body, ...rest]);
+    }) as typeof response.end;
+  }
+
+  #listed(query: URLSearchParams): string {
+    const prefix = query.get('prefix') ?? '';
+    const uploads = [...this.#unfinished.values()]
+      .filter(({ key }) => key.startsWith(prefix))
+      .map(({ key, id, begunAtMs }) => {
+        const begun = new Date(begunAtMs).toISOString();
+        return `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${begun}</Initiated></Upload>`;
+      });
+    return `<ListMultipartUploadsResult>${uploads.join('')}</ListMultipartUploadsResult>`;
+  }
+}
+
+function respond(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/xml' });
+  response.end(status === 204 ? undefined : `<?xml version="1.0" encoding="UTF-8"?>${body}`);
+}
+
+function cutAfter(response: ServerResponse, bytes: number): void {
+  const { write } = response;
+  let left = bytes;
+  response.write = ((piece: Buffer, ...rest: unknown[]) => {
+    const part = piece.subarray(0, left);
+    left -= part.length;
+    const went = Reflect.apply(write, response, [part, ...rest]);
+    if (left <= 0) setImmediate(() => response.socket?.resetAndDestroy());
+    return went;
+  }) as typeof response.write;
+}
