@@ -6,7 +6,7 @@ import { isLocked } from './hub-lock.js';
 import { locationOf } from './location.js';
 import { type DatabaseAddress, onDatabase } from './maintenance.js';
 import { appliedMigrations } from './migrate.js';
-import { blobCatalogue } from './migrations/0054-blob-catalogue.js';
+import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
 import type { Database } from './pool.js';
 import { MIGRATIONS } from './schema.js';
 import { rowsOf, sql } from './statement.js';

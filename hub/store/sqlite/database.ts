@@ -21,7 +21,7 @@ import { keysAndStatistics } from './migrations/0014-keys-and-statistics.js';
 import { webhookDeliveries } from './migrations/0015-webhook-deliveries.js';
 import { resumableUploads } from './migrations/0016-resumable-uploads.js';
 import { taskExclusions } from './migrations/0017-task-exclusions.js';
-import { blobCatalogue } from './migrations/0054-blob-catalogue.js';
+import { blobCatalogue } from './migrations/0018-blob-catalogue.js';
 
 export type SqliteDatabase = Database.Database;
 

@@ -1,6 +1,6 @@
 /** Catalogue of an object store: the objects that have the files of blobs. */
 export const blobCatalogue = {
-  id: '0054-blob-catalogue',
+  id: '0005-blob-catalogue',
   phase: 'expand',
   sql: `
   CREATE TABLE blob_object (
