@@ -47,7 +47,13 @@ export async function openStore(settings: StoreSettings, options: StoreOptions):
     log.fatal({ err: why }, 'the hub ends, because it cannot write its database any more');
     crash(why);
   };
-  const store = await openForHub(await addressOf(settings), { ...options, incarnation: newId(), onBroken });
+  const { dataDir } = settings;
+  const store = await openForHub(await addressOf(settings), {
+    ...options,
+    dataDir,
+    incarnation: newId(),
+    onBroken,
+  });
   return { ...store, cluster: soleHub({ agents: store.agents, clock, log }) };
 }
 
@@ -114,7 +120,7 @@ export function storeMaintenance(settings: StoreSettings): StoreMaintenance {
 /** Checks whether a hub can work on the database server of these settings. Rejects with `StartRefused` for a store on files. */
 export async function checkStore(settings: StoreSettings, runtime: Runtime): Promise<Finding[]> {
   const { checkPostgres } = await import('./postgres/maintenance.js');
-  return checkPostgres(await addressOf(settings), runtime);
+  return checkPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
 /** Brings the tables of the database server up to date; resolves with the names of the changes. Rejects with `StartRefused` while a
@@ -122,6 +128,16 @@ export async function checkStore(settings: StoreSettings, runtime: Runtime): Pro
 export async function migrateStore(settings: StoreSettings, runtime: Runtime): Promise<string[]> {
   const { migratePostgres } = await import('./postgres/maintenance.js');
   return migratePostgres(await addressOf(settings), optionsOf(runtime));
+}
+
+/** Accepts that the database server lacks work that it had confirmed, such as after the restore of a backup; resolves with the
+ *  missing work in words, undefined when none is missing. Rejects with `StartRefused` as {@link migrateStore} does. */
+export async function acceptLossOfStore(
+  settings: StoreSettings,
+  runtime: Runtime,
+): Promise<string | undefined> {
+  const { acceptLossOnPostgres } = await import('./postgres/maintenance.js');
+  return acceptLossOnPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
 function optionsOf({ timers, newId }: Runtime): MigratingOptions {

@@ -15,20 +15,25 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { userRecord } from './account-store-under-test.js';
 import { newTask } from './store-under-test.js';
 
 let test: TestDatabase;
+let dataFolder: TemporaryFolder;
 
 describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
   beforeEach(async () => {
     test = await emptyDatabase();
+    dataFolder = await temporaryFolder();
   });
-  afterEach(() => test.drop());
+  afterEach(async () => {
+    await test.drop();
+    await dataFolder.remove();
+  });
 
   const settings = (rest: Partial<StoreSettings> = {}): StoreSettings => ({
-    dataDir: '/nowhere',
+    dataDir: dataFolder.path,
     store: test.url,
     storePasswordFile: null,
     ...rest,

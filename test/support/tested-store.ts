@@ -1,4 +1,5 @@
 /** The store of the hubs of tests: SQLite or, with STORE=postgres in the environment, a database for each data folder. */
+import { join } from 'node:path';
 import type { StoreSettings } from '@workbench-hub/hub/store/open-store';
 import { keepSecret } from './secrets.js';
 
@@ -21,6 +22,11 @@ export async function storeSettingsFor(dataDir: string): Promise<StoreSettings> 
   return { dataDir, store: await storeFor(dataDir), storePasswordFile: null };
 }
 
+/** The file in a data folder without which a start does not know what the store had confirmed, as after a restore. */
+export function confirmedFileOf(dataDir: string): string {
+  return join(dataDir, TESTED_STORE === 'sqlite' ? 'hub.sqlite-confirmed' : 'database-confirmed');
+}
+
 /** Removes the database of a data folder that is removed. */
 export async function dropStoreFor(dataDir: string): Promise<void> {
   const database = await databases.get(dataDir);
@@ -29,8 +35,8 @@ export async function dropStoreFor(dataDir: string): Promise<void> {
 }
 
 async function newDatabase() {
-  const { emptyDatabase } = await import('./postgres.js');
-  const database = await emptyDatabase();
+  const { migratedDatabase } = await import('./postgres.js');
+  const database = await migratedDatabase();
   keepSecret(new URL(database.url).password);
   return database;
 }

@@ -10,6 +10,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { ClaimLog, NotedClaims } from './claim-log.js';
 import { DatabaseFault, type DatabaseFaultKind, storeError } from './database-fault.js';
+import type { LaneName } from './lane-names.js';
 import { LANE_ROW, type LaneWrite } from './lane-statements.js';
 import type { Database } from './pool.js';
 import { rowOf, rowsOf, type Values } from './statement.js';
@@ -38,6 +39,8 @@ export interface LaneOptions {
   readonly claims: ClaimLog;
   /** A batch took place. */
   readonly onWritten: (isDurable: boolean) => void;
+  /** A durable batch took place, whose calls are not told yet. */
+  readonly onDurable?: ((lane: LaneName, batch: number) => void) | undefined;
   /** The lane cannot continue: another hub has begun, or the database has lost what was confirmed. */
   readonly onBroken: (why: Error) => void;
 }
@@ -45,7 +48,7 @@ export interface LaneOptions {
 /** A lane as it was opened. */
 export interface OpenedLane {
   readonly id: number;
-  readonly name: string;
+  readonly name: LaneName;
   readonly incarnation: string;
   /** Number of the latest batch. */
   readonly batch: number;
@@ -159,7 +162,7 @@ export class Lane {
   }
 
   async #send(batch: readonly Pending[]): Promise<void> {
-    const { claims, onWritten } = this.#options;
+    const { claims, onWritten, onDurable } = this.#options;
     const write = batch[0]?.write;
     if (!write) return;
     const calls = batch.map(({ call }) => call as never);
@@ -171,6 +174,7 @@ export class Lane {
       this.#batch++;
       if (write.isDurable) {
         this.#durableBatch = this.#batch;
+        onDurable?.(this.#lane.name, this.#batch);
         claims.logged(noted);
       }
       const results = await this.#resultsOf(write, calls, written);

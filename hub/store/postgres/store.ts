@@ -5,6 +5,7 @@ import type { TaskStore } from '../../core/ports/store.js';
 import { postgresAgentStore } from './agent-store.js';
 import { ChangeLog } from './change-log.js';
 import { postgresInlineBlobs } from './inline-blobs.js';
+import type { LaneName } from './lane-names.js';
 import { closeLanes, openLanes } from './lanes.js';
 import { TaskLists } from './lists/task-lists.js';
 import { postgresNamedObjects } from './named-objects.js';
@@ -29,6 +30,8 @@ export interface PostgresTaskStoreOptions {
   readonly incarnation: string;
   /** Batches after which the numbers of tasks are added up. */
   readonly foldEvery?: number;
+  /** A durable batch of a lane took place, whose calls are not told yet. */
+  readonly onDurable?: (lane: LaneName, batch: number) => void;
   /** The store can no longer write, since another hub uses the database or it has lost confirmed changes: the hub must end. */
   readonly onBroken: (why: Error) => void;
 }
