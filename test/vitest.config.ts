@@ -5,7 +5,13 @@ import { LongestFirst } from './longest-first.js';
 import { exerciseReport } from './support/exercise-reporter.js';
 import { firstFailureReport } from './support/first-failure-reporter.js';
 
-const exclude = ['**/node_modules/**', '**/dist/**'];
+/** About the files of SQLite; test/scenarios/postgresql-page.test.ts has what doctor says on PostgreSQL. */
+const OF_SQLITE = ['test/contract/doctor.test.ts'];
+const exclude = [
+  '**/node_modules/**',
+  '**/dist/**',
+  ...(process.env['STORE'] === 'postgres' ? OF_SQLITE : []),
+];
 
 /** Tests that start programs, or look at the process that they run in: each file has a process of its own. */
 const OWN_PROCESS = [
@@ -27,7 +33,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
-    globalSetup: ['test/support/bundled-programs.ts'],
+    globalSetup: ['test/support/bundled-programs.ts', 'test/support/postgres-server.ts'],
     setupFiles: ['test/support/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [

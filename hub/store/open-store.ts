@@ -11,6 +11,7 @@ import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.j
 import { maintenanceOnServer } from './postgres/store-maintenance.js';
 import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
+import { lockDatabase } from './sqlite/database.js';
 import { accountsFileIn, bytesOf, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
 import { sqliteMaintenance } from './sqlite/maintenance.js';
 import { openSqliteStore } from './sqlite/store.js';
@@ -40,7 +41,10 @@ export interface StoreOptions {
 /** Opens the store for one hub; all that it then shows is durable. Rejects with `StartRefused` when another hub has it open,
  *  when a newer version wrote it, or when it cannot be used. */
 export async function openStore(settings: StoreSettings, options: StoreOptions): Promise<Store> {
-  if (isOnFiles(settings)) return openOnFiles(settings, options);
+  return isOnFiles(settings) ? openOnFiles(settings, options) : openOnServer(settings, options);
+}
+
+async function openOnServer(settings: StoreSettings, options: StoreOptions): Promise<Store> {
   const { openForHub } = await import('./postgres/open-for-hub.js');
   const { clock, log, newId } = options;
   const onBroken = (why: Error) => {
@@ -48,13 +52,23 @@ export async function openStore(settings: StoreSettings, options: StoreOptions):
     crash(why);
   };
   const { dataDir } = settings;
-  const store = await openForHub(await addressOf(settings), {
-    ...options,
-    dataDir,
-    incarnation: newId(),
-    onBroken,
-  });
-  return { ...store, cluster: soleHub({ agents: store.agents, clock, log }) };
+  const address = await addressOf(settings);
+  // Blobs and keys are in the data folder, whatever the store: a hub on files takes the same lock.
+  const lock = lockDatabase(tasksFileIn(dataDir), `the data folder ${dataDir}`);
+  try {
+    const store = await openForHub(address, { ...options, dataDir, incarnation: newId(), onBroken });
+    return {
+      ...store,
+      cluster: soleHub({ agents: store.agents, clock, log }),
+      close: async () => {
+        await store.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
 /** Ends the process by an uncaught exception. */

@@ -10,6 +10,9 @@ import {
   type StoreSettings,
   storeMaintenance,
 } from '@workbench-hub/hub/store/open-store';
+import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -62,7 +65,10 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
 
   it('is refused to a second hub, in words', async () => {
     const store = await open();
-    await expect(open()).rejects.toThrow(
+    const other = await temporaryFolder();
+    onTestFinished(other.remove);
+    await expect(open()).rejects.toThrow(/^the data folder \S+ is in use: another hub runs with the same/);
+    await expect(open({ dataDir: other.path })).rejects.toThrow(
       /^the database postgres:\/\/.* is in use: another hub \(workbench-hub .* runs on it; stop that hub/,
     );
     expect(await storeMaintenance(settings()).isInUse()).toBe(true);
@@ -121,6 +127,26 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
     await test.query(`ALTER DATABASE ${test.name} ${setting}`);
     await expect(open()).rejects.toThrow(words);
     expect(await storeMaintenance(settings()).isInUse()).toBe(false);
+  });
+
+  it('of an older hub is brought up to date at the start, with its tasks', async () => {
+    const older = openPool({ url: test.url, log: null });
+    const migrations = MIGRATIONS.filter(({ id }) => id !== '0004-order-of-changes');
+    await migrate(older, migrations, { timers, holder: 'older' });
+    await test.query(
+      "INSERT INTO lane (hub, name, incarnation, changes) VALUES ('hub', 'insert', 'older', 1)",
+    );
+    await test.query('INSERT INTO task_change (lane_id, first, changes) VALUES (1, 1, \'["gone"]\')');
+    await older.close();
+    const store = await open();
+    const task = newTask();
+    await store.queue.insert([task]);
+    const [{ name } = { name: '' }] = await test.query<{ name: string }>('SELECT name FROM change_history');
+    expect((await store.changes.since(`${name}.0`, 10))?.changes.map(({ taskId }) => taskId)).toEqual([
+      'gone',
+      task.id,
+    ]);
+    await store.close();
   });
 
   it('is refused when a newer hub has migrated it', async () => {

@@ -62,7 +62,7 @@ const REMEDY =
   'put the right database in its place; to continue without the lost work, run "workbench-hub store accept-loss"';
 
 /** The file with the numbers of the last confirmed batches. */
-export function confirmedFileIn(dataDir: string): string {
+function confirmedFileIn(dataDir: string): string {
   return join(dataDir, 'database-confirmed');
 }
 

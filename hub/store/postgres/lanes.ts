@@ -1,5 +1,6 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import { ClaimLog } from './claim-log.js';
 import { Lane, type LaneOptions } from './lane.js';
 import { LANE_NAMES, type LaneName } from './lane-names.js';
@@ -25,6 +26,7 @@ export interface LanesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  readonly metrics?: StoreMetrics | undefined;
   /** Name of the hub, which keeps its lanes. */
   readonly hub: string;
   /** Name of this start of the hub, which no other has. */

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import { postgresAccountStore } from './accounts/account-store.js';
 import { refuseUnfit } from './check.js';
@@ -23,6 +24,7 @@ export interface OpenForHubOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  readonly metrics: StoreMetrics;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   /** The hub must end: another one has the database, or the database has lost what was confirmed. */

@@ -1,6 +1,7 @@
 /** The task store on a PostgreSQL database. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { TaskStore } from '../../core/ports/store.js';
 import { postgresAgentStore } from './agent-store.js';
 import { ChangeLog } from './change-log.js';
@@ -24,6 +25,7 @@ export interface PostgresTaskStoreOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  readonly metrics?: StoreMetrics;
   /** Name of the hub, which keeps its lanes. */
   readonly hub: string;
   /** Name of this start of the hub, which no other has. */
