@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { PostgresProxy } from '../support/postgres-proxy.js';
-import { claim, newTask } from './store-under-test.js';
+import { claim, INSTANCE, newTask } from './store-under-test.js';
 
 describe.skipIf(!hasPostgres)('the lanes of a store', () => {
   let database: TestDatabase;
@@ -92,6 +92,17 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(broken).toEqual([message]);
     const restarted = await open('second');
     expect(await claim(restarted, second.id)).toMatchObject({ taskId: second.id, attempt: 1 });
+  });
+
+  it('claim nothing for a scheduler whose term has ended', async () => {
+    const store = await open('first');
+    const task = newTask();
+    await store.queue.insert([task]);
+    const claims = [{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }];
+    await database.query('UPDATE scheduler_term SET term = 8');
+    expect(await store.queue.claim(claims, 7)).toEqual([]);
+    expect(await store.archive.find(task.id)).toMatchObject({ status: 'WAITING' });
+    expect(await store.queue.claim(claims, 8)).toMatchObject([{ task: { id: task.id, status: 'RUNNING' } }]);
   });
 
   it('hold calls while the database is out of reach, refuse them after a while, and go on', async () => {
