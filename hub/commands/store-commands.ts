@@ -1,13 +1,13 @@
-/** `workbench-hub store check` and `store migrate`. */
+/** `workbench-hub store check`, `store migrate` and `store accept-loss`. */
 import { isSound, reportOf } from '@workbench-hub/shared/checks/finding';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
-import { checkStore, migrateStore } from '../store/open-store.js';
+import { acceptLossOfStore, checkStore, migrateStore } from '../store/open-store.js';
 import { audited } from './audited.js';
 import { refuseUnknownCommands, withConfig } from './command.js';
 
-/** Adds `store check|migrate` to the program. */
+/** Adds `store check|migrate|accept-loss` to the program. */
 export function storeCommands(program: Command, environment: NodeJS.ProcessEnv): void {
   const group = program.command('store').description('The PostgreSQL database of store.');
   group
@@ -34,6 +34,24 @@ export function storeCommands(program: Command, environment: NodeJS.ProcessEnv):
       withConfig(program, environment, async (config) => {
         const done = await audited(config, 'store migrate', () => migrateStore(config, systemRuntime));
         console.log(done.length === 0 ? 'The tables are up to date.' : `Done: ${done.join(', ')}.`);
+      }),
+    );
+  group
+    .command('accept-loss')
+    .description(
+      'Accepts, while the hub is stopped, that the database lacks work that was confirmed, as after the restore of a backup. The ' +
+        'hub then starts without that work, and clients that follow tasks begin anew.',
+    )
+    .action(() =>
+      withConfig(program, environment, async (config) => {
+        const lost = await audited(config, 'store accept-loss', () =>
+          acceptLossOfStore(config, systemRuntime),
+        );
+        console.log(
+          lost === undefined
+            ? 'The database lacks nothing; nothing was changed.'
+            : `Accepted: the database lacks ${lost}.`,
+        );
       }),
     );
   refuseUnknownCommands(group);

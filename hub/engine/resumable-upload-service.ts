@@ -92,6 +92,7 @@ export class ResumableUploadService {
     owner: string | null,
     onNaming: (upload: ResumableUpload) => void = () => undefined,
   ): Promise<ResumableUpload> {
+    await this.#turns.cutOffEnded(id);
     const upload = await this.#owned(id, owner);
     if (!isToBeNamed(upload)) return upload;
     const turn = await this.#turns.begin(id, null);

@@ -31,8 +31,9 @@ export class UploadTurns {
   }
 
   /** Begins the turn of a sender, which must be ended; `stream` is null when nothing is sent. Rejects with UPLOAD_IN_PROGRESS
-   *  during the turn of another one. */
+   *  during the turn of another one, unless that was cut off. */
   async begin(id: string, stream: Readable | null): Promise<Turn> {
+    await this.cutOffEnded(id);
     // The check and the claim of the turn happen in the same tick: of several waiting senders one gets it.
     for (let before = this.#senders.get(id); before; before = this.#senders.get(id)) {
       if (this.#clock.monotonicMs() - before.heardAtMs < SILENT_SENDER_MS) throw inProgress();
@@ -57,6 +58,12 @@ export class UploadTurns {
         settle();
       },
     };
+  }
+
+  /** Resolves when what arrived of a sender that was cut off is kept: its next one would be told an earlier place. */
+  async cutOffEnded(id: string): Promise<void> {
+    const sender = this.#senders.get(id);
+    if (sender?.stream?.destroyed) await sender.done;
   }
 
   isBegun(id: string): boolean {

@@ -11,6 +11,7 @@ import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.j
 import { maintenanceOnServer } from './postgres/store-maintenance.js';
 import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
+import { lockDatabase } from './sqlite/database.js';
 import { accountsFileIn, bytesOf, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
 import { sqliteMaintenance } from './sqlite/maintenance.js';
 import { openSqliteStore } from './sqlite/store.js';
@@ -40,15 +41,34 @@ export interface StoreOptions {
 /** Opens the store for one hub; all that it then shows is durable. Rejects with `StartRefused` when another hub has it open,
  *  when a newer version wrote it, or when it cannot be used. */
 export async function openStore(settings: StoreSettings, options: StoreOptions): Promise<Store> {
-  if (isOnFiles(settings)) return openOnFiles(settings, options);
+  return isOnFiles(settings) ? openOnFiles(settings, options) : openOnServer(settings, options);
+}
+
+async function openOnServer(settings: StoreSettings, options: StoreOptions): Promise<Store> {
   const { openForHub } = await import('./postgres/open-for-hub.js');
   const { clock, log, newId } = options;
   const onBroken = (why: Error) => {
     log.fatal({ err: why }, 'the hub ends, because it cannot write its database any more');
     crash(why);
   };
-  const store = await openForHub(await addressOf(settings), { ...options, incarnation: newId(), onBroken });
-  return { ...store, cluster: soleHub({ agents: store.agents, clock, log }) };
+  const { dataDir } = settings;
+  const address = await addressOf(settings);
+  // Blobs and keys are in the data folder, whatever the store: a hub on files takes the same lock.
+  const lock = lockDatabase(tasksFileIn(dataDir), `the data folder ${dataDir}`);
+  try {
+    const store = await openForHub(address, { ...options, dataDir, incarnation: newId(), onBroken });
+    return {
+      ...store,
+      cluster: soleHub({ agents: store.agents, clock, log }),
+      close: async () => {
+        await store.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
 }
 
 /** Ends the process by an uncaught exception. */
@@ -114,7 +134,7 @@ export function storeMaintenance(settings: StoreSettings): StoreMaintenance {
 /** Checks whether a hub can work on the database server of these settings. Rejects with `StartRefused` for a store on files. */
 export async function checkStore(settings: StoreSettings, runtime: Runtime): Promise<Finding[]> {
   const { checkPostgres } = await import('./postgres/maintenance.js');
-  return checkPostgres(await addressOf(settings), runtime);
+  return checkPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
 /** Brings the tables of the database server up to date; resolves with the names of the changes. Rejects with `StartRefused` while a
@@ -122,6 +142,16 @@ export async function checkStore(settings: StoreSettings, runtime: Runtime): Pro
 export async function migrateStore(settings: StoreSettings, runtime: Runtime): Promise<string[]> {
   const { migratePostgres } = await import('./postgres/maintenance.js');
   return migratePostgres(await addressOf(settings), optionsOf(runtime));
+}
+
+/** Accepts that the database server lacks work that it had confirmed, such as after the restore of a backup; resolves with the
+ *  missing work in words, undefined when none is missing. Rejects with `StartRefused` as {@link migrateStore} does. */
+export async function acceptLossOfStore(
+  settings: StoreSettings,
+  runtime: Runtime,
+): Promise<string | undefined> {
+  const { acceptLossOnPostgres } = await import('./postgres/maintenance.js');
+  return acceptLossOnPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
 function optionsOf({ timers, newId }: Runtime): MigratingOptions {

@@ -5,13 +5,18 @@ import { type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgr
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { hasPostgres, type PostgresServer, startPostgres, type TestDatabase } from '../support/postgres.js';
+import {
+  hasPostgres,
+  type OwnPostgresServer,
+  startPostgres,
+  type TestDatabase,
+} from '../support/postgres.js';
 import { PostgresProxy } from '../support/postgres-proxy.js';
 
 const { clock, timers } = systemRuntime;
 const TABLE: Migration = { id: '0001-table', phase: 'expand', sql: 'CREATE TABLE mine (n INTEGER)' };
 
-let server: PostgresServer;
+let server: OwnPostgresServer;
 let test: TestDatabase;
 
 describe.skipIf(!hasPostgres)('the check of a database', () => {

@@ -1,5 +1,5 @@
 /** Lanes whose database is out of reach, was taken by another hub, or has lost changes. */
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { PostgresProxy } from '../support/postgres-proxy.js';
-import { claim, newTask } from './store-under-test.js';
+import { claim, INSTANCE, newTask } from './store-under-test.js';
 
 describe.skipIf(!hasPostgres)('the lanes of a store', () => {
   let database: TestDatabase;
@@ -28,10 +28,13 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     await database.drop();
   });
 
-  async function open(incarnation: string): Promise<PostgresTaskStore> {
+  async function open(
+    incarnation: string,
+    settings: Partial<DatabaseSettings> = {},
+  ): Promise<PostgresTaskStore> {
     const { log, lines: logged } = memoryLog();
     lines = logged;
-    const db = openPool({ url: proxy.through(database.url), log });
+    const db = openPool({ url: proxy.through(database.url), log, ...settings });
     closing.push(() => db.close());
     const { clock, timers } = systemRuntime;
     const store = await openPostgresStore(db, {
@@ -91,6 +94,17 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(await claim(restarted, second.id)).toMatchObject({ taskId: second.id, attempt: 1 });
   });
 
+  it('claim nothing for a scheduler whose term has ended', async () => {
+    const store = await open('first');
+    const task = newTask();
+    await store.queue.insert([task]);
+    const claims = [{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }];
+    await database.query('UPDATE scheduler_term SET term = 8');
+    expect(await store.queue.claim(claims, 7)).toEqual([]);
+    expect(await store.archive.find(task.id)).toMatchObject({ status: 'WAITING' });
+    expect(await store.queue.claim(claims, 8)).toMatchObject([{ task: { id: task.id, status: 'RUNNING' } }]);
+  });
+
   it('hold calls while the database is out of reach, refuse them after a while, and go on', async () => {
     const store = await open('first');
     await store.queue.insert([newTask()]);
@@ -120,5 +134,58 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     proxy.accept(true);
     await held;
     expect(await tasks()).toEqual([task.id]);
+  });
+
+  it('write once what a server that hung had committed', async () => {
+    const store = await open('first', { statementTimeoutMs: 100 });
+    await store.queue.insert([newTask()]);
+    proxy.isHanging = true;
+    const task = newTask();
+    const held = store.queue.insert([task]);
+    await eventually(async () => (await tasks()).includes(task.id));
+    proxy.isHanging = false;
+    await held;
+    expect(await tasks()).toHaveLength(2);
+    expect(broken).toEqual([]);
+  });
+
+  it('write a call once a lock is gone for which its statement waited in vain', async () => {
+    const store = await open('first', { statementTimeoutMs: 200 });
+    const locker = openPool({ url: database.url, log: null });
+    closing.push(() => locker.close());
+    const task = newTask();
+    let held: Promise<void> | undefined;
+    await locker.transaction(async (queries) => {
+      await queries.script('LOCK TABLE task_request');
+      held = store.queue.insert([task]);
+      await eventually(() => lines.some(({ msg }) => msg === 'the database cannot be reached; trying again'));
+    });
+    await held;
+    expect(await tasks()).toEqual([task.id]);
+    expect(broken).toEqual([]);
+  });
+
+  it('refuse what does not fit on the disk of the server, and go on when there is room', async () => {
+    const store = await open('first');
+    // What PostgreSQL says, at a place where it says so.
+    await database.query(`CREATE FUNCTION is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE 'could not extend file "base/1/2": No space left on device' USING ERRCODE = 'disk_full'; END $$`);
+    await database.query(
+      'CREATE TRIGGER is_full BEFORE INSERT ON task_request FOR EACH STATEMENT EXECUTE FUNCTION is_full()',
+    );
+    const refused = await Promise.allSettled(
+      [newTask(), newTask()].map((task) => store.queue.insert([task])),
+    );
+    const full = {
+      code: 'STORAGE_FULL',
+      message: "the disk of the hub's database is full; nothing was changed",
+    };
+    expect(refused).toMatchObject([{ reason: full }, { reason: full }]);
+    expect(await tasks()).toEqual([]);
+    await database.query('DROP TRIGGER is_full ON task_request');
+    const task = newTask();
+    await store.queue.insert([task]);
+    expect(await tasks()).toEqual([task.id]);
+    expect(broken).toEqual([]);
   });
 });

@@ -10,25 +10,33 @@ import {
   type StoreSettings,
   storeMaintenance,
 } from '@workbench-hub/hub/store/open-store';
+import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { userRecord } from './account-store-under-test.js';
 import { newTask } from './store-under-test.js';
 
 let test: TestDatabase;
+let dataFolder: TemporaryFolder;
 
 describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
   beforeEach(async () => {
     test = await emptyDatabase();
+    dataFolder = await temporaryFolder();
   });
-  afterEach(() => test.drop());
+  afterEach(async () => {
+    await test.drop();
+    await dataFolder.remove();
+  });
 
   const settings = (rest: Partial<StoreSettings> = {}): StoreSettings => ({
-    dataDir: '/nowhere',
+    dataDir: dataFolder.path,
     store: test.url,
     storePasswordFile: null,
     ...rest,
@@ -57,7 +65,10 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
 
   it('is refused to a second hub, in words', async () => {
     const store = await open();
-    await expect(open()).rejects.toThrow(
+    const other = await temporaryFolder();
+    onTestFinished(other.remove);
+    await expect(open()).rejects.toThrow(/^the data folder \S+ is in use: another hub runs with the same/);
+    await expect(open({ dataDir: other.path })).rejects.toThrow(
       /^the database postgres:\/\/.* is in use: another hub \(workbench-hub .* runs on it; stop that hub/,
     );
     expect(await storeMaintenance(settings()).isInUse()).toBe(true);
@@ -116,6 +127,26 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
     await test.query(`ALTER DATABASE ${test.name} ${setting}`);
     await expect(open()).rejects.toThrow(words);
     expect(await storeMaintenance(settings()).isInUse()).toBe(false);
+  });
+
+  it('of an older hub is brought up to date at the start, with its tasks', async () => {
+    const older = openPool({ url: test.url, log: null });
+    const migrations = MIGRATIONS.filter(({ id }) => id !== '0004-order-and-term');
+    await migrate(older, migrations, { timers, holder: 'older' });
+    await test.query(
+      "INSERT INTO lane (hub, name, incarnation, changes) VALUES ('hub', 'insert', 'older', 1)",
+    );
+    await test.query('INSERT INTO task_change (lane_id, first, changes) VALUES (1, 1, \'["gone"]\')');
+    await older.close();
+    const store = await open();
+    const task = newTask();
+    await store.queue.insert([task]);
+    const [{ name } = { name: '' }] = await test.query<{ name: string }>('SELECT name FROM change_history');
+    expect((await store.changes.since(`${name}.0`, 10))?.changes.map(({ taskId }) => taskId)).toEqual([
+      'gone',
+      task.id,
+    ]);
+    await store.close();
   });
 
   it('is refused when a newer hub has migrated it', async () => {

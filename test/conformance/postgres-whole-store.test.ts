@@ -1,13 +1,16 @@
 /** The suite of whole stores on PostgreSQL, as the hub opens it, and the maintenance of a damaged one. */
 import { openStore, storeMaintenance } from '@workbench-hub/hub/store/open-store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { digestOf, fileOf, newTask } from './store-under-test.js';
 import { describeWholeStore, type WholeStoreUnderTest } from './whole-store-suite.js';
 
-const settingsOf = ({ url }: TestDatabase) => ({ dataDir: '/nowhere', store: url, storePasswordFile: null });
+let folder: TemporaryFolder;
+
+const settingsOf = ({ url }: TestDatabase) => ({ dataDir: folder.path, store: url, storePasswordFile: null });
 
 async function openOn(database: TestDatabase) {
   const metrics = { written: () => undefined, synced: () => undefined, failed: () => undefined };
@@ -36,6 +39,10 @@ async function open(): Promise<WholeStoreUnderTest> {
 }
 
 describe.skipIf(!hasPostgres)('PostgreSQL: whole store', () => {
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+  afterEach(() => folder.remove());
   describeWholeStore(open);
 
   describe('the maintenance of a damaged database', () => {

@@ -84,6 +84,22 @@ export function describeTaskChanges(open: OpenStore): void {
     expect(await moved(() => store.archive.remove([task.id]))).toEqual([[task.id, '-']]);
   });
 
+  it('are in the order of the calls that made them one after the other, of whatever kind', async () => {
+    const expected: [string, string][] = [];
+    for (let round = 0; round < 20; round++) {
+      const [canceled, removed, kept] = [newTask(), newTask(), newTask()];
+      await store.queue.insert([canceled]);
+      await store.queue.insert([removed]);
+      await store.queue.cancel([canceled.id, removed.id], ['WAITING'], 5);
+      await store.queue.insert([kept]);
+      await store.archive.remove([removed.id]);
+      expected.push([canceled.id, 'CANCELED'], [kept.id, 'WAITING'], [removed.id, '-']);
+    }
+    expect(statuses(await all(start))).toEqual(expected);
+    const inPages = new Map(statuses(await all(start, 7)) as [string, string][]);
+    expect([...inPages.keys()].sort()).toEqual(expected.map(([id]) => id).sort());
+  });
+
   it('tell nothing of what did not take place', async () => {
     const task = newTask();
     await store.queue.insert([task]);

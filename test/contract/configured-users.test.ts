@@ -3,8 +3,6 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Role } from '@workbench-hub/hub/core/access';
 import { Users } from '@workbench-hub/hub/engine/accounts/users';
-import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
-import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
@@ -12,6 +10,7 @@ import { AUTH, type LoggedIn, logIn, statusFor } from '../support/login.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { TESTED_STORE, withAccountsOf } from '../support/tested-store.js';
 
 let folder: TemporaryFolder;
 let dataDir: string;
@@ -34,10 +33,8 @@ async function startWith(users: Readonly<Record<string, readonly Role[]>>): Prom
 
 /** Effect of `workbench-hub user …`. */
 async function byCommand(action: (users: Users) => Promise<void>): Promise<void> {
-  const db = openAccountsDatabase(join(dataDir, 'accounts.sqlite'));
-  const store = sqliteUserStore(db, null);
-  await action(new Users({ store, passwords: quickPasswords, clock: systemRuntime.clock })).finally(() =>
-    db.close(),
+  await withAccountsOf(dataDir, ({ users: store }) =>
+    action(new Users({ store, passwords: quickPasswords, clock: systemRuntime.clock })),
   );
 }
 
@@ -121,7 +118,9 @@ describe('a start without users', () => {
 it.skipIf(process.platform === 'win32')('only the user of the hub can read accounts and keys', async () => {
   await startWith({ anna: ['ADMIN'] });
   await logIn(api, 'anna');
-  for (const name of ['accounts.sqlite', 'accounts.sqlite-wal', 'accounts.sqlite-shm', 'token-keys.json']) {
+  const onFiles = ['accounts.sqlite', 'accounts.sqlite-wal', 'accounts.sqlite-shm'];
+  const files = TESTED_STORE === 'sqlite' ? onFiles : ['database-confirmed'];
+  for (const name of [...files, 'token-keys.json']) {
     expect((await stat(join(dataDir, name))).mode & 0o777, name).toBe(0o600);
   }
 });

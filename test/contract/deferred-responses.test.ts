@@ -1,10 +1,7 @@
 /** Requests that take long are authorized again: a caller who was disabled, or lost session, token or role meanwhile, gets
  *  nothing. */
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import type { UserChange } from '@workbench-hub/hub/core/ports/accounts';
-import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
-import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, Api, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
@@ -13,6 +10,7 @@ import { formWithFile } from '../support/forms.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { logIn, logOut } from '../support/login.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { withAccountsOf } from '../support/tested-store.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const TOKENS = '/api/x/tokens';
@@ -34,9 +32,8 @@ afterEach(() => hub.stop());
 
 /** As a command of the operator does it, beside the running hub. */
 async function change(username: string, to: UserChange): Promise<void> {
-  const accounts = openAccountsDatabase(join(hub.config.dataDir, 'accounts.sqlite'));
-  expect(await sqliteUserStore(accounts, null).change(username, to)).toBe(true);
-  accounts.close();
+  const isChanged = await withAccountsOf(hub.config.dataDir, ({ users }) => users.change(username, to));
+  expect(isChanged).toBe(true);
 }
 
 const disable = (username: string) => change(username, { disabled: true, endSessions: true });

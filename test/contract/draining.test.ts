@@ -120,7 +120,8 @@ describe('a drained agent', () => {
 
 describe('the commands', () => {
   const command = (...words: string[]) => {
-    writeFileSync(join(folder.path, 'hub.yaml'), JSON.stringify({ dataDir: hub.config.dataDir }));
+    const { dataDir, store } = hub.config;
+    writeFileSync(join(folder.path, 'hub.yaml'), JSON.stringify({ dataDir, store }));
     return runCommand('hub/bin/workbench-hub.js', ['--config', 'hub.yaml', 'agent', ...words], {
       cwd: folder.path,
     });

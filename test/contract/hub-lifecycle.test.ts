@@ -19,6 +19,7 @@ import { FakeAgent } from '../support/fake-agent.js';
 import { memoryLog } from '../support/memory-log.js';
 import { startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { TESTED_STORE } from '../support/tested-store.js';
 
 const TASKS = '/api/2.0/workbench/task';
 
@@ -75,14 +76,18 @@ describe('the start of a hub', () => {
 
   it('is refused while another hub uses the data folder', async () => {
     const first = await startHub({ dataDir });
-    expect(await refusal({})).toMatch(/hub\.sqlite is in use: another hub runs with the same dataDir$/);
+    expect(await refusal({})).toMatch(
+      TESTED_STORE === 'sqlite'
+        ? /hub\.sqlite is in use: another hub runs with the same dataDir$/
+        : /^the data folder \S+ is in use: another hub runs with the same dataDir$/,
+    );
     await first.stop();
     await (await startHub({ dataDir })).stop();
   });
 
-  it.each(['hub.sqlite', 'accounts.sqlite'])(
-    'is refused when a newer hub wrote %s, with what to do',
-    async (name) => {
+  // postgres-opening.test.ts has the same for PostgreSQL.
+  for (const name of TESTED_STORE === 'sqlite' ? ['hub.sqlite', 'accounts.sqlite'] : []) {
+    it(`is refused when a newer hub wrote ${name}, with what to do`, async () => {
       await (await startHub({ dataDir })).stop();
       const open = name === 'hub.sqlite' ? openDatabase : openAccountsDatabase;
       const newer = open(join(dataDir, name));
@@ -93,8 +98,8 @@ describe('the start of a hub', () => {
           `${name} has schema version 99, .*: start the newer hub .*, or restore a backup from before`,
         ),
       );
-    },
-  );
+    });
+  }
 
   it('that fails for another reason releases the database', async () => {
     await mkdir(dataDir, { recursive: true });

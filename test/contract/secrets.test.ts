@@ -3,8 +3,10 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
+import { logIn } from '../support/login.js';
 import { passwordOf, startHub, USERS } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { keptInStore } from '../support/tested-store.js';
 
 it.each([
   ['a password', async () => passwordOf('anna')],
@@ -35,4 +37,28 @@ it('the check of logs finds the join token', async () => {
   const hub = await startHub();
   (hub.log as { msg: string; level: number }[]).push({ level: 30, msg: `it says ${hub.token}` });
   await expect(hub.stop()).rejects.toThrow(/the log of the hub holds the secret/);
+});
+
+it('the store has none of the secrets that a hub gives out or receives', async () => {
+  const hub = await startHub({ users: USERS });
+  onTestFinished(hub.stop);
+  const anonymous = new Api(hub);
+  const anna = await anonymous.asUser('anna');
+  const { cookie, accessToken } = await logIn(anonymous, 'ulla');
+  const { status, body } = await anna.post('/api/x/tokens', {
+    name: 'kept',
+    expiresInDays: 1,
+    role: 'ADMIN',
+  });
+  expect(status).toBe(201);
+  const code = await anna.post('/api/x/agents', { id: 'kept-host' });
+  expect(code.status).toBe(201);
+  await anna.simulateWork({ name: 'kept task' });
+  const kept = await keptInStore(hub.config.dataDir);
+  for (const name of ['kept-host', 'kept task', 'ulla']) expect(kept).toContain(name);
+  const given = [cookie.split('=')[1], accessToken, anna.token, body['token'], code.body['code']].map(String);
+  for (const secret of [...given, passwordOf('anna'), passwordOf('ulla'), hub.token]) {
+    expect(secret.length).toBeGreaterThan(10);
+    expect(kept).not.toContain(secret.replace('wbh_', ''));
+  }
 });

@@ -1,14 +1,11 @@
 /** Sessions: opened by a login, continued by refresh tokens that are valid for one use, ended by a logout (contract 8.2 to 8.5). */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
-import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Api, expectError } from '../support/api.js';
 import { api, hubForAllTests, ownHub } from '../support/hub-for-tests.js';
 import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/login.js';
 import { passwordOf, quickPasswords, USERS } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { keptInStore, withAccountsOf } from '../support/tested-store.js';
 
 const WRONG = 'the username or the password is wrong, or the user is disabled';
 const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';
@@ -27,13 +24,10 @@ describe('a login', () => {
     const folder = await temporaryFolder();
     onTestFinished(folder.remove);
     // As a command of the operator does it, beside the running hub.
-    const changeUser = async () => {
-      const accounts = openAccountsDatabase(join(folder.path, 'accounts.sqlite'));
-      const users = sqliteUserStore(accounts, null);
-      if (change) await users.change('ulla', { ...change, endSessions: true });
-      else await users.remove('ulla');
-      accounts.close();
-    };
+    const changeUser = () =>
+      withAccountsOf(folder.path, ({ users }) =>
+        change ? users.change('ulla', { ...change, endSessions: true }) : users.remove('ulla'),
+      );
     const passwords = {
       ...quickPasswords,
       verify: async (password: string, hash: string) => {
@@ -203,10 +197,7 @@ describe('the cookie of a session', () => {
     const { cookie, accessToken } = await logIn(ownApi, 'ulla');
     const token = cookie.split('=')[1] ?? '';
     expect(token).toHaveLength(43);
-    const pieces = ['accounts.sqlite', 'accounts.sqlite-wal'].map((name) =>
-      readFile(join(own.config.dataDir, name), 'latin1'),
-    );
-    const kept = (await Promise.all(pieces)).join('');
+    const kept = await keptInStore(own.config.dataDir);
     expect(kept).toContain('ulla');
     for (const part of [token.slice(0, 21), token.slice(21)]) expect(kept).not.toContain(part);
     expect(kept).not.toContain(accessToken);

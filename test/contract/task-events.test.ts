@@ -13,6 +13,7 @@ import { FakeAgent } from '../support/fake-agent.js';
 import { logIn } from '../support/login.js';
 import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { confirmedFileOf } from '../support/tested-store.js';
 
 const EVENTS = '/api/x/events';
 const LIST = '/api/x/tasks';
@@ -109,7 +110,7 @@ describe('the stream of events', () => {
     const running = await reader.find(statusIs('RUNNING'));
     expect(running).toEqual({
       type: 'task',
-      id: expect.stringMatching(/^\w+\.\d+$/),
+      id: expect.stringMatching(/^[\w.-]{1,250}$/),
       data: {
         id,
         type: 'SIMULATE_WORK',
@@ -160,6 +161,31 @@ describe('the stream of events', () => {
     expect((await reader.next())?.data).toMatchObject({ id: later, status: 'WAITING' });
   });
 
+  it('has the order of requests, each of which was made after the response to the one before (contract 12.30)', async () => {
+    const { cursor } = await listed();
+    const expected: [id: string, status: unknown][] = [];
+    for (let round = 0; round < 5; round++) {
+      const [first, second] = [await api.simulateWork(NOWHERE), await api.simulateWork(NOWHERE)];
+      await cancel(first);
+      const third = await api.simulateWork(NOWHERE);
+      await cancel(second);
+      await api.delete(`/api/2.0/workbench/task/${first}/delete`);
+      expected.push([third, 'WAITING'], [second, 'CANCELED'], [first, undefined]);
+    }
+    const toldSince = async (since: string) => {
+      const [, ...events] = await (await listen(`?since=${since}&timeout=0`)).rest();
+      return events;
+    };
+    const events = await toldSince(cursor);
+    const told = events.map(({ data }) => [data['id'], data['status']]);
+    expect(told).toEqual(expected);
+    // The same from any place.
+    for (const [at, { id }] of events.entries()) {
+      const rest = await toldSince(String(id));
+      expect(rest.map(({ data }) => [data['id'], data['status']])).toEqual(expected.slice(at + 1));
+    }
+  });
+
   it.each(['', '?since=5f0c6a9e1b3d.3', '?since=1', '?since=%0aevent:%20x', '?since=x.9999999999999999'])(
     'says that it cannot continue at %j, unless no cursor was given',
     async (query) => {
@@ -180,7 +206,7 @@ describe('the stream of events', () => {
     await api.simulateWork(NOWHERE);
     const { cursor } = await listed();
     await hub.stop();
-    rmSync(join(folder.path, 'hub', 'hub.sqlite-confirmed'));
+    rmSync(confirmedFileOf(join(folder.path, 'hub')));
     await start();
     const reader = await listen(`?since=${cursor}`);
     await reader.next();

@@ -75,8 +75,10 @@ describe('a task', () => {
     const { id, ref } = await runJob();
     await agent.leave();
     agent = await FakeAgent.join(hub, { nodeId: agent.nodeId, instances: [] });
-    const task = await api.task(id);
-    expect(task).toMatchObject({ status: 'WAITING' });
+    const task = await eventually(async () => {
+      const now = await api.task(id);
+      return now['status'] === 'WAITING' && now;
+    });
     expect(task).not.toHaveProperty('startedDatetime');
     expect(ref.attempt).toBe(1);
     await api.delete(`${TASKS}/${id}/cancel`);

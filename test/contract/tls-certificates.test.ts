@@ -61,16 +61,22 @@ describe('a renewed certificate', () => {
     before.destroy();
   });
 
+  /** A server on PostgreSQL seems to respond late in a time that runs as fast as this one. */
+  const errors = () =>
+    hub.log
+      .filter(({ level }) => level === LOG_LEVEL.ERROR)
+      .map(({ msg }) => msg)
+      .filter((msg) => !msg.startsWith('the database is away'));
+
   it('that is invalid is logged once, and the former one stays in use until there is a valid one', async () => {
     await start();
     await writeFile(files.cert, 'half a certif');
     for (let at = 0; at < 3; at++) {
       await runtime.advance(LOOK_EVERY_MS);
-      await eventually(() => hub.log.some(({ level }) => level === LOG_LEVEL.ERROR));
+      await eventually(() => errors().length > 0);
     }
     expect(await nameShown()).toBe('hub');
-    const errors = hub.log.filter(({ level }) => level === LOG_LEVEL.ERROR).map(({ msg }) => msg);
-    expect(errors).toEqual([
+    expect(errors()).toEqual([
       `the former certificate stays in use: server.tls.cert: ${files.cert} holds no certificate in PEM`,
     ]);
     await put(await ca.issue({ name: 'good', hosts: ['127.0.0.1'] }));

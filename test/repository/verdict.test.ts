@@ -13,15 +13,15 @@ const report = join(folder, 'report.json');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The verdict on one test file with tests of these statuses. */
-function judge(statuses: string[], exitCode = 0) {
+function judge(statuses: string[], exitCode = 0, others: readonly string[] = []) {
   const assertionResults = statuses.map((status, index) => ({ status, fullName: `test ${index}` }));
   const status = statuses.length === 0 || statuses.includes('failed') ? 'failed' : 'passed';
   writeFileSync(report, JSON.stringify({ testResults: [{ name: 'a.test.ts', status, assertionResults }] }));
-  return run(exitCode);
+  return run(exitCode, others);
 }
 
-function run(exitCode: number) {
-  const args = [script, report, String(exitCode)];
+function run(exitCode: number, others: readonly string[] = []) {
+  const args = [script, 'npm test', report, String(exitCode), ...others];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   return { code: status, output: stdout, lastLine: stdout.trimEnd().split('\n').at(-1) };
 }
@@ -52,5 +52,34 @@ describe('the verdict of a CI run', () => {
 
   it('fails when a check failed though every test passed', () => {
     expect(judge(['passed'], 1)).toMatchObject({ code: 1, lastLine: '1 passed, 0 failed' });
+  });
+
+  it('is the sum of several runs, each of which must be good', () => {
+    const other = join(folder, 'other.json');
+    const tests = (status: string) => [{ status, fullName: 'another test' }];
+    const write = (status: string) =>
+      writeFileSync(
+        other,
+        JSON.stringify({ testResults: [{ name: 'b.test.ts', status, assertionResults: tests(status) }] }),
+      );
+    const verdict = (exitCode: number) => judge(['passed'], 0, ['npm run more', other, String(exitCode)]);
+    write('passed');
+    expect(verdict(0)).toMatchObject({ code: 0, lastLine: '2 passed, 0 failed' });
+    expect(verdict(1)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('npm run more ended with exit code 1.'),
+    });
+    write('failed');
+    expect(verdict(1)).toMatchObject({ code: 1, lastLine: '1 passed, 1 failed' });
+    write('skipped');
+    expect(verdict(0)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('1 skipped by npm run more'),
+    });
+    rmSync(other);
+    expect(verdict(0)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('No test ran by npm run more'),
+    });
   });
 });

@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.js';
 import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';
 import { base64, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { storeFor } from '../support/tested-store.js';
 
 let folder: TemporaryFolder;
 
@@ -129,7 +130,8 @@ describe('a hub', () => {
       writeFileSync(file, JSON.stringify(config));
       return startProgram('hub/bin/workbench-hub.js', ['--config', file], folder.path);
     };
-    const sameData = start({ server: { port: 0 }, dataDir: join(folder.path, 'hub') });
+    const dataDir = join(folder.path, 'hub');
+    const sameData = start({ server: { port: 0 }, dataDir, store: await storeFor(dataDir) });
     expect(await sameData.ended).toBe(2);
     expect(sameData.lines.at(-1)?.msg).toMatch(/another hub runs with the same dataDir/);
     const port = Number(new URL(hub.baseUrl).port);

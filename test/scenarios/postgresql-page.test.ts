@@ -5,7 +5,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { parse, stringify } from 'yaml';
 import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
-import { hasPostgres, type PostgresServer, startPostgres, type TestDatabase } from '../support/postgres.js';
+import {
+  hasPostgres,
+  type OwnPostgresServer,
+  startPostgres,
+  type TestDatabase,
+} from '../support/postgres.js';
 import { endPrograms, type HubProgram, startHub, startProgram } from '../support/programs.js';
 import { restClient } from '../support/rest-client.js';
 import { runCommand } from '../support/run-command.js';
@@ -16,7 +21,7 @@ const PAGE = 'packages/docs/postgresql.md';
 const HUB = 'hub/bin/workbench-hub.js';
 const PASSWORD = 'of-the-role-of-the-hub';
 
-let server: PostgresServer;
+let server: OwnPostgresServer;
 let root: TestDatabase;
 let folder: TemporaryFolder;
 

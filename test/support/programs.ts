@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expectNoSecret, expectNoSecretInLogsOf, keepSecretsOfDataDir } from './secrets.js';
+import { dropStoreFor, storeFor } from './tested-store.js';
 
 // Tests run this file from its source, the benchmark runs it compiled.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
@@ -38,7 +39,10 @@ const dataDirs = new Set<string>();
 export async function endPrograms(): Promise<void> {
   await Promise.all([...started].map((program) => program.stop()));
   for (const dataDir of dataDirs) keepSecretsOfDataDir(dataDir);
-  for (const dataDir of dataDirs) expectNoSecretInLogsOf(dataDir);
+  for (const dataDir of dataDirs) {
+    expectNoSecretInLogsOf(dataDir);
+    await dropStoreFor(dataDir);
+  }
   dataDirs.clear();
   for (const { lines, printed } of started) {
     expectNoSecret(
@@ -140,7 +144,8 @@ export async function startHub(
 ): Promise<HubProgram> {
   const file = join(folder, 'hub.yaml');
   const dataDir = join(folder, 'hub');
-  writeFileSync(file, JSON.stringify({ server: { port }, dataDir, ...config }));
+  const store = await storeFor(dataDir);
+  writeFileSync(file, JSON.stringify({ server: { port }, dataDir, store, ...config }));
   dataDirs.add(dataDir);
   const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder, {}, by);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');

@@ -8,6 +8,11 @@ import { rowsOf, sql } from './statement.js';
 import { RETURNED_TASK, type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from './task-row.js';
 import { FROM_INPUT, from, to } from './transition-sql.js';
 
+/** A claim with the term of its scheduler; null when it is of none. */
+export interface TermedClaim extends Claim {
+  readonly term: number | null;
+}
+
 /** A claimed task with its number. */
 export interface Claimed extends ClaimedTask {
   readonly seq: number;
@@ -29,11 +34,14 @@ const CLAIM = laneStatement({
     versions: 'text[]',
     revisions: 'text[]',
     startedAts: 'bigint[]',
+    terms: 'bigint[]',
   },
   parts: `
     input AS (
-      SELECT given.* FROM held, unnest(:taskIds, :agentIds, :instanceIds, :versions, :revisions, :startedAts)
-        WITH ORDINALITY AS given (task_id, agent_id, instance_id, version, revision, started_at, at)),
+      SELECT given.* FROM held, scheduler_term,
+        unnest(:taskIds, :agentIds, :instanceIds, :versions, :revisions, :startedAts, :terms)
+        WITH ORDINALITY AS given (task_id, agent_id, instance_id, version, revision, started_at, term, at)
+      WHERE given.term IS NULL OR given.term = scheduler_term.term),
     claimed AS (
       UPDATE task SET ${to(TASK_TRANSITIONS.claim)}, attempt = task.attempt + 1, started_at = input.started_at,
         agent_id = input.agent_id, instance_id = input.instance_id, instance_version = input.version,
@@ -52,7 +60,7 @@ const RECALL = sql(
   `SELECT task.seq, task_request.job, ${TASK_JSON} AS task FROM task ${TASK_JOINS} WHERE task.seq = ANY (:seqs)`,
 );
 
-export const CLAIM_WRITE: LaneWrite<Items<Claim>, readonly Claimed[]> = {
+export const CLAIM_WRITE: LaneWrite<Items<TermedClaim>, readonly Claimed[]> = {
   statement: CLAIM,
   isDurable: false,
   keys: (claims) => claims.map(({ taskId }) => taskId),
@@ -65,6 +73,7 @@ export const CLAIM_WRITE: LaneWrite<Items<Claim>, readonly Claimed[]> = {
       versions: claims.map(({ instance }) => instance.version),
       revisions: claims.map(({ instance }) => instance.revision),
       startedAts: claims.map(({ startedAtMs }) => startedAtMs),
+      terms: claims.map(({ term }) => term),
     };
   },
   results: (calls, _, rows) => {

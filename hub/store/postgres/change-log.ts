@@ -1,6 +1,7 @@
 /**
  * The log of the changes of tasks, in the transactions that make them (decision 0042). Each lane numbers its own changes, since
  * lanes commit at the same time: what has a lower number in a lane can be read no later. So a place is a number for each lane.
+ * Changes of several lanes are told in the order of their transactions (decision 0055).
  */
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ChangePage, TaskChange, TaskChanges } from '../../core/ports/task-changes.js';
@@ -32,10 +33,10 @@ const LATEST = sql({}, 'SELECT id, changes FROM lane WHERE changes > 0 ORDER BY 
 const SINCE = sql(
   { laneIds: 'smallint[]', afters: 'bigint[]', limit: 'bigint' },
   `SELECT lane.id, lane.changes AS latest, (SELECT min(first) FROM task_change WHERE lane_id = lane.id) AS oldest,
-     logged.first, logged.changes::json AS changes
+     logged.first, logged.changes::json AS changes, logged.transaction
    FROM lane LEFT JOIN unnest(:laneIds, :afters) AS place (lane_id, after) ON place.lane_id = lane.id
    LEFT JOIN LATERAL (
-     SELECT first, changes FROM task_change WHERE lane_id = lane.id AND first <= coalesce(place.after, 0) + :limit
+     SELECT first, changes, transaction FROM task_change WHERE lane_id = lane.id AND first <= coalesce(place.after, 0) + :limit
        AND first >= coalesce((SELECT max(first) FROM task_change WHERE lane_id = lane.id AND first <= coalesce(place.after, 0) + 1), 0)
    ) AS logged ON lane.changes > coalesce(place.after, 0)
    WHERE lane.changes > 0 ORDER BY lane.id, logged.first`,
@@ -47,6 +48,7 @@ interface SinceRow {
   readonly oldest: number | null;
   readonly first: number | null;
   readonly changes: readonly Change[] | null;
+  readonly transaction: number | null;
 }
 
 const TASKS = sql(
@@ -244,10 +246,22 @@ function isKept(rows: readonly SinceRow[], after: Place): boolean {
   });
 }
 
+/** Changes in the order of their transactions. Those of a lane stay in their order, also in a database that was moved to another
+ *  server, whose transactions have lower numbers. */
 function loggedAfter(rows: readonly SinceRow[], after: Place): Logged[] {
-  return rows.flatMap(({ id, first, changes }) =>
+  const lanes = [...new Set(rows.map(({ id }) => id))].map((id) => rows.filter((row) => row.id === id));
+  const sorted: SinceRow[] = [];
+  for (let left = lanes; left.length > 0; left = left.filter((lane) => lane.length > 0)) {
+    const first = left.reduce((a, b) => (transactionOf(b) < transactionOf(a) ? b : a));
+    sorted.push(...first.splice(0, 1));
+  }
+  return sorted.flatMap(({ id, first, changes }) =>
     (changes ?? [])
       .map((change, at) => ({ laneId: id, number: (first ?? 0) + at, change }))
       .filter(({ number }) => number > (after.get(id) ?? 0)),
   );
+}
+
+function transactionOf([row]: readonly SinceRow[]): number {
+  return row?.transaction ?? 0;
 }

@@ -52,10 +52,11 @@ export function laneStatement<Parameter extends string>({
   const log = `
     noted AS (
       SELECT count(*) AS changes, json_agg(change) AS list
-      FROM (${changes ?? 'SELECT NULL::json WHERE false'} UNION ALL SELECT to_json(seq) FROM held, unnest(:notedSeqs) AS seq) AS logged (change)),
+      FROM (SELECT to_json(seq) FROM held, unnest(:notedSeqs) AS seq UNION ALL ${changes ?? 'SELECT NULL::json WHERE false'}) AS logged (change)),
     logged AS (
-      INSERT INTO task_change (lane_id, first, changes)
-      SELECT held.id, held.changes + 1, noted.list::text FROM held, noted WHERE noted.changes > 0),`;
+      INSERT INTO task_change (lane_id, first, changes, transaction)
+      SELECT held.id, held.changes + 1, noted.list::text, pg_current_xact_id()::text::bigint
+      FROM held, noted WHERE noted.changes > 0),`;
   const advance = isDurable
     ? `, changes = lane.changes + noted.changes, logged = greatest(lane.logged, :notedBatch) FROM held, noted`
     : ' FROM held';

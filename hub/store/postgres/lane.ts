@@ -8,8 +8,10 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { ClaimLog, NotedClaims } from './claim-log.js';
 import { DatabaseFault, type DatabaseFaultKind, storeError } from './database-fault.js';
+import type { LaneName } from './lane-names.js';
 import { LANE_ROW, type LaneWrite } from './lane-statements.js';
 import type { Database } from './pool.js';
 import { rowOf, rowsOf, type Values } from './statement.js';
@@ -36,8 +38,12 @@ export interface LaneOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly claims: ClaimLog;
+  /** No metrics when left out. */
+  readonly metrics?: StoreMetrics | undefined;
   /** A batch took place. */
   readonly onWritten: (isDurable: boolean) => void;
+  /** A durable batch took place, whose calls are not told yet. */
+  readonly onDurable?: ((lane: LaneName, batch: number) => void) | undefined;
   /** The lane cannot continue: another hub has begun, or the database has lost what was confirmed. */
   readonly onBroken: (why: Error) => void;
 }
@@ -45,7 +51,7 @@ export interface LaneOptions {
 /** A lane as it was opened. */
 export interface OpenedLane {
   readonly id: number;
-  readonly name: string;
+  readonly name: LaneName;
   readonly incarnation: string;
   /** Number of the latest batch. */
   readonly batch: number;
@@ -159,7 +165,8 @@ export class Lane {
   }
 
   async #send(batch: readonly Pending[]): Promise<void> {
-    const { claims, onWritten } = this.#options;
+    const { claims, onWritten, onDurable, clock, metrics } = this.#options;
+    const startedMs = clock.monotonicMs();
     const write = batch[0]?.write;
     if (!write) return;
     const calls = batch.map(({ call }) => call as never);
@@ -168,9 +175,11 @@ export class Lane {
     try {
       const written = await this.#writeBatch(write, calls, noted);
       isWritten = true;
+      metrics?.written(batch.length, clock.monotonicMs() - startedMs);
       this.#batch++;
       if (write.isDurable) {
         this.#durableBatch = this.#batch;
+        onDurable?.(this.#lane.name, this.#batch);
         claims.logged(noted);
       }
       const results = await this.#resultsOf(write, calls, written);
@@ -195,7 +204,10 @@ export class Lane {
     if (error instanceof DatabaseFault) {
       this.#options.log.error({ err: error, lane: this.#lane.name }, 'the database could not be written');
     }
-    for (const { reject } of batch) reject(storeError(error) ?? error);
+    for (const { reject } of batch) {
+      this.#options.metrics?.failed();
+      reject(storeError(error) ?? error);
+    }
   }
 
   /** Sends a batch until it is known to have taken place. Rejects when it has not, and will not. */

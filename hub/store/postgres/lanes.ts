@@ -1,12 +1,12 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import { ClaimLog } from './claim-log.js';
 import { Lane, type LaneOptions } from './lane.js';
+import { LANE_NAMES, type LaneName } from './lane-names.js';
 import { OPEN_LANES } from './lane-statements.js';
 import type { Database } from './pool.js';
 import { rowsOf } from './statement.js';
-
-const NAMES = ['insert', 'claim', 'change', 'blobs', 'side'] as const;
 
 /** The lanes of a hub, which write at the same time. */
 export interface Lanes {
@@ -26,12 +26,15 @@ export interface LanesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  readonly metrics?: StoreMetrics | undefined;
   /** Name of the hub, which keeps its lanes. */
   readonly hub: string;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   /** A batch of any lane took place. */
   readonly onWritten: (isDurable: boolean) => void;
+  /** A durable batch of a lane took place, whose calls are not told yet. */
+  readonly onDurable?: ((lane: LaneName, batch: number) => void) | undefined;
   readonly onBroken: (why: Error) => void;
 }
 
@@ -44,7 +47,7 @@ export interface OpenedLanes {
 
 interface LaneRow {
   readonly id: number;
-  readonly name: (typeof NAMES)[number];
+  readonly name: LaneName;
   readonly batch: number;
   readonly logged: number;
 }
@@ -52,16 +55,16 @@ interface LaneRow {
 /** Takes the lanes over from a former incarnation. Rejects with `DatabaseFault`. */
 export async function openLanes(db: Database, options: LanesOptions): Promise<OpenedLanes> {
   const { hub, incarnation } = options;
-  const values = { hub, names: NAMES, incarnation };
+  const values = { hub, names: LANE_NAMES, incarnation };
   const rows = await rowsOf<LaneRow, keyof typeof values>(db, OPEN_LANES, values);
-  const rowOf = (name: (typeof NAMES)[number]): LaneRow => {
+  const rowOf = (name: LaneName): LaneRow => {
     const row = rows.find((each) => each.name === name);
     if (!row) throw new Error(`the lane ${name} was not opened`);
     return row;
   };
   const claims: ClaimLog = new ClaimLog(() => lanes.claim.batch);
   const laneOptions: LaneOptions = { ...options, db, claims };
-  const lane = (name: (typeof NAMES)[number]) => new Lane({ ...rowOf(name), incarnation }, laneOptions);
+  const lane = (name: LaneName) => new Lane({ ...rowOf(name), incarnation }, laneOptions);
   const lanes: Lanes = {
     insert: lane('insert'),
     claim: lane('claim'),

@@ -4,6 +4,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { OpenedAccountStore } from '../../core/ports/store.js';
 import { postgresAccountStore } from './accounts/account-store.js';
 import { checkDatabase } from './check.js';
+import { acceptLoss, checkConfirmed, missingText } from './confirmed-batches.js';
 import { refusal } from './database-fault.js';
 import { lockDatabase } from './hub-lock.js';
 import { migrate } from './migrate.js';
@@ -26,14 +27,17 @@ export interface MigratingOptions {
 /** Connections of a command. */
 const MAX_CONNECTIONS = 2;
 
-/** Checks whether a hub can work on the database. Changes nothing. */
+/** Checks whether the hub with this data folder can work on the database. Changes nothing. */
 export function checkPostgres(
   address: DatabaseAddress,
+  dataDir: string,
   { clock, timers }: { readonly clock: Clock; readonly timers: Timers },
 ): Promise<Finding[]> {
-  return onDatabase(address, (database) =>
-    checkDatabase(database, { migrations: MIGRATIONS, clock, timers }),
-  );
+  return onDatabase(address, async (database) => {
+    const findings = await checkDatabase(database, { migrations: MIGRATIONS, clock, timers });
+    const isConnected = findings.every(({ check, state }) => check !== 'connection' || state === 'OK');
+    return isConnected ? [...findings, await checkConfirmed(database, dataDir)] : findings;
+  });
 }
 
 /** Brings the tables up to date; resolves with the ids of the migrations. Rejects with `StartRefused` while a hub runs on the
@@ -47,6 +51,24 @@ export function migratePostgres(
     const lock = await lockDatabase(database, { timers, log: null, onTaken: () => undefined });
     try {
       return await migrate(database, MIGRATIONS, { timers, holder });
+    } finally {
+      await lock.release();
+    }
+  });
+}
+
+/** Accepts that the database lacks confirmed work; resolves with that work in words, undefined when none is missing. Rejects with
+ *  `StartRefused` while a hub runs on the database, and when it cannot be used. */
+export function acceptLossOnPostgres(
+  address: DatabaseAddress,
+  dataDir: string,
+  { timers }: { readonly timers: Timers },
+): Promise<string | undefined> {
+  return onDatabase(address, async (database) => {
+    const lock = await lockDatabase(database, { timers, log: null, onTaken: () => undefined });
+    try {
+      const missing = await acceptLoss(database, dataDir);
+      return missing && missingText(missing);
     } finally {
       await lock.release();
     }

@@ -2,11 +2,14 @@
 import { hostname } from 'node:os';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import { postgresAccountStore } from './accounts/account-store.js';
 import { refuseUnfit } from './check.js';
+import { type ConfirmedBatches, openConfirmedBatches } from './confirmed-batches.js';
 import { refusal } from './database-fault.js';
 import { type HubLock, lockDatabase } from './hub-lock.js';
+import { HUB } from './lane-names.js';
 import type { DatabaseAddress } from './maintenance.js';
 import { migrate } from './migrate.js';
 import { type Database, openPool } from './pool.js';
@@ -16,9 +19,12 @@ import { sizesOf } from './sizes.js';
 import { openPostgresStore } from './store.js';
 
 export interface OpenForHubOptions {
+  /** Folder of the hub, which keeps what was confirmed. */
+  readonly dataDir: string;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  readonly metrics: StoreMetrics;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   /** The hub must end: another one has the database, or the database has lost what was confirmed. */
@@ -28,10 +34,8 @@ export interface OpenForHubOptions {
 /** The store without what joins hubs: one hub has it alone. */
 export type StoreOnServer = Omit<Store, 'cluster'>;
 
-/** Name of the one hub of a database. */
-const HUB = 'hub';
-
-/** Rejects with `StartRefused` when another hub has the database open, a newer one has migrated it, or it cannot be used. */
+/** Rejects with `StartRefused` when another hub has the database open, a newer one has migrated it, it lacks confirmed work, or it
+ *  cannot be used. */
 export async function openForHub(
   address: DatabaseAddress,
   options: OpenForHubOptions,
@@ -39,26 +43,38 @@ export async function openForHub(
   const { timers, log, onBroken, incarnation } = options;
   const database = openPool({ ...address, applicationName: `workbench-hub ${hostname()}`, log });
   let lock: HubLock | undefined;
+  let confirmed: ConfirmedBatches | undefined;
   try {
     await refuseUnfit(database);
     lock = await lockDatabase(database, { timers, log, onTaken: onBroken });
     const done = await migrate(database, MIGRATIONS, { timers, holder: incarnation });
     if (done.length > 0) log.info({ done }, 'made or updated the tables of the database');
     log.info({ database: database.location }, 'the store is a PostgreSQL database');
-    return await storeOn(database, lock, options);
+    confirmed = await openConfirmedBatches(database, options);
+    return await storeOn({ database, lock, confirmed }, options);
   } catch (error) {
+    confirmed?.close();
     await lock?.release();
     await database.close();
     throw refusal(error);
   }
 }
 
+interface OpenedParts {
+  readonly database: Database;
+  readonly lock: HubLock;
+  readonly confirmed: ConfirmedBatches;
+}
+
 async function storeOn(
-  database: Database,
-  lock: HubLock,
+  { database, lock, confirmed }: OpenedParts,
   options: OpenForHubOptions,
 ): Promise<StoreOnServer> {
-  const { close, ...tasks } = await openPostgresStore(database, { ...options, hub: HUB });
+  const { close, ...tasks } = await openPostgresStore(database, {
+    ...options,
+    hub: HUB,
+    onDurable: (lane, batch) => confirmed.confirm(lane, batch),
+  });
   const reachability = new Reachability(database, options.timers, options.log);
   return {
     ...tasks,
@@ -70,6 +86,7 @@ async function storeOn(
     close: async () => {
       reachability.close();
       await close();
+      confirmed.close();
       await lock.release();
       await database.close();
     },

@@ -3,7 +3,15 @@ import type { Migration } from './migrate.js';
 import { tasks } from './migrations/0001-tasks.js';
 import { changesAndWebhooks } from './migrations/0002-changes-and-webhooks.js';
 import { storage } from './migrations/0003-storage.js';
+import { orderAndTerm } from './migrations/0004-order-and-term.js';
 import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
 import { accounts } from './migrations/0100-accounts.js';
 
-export const MIGRATIONS: readonly Migration[] = [tasks, changesAndWebhooks, storage, blobCatalogue, accounts];
+export const MIGRATIONS: readonly Migration[] = [
+  tasks,
+  changesAndWebhooks,
+  storage,
+  orderAndTerm,
+  blobCatalogue,
+  accounts,
+];

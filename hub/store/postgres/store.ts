@@ -1,11 +1,13 @@
 /** The task store on a PostgreSQL database. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { TaskStore } from '../../core/ports/store.js';
 import { postgresAgentStore } from './agent-store.js';
 import { postgresBlobCatalogue } from './blob-catalogue.js';
 import { ChangeLog } from './change-log.js';
 import { postgresInlineBlobs } from './inline-blobs.js';
+import type { LaneName } from './lane-names.js';
 import { closeLanes, openLanes } from './lanes.js';
 import { TaskLists } from './lists/task-lists.js';
 import { postgresNamedObjects } from './named-objects.js';
@@ -24,12 +26,15 @@ export interface PostgresTaskStoreOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  readonly metrics?: StoreMetrics;
   /** Name of the hub, which keeps its lanes. */
   readonly hub: string;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   /** Batches after which the numbers of tasks are added up. */
   readonly foldEvery?: number;
+  /** A durable batch of a lane took place, whose calls are not told yet. */
+  readonly onDurable?: (lane: LaneName, batch: number) => void;
   /** The store can no longer write, since another hub uses the database or it has lost confirmed changes: the hub must end. */
   readonly onBroken: (why: Error) => void;
 }

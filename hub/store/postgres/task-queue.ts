@@ -1,6 +1,6 @@
-import type { Claim, HeldAttempt, TaskQueue } from '../../core/ports/task-queue.js';
+import type { HeldAttempt, TaskQueue } from '../../core/ports/task-queue.js';
 import type { NewTask } from '../../core/task.js';
-import { CLAIM_WRITE } from './attempt-claims.js';
+import { CLAIM_WRITE, type TermedClaim } from './attempt-claims.js';
 import { ADOPT_WRITE, attemptWrites, KEEP_FILES_WRITE, REQUEUE_WRITE } from './attempt-writes.js';
 import type { ClaimLog } from './claim-log.js';
 import { FORGET_KEYS, HAS_KEYS } from './keyed-insertion.js';
@@ -57,7 +57,11 @@ export function postgresTaskQueue(options: TaskQueueOptions): TaskQueue {
       });
       return nextAfterId;
     },
-    claim: (asked) => claim(options, asked),
+    claim: (asked, term) =>
+      claim(
+        options,
+        asked.map((each) => ({ ...each, term: term ?? null })),
+      ),
     // Attempts of one task are told apart in their order.
     adopt: async (held) =>
       new Set(held.map(({ ref }) => ref.taskId)).size === held.length
@@ -74,7 +78,7 @@ export function postgresTaskQueue(options: TaskQueueOptions): TaskQueue {
   };
 }
 
-async function claim({ lanes, claims, claimed: tell }: TaskQueueOptions, asked: readonly Claim[]) {
+async function claim({ lanes, claims, claimed: tell }: TaskQueueOptions, asked: readonly TermedClaim[]) {
   const taskIds = asked.map(({ taskId }) => taskId);
   claims.begin(taskIds);
   try {

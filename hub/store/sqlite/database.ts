@@ -76,8 +76,9 @@ export function schemaVersion(): number {
 }
 
 /** Locks the database against every hub until the lock is released. Throws {@link StartRefused} while a hub holds it. The
- *  lock is on an empty file beside the database, which the list thread must be able to read; it ends with its process. */
-export function lockDatabase(file: string): { release(): void } {
+ *  lock is on an empty file beside the database, which the list thread must be able to read; it ends with its process. `what` is
+ *  in use, in words. */
+export function lockDatabase(file: string, what = `the database ${file}`): { release(): void } {
   let db: SqliteDatabase | undefined;
   makePrivateFile(`${file}-lock`);
   try {
@@ -88,7 +89,7 @@ export function lockDatabase(file: string): { release(): void } {
     return { release: () => void held.close() };
   } catch (error) {
     db?.close();
-    throw refusal(error, file);
+    throw refusal(error, file, what);
   }
 }
 
@@ -148,7 +149,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
 }
 
 /** Error for the operator when a database cannot be opened. */
-export function refusal(error: unknown, file: string): unknown {
+export function refusal(error: unknown, file: string, what = `the database ${file}`): unknown {
   if ((error as NodeJS.ErrnoException).code === 'ERR_DLOPEN_FAILED') {
     return new StartRefused(
       `SQLite's add-on (better-sqlite3) was built for another Node.js than this one, ${process.version}: ` +
@@ -157,7 +158,7 @@ export function refusal(error: unknown, file: string): unknown {
   }
   if (!(error instanceof Database.SqliteError)) return error;
   if (error.code === 'SQLITE_BUSY') {
-    return new StartRefused(`the database ${file} is in use: another hub runs with the same dataDir`);
+    return new StartRefused(`${what} is in use: another hub runs with the same dataDir`);
   }
   const isDamaged = error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB';
   const advice = isDamaged ? '; restore a backup (workbench-hub restore)' : '';

@@ -1,0 +1,76 @@
+/** A store whose server fails, and whose synchronous standby takes over. */
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { memoryLog } from '../support/memory-log.js';
+import { hasPostgres, migratedOn, queryAt, startPostgres, startStandby } from '../support/postgres.js';
+import { PostgresProxy } from '../support/postgres-proxy.js';
+import { newTask } from './store-under-test.js';
+
+describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronous standby', () => {
+  const closing: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  it('loses nothing that it has acknowledged, and does nothing twice', async () => {
+    const primary = await startPostgres();
+    closing.push(() => primary.end());
+    const { name } = await migratedOn(primary);
+    const standby = await startStandby(primary);
+    closing.push(() => standby.end());
+    await queryAt(primary.url(name), "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    await queryAt(primary.url(name), 'SELECT pg_reload_conf()');
+    await eventually(async () => {
+      const text = 'SELECT sync_state FROM pg_stat_replication';
+      const standbys = await queryAt<{ sync_state: string }>(primary.url(name), text);
+      return standbys.some((each) => each.sync_state === 'sync');
+    });
+
+    const proxy = await PostgresProxy.listen(primary.port);
+    closing.push(() => proxy.close());
+    const { log } = memoryLog();
+    const db = openPool({ url: proxy.through(primary.url(name)), log });
+    closing.push(() => db.close());
+    const store = await openPostgresStore(db, {
+      ...systemRuntime,
+      log,
+      hub: 'hub',
+      incarnation: 'first',
+      onBroken: (why) => expect.unreachable(why.message),
+    });
+    closing.push(() => store.close());
+
+    const acknowledged: string[] = [];
+    let isOver = false;
+    const working = Array.from({ length: 3 }, async () => {
+      while (!isOver) {
+        const task = newTask();
+        const isInserted = await store.queue.insert([task]).then(
+          () => true,
+          () => false,
+        );
+        if (isInserted) acknowledged.push(task.id);
+      }
+    });
+    await eventually(() => acknowledged.length > 20);
+    await primary.kill();
+    proxy.accept(false);
+    proxy.cut();
+    const before = acknowledged.length;
+    await queryAt(standby.url(name), 'SELECT pg_promote()');
+    proxy.target = standby.port;
+    proxy.accept(true);
+    await eventually(() => acknowledged.length > before + 20);
+    isOver = true;
+    await Promise.all(working);
+
+    const kept = await queryAt<{ id: string }>(standby.url(name), 'SELECT id FROM task_request');
+    expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
+    expect(new Set(acknowledged).size).toBe(acknowledged.length);
+    const [counted] = await queryAt(standby.url(name), 'SELECT sum(tasks)::int AS tasks FROM task_count');
+    expect(counted).toEqual({ tasks: kept.length });
+  });
+});
