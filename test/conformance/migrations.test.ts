@@ -119,6 +119,7 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO resumable_upload VALUES ('u', 'gear', 'anna', 0, 1, 9, 3, NULL, NULL, 'filename Z2Vhcg==', 10, 99, 0)`,
   ],
   [`INSERT INTO task_exclusion VALUES (3, 'a', 'its disk is full', 15)`],
+  [`INSERT INTO blob_object VALUES ('${DIGEST}', 'object', 3, 10)`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
