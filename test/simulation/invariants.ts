@@ -164,6 +164,10 @@ export class Invariants implements HubObserver {
   }
 
   onUnsyncedLost(tasks: readonly TaskState[]): void {
+    // The hub takes a task whose claim is lost for a running one, until it finds the loss.
+    for (const { id, status } of tasks) {
+      if (status === 'WAITING' && this.#tasks.get(id)?.status !== 'WAITING') this.#known.delete(id);
+    }
     this.#tasks = new Map(tasks.map((task) => [task.id, task]));
     this.#checkKept();
   }

@@ -410,6 +410,8 @@ export class SimulatedHub {
       (error: unknown) => {
         if (!process.alive) return;
         if (error instanceof HubError) refused(error);
+        else if (this.database?.server.hasLostDurable && /^Error: blob .* is missing$/.test(String(error)))
+          this.#world.tell('client', 'is told that a blob is missing');
         else this.#world.violated('no defect', `a request failed: ${error}`);
       },
     );

@@ -83,7 +83,7 @@ export async function simulate({ seed, breakage, store, onTrace }: SimulateOptio
 
 function storeOf(seed: number, breakage: Breakage | undefined): SimulatedStoreKind {
   if (breakage) return breakage.store ?? 'DISK';
-  return seed % SERVER_WORLDS === SERVER_WORLDS ? 'SERVER' : 'DISK';
+  return seed % SERVER_WORLDS === SERVER_WORLDS - 1 ? 'SERVER' : 'DISK';
 }
 
 class Simulation {

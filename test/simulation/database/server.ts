@@ -2,7 +2,6 @@
  *  statement takes place at one moment; how long it takes to get there, and back, is the link's. */
 import { LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lane-statements';
 import type { Statement } from '@workbench-hub/hub/store/postgres/pool';
-import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { World } from '../world.js';
@@ -52,6 +51,8 @@ export class DatabaseServer {
   onDurableLost: () => void = () => undefined;
   /** Whether connections are accepted. */
   isUp = true;
+  /** Whether acknowledged batches were lost: the files of the hub may fit its database no more. */
+  hasLostDurable = false;
   readonly #world: World;
   readonly #log: Logger;
   readonly #defects: ServerDefects;
@@ -59,8 +60,9 @@ export class DatabaseServer {
   #lanes: LaneRow[] = [];
   /** The state on disk, when it lacks the latest batches. */
   #onDisk: Image | undefined;
+  /** Settles with the latest statement. */
+  #latest: Promise<unknown> = Promise.resolve();
   #sync: { cancel(): void } | undefined;
-  #ports: ((model: ModelStore) => void)[] = [];
 
   constructor(world: World, log: Logger, defects: ServerDefects = {}) {
     this.#world = world;
@@ -73,18 +75,14 @@ export class DatabaseServer {
     return this.#model;
   }
 
-  tasks(): TaskState[] {
-    return this.#model.tasks();
+  /** Performs one statement, after those before. */
+  perform(statement: Statement, values: readonly unknown[]): Promise<object[]> {
+    const rows = this.#latest.then(() => this.#perform(statement, values));
+    this.#latest = rows.catch(() => undefined);
+    return rows;
   }
 
-  /** Calls `set` with the model, and with each that takes its place. */
-  onModel(set: (model: ModelStore) => void): void {
-    this.#ports.push(set);
-    set(this.#model);
-  }
-
-  /** Performs one statement. */
-  async perform({ name }: Statement, values: readonly unknown[]): Promise<object[]> {
+  async #perform({ name }: Statement, values: readonly unknown[]): Promise<object[]> {
     if (name === OPEN_LANES.name) return this.#openLanes(named<OpenValues>(OPEN_LANES.parameters, values));
     if (name === LANE_ROW.name)
       return this.#lanes.filter(({ id }) => id === values[0]).map((row) => ({ ...row }));
@@ -121,7 +119,12 @@ export class DatabaseServer {
   /** A standby takes over that has the state of an earlier time. */
   failOver(standby: Image): void {
     this.#synced();
+    const isBehind = this.#lanes.some(
+      ({ id, batch }) => (standby.lanes.find((row) => row.id === id)?.batch ?? 0) < batch,
+    );
     this.#restore(standby);
+    if (!isBehind) return;
+    this.hasLostDurable = true;
     this.onDurableLost();
   }
 
@@ -133,7 +136,6 @@ export class DatabaseServer {
   #restore({ tables, lanes }: Image): void {
     this.#model = this.#open(tables);
     this.#lanes = lanes.map((row) => ({ ...row }));
-    for (const set of this.#ports) set(this.#model);
   }
 
   #openLanes({ hub, names, incarnation }: OpenValues): object[] {
