@@ -14,7 +14,7 @@ Options:
   --seed S        only this one
   --trace         prints everything that happens in it
   --broken NAME   with a defect built in: ${BREAKAGES.map(({ name }) => JSON.stringify(name)).join(', ')}
-  --broken all    each of these in turn, until a seed finds it
+  --broken all    each of these in turn, until a seed finds it; with --store, those of this store
   --store KIND    with the store on the hub's disk (disk) or on a database server (server); by default the seed decides
   --threads N     number of threads, by default one for each core
 `;
@@ -49,11 +49,11 @@ async function main(): Promise<void> {
   const { broken } = values;
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
-  if (broken === 'all') return findEach(from, from + seeds);
+  const store = storeOf(values.store);
+  if (broken === 'all') return findEach(from, from + seeds, store);
   const breakage = BREAKAGES.find(({ name }) => name === broken);
   if (broken !== undefined && !breakage)
     throw new Error(`unknown defect ${JSON.stringify(broken)}\n\n${HELP}`);
-  const store = storeOf(values.store);
   const summary = new Summary(broken, store);
   if (values.seed !== undefined) {
     const seed = wholeNumber('seed', values.seed);
@@ -77,8 +77,10 @@ async function main(): Promise<void> {
 }
 
 /** Prints for each defect the first seed that finds it, and the violated invariant. */
-async function findEach(from: number, to: number): Promise<void> {
-  for (const breakage of BREAKAGES) {
+async function findEach(from: number, to: number, store: SimulatedStoreKind | undefined): Promise<void> {
+  for (const breakage of BREAKAGES.filter(
+    (each) => store === undefined || (each.store ?? 'DISK') === store,
+  )) {
     let found: string | undefined;
     for (let seed = from; seed < to && found === undefined; seed++) {
       const [violation] = (await simulate({ seed, breakage })).violations;

@@ -134,7 +134,12 @@ export class SimulatedHub {
     // Handled by the reader.
     content.on('error', () => undefined);
     if (!this.engine) throw new Error('the hub is not ready');
-    await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
+    try {
+      await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
+    } finally {
+      // The rest of a refused body is not read.
+      content.destroy();
+    }
   }
 
   get files(): BlobStore {
@@ -231,6 +236,7 @@ export class SimulatedHub {
       this.#ended();
     });
     const onBroken = ({ message }: Error) => {
+      if (this.#breakage?.outlivesLoss) return;
       this.#world.tell('hub', `ends: ${message}`);
       process.end();
     };

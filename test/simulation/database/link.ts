@@ -43,6 +43,8 @@ export class DatabaseLink {
   isHung = false;
   isSlow = false;
   refusal: Refusal | undefined;
+  /** Action while the next batch is under way, which then takes long. */
+  duringBatch: (() => void) | undefined;
   /** Requests take no time, and nothing fails: for an audit at the end. */
   isAtRest = false;
   /** Time of the latest failure or delay. */
@@ -144,7 +146,16 @@ export class DatabaseLink {
       return;
     }
     // The backend of a hub that has ended performs what it has got.
-    world.after(world.between(0, 6), () => void this.#arrive(request));
+    world.after(this.#travelMs(request), () => void this.#arrive(request));
+  }
+
+  #travelMs({ statement }: Request): number {
+    const world = this.#world;
+    const { duringBatch } = this;
+    if (!duringBatch || !isBatch(statement.name)) return world.between(0, 6);
+    this.duringBatch = undefined;
+    world.after(world.between(0, 20), duringBatch);
+    return world.between(0, 9000);
   }
 
   #arrive(request: Request): void {
