@@ -236,7 +236,6 @@ export class SimulatedHub {
       this.#ended();
     });
     const onBroken = ({ message }: Error) => {
-      if (this.#breakage?.outlivesLoss) return;
       this.#world.tell('hub', `ends: ${message}`);
       process.end();
     };

@@ -29,8 +29,6 @@ export interface Breakage {
     parts: { readonly server: DatabaseServer; readonly runtime: Runtime },
   ) => Database;
   readonly serverDefects?: ServerDefects;
-  /** The process does not end when its database has lost what was written. */
-  readonly outlivesLoss?: true;
   /** Replaces the disk beneath the hub's database. */
   readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
   /** Replaces options of the hub's blob store. */
