@@ -131,7 +131,7 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
       inlineBlobs.find('00'),
       changes.latest(),
     ];
-    for (const read of reads) await expect(read).rejects.toMatchObject(refused);
+    await Promise.all(reads.map((read) => expect(read).rejects.toMatchObject(refused)));
     proxy.accept(true);
     expect(await archive.find(task.id)).toMatchObject({ id: task.id });
   });
