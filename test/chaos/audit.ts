@@ -1,4 +1,4 @@
-/** Audit of every task that was accepted with 201: by REST, and in the database file. */
+/** Audit of every task that was accepted with 201: by REST, and in the database. */
 import Database from 'better-sqlite3';
 import { restClient } from '../support/rest-client.js';
 import { type Acknowledged, endingOf } from './load.js';
@@ -60,28 +60,44 @@ export async function auditByRest(
   }
 }
 
-/** Checks the database file after the stop of the hub. */
-export function auditDatabase(
-  databaseFile: string,
+/** A task as the store has it, with the ends of which its database was told. */
+export interface AuditedRow {
+  readonly status: string;
+  readonly endedAt: number | null;
+  readonly ends: readonly string[];
+}
+
+/** The tasks of a database file; a damaged one is a finding. */
+export function sqliteRows(databaseFile: string, { wrong }: Findings): ReadonlyMap<string, AuditedRow> {
+  const db = new Database(databaseFile, { readonly: true });
+  const ends = db.prepare<[string], string>('SELECT status FROM chaos_end WHERE id = ?').pluck();
+  const tasks = db
+    .prepare<[], Omit<AuditedRow, 'ends'> & { id: string }>(
+      'SELECT id, status, ended_at AS endedAt FROM task',
+    )
+    .all();
+  const rows = new Map(tasks.map(({ id, ...row }) => [id, { ...row, ends: ends.all(id) }]));
+  const sound = db.pragma('integrity_check', { simple: true });
+  if (sound !== 'ok') wrong.push(`the database is damaged: ${sound}`);
+  db.close();
+  return rows;
+}
+
+/** Compares the rows of the store with the ends that clients saw. */
+export function auditRows(
+  rows: ReadonlyMap<string, AuditedRow>,
   tasks: readonly Acknowledged[],
   { lost, twice, wrong }: Findings,
 ): void {
-  const db = new Database(databaseFile, { readonly: true });
-  const kept = db.prepare('SELECT status, ended_at AS endedAt FROM task WHERE id = ?');
-  const ends = db.prepare('SELECT status FROM chaos_end WHERE id = ?').pluck();
   for (const { id, end } of tasks) {
-    const row = kept.get(id) as { status: string; endedAt: number | null } | undefined;
+    const row = rows.get(id);
     if (!row || row.endedAt === null) {
       lost.push(`${id}: the database has ${JSON.stringify(row)}`);
       continue;
     }
     if (end && row.status !== end.status)
       wrong.push(`${id}: ${row.status} in the database, ${end.status} by REST`);
-    const recorded = ends.all(id);
-    if (recorded.length > 1) twice.push(`${id}: the database was told of the ends ${recorded.join(', ')}`);
-    if (recorded.length === 0) lost.push(`${id}: the database was told of no end`);
+    if (row.ends.length > 1) twice.push(`${id}: the database was told of the ends ${row.ends.join(', ')}`);
+    if (row.ends.length === 0) lost.push(`${id}: the database was told of no end`);
   }
-  const sound = db.pragma('integrity_check', { simple: true });
-  if (sound !== 'ok') wrong.push(`the database is damaged: ${sound}`);
-  db.close();
 }

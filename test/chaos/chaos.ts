@@ -1,17 +1,18 @@
 /** One chaos run: load on real processes during faults, then an audit of every task that was accepted with 201. */
-import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
 import { seededRandom } from '../support/random.js';
-import { auditByRest, auditDatabase, openTasks, recordEnds } from './audit.js';
+import { auditByRest, openTasks } from './audit.js';
 import { Cluster } from './cluster.js';
 import { Faults } from './faults.js';
 import { Load } from './load.js';
+import type { StoreKind } from './store.js';
 
 export interface ChaosOptions {
   readonly folder: string;
   readonly seed: number;
   readonly seconds: number;
+  readonly store: StoreKind;
   /** Called with each fault and its time. */
   readonly onEvent: (what: string) => void;
 }
@@ -33,9 +34,14 @@ const CLIENTS = 16;
 /** Every task must end within this time after the last fault; covers leases and reconnect backoff. */
 const RECOVERY_LIMIT_MS = 90_000;
 
-export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions): Promise<ChaosOutcome> {
-  const databaseFile = join(folder, 'hub', 'hub.sqlite');
-  const cluster = await Cluster.start(folder, recordEnds);
+export async function runChaos({
+  folder,
+  seed,
+  seconds,
+  store,
+  onEvent,
+}: ChaosOptions): Promise<ChaosOutcome> {
+  const cluster = await Cluster.start(folder, store);
   let load: Load | undefined;
   try {
     const startedMs = performance.now();
@@ -66,7 +72,7 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
     else findings.wrong.push(`the hub is not back: ${cluster.hub.lastWords}`);
     await cluster.stop();
     for (const pid of cluster.workers()) findings.wrong.push(`process ${pid} of an instance was left`);
-    auditDatabase(databaseFile, load.acknowledged, findings);
+    await cluster.store.audit(load.acknowledged, findings);
     return {
       ...findings,
       faults: faults.counts,

@@ -8,6 +8,7 @@ import { type Program, startProgram } from '../support/programs.js';
 import { keepSecretsOf } from '../support/secrets.js';
 import { NetworkLink, SmallDisk } from './environment.js';
 import { FaultyProxy } from './faulty-proxy.js';
+import { type ChaosStore, openStore, type StoreKind } from './store.js';
 
 const CLOCK = fileURLToPath(new URL('jumping-clock.js', import.meta.url));
 
@@ -101,6 +102,7 @@ export class Host {
 
 export class Cluster {
   readonly folder: string;
+  readonly store: ChaosStore;
   readonly disk: SmallDisk | undefined;
   /** Data folder of the first agent. */
   readonly agentDisk: SmallDisk | undefined;
@@ -120,6 +122,7 @@ export class Cluster {
     parts: Pick<
       Cluster,
       | 'folder'
+      | 'store'
       | 'disk'
       | 'agentDisk'
       | 'link'
@@ -133,6 +136,7 @@ export class Cluster {
     >,
   ) {
     this.folder = parts.folder;
+    this.store = parts.store;
     this.disk = parts.disk;
     this.agentDisk = parts.agentDisk;
     this.link = parts.link;
@@ -147,15 +151,16 @@ export class Cluster {
       this.#clockFiles.set(host, clockFileOf(this.folder, host.name));
   }
 
-  /** Starts everything; `prepare` may change the database that the hub has made, before anybody uses it. */
-  static async start(folder: string, prepare: (databaseFile: string) => void): Promise<Cluster> {
+  static async start(folder: string, kind: StoreKind): Promise<Cluster> {
     const dataDir = join(folder, 'hub');
     const disk = SmallDisk.at(dataDir);
     const agentDisk = SmallDisk.at(join(folder, AGENTS[0] as string));
     const link = await NetworkLink.make();
+    const store = await openStore(kind, folder);
     const { signOn, signOnLink, token } = await startSignOn();
     const hubConfig = {
       dataDir,
+      ...store.settings,
       agents: TIMES,
       tasks: { maxAttempts: 100_000, maxLosses: 100_000 },
       limits: { stalledAnswer: '5s' },
@@ -168,7 +173,7 @@ export class Cluster {
     const first = startHub(folder, { ...hubConfig, server: { port: 0 } });
     const { address } = await first.logged((line) => typeof line['address'] === 'string');
     await first.stop();
-    prepare(join(dataDir, 'hub.sqlite'));
+    await store.prepare();
     const port = Number(new URL(String(address)).port);
     const hub = new Host('hub', () => startHub(folder, { ...hubConfig, server: { port } }));
     await hub.program.logged((line) => typeof line['address'] === 'string');
@@ -191,6 +196,7 @@ export class Cluster {
     }
     return new Cluster({
       folder,
+      store,
       disk,
       agentDisk,
       link,
@@ -234,6 +240,7 @@ export class Cluster {
     this.link?.takeUp();
     if (this.link?.canLose) this.link.calm();
     this.#goOn();
+    this.store.database?.goOn();
     for (const host of [this.hub, ...this.agents]) host.start();
   }
 
@@ -247,6 +254,7 @@ export class Cluster {
   async release(): Promise<void> {
     for (const proxy of [this.clients, this.signOnLink, ...this.agentLinks]) await proxy.close();
     await this.signOn.stop();
+    await this.store.release();
     this.link?.remove();
     this.disk?.remove();
     this.agentDisk?.remove();

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 const INSIDE = 'CHAOS_INSIDE';
 
 const UNSHARE = ['unshare', '--map-root-user', '--mount', '--net'];
+/** PostgreSQL refuses to run as root, and a namespace of users with root alone has no other. */
+const UNSHARE_AS_ROOT = ['unshare', '--mount', '--net'];
 const DISK_MEBIBYTES = 48;
 const PIECE_BYTES = 64 * 1024;
 const HUB_ADDRESS = '10.77.0.1';
@@ -14,10 +16,11 @@ const AGENT_ADDRESS = '10.77.0.2';
 const LINK = 'chaos0';
 
 /** Runs this program once more in namespaces of its own and returns its exit code; undefined when it has them already, or may
- *  not. */
-export function runInside(): number | undefined {
+ *  not. With `needsUsers`, the users of this machine stay; only root may do that. */
+export function runInside({ needsUsers }: { readonly needsUsers: boolean }): number | undefined {
   if (process.env[INSIDE] !== undefined) return undefined;
-  const [command = '', ...words] = UNSHARE;
+  if (needsUsers && process.getuid?.() !== 0) return undefined;
+  const [command = '', ...words] = needsUsers ? UNSHARE_AS_ROOT : UNSHARE;
   if (spawnSync(command, [...words, 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status !== 0) return undefined;
   const env = { ...process.env, [INSIDE]: 'yes' };
   const args = [...words, process.execPath, ...process.argv.slice(1)];

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../support/random.js';
 import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
+import type { ChaosDatabase } from './database.js';
 import type { SmallDisk } from './environment.js';
 import type { FaultyProxy } from './faulty-proxy.js';
 
@@ -16,6 +17,8 @@ interface Fault {
 /** Mean interval between two faults. */
 const EVERY_MS = { least: 300, more: 2200 };
 const HOUR_MS = 3_600_000;
+/** The hub gives a silent database up after 12 s. */
+const HOLD_EXCEEDED_MS = 14_000;
 
 export class Faults {
   /** Number of faults by kind. */
@@ -59,7 +62,7 @@ export class Faults {
   }
 
   #draw(): Fault {
-    const { hub, clients, disk, agentDisk, link } = this.#cluster;
+    const { hub, clients, disk, agentDisk, link, store } = this.#cluster;
     const agent = this.#random.below(this.#cluster.agents.length);
     const host = this.#cluster.agents[agent] as Host;
     const proxy = this.#cluster.agentLinks[agent] as FaultyProxy;
@@ -77,12 +80,41 @@ export class Faults {
       () => this.#disturbed(proxy, `link of ${host.name}`),
       () => this.#disturbed(clients, 'link of clients'),
       () => this.#signOnAway(),
+      ...(store.database ? this.#ofDatabase(store.database) : []),
       ...(disk ? [() => this.#diskFilled('hub', disk)] : []),
       ...(agentDisk ? [() => this.#diskFilled('agent', agentDisk)] : []),
       ...(link ? [() => this.#linkDown()] : []),
       ...(link?.canLose ? [() => this.#linkDisturbed()] : []),
     ];
     return this.#random.of(faults)();
+  }
+
+  #ofDatabase(database: ChaosDatabase): (() => Fault)[] {
+    const down = () => pause(this.#random.below(3000));
+    const target = 'database server';
+    return [
+      () => ({ kind: 'database killed', target, strike: () => database.kill(down) }),
+      () => ({ kind: 'database restarted', target, strike: () => database.restart(down) }),
+      () => this.#databasePaused(database),
+      () => this.#databasePaused(database),
+      () => this.#disturbed(database.link, 'link of the database'),
+      () => this.#disturbed(database.link, 'link of the database'),
+      () => this.#disturbed(database.link, 'link of the database'),
+    ];
+  }
+
+  #databasePaused(database: ChaosDatabase): Fault {
+    const isLong = this.#random.oneIn(3);
+    const forMs = isLong ? HOLD_EXCEEDED_MS : 100 + this.#random.below(2000);
+    return {
+      kind: `database paused${isLong ? ' for longer than calls are held' : ''}`,
+      target: 'database server',
+      strike: async () => {
+        database.pause();
+        await pause(forMs);
+        database.goOn();
+      },
+    };
   }
 
   #killed(host: Host): Fault {
@@ -152,6 +184,7 @@ export class Faults {
   #disturbed(proxy: FaultyProxy, target: string): Fault {
     const isLong = this.#random.oneIn(4);
     const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#random.below(1400);
+    const ofDatabase = target === 'link of the database';
     const ways: readonly [string, () => Promise<void>][] = [
       ['connections cut', async () => proxy.cut()],
       ['connections refused', () => proxy.refuse(forMs)],
@@ -160,7 +193,7 @@ export class Faults {
       ['connections half closed', () => proxy.halfClose(this.#random.oneIn(2) ? 'HUB' : 'CALLER', forMs)],
     ];
     const [kind, strike] = this.#random.of(ways);
-    return { kind, target, strike };
+    return { kind: ofDatabase ? `database ${kind}` : kind, target, strike };
   }
 
   /** The hub verifies tokens by the keys that it knows; a hub that starts meanwhile knows none, and answers 503. */

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ChaosOutcome, runChaos } from './chaos.js';
 import { runInside } from './environment.js';
+import { STORES } from './store.js';
 
 const HELP = `npm run chaos -- [options]
 
 Options:
   --seconds N   for how long faults strike, 60 by default
   --seed S      from which they are drawn, by default another one each time
+  --store KIND  sqlite (default), or postgres: a server that faults strike, too
   --keep        keeps the folder of the run with its logs, also when all is well
 `;
 
@@ -46,6 +48,7 @@ async function main(): Promise<void> {
     options: {
       seconds: { type: 'string', default: '60' },
       seed: { type: 'string' },
+      store: { type: 'string', default: 'sqlite' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -54,17 +57,19 @@ async function main(): Promise<void> {
   const seconds = wholeNumber('seconds', values.seconds);
   const seed =
     values.seed === undefined ? 1 + Math.floor(Math.random() * 1e6) : wholeNumber('seed', values.seed);
-  const inside = runInside();
+  const store = STORES.find((kind) => kind === values.store);
+  if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(values.store)}`);
+  const inside = runInside({ needsUsers: store === 'postgres' });
   if (inside !== undefined) {
     process.exitCode = inside;
     return;
   }
   const folder = mkdtempSync(join(tmpdir(), 'workbench-hub-chaos-'));
-  const outcome = await runChaos({ folder, seed, seconds, onEvent: (what) => console.log(what) });
+  const outcome = await runChaos({ folder, seed, seconds, store, onEvent: (what) => console.log(what) });
   console.log(summaryOf(outcome));
   const faults = [...outcome.lost, ...outcome.twice, ...outcome.wrong];
   for (const fault of faults) console.error(fault);
-  console.log(`\nonce more: npm run chaos -- --seconds ${seconds} --seed ${seed}`);
+  console.log(`\nonce more: npm run chaos -- --seconds ${seconds} --seed ${seed} --store ${store}`);
   if (faults.length > 0) process.exitCode = 1;
   if (faults.length === 0 && !values.keep) rmSync(folder, { recursive: true, force: true });
   else console.log(`its logs: ${folder}`);

@@ -125,6 +125,31 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(broken).toEqual([]);
   });
 
+  it('refuse reads as writes while the database is out of reach', async () => {
+    const store = await open('first');
+    const task = newTask();
+    await store.queue.insert([task]);
+    proxy.accept(false);
+    proxy.cut();
+    const refused = {
+      code: 'STORE_UNAVAILABLE',
+      message: 'the hub cannot use its database; nothing was changed',
+      retryAfterS: 2,
+    };
+    const { archive, queue, namedObjects, inlineBlobs, changes } = store;
+    const reads = [
+      archive.find(task.id),
+      archive.list({ page: 0, size: 1, statuses: [] }),
+      queue.heads([{ groupId: 1, limit: 1 }]),
+      namedObjects.find('INPUT', 'a', 0),
+      inlineBlobs.find('00'),
+      changes.latest(),
+    ];
+    await Promise.all(reads.map((read) => expect(read).rejects.toMatchObject(refused)));
+    proxy.accept(true);
+    expect(await archive.find(task.id)).toMatchObject({ id: task.id });
+  });
+
   it('write a call that is held once the database is back', async () => {
     const store = await open('first');
     proxy.accept(false);

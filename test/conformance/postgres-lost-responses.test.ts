@@ -52,7 +52,7 @@ describe.skipIf(!hasPostgres)('a store whose connections are cut around commits'
       try {
         return await read();
       } catch (error) {
-        if ((error as { isOutcomeUnknown?: boolean }).isOutcomeUnknown !== true) throw error;
+        if ((error as { code?: string }).code !== 'STORE_UNAVAILABLE') throw error;
       }
     }
   }

@@ -4,6 +4,7 @@ import { ATTEMPT_BREAKAGES } from './breakages/attempts.js';
 import type { Breakage } from './breakages/breakage.js';
 import { DURABILITY_BREAKAGES } from './breakages/durability.js';
 import { RECOVERY_BREAKAGES } from './breakages/recovery.js';
+import { SERVER_BREAKAGES } from './breakages/server.js';
 import { WEBHOOK_BREAKAGES } from './breakages/webhooks.js';
 
 export const BREAKAGES: readonly Breakage[] = [
@@ -12,4 +13,5 @@ export const BREAKAGES: readonly Breakage[] = [
   ...AGENT_BREAKAGES,
   ...RECOVERY_BREAKAGES,
   ...WEBHOOK_BREAKAGES,
+  ...SERVER_BREAKAGES,
 ];

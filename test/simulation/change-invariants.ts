@@ -1,5 +1,5 @@
 /** Invariants of a single change of a task. */
-import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import { FOUND_NO_ROOM } from './programs.js';
 import { ENDED, endOf, wordsOf } from './task-states.js';
 import type { World } from './world.js';

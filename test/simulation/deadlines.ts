@@ -1,7 +1,7 @@
 /** States that must not last while the hub runs and its disk accepts writes: due actions, and retries after a fault, must
  *  happen. */
 import type { Engine } from '@workbench-hub/hub/engine/engine';
-import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Invariants } from './invariants.js';
@@ -18,7 +18,7 @@ const SWEPT_WITHIN_MS = 60_000 + PATIENCE_MS;
 
 interface Rule {
   readonly invariant: string;
-  /** Longest time of a found state, after it began and after the disk last refused a write. */
+  /** Longest time of a found state, after it began and after the store last refused or delayed a write. */
   readonly limitMs: number;
   /** Descriptions of states that must not last, the same at every look. */
   find(engine: Engine, tasks: readonly TaskState[]): Iterable<string>;
@@ -57,7 +57,7 @@ export class Delays {
 
   #look(): void {
     const { engine, store } = this.#hub;
-    const { refusedAtMs, slowSyncs } = this.#hub.disk;
+    const { troubleAtMs } = this.#hub;
     // Each process starts with no states.
     const before = this.#process === this.#hub.process ? this.#lasting : new Map<string, number>();
     this.#process = this.#hub.process;
@@ -70,7 +70,7 @@ export class Delays {
         const words = `${invariant}: ${found}`;
         const sinceMs = before.get(words) ?? nowMs;
         this.#lasting.set(words, sinceMs);
-        if (slowSyncs || nowMs - Math.max(sinceMs, refusedAtMs) <= limitMs) continue;
+        if (nowMs - Math.max(sinceMs, troubleAtMs) <= limitMs) continue;
         this.#world.violated(invariant, `${found}, for ${Math.round(nowMs - sinceMs)} ms`);
         this.#lasting.delete(words);
       }

@@ -1,5 +1,6 @@
 /** Faults of the simulated world. Each kind happens at random times, and most are mended after a while. A seed has some
  *  kinds often and others never, so that their combinations differ. */
+import { databaseFaults } from './database/faults.js';
 import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
@@ -14,10 +15,12 @@ export interface Victims {
 }
 
 /** Mends a fault. */
-type Mend = () => void;
+export type Mend = () => void;
 
-interface Fault {
+export interface Fault {
   readonly kind: string;
+  /** Hits only hubs whose store is on their disk. */
+  readonly isOfDisk?: true;
   /** Causes the fault and reports it with `did`; returns how to mend it, unless that is not needed. */
   happen(victims: Victims, did: (who: string, detail?: string) => void): Mend | undefined;
   readonly lastsMs?: readonly [number, number];
@@ -50,6 +53,7 @@ const FAULTS: readonly Fault[] = [
   { kind: 'hub without power', happen: ofHub((hub) => void hub.losePower()) },
   {
     kind: 'hub killed in a sync',
+    isOfDisk: true,
     happen: ofHub((hub) => {
       hub.disk.duringSync = () => hub.kill();
       return undefined;
@@ -57,6 +61,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'hub without power in a sync',
+    isOfDisk: true,
     happen: ofHub((hub) => {
       hub.disk.duringSync = () => hub.losePower();
       return undefined;
@@ -64,6 +69,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'hub killed in a sync, without power when it is back',
+    isOfDisk: true,
     happen: ofHub((hub, { world }) => {
       hub.disk.duringSync = () => {
         hub.kill();
@@ -93,6 +99,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'hub disk failing',
+    isOfDisk: true,
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
       hub.disk.refusal = 'SQLITE_IOERR';
@@ -104,6 +111,7 @@ const FAULTS: readonly Fault[] = [
   ...CRITICAL_STEPS.map(
     (step): Fault => ({
       kind: `hub disk failing as ${step}`,
+      isOfDisk: true,
       happen: ofHub((hub, { world }) => {
         hub.beforeStep.set(step, () => {
           if (!world.turbulent) return;
@@ -118,6 +126,7 @@ const FAULTS: readonly Fault[] = [
   ),
   {
     kind: 'hub disk slow',
+    isOfDisk: true,
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
       hub.disk.slowSyncs = true;
@@ -128,6 +137,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'hub sync failed',
+    isOfDisk: true,
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
       hub.disk.failingSync = true;
@@ -278,8 +288,11 @@ export class Faults {
 
   /** Begins to cause faults, as long as the world is turbulent. */
   start(): void {
-    const { world } = this.#victims;
-    for (const fault of FAULTS) {
+    const { world, hub } = this.#victims;
+    const faults = hub.database
+      ? [...FAULTS.filter(({ isOfDisk }) => !isOfDisk), ...databaseFaults(hub.database)]
+      : FAULTS;
+    for (const fault of faults) {
       if (world.happens(0.5)) continue;
       const meanMs = world.random.of([40_000, 120_000, 400_000]);
       this.#next(fault, meanMs);

@@ -1,6 +1,6 @@
 /** Invariants that hold after every step. */
 import { attemptKey } from '@workbench-hub/agent/core/reports';
-import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
@@ -23,7 +23,7 @@ export class Invariants implements HubObserver {
   readonly #agents: () => readonly SimulatedAgent[];
   /** Tasks as the database has them. */
   #tasks = new Map<string, TaskState>();
-  #store: SimulatedStore | undefined;
+  #store: ObservedStore | undefined;
   /** Tasks accepted with 201. */
   readonly #acknowledged = new Set<string>();
   /** Tasks that a client asked to remove. */
@@ -49,6 +49,8 @@ export class Invariants implements HubObserver {
   /** Attempts that were claimed for an agent that was drained before. */
   readonly #claimedTooLate = new Set<string>();
   #hubStartedAtMs = 0;
+  /** Tasks of which acknowledged writes were lost, with a database server. */
+  readonly #undone = new Set<string>();
   #attempts = 0;
   /** Tasks that ended before this time of the hub's clock may have been removed. */
   #sweptBeforeMs = Number.NEGATIVE_INFINITY;
@@ -56,6 +58,11 @@ export class Invariants implements HubObserver {
   constructor(world: World, agents: () => readonly SimulatedAgent[]) {
     this.#world = world;
     this.#agents = agents;
+  }
+
+  /** Whether acknowledged writes to the task were lost, about which nothing is promised. */
+  isUndone(taskId: string): boolean {
+    return this.#undone.has(taskId);
   }
 
   get acknowledged(): number {
@@ -84,7 +91,10 @@ export class Invariants implements HubObserver {
   // ---- events
 
   created(taskId: string): void {
-    this.#acknowledged.add(taskId);
+    // Its response was under way when the server lost it.
+    const isLost = this.#undone.size > 0 && !this.#store?.tasks().some(({ id }) => id === taskId);
+    if (isLost) this.#undone.add(taskId);
+    else this.#acknowledged.add(taskId);
   }
 
   mayBeRemoved(taskId: string): void {
@@ -98,6 +108,7 @@ export class Invariants implements HubObserver {
 
   /** A client has seen that the task is canceled. */
   tellsCanceled(taskId: string): void {
+    if (this.#undone.has(taskId)) return;
     const task = this.#tasks.get(taskId);
     if (!task && this.#removable.has(taskId)) return;
     if (task) this.#mustStay(taskId, endOf(task), 'a client was told');
@@ -106,6 +117,7 @@ export class Invariants implements HubObserver {
   }
 
   settled(report: AttemptReport, counted: boolean): void {
+    if (this.#undone.has(report.taskId)) return;
     if (counted && !ENDING.has(report.outcome)) this.#cameToNothing.add(attemptKey(report));
     const task = this.#store?.tasks().find(({ id }) => id === report.taskId);
     const isKept = ENDING.has(report.outcome) || task?.status === 'CANCELED';
@@ -140,7 +152,7 @@ export class Invariants implements HubObserver {
     );
   }
 
-  onStart(store: SimulatedStore, lostPower: boolean): void {
+  onStart(store: ObservedStore, lostPower: boolean): void {
     this.#store = store;
     this.#known = new Map();
     this.#hubStartedAtMs = this.#world.nowMs;
@@ -149,6 +161,31 @@ export class Invariants implements HubObserver {
     // Unsynced changes may be undone; confirmed ones may not.
     if (lostPower) this.#tasks = new Map(store.tasks().map((task) => [task.id, task]));
     if (lostPower) this.#checkKept();
+  }
+
+  onUnsyncedLost(tasks: readonly TaskState[]): void {
+    // The hub takes a task whose claim is lost for a running one, until it finds the loss.
+    for (const { id, status } of tasks) {
+      if (status === 'WAITING' && this.#tasks.get(id)?.status !== 'WAITING') this.#known.delete(id);
+    }
+    this.#tasks = new Map(tasks.map((task) => [task.id, task]));
+    this.#checkKept();
+  }
+
+  /** Forgets what depends on acknowledged writes that are lost: the pages promise nothing about it. */
+  onDurableLost(tasks: readonly TaskState[]): void {
+    const left = new Map(tasks.map((task) => [task.id, task]));
+    for (const id of new Set([...this.#tasks.keys(), ...left.keys()])) {
+      const [before, after] = [this.#tasks.get(id), left.get(id)];
+      if (!before || !after || wordsOf(before) !== wordsOf(after)) this.#undone.add(id);
+    }
+    this.#tasks = left;
+    for (const id of this.#undone) {
+      this.#acknowledged.delete(id);
+      this.#told.delete(id);
+      this.#counted.delete(id);
+    }
+    this.#cameToNothing.clear();
   }
 
   onQueueKnown(waiting: readonly TaskState[]): void {
@@ -202,7 +239,7 @@ export class Invariants implements HubObserver {
   /** Checks claims: no task is claimed before one that precedes it, fits, and was not returned by this host, and none for a
    *  drained agent. */
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void {
-    const waiting = (this.#store as SimulatedStore).tasks().filter(({ status }) => status === 'WAITING');
+    const waiting = (this.#store as ObservedStore).tasks().filter(({ status }) => status === 'WAITING');
     const byId = new Map(waiting.map((task) => [task.id, task]));
     const chosen = new Set(claims.map(({ taskId }) => taskId));
     for (const { taskId, instanceId } of claims) {
@@ -256,7 +293,8 @@ export class Invariants implements HubObserver {
     inputDigests: readonly string[],
   ): Promise<void> {
     const tasks = this.#tasks.values();
-    await checkEnd({ world: this.#world, hub, agents, tasks, inputDigests, stored: this.#stored });
+    const isUndone = (taskId: string) => this.#undone.has(taskId);
+    await checkEnd({ world: this.#world, hub, agents, tasks, inputDigests, stored: this.#stored, isUndone });
   }
 
   #changed(before: TaskState, after: TaskState): void {
@@ -315,6 +353,7 @@ export class Invariants implements HubObserver {
   }
 
   #mustStay(id: string, end: string, who: string): void {
+    if (this.#undone.has(id)) return;
     const before = this.#told.get(id);
     if (before !== undefined && before !== end) {
       this.#violated('an end stays', `${id} was told to be ${before}, now ${who} ${end}`);

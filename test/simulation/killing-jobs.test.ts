@@ -1,5 +1,5 @@
 /** Jobs that kill every program that runs them, in a world without other faults and without an operator. */
-import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pino } from 'pino';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BREAKAGES } from './breakages.js';
 import { runSeeds } from './run-seeds.js';
-import { simulate } from './simulation.js';
+import { type SimulatedStoreKind, simulate } from './simulation.js';
 import { Summary } from './summary.js';
 
 const HELP = `npm run simulate -- [options]
@@ -14,7 +14,8 @@ Options:
   --seed S        only this one
   --trace         prints everything that happens in it
   --broken NAME   with a defect built in: ${BREAKAGES.map(({ name }) => JSON.stringify(name)).join(', ')}
-  --broken all    each of these in turn, until a seed finds it
+  --broken all    each of these in turn, until a seed finds it; with --store, those of this store
+  --store KIND    with the store on the hub's disk (disk) or on a database server (server); by default the seed decides
   --threads N     number of threads, by default one for each core
 `;
 
@@ -22,6 +23,13 @@ function wholeNumber(option: string, text: string): number {
   const number = Number(text);
   if (Number.isSafeInteger(number) && number > 0) return number;
   throw new Error(`--${option} must be a whole number from 1 on, not ${JSON.stringify(text)}`);
+}
+
+function storeOf(text: string | undefined): SimulatedStoreKind | undefined {
+  const kinds = { disk: 'DISK', server: 'SERVER' } as const;
+  if (text === undefined) return undefined;
+  if (text === 'disk' || text === 'server') return kinds[text];
+  throw new Error(`--store must be disk or server, not ${JSON.stringify(text)}`);
 }
 
 async function main(): Promise<void> {
@@ -32,6 +40,7 @@ async function main(): Promise<void> {
       seed: { type: 'string' },
       trace: { type: 'boolean', default: false },
       broken: { type: 'string' },
+      store: { type: 'string' },
       threads: { type: 'string', default: String(availableParallelism()) },
       help: { type: 'boolean', default: false },
     },
@@ -40,21 +49,23 @@ async function main(): Promise<void> {
   const { broken } = values;
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
-  if (broken === 'all') return findEach(from, from + seeds);
+  const store = storeOf(values.store);
+  if (broken === 'all') return findEach(from, from + seeds, store);
   const breakage = BREAKAGES.find(({ name }) => name === broken);
   if (broken !== undefined && !breakage)
     throw new Error(`unknown defect ${JSON.stringify(broken)}\n\n${HELP}`);
-  const summary = new Summary(broken);
+  const summary = new Summary(broken, store);
   if (values.seed !== undefined) {
     const seed = wholeNumber('seed', values.seed);
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
-    summary.add(await simulate({ seed, breakage, onTrace }));
+    summary.add(await simulate({ seed, breakage, store, onTrace }));
   } else {
     await runSeeds({
       from,
       to: from + seeds,
       threads: wholeNumber('threads', values.threads),
       broken,
+      store,
       onOutcome: (outcome) => {
         summary.add(outcome);
         if (outcome.violations.length > 0) console.log(summary.describe(outcome));
@@ -66,8 +77,10 @@ async function main(): Promise<void> {
 }
 
 /** Prints for each defect the first seed that finds it, and the violated invariant. */
-async function findEach(from: number, to: number): Promise<void> {
-  for (const breakage of BREAKAGES) {
+async function findEach(from: number, to: number, store: SimulatedStoreKind | undefined): Promise<void> {
+  for (const breakage of BREAKAGES.filter(
+    (each) => store === undefined || (each.store ?? 'DISK') === store,
+  )) {
     let found: string | undefined;
     for (let seed = from; seed < to && found === undefined; seed++) {
       const [violation] = (await simulate({ seed, breakage })).violations;

@@ -1,7 +1,7 @@
 /** Runs many seeds, each on its own, on several threads. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Outcome } from './simulation.js';
+import type { Outcome, SimulatedStoreKind } from './simulation.js';
 
 export interface SeedsOptions {
   readonly from: number;
@@ -10,6 +10,8 @@ export interface SeedsOptions {
   readonly threads: number;
   /** Name of a defect that is built in. */
   readonly broken: string | undefined;
+  /** That of the defect, or of each seed, when undefined. */
+  readonly store: SimulatedStoreKind | undefined;
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
@@ -19,11 +21,13 @@ export interface ThreadSeeds {
   readonly to: number;
   readonly step: number;
   readonly broken: string | undefined;
+  /** That of the defect, or of each seed, when undefined. */
+  readonly store: SimulatedStoreKind | undefined;
 }
 
-export async function runSeeds({ from, to, threads, broken, onOutcome }: SeedsOptions): Promise<void> {
+export async function runSeeds({ from, to, threads, broken, store, onOutcome }: SeedsOptions): Promise<void> {
   const running = Array.from({ length: Math.min(threads, to - from) }, async (_, index) => {
-    const workerData: ThreadSeeds = { from: from + index, to, step: threads, broken };
+    const workerData: ThreadSeeds = { from: from + index, to, step: threads, broken, store };
     const thread = new Worker(new URL('./seeds-thread.js', import.meta.url), { workerData });
     thread.on('message', onOutcome);
     await once(thread, 'exit');

@@ -1,5 +1,5 @@
-/** The hub of the simulated world: the real engine, the real SQLite store and the real agent link, over a simulated disk and
- *  network. */
+/** The hub of the simulated world: the real engine, the real store and the real agent link, over a simulated disk and network. The
+ *  store is that on SQLite, or that on PostgreSQL with a simulated server. */
 import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
@@ -9,18 +9,27 @@ import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hu
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
-import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { PIECE_BYTES } from './agent-disk.js';
 import type { Breakage } from './breakages/breakage.js';
+import type { DatabaseLink } from './database/link.js';
+import { openRemoteStore } from './database/remote-store.js';
+import type { DatabaseServer } from './database/server.js';
 import { HubDisk } from './hub-disk.js';
 import { hubDrains } from './hub-drains.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { RECEIVERS, type Receivers } from './receivers.js';
 import { HEADS_OF_POOL, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
-import { type CriticalStep, type HubObserver, watchedLeases, watchedPorts } from './watched-ports.js';
+import {
+  type CriticalStep,
+  type HubObserver,
+  watchedLeases,
+  watchedPorts,
+  watchedResponses,
+} from './watched-ports.js';
 import type { World } from './world.js';
 
 const HEARTBEAT_MS = 5000;
@@ -32,9 +41,23 @@ const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
 /** Some blobs of this world are larger. */
 const MAX_INLINE_BYTES = 200;
 
+/** The database of a hub: a server that it may share with others, and its link to it. */
+export interface HubDatabase {
+  readonly server: DatabaseServer;
+  readonly link: DatabaseLink;
+}
+
+interface OpenedStore extends ObservedStore {
+  /** Makes what an earlier process wrote durable. */
+  syncLeftOver(): Promise<void>;
+  close?(): Promise<void>;
+}
+
 export class SimulatedHub {
   readonly wallClock: WallClock = { offsetMs: 0 };
   readonly disk: HubDisk;
+  /** Undefined for a hub whose store is on its disk. */
+  readonly database: HubDatabase | undefined;
   readonly drains = hubDrains();
   /** Actions that happen once, just before a critical step. */
   readonly beforeStep = new Map<CriticalStep, () => void>();
@@ -52,7 +75,7 @@ export class SimulatedHub {
   readonly #logFor: (process: Process) => Logger;
   readonly #breakage: Breakage | undefined;
   #process: Process | undefined;
-  #store: SimulatedStore | undefined;
+  #store: OpenedStore | undefined;
   #engine: Engine | undefined;
   #files: BlobStore | undefined;
   readonly #keptForMs: number;
@@ -63,13 +86,23 @@ export class SimulatedHub {
     network: Network,
     logFor: (process: Process) => Logger,
     breakage: Breakage | undefined,
+    database?: HubDatabase,
   ) {
     this.#world = world;
+    this.database = database;
     this.#network = network;
     this.#logFor = logFor;
     this.#breakage = breakage;
     this.#keptForMs = world.happens(0.5) ? KEPT_SHORTLY_MS : KEPT_LONG_MS;
     this.disk = new HubDisk(world);
+    if (database) this.#observe(database);
+  }
+
+  /** Time since which its store has accepted writes without delay; now while it does not. */
+  get troubleAtMs(): number {
+    const { nowMs } = this.#world;
+    if (this.database) return this.database.link.isTroubled ? nowMs : this.database.link.troubleAtMs;
+    return this.disk.slowSyncs ? nowMs : this.disk.refusedAtMs;
   }
 
   get keptForMs(): number {
@@ -101,7 +134,12 @@ export class SimulatedHub {
     // Handled by the reader.
     content.on('error', () => undefined);
     if (!this.engine) throw new Error('the hub is not ready');
-    await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
+    try {
+      await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
+    } finally {
+      // The rest of a refused body is not read.
+      content.destroy();
+    }
   }
 
   get files(): BlobStore {
@@ -114,8 +152,8 @@ export class SimulatedHub {
     return file && Buffer.concat(await file.open().toArray());
   }
 
-  get store(): SimulatedStore {
-    return this.#store as SimulatedStore;
+  get store(): ObservedStore {
+    return this.#store as ObservedStore;
   }
 
   /** The tasks, if they may have changed since the last call. */
@@ -131,27 +169,11 @@ export class SimulatedHub {
     world.tell('hub', 'starts');
     this.#process = process;
     const log = this.#logFor(process);
-    const { store, lostPower } = this.disk.open(
-      process,
-      log,
-      {
-        onCommit: () => {
-          this.#changed = true;
-        },
-        onSync: () => {
-          const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
-          return () => this.observer.onQueueKnown(waiting);
-        },
-        onSyncFailed: () => this.kill(),
-      },
-      this.#breakage,
-    );
-    process.onEnd(() => {
-      this.#engine = undefined;
-      this.onEnd();
-    });
+    const store = this.database
+      ? await this.#openOnServer(this.database, process, log)
+      : this.#openOnDisk(process, log);
+    if (!store) return;
     this.#store = store;
-    this.observer.onStart(store, lostPower);
     this.#changed = true;
     const contents = {
       folder: FOLDER,
@@ -182,7 +204,76 @@ export class SimulatedHub {
     this.whenReady = undefined;
   }
 
-  #optionsFor(process: Process, store: SimulatedStore, files: BlobStore, log: Logger): EngineOptions {
+  #openOnDisk(process: Process, log: Logger): OpenedStore {
+    const { store, lostPower } = this.disk.open(
+      process,
+      log,
+      {
+        onCommit: () => {
+          this.#changed = true;
+        },
+        onSync: () => {
+          const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
+          return () => this.observer.onQueueKnown(waiting);
+        },
+        onSyncFailed: () => this.kill(),
+      },
+      this.#breakage,
+    );
+    process.onEnd(() => this.#ended());
+    this.observer.onStart(store, lostPower);
+    return store;
+  }
+
+  /** Undefined when the process ended meanwhile. */
+  async #openOnServer(
+    { server, link }: HubDatabase,
+    process: Process,
+    log: Logger,
+  ): Promise<OpenedStore | undefined> {
+    process.onEnd(() => {
+      link.processEnded(process);
+      this.#ended();
+    });
+    const onBroken = ({ message }: Error) => {
+      this.#world.tell('hub', `ends: ${message}`);
+      process.end();
+    };
+    const db = link.open(process);
+    const options = { runtime: process.runtime, log, hub: 'hub', onBroken };
+    const broken = this.#breakage?.database?.(db, { server, runtime: process.runtime }) ?? db;
+    try {
+      const remote = await openRemoteStore(broken, options);
+      if (!process.alive) return undefined;
+      const store: OpenedStore = {
+        ...remote,
+        tasks: () => server.model.tasks(),
+        tamper: (sql, ...values) => server.model.tamper(sql, ...values),
+        syncLeftOver: () => Promise.resolve(),
+      };
+      this.observer.onStart(store, false);
+      return store;
+    } catch (error) {
+      log.error({ err: error }, 'the database cannot be used');
+      process.end(); // the service manager restarts it
+      return undefined;
+    }
+  }
+
+  #observe({ server }: HubDatabase): void {
+    server.onCommit = () => {
+      this.#changed = true;
+    };
+    server.onUnsyncedLost = () => this.observer.onUnsyncedLost(server.model.tasks());
+    server.onDurableLost = () => this.observer.onDurableLost(server.model.tasks());
+  }
+
+  #ended(): void {
+    this.#engine = undefined;
+    this.onEnd();
+  }
+
+  #optionsFor(process: Process, store: ObservedStore, files: BlobStore, log: Logger): EngineOptions {
     const onStep = (step: CriticalStep) => this.#reach(step);
     const ports = {
       queue: store.queue,
@@ -199,9 +290,11 @@ export class SimulatedHub {
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
     this.#files = broken.files;
+    const watch = { process, store, observer: this.observer, onStep };
+    const watched = this.database ? { ...broken, queue: watchedResponses(broken.queue, watch) } : broken;
     return {
       ...broken,
-      ...watchedPorts(broken, { process, store, observer: this.observer, onStep }),
+      ...watchedPorts(watched, watch),
       log,
       storage: {
         input: {
@@ -222,7 +315,7 @@ export class SimulatedHub {
     };
   }
 
-  #webhooksOf(receivers: Receivers, process: Process, store: SimulatedStore): WebhookPorts {
+  #webhooksOf(receivers: Receivers, process: Process, store: ObservedStore): WebhookPorts {
     return {
       deliveries: store.webhooks,
       sender: receivers.senderOf(process),
@@ -304,6 +397,7 @@ export class SimulatedHub {
     this.#network.refuseConnections();
     await engine.quiesce();
     await engine.stop();
+    if (this.database) await this.#store?.close?.();
     process.end();
   }
 
@@ -321,6 +415,8 @@ export class SimulatedHub {
       (error: unknown) => {
         if (!process.alive) return;
         if (error instanceof HubError) refused(error);
+        else if (this.database?.server.hasLostDurable && /^Error: blob .* is missing$/.test(String(error)))
+          this.#world.tell('client', 'is told that a blob is missing');
         else this.#world.violated('no defect', `a request failed: ${error}`);
       },
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { simulate } from './simulation.js';
 import { Summary } from './summary.js';
 
-const SEEDS_A_TEST = 25;
+const SEEDS_A_TEST = 20;
 const TESTS = 8;
 const TIME_LIMIT_MS = 120_000;
 

@@ -1,4 +1,5 @@
 /** One run of the simulated world, from its seed to its outcome. */
+import { HubError } from '@workbench-hub/hub/core/errors';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
@@ -6,6 +7,8 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Breakage } from './breakages/breakage.js';
 import { Clients } from './clients.js';
+import { DatabaseLink } from './database/link.js';
+import { DatabaseServer } from './database/server.js';
 import { Delays } from './deadlines.js';
 import { Drains } from './drains.js';
 import { Faults } from './faults.js';
@@ -14,12 +17,17 @@ import { Network } from './network.js';
 import type { Process } from './process.js';
 import { Receivers } from './receivers.js';
 import { SimulatedAgent } from './simulated-agent.js';
-import { SimulatedHub } from './simulated-hub.js';
+import { type HubDatabase, SimulatedHub } from './simulated-hub.js';
 import { type Violation, World } from './world.js';
+
+/** Place of the tasks: the hub's disk, or a database server. */
+export type SimulatedStoreKind = 'DISK' | 'SERVER';
 
 export interface SimulateOptions {
   readonly seed: number;
   readonly breakage?: Breakage | undefined;
+  /** That of the defect, or of the seed, when left out. */
+  readonly store?: SimulatedStoreKind | undefined;
   /** Called with each line of the trace. */
   readonly onTrace?: ((line: string) => void) | undefined;
 }
@@ -46,15 +54,17 @@ const AFTERMATH_MS = 60_000;
 const OPERATOR_EVERY_MS = 20_000;
 /** In every eighth world one process serves all instances of an agent. */
 const SHARING_WORLDS = 8;
+/** In every fourth world the store is on a database server. */
+const SERVER_WORLDS = 4;
 /** Number of violations at which a run stops. */
 const ENOUGH_VIOLATIONS = 5;
 
-export async function simulate({ seed, breakage, onTrace }: SimulateOptions): Promise<Outcome> {
+export async function simulate({ seed, breakage, store, onTrace }: SimulateOptions): Promise<Outcome> {
   const world = new World(seed, onTrace);
   const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
   process.on('unhandledRejection', onUnhandled);
   try {
-    const simulation = new Simulation(world, seed, breakage);
+    const simulation = new Simulation(world, seed, breakage, store ?? storeOf(seed, breakage));
     await simulation.run();
     return {
       seed,
@@ -69,6 +79,11 @@ export async function simulate({ seed, breakage, onTrace }: SimulateOptions): Pr
   } finally {
     process.off('unhandledRejection', onUnhandled);
   }
+}
+
+function storeOf(seed: number, breakage: Breakage | undefined): SimulatedStoreKind {
+  if (breakage) return breakage.store ?? 'DISK';
+  return seed % SERVER_WORLDS === SERVER_WORLDS - 1 ? 'SERVER' : 'DISK';
 }
 
 class Simulation {
@@ -87,11 +102,17 @@ class Simulation {
   readonly #drains: Drains;
   readonly #receivers: Receivers;
 
-  constructor(world: World, seed: number, breakage: Breakage | undefined) {
+  constructor(world: World, seed: number, breakage: Breakage | undefined, store: SimulatedStoreKind) {
     this.#world = world;
     this.#network = new Network(world, breakage?.wire);
     this.invariants = new Invariants(world, () => this.#agents);
-    this.#hub = new SimulatedHub(world, this.#network, (process) => this.#logOf(process), breakage);
+    this.#hub = new SimulatedHub(
+      world,
+      this.#network,
+      (process) => this.#logOf(process),
+      breakage,
+      store === 'SERVER' ? this.#database(breakage) : undefined,
+    );
     this.#hub.observer = this.invariants;
     const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
     const rules = {
@@ -128,6 +149,12 @@ class Simulation {
     this.#clients = new Clients(world, this.#hub, invariants, requirementsOf(world), this.#receivers);
   }
 
+  #database(breakage: Breakage | undefined): HubDatabase {
+    const world = this.#world;
+    const server = new DatabaseServer(world, this.#log('database'), breakage?.serverDefects);
+    return { server, link: new DatabaseLink(world, server) };
+  }
+
   async run(): Promise<void> {
     const world = this.#world;
     this.#hub.onEnd = () => this.#startLater(() => this.#startHub());
@@ -158,6 +185,7 @@ class Simulation {
         untilMs = world.nowMs + AFTERMATH_MS;
       }
     }
+    if (this.#hub.database) this.#hub.database.link.isAtRest = true;
     if (world.violations.length < ENOUGH_VIOLATIONS) {
       this.#receivers.check(this.#hub.store.tasks());
       await this.invariants.finish(this.#hub, this.#present, this.#clients.inputDigests);
@@ -172,6 +200,8 @@ class Simulation {
 
   #startHub(): void {
     this.#hub.start().catch((error: unknown) => {
+      // The service manager restarts a hub that cannot reach its database.
+      if (this.#hub.database && error instanceof HubError) return this.#hub.kill();
       this.#world.violated('no defect', `the hub does not start: ${String(error)}`);
     });
   }
@@ -242,15 +272,19 @@ class Simulation {
   }
 
   #logOf(process: Process): Logger {
+    return this.#log(process.name);
+  }
+
+  #log(name: string): Logger {
     const world = this.#world;
     const line = (level: string) => (first: unknown, second?: unknown) => {
       const error = (first as { err?: unknown }).err;
       if (error instanceof TypeError || error instanceof RangeError) {
-        world.violated('no defect', `${process.name}: ${error.stack}`);
+        world.violated('no defect', `${name}: ${error.stack}`);
       }
       if (!world.traced) return;
       const words = typeof first === 'string' ? first : `${String(second)} ${fieldsOf(first)}`;
-      world.note(process.name, `${level} ${words}`);
+      world.note(name, `${level} ${words}`);
     };
     const silent = () => undefined;
     const log = {

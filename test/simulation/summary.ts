@@ -1,8 +1,9 @@
 /** The summary of many seeds. */
-import type { Outcome } from './simulation.js';
+import type { Outcome, SimulatedStoreKind } from './simulation.js';
 
 export class Summary {
   readonly #broken: string | undefined;
+  readonly #store: string | undefined;
   readonly #faults = new Map<string, number>();
   readonly #violations = new Map<string, number>();
   readonly #failed: number[] = [];
@@ -13,9 +14,10 @@ export class Summary {
   #attempts = 0;
   #simulatedMs = 0;
 
-  /** `broken` names the built-in defect. */
-  constructor(broken?: string) {
+  /** `broken` names the built-in defect; `store` is the place of the tasks, where it is not the seed's. */
+  constructor(broken?: string, store?: SimulatedStoreKind) {
     this.#broken = broken;
+    this.#store = store?.toLowerCase();
   }
 
   get failed(): boolean {
@@ -37,8 +39,11 @@ export class Summary {
   /** One failing seed, with the command that replays it. */
   describe({ seed, violations }: Outcome): string {
     const broken = this.#broken === undefined ? '' : ` --broken ${JSON.stringify(this.#broken)}`;
+    const store = this.#store === undefined ? '' : ` --store ${this.#store}`;
     const lines = violations.map(({ invariant, what }) => `  ${invariant}: ${what}`);
-    return [`seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${broken}`, ...lines].join('\n');
+    return [`seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${store}${broken}`, ...lines].join(
+      '\n',
+    );
   }
 
   text(): string {

@@ -1,5 +1,5 @@
 /** Tasks as the database of the simulated hub has them, in the terms of the invariants. */
-import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
 export const ENDED: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELED']);

@@ -1,6 +1,6 @@
 /** Ports of the simulated hub that inform an observer of each call, and let a fault happen at the worst time. */
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
-import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Process } from './process.js';
 import { LEASE_MS } from './settings.js';
@@ -12,7 +12,11 @@ export type CriticalStep = (typeof CRITICAL_STEPS)[number];
 /** Observer of the hub, on which the invariants are checked. */
 export interface HubObserver {
   /** The hub starts on this store; after a power failure it holds what the disk has. */
-  onStart(store: SimulatedStore, lostPower: boolean): void;
+  onStart(store: ObservedStore, lostPower: boolean): void;
+  /** The database server has lost what was not on its disk; these tasks are left. */
+  onUnsyncedLost(tasks: readonly TaskState[]): void;
+  /** The database server has lost what it had acknowledged; these tasks are left. */
+  onDurableLost(tasks: readonly TaskState[]): void;
   /** Tasks that ended before this time of the hub's clock may be gone from now on. */
   onSwept(endedBeforeMs: number): void;
   /** The scheduler knows these waiting tasks. */
@@ -26,13 +30,37 @@ export interface HubObserver {
 
 export interface Watch {
   readonly process: Process;
-  readonly store: SimulatedStore;
+  readonly store: ObservedStore;
   readonly observer: HubObserver;
   /** Called just before a critical step. */
   readonly onStep: (step: CriticalStep) => void;
 }
 
 type WatchedPorts = Pick<EngineOptions, 'queue' | 'archive'>;
+
+/** Tells which tasks the hub knows to wait, where the responses of the store tell it; a sync tells it otherwise. */
+export function watchedResponses(
+  queue: EngineOptions['queue'],
+  { process, store, observer }: Omit<Watch, 'onStep'>,
+): EngineOptions['queue'] {
+  const know = (taskIds: readonly string[]) => {
+    const known = store.tasks().filter(({ id, status }) => status === 'WAITING' && taskIds.includes(id));
+    process.after(0, () => observer.onQueueKnown(known));
+  };
+  return {
+    ...queue,
+    insert: (tasks, waits) =>
+      queue.insert(tasks, (waiting) => {
+        know(waiting.map(({ taskId }) => taskId));
+        waits?.(waiting);
+      }),
+    requeue: async (released, freed) => {
+      const done = await queue.requeue(released, freed);
+      know(released.flatMap(({ ref }, at) => (done[at] ? [ref.taskId] : [])));
+      return done;
+    },
+  };
+}
 
 export function watchedPorts(
   { queue, archive }: WatchedPorts,

@@ -2,8 +2,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+
+/** The same for this file and for what it is compiled to. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
+const PROGRAM = join(ROOT, 'test/support/postgres-server-process.mjs');
 
 export interface ServerProcess {
   /** Process that all others of the server descend from. */
@@ -31,9 +36,8 @@ export async function startServerProcess(
   settings: Readonly<Record<string, string>> = {},
   standbyOf?: Pick<ServerProcess, 'dataFolder' | 'port' | 'start'>,
 ): Promise<ServerProcess> {
-  const program = fileURLToPath(new URL('postgres-server-process.mjs', import.meta.url));
   const primary = standbyOf ? [standbyOf.dataFolder, String(standbyOf.port)] : [];
-  const keeper = fork(program, [JSON.stringify(settings), ...primary], {
+  const keeper = fork(PROGRAM, [JSON.stringify(settings), ...primary], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const ask = asking(keeper);

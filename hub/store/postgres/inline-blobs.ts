@@ -156,6 +156,20 @@ const DROPPED = sql(
   'SELECT id, digest, encrypted FROM dropped_content WHERE id > :after ORDER BY id LIMIT :limit',
 );
 
+/** The statements, for a simulated server. */
+export const INLINE_BLOB_STATEMENTS = {
+  put: PUT.statement,
+  remove: REMOVE.statement,
+  sweep: SWEEP.statement,
+  setBack: SET_BACK.statement,
+  forgetDropped: FORGET_DROPPED.statement,
+  find: FIND,
+  old: OLD,
+  referenced: REFERENCED,
+  referencedEncrypted: REFERENCED_ENCRYPTED,
+  dropped: DROPPED,
+};
+
 export function postgresInlineBlobs(db: Database, { blobs, side }: Lanes): InlineBlobs {
   const recent = new RecentBlobs();
   /** Removals under way: a blob that is found while one is might be gone a moment later. */

@@ -19,6 +19,7 @@ import { TaskCounts } from './task-counts.js';
 import { postgresTaskExclusions } from './task-exclusions.js';
 import { postgresTaskQueue } from './task-queue.js';
 import { postgresTaskStatistics } from './task-statistics.js';
+import { translatedReads } from './translated-reads.js';
 import { COUNT_WAITING, postgresWebhookDeliveries } from './webhook-deliveries.js';
 import { WebhookOutbox } from './webhook-outbox.js';
 
@@ -60,23 +61,24 @@ export async function openPostgresStore(
     },
   });
   const { lanes, claims } = opened;
+  const reads = translatedReads(db);
   const history = (await rowOf<{ name: string }>(db, HISTORY, {}))?.name ?? '';
-  const changes: ChangeLog = new ChangeLog({ db, lanes, claims, timers: options.timers, history });
+  const changes: ChangeLog = new ChangeLog({ db: reads, lanes, claims, timers: options.timers, history });
   if (opened.hasUnloggedClaims) await changes.noteRunning();
   const waiting = await rowsOf<{ receiver: string; deliveries: number }>(db, COUNT_WAITING, {});
   const outbox = new WebhookOutbox(waiting.map(({ receiver, deliveries }) => [receiver, deliveries]));
   return {
-    queue: postgresTaskQueue({ db, lanes, claims, outbox, claimed: () => changes.claimed() }),
-    archive: postgresTaskArchive(db, lanes, new TaskLists(db)),
+    queue: postgresTaskQueue({ db, reads, lanes, claims, outbox, claimed: () => changes.claimed() }),
+    archive: postgresTaskArchive(reads, lanes, new TaskLists(reads)),
     changes,
-    exclusions: postgresTaskExclusions(db, lanes),
-    statistics: postgresTaskStatistics(db, lanes),
-    webhooks: postgresWebhookDeliveries(db, lanes, outbox),
-    agents: postgresAgentStore(db, lanes),
-    inlineBlobs: postgresInlineBlobs(db, lanes),
-    blobCatalogue: postgresBlobCatalogue(db, lanes),
-    namedObjects: postgresNamedObjects(db, lanes),
-    uploads: postgresResumableUploads(db, lanes),
+    exclusions: postgresTaskExclusions(reads, lanes),
+    statistics: postgresTaskStatistics(reads, lanes),
+    webhooks: postgresWebhookDeliveries(reads, lanes, outbox),
+    agents: postgresAgentStore(reads, lanes),
+    inlineBlobs: postgresInlineBlobs(reads, lanes),
+    blobCatalogue: postgresBlobCatalogue(reads, lanes),
+    namedObjects: postgresNamedObjects(reads, lanes),
+    uploads: postgresResumableUploads(reads, lanes),
     close: async () => {
       await lanes.claim.close();
       await changes.close();

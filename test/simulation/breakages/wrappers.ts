@@ -4,7 +4,7 @@ import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { BlobDisk } from '@workbench-hub/hub/files/blob-disk';
 import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
-import type { SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { ObservedStore } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { DRAIN_TIMEOUTS_MS, LEASE_MS } from '../settings.js';
@@ -147,7 +147,7 @@ export function broken(files: BlobStore, methods: Partial<BlobStore>): BlobStore
 }
 
 /** The archive, showing every dispatched task as running. */
-export function withoutStatus(store: SimulatedStore): HubPorts['archive'] {
+export function withoutStatus(store: ObservedStore): HubPorts['archive'] {
   return {
     ...store.archive,
     find: async (taskId) => {

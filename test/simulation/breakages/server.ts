@@ -1,0 +1,168 @@
+/** Defects of a store on a database server. */
+import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
+import { LANE_ROW } from '@workbench-hub/hub/store/postgres/lane-statements';
+import type { Database } from '@workbench-hub/hub/store/postgres/pool';
+import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import { pino } from 'pino';
+import { type Box, isBatch, type ModelWork, READ } from '../database/model-statements.js';
+import type { DatabaseServer } from '../database/server.js';
+import { LEASE_MS } from '../settings.js';
+import type { Breakage } from './breakage.js';
+
+/** Age at which a standby gets the state of its primary server again. */
+const LAG_MS = 3000;
+const LOOK_EVERY_MS = 500;
+
+const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
+  {
+    name: 'a batch is repeated without its number',
+    seed: 9,
+    serverDefects: { ignoresBatch: true },
+  },
+  {
+    name: 'a former start of the hub may still write',
+    seed: 5,
+    serverDefects: { ignoresIncarnation: true },
+  },
+  {
+    name: 'no batch waits for the disk of the server',
+    seed: 13,
+    serverDefects: { relaxesAll: true },
+  },
+  {
+    name: 'a lost response is taken for a refusal',
+    seed: 1,
+    database: (db) => givenUp(db),
+  },
+  {
+    name: 'a batch whose response was lost is taken for one that changed nothing',
+    seed: 2,
+    database: (db) => ({
+      ...db,
+      rows: async <Row extends object>(...[statement, values]: Parameters<Database['rows']>) => {
+        const rows = await db.rows<Row>(statement, values);
+        return statement.name === LANE_ROW.name ? rows.map(withoutEffect) : rows;
+      },
+    }),
+  },
+  {
+    name: 'reads are answered by a standby that lags',
+    seed: 1,
+    database: (db, { server, runtime }) => readFromStandby(db, server, runtime),
+  },
+  {
+    name: 'a claim is told before it is committed',
+    seed: 2,
+    hub: ({ queue, archive }) => ({
+      queue: {
+        ...queue,
+        claim: async (claims) => {
+          const found = await Promise.all(
+            claims.map(async ({ taskId, instance, startedAtMs }) => {
+              const [task, job] = [await archive.find(taskId), await archive.jobOf(taskId)];
+              if (!task || !job) return [];
+              const attempt = task.attempt + 1;
+              const running = { ...task, status: 'RUNNING', attempt, instance, startedAtMs } as const;
+              const ref = { taskId, attempt, instanceId: instance.id };
+              return [{ ref, agentId: instance.agentId, task: running, job }];
+            }),
+          );
+          queue.claim(claims).catch(() => undefined);
+          return found.flat();
+        },
+      },
+    }),
+  },
+  {
+    name: '201 before the batch is committed',
+    seed: 1,
+    hub: ({ queue }) => ({
+      queue: {
+        ...queue,
+        insert: (tasks, waits) => {
+          queue.insert(tasks, waits).catch(() => undefined);
+          return Promise.resolve();
+        },
+      },
+    }),
+  },
+  {
+    name: 'a lease is counted by the wall clock',
+    seed: 32,
+    hub: ({ runtime }) => ({ runtime: withLeasesByWallClock(runtime) }),
+  },
+];
+
+export const SERVER_BREAKAGES: readonly Breakage[] = DEFECTS.map((defect) => ({
+  ...defect,
+  store: 'SERVER',
+}));
+
+/** A database that refuses a batch in words when its outcome is not known. */
+function givenUp(db: Database): Database {
+  return {
+    ...db,
+    rows: async <Row extends object>(...[statement, values]: Parameters<Database['rows']>) => {
+      try {
+        return await db.rows<Row>(statement, values);
+      } catch (error) {
+        if (!(error instanceof DatabaseFault) || !error.isOutcomeUnknown || !isBatch(statement.name))
+          throw error;
+        throw refusalOf(error);
+      }
+    },
+  };
+}
+
+function refusalOf(fault: DatabaseFault): DatabaseFault {
+  return new DatabaseFault('REFUSED', fault, { location: fault.location, isOutcomeUnknown: false });
+}
+
+/** The outcome of a batch as if none of its calls had changed anything. */
+function withoutEffect<Row extends object>(row: Row): Row {
+  const { outcome } = row as { outcome?: unknown };
+  if (typeof outcome !== 'function') return row;
+  const nothing = (result: unknown): unknown => {
+    if (!Array.isArray(result)) return result;
+    return result.every((each) => typeof each === 'boolean') ? result.map(() => false) : [];
+  };
+  return { ...row, outcome: () => (outcome as Box<unknown[]>)().map(nothing) };
+}
+
+function readFromStandby(db: Database, server: DatabaseServer, { clock }: Runtime): Database {
+  let standby: ModelStore | undefined;
+  let atMs = 0;
+  const model = () => {
+    if (!standby || clock.monotonicMs() - atMs >= LAG_MS) {
+      const timers = { after: () => ({ cancel: () => undefined }), soon: () => undefined };
+      standby = openModelStore(server.image().tables, { timers, log: pino({ enabled: false }) });
+      atMs = clock.monotonicMs();
+    }
+    return standby;
+  };
+  return {
+    ...db,
+    rows: (statement, values) => {
+      if (statement.name !== READ.name) return db.rows(statement, values);
+      const read = values?.[0] as ModelWork<unknown>;
+      return db.rows(statement, [() => read(model())]);
+    },
+  };
+}
+
+function withLeasesByWallClock(runtime: Runtime): Runtime {
+  const { clock, timers } = runtime;
+  const after = (delayMs: number, action: () => void): Timer => {
+    if (delayMs !== LEASE_MS) return timers.after(delayMs, action);
+    const endMs = clock.nowMs() + delayMs;
+    let timer: Timer;
+    const look = () => {
+      if (clock.nowMs() >= endMs) action();
+      else timer = timers.after(LOOK_EVERY_MS, look);
+    };
+    timer = timers.after(LOOK_EVERY_MS, look);
+    return { cancel: () => timer.cancel() };
+  };
+  return { ...runtime, timers: { ...timers, after } };
+}

@@ -1,0 +1,81 @@
+/** The writes of the queue on the model, with the keys and the durability of the real ones. */
+import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
+import { CLAIM_WRITE, type Claimed } from '@workbench-hub/hub/store/postgres/attempt-claims';
+import {
+  ADOPT_WRITE,
+  attemptWrites,
+  KEEP_FILES_WRITE,
+  REQUEUE_WRITE,
+} from '@workbench-hub/hub/store/postgres/attempt-writes';
+import { FORGET_KEYS } from '@workbench-hub/hub/store/postgres/keyed-insertion';
+import type { LaneWrite } from '@workbench-hub/hub/store/postgres/lane-statements';
+import { REMOVE_REQUIREMENTS } from '@workbench-hub/hub/store/postgres/requirement-removal';
+import {
+  type Inserted,
+  type Insertion,
+  taskInsertion,
+} from '@workbench-hub/hub/store/postgres/task-insertion';
+import type { QueueWrites } from '@workbench-hub/hub/store/postgres/task-queue';
+import { WebhookOutbox } from '@workbench-hub/hub/store/postgres/webhook-outbox';
+import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import { type Box, modelWrite, readModel } from './model-statements.js';
+
+const REAL = attemptWrites(new WebhookOutbox([]));
+const REAL_INSERTION = taskInsertion({
+  of: () => Promise.resolve(new Map()),
+  forget: () => undefined,
+});
+
+export function queueWrites(): QueueWrites {
+  return {
+    insert: modelWrite(REAL_INSERTION, insert),
+    forgetKeys: modelWrite(FORGET_KEYS, ({ ports }, requestedBeforeMs) =>
+      ports.queue.forgetKeys(requestedBeforeMs),
+    ),
+    removeRequirements: modelWrite(REMOVE_REQUIREMENTS, async ({ ports }, { afterId, limit }) => ({
+      removed: 0,
+      nextAfterId: await ports.queue.removeUnusedGroups({ afterGroupId: afterId, limit }),
+    })),
+    claim: claimWrite(),
+    adopt: modelWrite(ADOPT_WRITE, ({ ports }, held) => ports.queue.adopt(held)),
+    end: modelWrite(REAL.end, ({ ports }, ended) => ports.queue.end(ended)),
+    keepFiles: modelWrite(KEEP_FILES_WRITE, ({ ports }, canceled) => ports.queue.keepFiles(canceled)),
+    requeue: modelWrite(REQUEUE_WRITE, ({ ports }, requeued) => ports.queue.requeue(requeued)),
+    cancel: modelWrite(REAL.cancel, async ({ ports }, items) => {
+      const done: boolean[] = [];
+      for (const { taskId, from, endedAtMs } of items) {
+        done.push(...(await ports.queue.cancel([taskId], from, endedAtMs)));
+      }
+      return done;
+    }),
+  };
+}
+
+async function insert({ ports }: ModelStore, { tasks, key }: Insertion): Promise<Inserted> {
+  const waiting: WaitingTask[] = [];
+  const waits = (those: readonly WaitingTask[]) => void waiting.push(...those);
+  const [first] = tasks;
+  if (key === undefined || !first) {
+    await ports.queue.insert(tasks, waits);
+    return { waiting, taskIds: tasks.map(({ id }) => id) };
+  }
+  const { taskId } = await ports.queue.insertOnce(first, key, waits);
+  return { waiting, taskIds: [taskId] };
+}
+
+/** Claims whose response was lost are read again, as the real ones are. */
+function claimWrite(): LaneWrite<Parameters<(typeof CLAIM_WRITE)['keys']>[0], readonly Claimed[]> {
+  const claim = modelWrite(CLAIM_WRITE, async (model, claims): Promise<readonly Claimed[]> => {
+    const claimed = await model.ports.queue.claim(claims);
+    const seqs = new Map(model.tasks().map(({ id, seq }) => [id, seq]));
+    return claimed.map((each) => ({ ...each, seq: seqs.get(each.ref.taskId) ?? 0 }));
+  });
+  return {
+    ...claim,
+    recall: async (_, outcome, db) => {
+      const results = (outcome as Box<(readonly Claimed[])[]>)();
+      const left = await readModel(db, async (_ports, model) => new Set(model.tasks().map(({ id }) => id)));
+      return results.map((claimed) => claimed.filter(({ ref }) => left.has(ref.taskId)));
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/** The store of a hub on the simulated database server: the real lanes, queue and inline blobs of PostgreSQL, with statements of
+ *  the model. */
+import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
+import { NO_STATISTICS } from '@workbench-hub/hub/core/ports/task-statistics';
+import type { ClaimLog } from '@workbench-hub/hub/store/postgres/claim-log';
+import { postgresInlineBlobs } from '@workbench-hub/hub/store/postgres/inline-blobs';
+import type { Lane } from '@workbench-hub/hub/store/postgres/lane';
+import { closeLanes, type Lanes, openLanes } from '@workbench-hub/hub/store/postgres/lanes';
+import type { Database } from '@workbench-hub/hub/store/postgres/pool';
+import { queueInLanes } from '@workbench-hub/hub/store/postgres/task-queue';
+import { REMOVE_WRITE } from '@workbench-hub/hub/store/postgres/task-removal';
+import { translatedReads } from '@workbench-hub/hub/store/postgres/translated-reads';
+import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { modelWrite, readModel } from './model-statements.js';
+import { queueWrites } from './queue-writes.js';
+
+export interface RemoteStoreOptions {
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** Name of the hub, which keeps its lanes. */
+  readonly hub: string;
+  readonly onBroken: (why: Error) => void;
+}
+
+export interface RemoteStore extends TaskStore {
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+type Read = <T>(read: (ports: TaskStore, model: ModelStore) => Promise<T>) => Promise<T>;
+
+/** Takes the lanes of the hub over; rejects with `DatabaseFault`. */
+export async function openRemoteStore(db: Database, options: RemoteStoreOptions): Promise<RemoteStore> {
+  const { runtime, log, hub, onBroken } = options;
+  const watchers = new Set<() => void>();
+  const { lanes, claims, hasUnloggedClaims } = await openLanes(db, {
+    clock: runtime.clock,
+    timers: runtime.timers,
+    log,
+    hub,
+    incarnation: runtime.newId(),
+    onWritten: (isDurable) => {
+      if (isDurable) for (const onDurable of [...watchers]) onDurable();
+    },
+    onBroken,
+  });
+  const reads = translatedReads(db);
+  const read: Read = (work) => readModel(reads, work);
+  if (hasUnloggedClaims) await logClaims(lanes, claims, read);
+  const watch = (onDurable: () => void) => {
+    watchers.add(onDurable);
+    return () => void watchers.delete(onDurable);
+  };
+  return {
+    queue: queueInLanes({
+      lanes,
+      claims,
+      claimed: () => undefined,
+      onRequirementsRemoved: () => undefined,
+      reads: queueReads(read),
+      writes: queueWrites(),
+    }),
+    ...readPorts(read, watch),
+    archive: archiveOn(lanes, read),
+    ...sidePorts(lanes, read),
+    webhooks: webhooksOn(lanes.side, read, watch),
+    inlineBlobs: postgresInlineBlobs(reads, lanes),
+    blobCatalogue: catalogueOn(lanes.change, read),
+    close: () => closeLanes(lanes),
+  };
+}
+
+async function logClaims({ change }: Lanes, claims: ClaimLog, read: Read): Promise<void> {
+  const running = await read(async (_, model) =>
+    model.tasks().flatMap(({ status, seq }) => (status === 'RUNNING' ? [seq] : [])),
+  );
+  for (const seq of running) claims.note(seq);
+  const nothing = modelWrite({ isDurable: true, keys: () => [] }, async () => null);
+  await change.write(nothing, null);
+}
+
+function queueReads(read: Read) {
+  return {
+    waitingGroups: (page) => read(({ queue }) => queue.waitingGroups(page)),
+    heads: (groups) => read(({ queue }) => queue.heads(groups)),
+    waiting: (taskIds) => read(({ queue }) => queue.waiting(taskIds)),
+    countAhead: (groupIds, place, limit) => read(({ queue }) => queue.countAhead(groupIds, place, limit)),
+    runningOn: (agentId) => read(({ queue }) => queue.runningOn(agentId)),
+    agentsWithRunning: () => read(({ queue }) => queue.agentsWithRunning()),
+    hasKeys: () => Promise.resolve(false),
+  } satisfies Parameters<typeof queueInLanes>[0]['reads'];
+}
+
+function archiveOn({ change }: Lanes, read: Read): TaskStore['archive'] {
+  const remove = modelWrite(REMOVE_WRITE, ({ ports }, taskIds) => ports.archive.remove(taskIds));
+  return {
+    find: (taskId) => read(({ archive }) => archive.find(taskId)),
+    filesOf: (taskId) => read(({ archive }) => archive.filesOf(taskId)),
+    jobOf: (taskId) => read(({ archive }) => archive.jobOf(taskId)),
+    formerAttempts: (taskId) => read(({ archive }) => archive.formerAttempts(taskId)),
+    list: (query) => read(({ archive }) => archive.list(query)),
+    window: (query, client) => read(({ archive }) => archive.window(query, client)),
+    withInput: (content, limit) => read(({ archive }) => archive.withInput(content, limit)),
+    remove: (taskIds) => change.write(remove, taskIds),
+    endedBefore: (timeMs, limit) => read(({ archive }) => archive.endedBefore(timeMs, limit)),
+  };
+}
+
+function catalogueOn(change: Lane, read: Read): TaskStore['blobCatalogue'] {
+  return {
+    name: () => read(({ blobCatalogue }) => blobCatalogue.name()),
+    find: (name) => read(({ blobCatalogue }) => blobCatalogue.find(name)),
+    add: write(change, false, ({ blobCatalogue }, ...args) => blobCatalogue.add(...args)),
+    use: write(change, false, ({ blobCatalogue }, entry) => blobCatalogue.use(entry)),
+    remove: write(change, true, ({ blobCatalogue }, names) => blobCatalogue.remove(names)),
+    old: (...args) => read(({ blobCatalogue }) => blobCatalogue.old(...args)),
+    known: (objects) => read(({ blobCatalogue }) => blobCatalogue.known(objects)),
+  };
+}
+
+function readPorts(
+  read: Read,
+  watch: (onDurable: () => void) => () => void,
+): Pick<TaskStore, 'changes' | 'statistics'> {
+  return {
+    changes: {
+      latest: () => read(({ changes }) => changes.latest()),
+      since: (cursor, limit) => read(({ changes }) => changes.since(cursor, limit)),
+      watch,
+    },
+    statistics: NO_STATISTICS,
+  };
+}
+
+/** A write of one call after the other. */
+function write<Args extends unknown[], Result>(
+  lane: Lane,
+  isDurable: boolean,
+  perform: (ports: TaskStore, ...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  const one = modelWrite<Args, Result>({ isDurable, keys: () => [] }, ({ ports }, args) =>
+    perform(ports, ...args),
+  );
+  return (...args) => lane.write(one, args);
+}
+
+function sidePorts(
+  { change, side }: Lanes,
+  read: Read,
+): Pick<TaskStore, 'agents' | 'exclusions' | 'namedObjects' | 'uploads'> {
+  return {
+    agents: {
+      save: write(side, false, ({ agents }, agent) => agents.save(agent)),
+      all: () => read(({ agents }) => agents.all()),
+      forget: write(side, false, ({ agents }, agentId) => agents.forget(agentId)),
+    },
+    exclusions: {
+      put: write(change, false, ({ exclusions }, taskId, exclusion) => exclusions.put(taskId, exclusion)),
+      since: (atMs) => read(({ exclusions }) => exclusions.since(atMs)),
+    },
+    namedObjects: {
+      find: (area, name, nowMs) => read(({ namedObjects }) => namedObjects.find(area, name, nowMs)),
+      list: (area, query, nowMs) => read(({ namedObjects }) => namedObjects.list(area, query, nowMs)),
+      put: write(change, true, ({ namedObjects }, stored, terms) => namedObjects.put(stored, terms)),
+      renew: write(change, true, ({ namedObjects }, ...args) => namedObjects.renew(...args)),
+      remove: write(change, true, ({ namedObjects }, area, name) => namedObjects.remove(area, name)),
+      useOf: (area, owner, except) => read(({ namedObjects }) => namedObjects.useOf(area, owner, except)),
+      removeExpired: write(change, true, ({ namedObjects }, nowMs) => namedObjects.removeExpired(nowMs)),
+    },
+    uploads: {
+      create: write(change, true, ({ uploads }, upload, terms) => uploads.create(upload, terms)),
+      find: (id, nowMs) => read(({ uploads }) => uploads.find(id, nowMs)),
+      listOf: (owner, nowMs) => read(({ uploads }) => uploads.listOf(owner, nowMs)),
+      advance: write(change, true, ({ uploads }, ...args) => uploads.advance(...args)),
+      identify: write(change, true, ({ uploads }, id, digest) => uploads.identify(id, digest)),
+      finish: write(change, true, ({ uploads }, ...args) => uploads.finish(...args)),
+      remove: write(change, true, ({ uploads }, id) => uploads.remove(id)),
+      removeExpired: write(change, true, ({ uploads }, nowMs) => uploads.removeExpired(nowMs)),
+      known: (ids) => read(({ uploads }) => uploads.known(ids)),
+    },
+  };
+}
+
+function webhooksOn(side: Lane, read: Read, watch: TaskStore['webhooks']['watch']): TaskStore['webhooks'] {
+  return {
+    // The server has the webhooks of its world from the beginning.
+    subscribe: () => undefined,
+    notifyOf: (taskId) => read(({ webhooks }) => webhooks.notifyOf(taskId)),
+    takeRefused: () => Promise.resolve([]),
+    waiting: () => read(({ webhooks }) => webhooks.waiting()),
+    claim: write(side, false, ({ webhooks }, query) => webhooks.claim(query)),
+    settle: write(side, false, ({ webhooks }, outcomes) => webhooks.settle(outcomes)),
+    giveUp: write(side, false, ({ webhooks }, ...args) => webhooks.giveUp(...args)),
+    ofTask: (taskId) => read(({ webhooks }) => webhooks.ofTask(taskId)),
+    forget: write(side, false, ({ webhooks }, endedBeforeMs) => webhooks.forget(endedBeforeMs)),
+    watch,
+  };
+}

@@ -1,0 +1,204 @@
+/** The simulated database server: the model of the store, the rows of lanes, and what a crash or a failover leaves of them. Each
+ *  statement takes place at one moment; how long it takes to get there, and back, is the link's. */
+import { LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lane-statements';
+import type { Statement } from '@workbench-hub/hub/store/postgres/pool';
+import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { World } from '../world.js';
+import { BLOB_BATCHES, BLOB_READS, parametersOf } from './blob-statements.js';
+import {
+  type BatchValues,
+  type Box,
+  DURABLE_WRITE,
+  type ModelWork,
+  READ,
+  RELAXED_WRITE,
+} from './model-statements.js';
+
+/** Time after which the server syncs what does not wait for it. */
+const SYNC_AFTER_MS = 600;
+
+interface LaneRow {
+  readonly id: number;
+  readonly hub: string;
+  readonly name: string;
+  incarnation: string;
+  batch: number;
+  logged: number;
+  outcome: unknown;
+}
+
+interface Image {
+  readonly tables: Buffer;
+  readonly lanes: readonly LaneRow[];
+}
+
+/** Defects of the server, which breakages put into it. */
+export interface ServerDefects {
+  /** The condition of a batch names no incarnation. */
+  readonly ignoresIncarnation?: boolean;
+  /** The condition of a batch names no number. */
+  readonly ignoresBatch?: boolean;
+  /** Batches that should wait for the disk do not. */
+  readonly relaxesAll?: boolean;
+}
+
+export class DatabaseServer {
+  onCommit: () => void = () => undefined;
+  /** Batches were lost that had not reached the disk. */
+  onUnsyncedLost: () => void = () => undefined;
+  /** Acknowledged batches were lost. */
+  onDurableLost: () => void = () => undefined;
+  /** Whether connections are accepted. */
+  isUp = true;
+  /** Whether acknowledged batches were lost: the files of the hub may fit its database no more. */
+  hasLostDurable = false;
+  readonly #world: World;
+  readonly #log: Logger;
+  readonly #defects: ServerDefects;
+  #model: ModelStore;
+  #lanes: LaneRow[] = [];
+  /** The state on disk, when it lacks the latest batches. */
+  #onDisk: Image | undefined;
+  /** Settles with the latest statement. */
+  #latest: Promise<unknown> = Promise.resolve();
+  #sync: { cancel(): void } | undefined;
+
+  constructor(world: World, log: Logger, defects: ServerDefects = {}) {
+    this.#world = world;
+    this.#log = log;
+    this.#defects = defects;
+    this.#model = this.#open(null);
+  }
+
+  get model(): ModelStore {
+    return this.#model;
+  }
+
+  /** Performs one statement, after those before. */
+  perform(statement: Statement, values: readonly unknown[]): Promise<object[]> {
+    const rows = this.#latest.then(() => this.#perform(statement, values));
+    this.#latest = rows.catch(() => undefined);
+    return rows;
+  }
+
+  async #perform({ name }: Statement, values: readonly unknown[]): Promise<object[]> {
+    if (name === OPEN_LANES.name) return this.#openLanes(named<OpenValues>(OPEN_LANES.parameters, values));
+    if (name === LANE_ROW.name)
+      return this.#lanes.filter(({ id }) => id === values[0]).map((row) => ({ ...row }));
+    if (name === READ.name) {
+      const value = await (values[0] as ModelWork<unknown>)(this.#model);
+      return [{ value: () => value }];
+    }
+    if (name === DURABLE_WRITE.name) return this.#write(named(DURABLE_WRITE.parameters, values), true);
+    if (name === RELAXED_WRITE.name) return this.#write(named(RELAXED_WRITE.parameters, values), false);
+    const blobs = BLOB_BATCHES.get(name);
+    if (blobs) {
+      const given = named<BatchValues>(parametersOf(name), values);
+      return this.#write(given, blobs.isDurable, () => blobs.perform(this.#model, given as never));
+    }
+    const read = BLOB_READS.get(name);
+    if (!read) throw new Error('the simulated server does not know this statement');
+    return read(this.#model, values as never[]);
+  }
+
+  /** The state of now, for a standby. */
+  image(): Image {
+    return { tables: this.#model.image(), lanes: this.#lanes.map((row) => ({ ...row })) };
+  }
+
+  /** Loses what is not on disk. */
+  crash(): void {
+    const left = this.#onDisk;
+    this.#synced();
+    if (!left) return;
+    this.#restore(left);
+    this.onUnsyncedLost();
+  }
+
+  /** A standby takes over that has the state of an earlier time. */
+  failOver(standby: Image): void {
+    this.#synced();
+    const isBehind = this.#lanes.some(
+      ({ id, batch }) => (standby.lanes.find((row) => row.id === id)?.batch ?? 0) < batch,
+    );
+    this.#restore(standby);
+    if (!isBehind) return;
+    this.hasLostDurable = true;
+    this.onDurableLost();
+  }
+
+  #open(tables: Buffer | null): ModelStore {
+    const timers = { after: () => ({ cancel: () => undefined }), soon: () => undefined };
+    return openModelStore(tables, { timers, log: this.#log });
+  }
+
+  #restore({ tables, lanes }: Image): void {
+    this.#model = this.#open(tables);
+    this.#lanes = lanes.map((row) => ({ ...row }));
+  }
+
+  #openLanes({ hub, names, incarnation }: OpenValues): object[] {
+    const rows = names.map((name) => {
+      const known = this.#lanes.find((row) => row.hub === hub && row.name === name);
+      if (known) {
+        known.incarnation = incarnation;
+        return known;
+      }
+      const id = this.#lanes.length + 1;
+      const row: LaneRow = { id, hub, name, incarnation, batch: 0, logged: 0, outcome: null };
+      this.#lanes.push(row);
+      return row;
+    });
+    this.#synced();
+    return rows.map(({ id, name, batch, logged }) => ({ id, name, batch, logged }));
+  }
+
+  async #write(
+    given: BatchValues,
+    isDurable: boolean,
+    perform: () => Promise<unknown> = () => boxed(given.work(this.#model)),
+  ): Promise<{ outcome: unknown }[]> {
+    const { ignoresIncarnation, ignoresBatch, relaxesAll } = this.#defects;
+    const row = this.#lanes.find(({ id }) => id === given.laneId);
+    if (!row || (!ignoresIncarnation && row.incarnation !== given.incarnation)) return [];
+    if (!ignoresBatch && row.batch !== given.batch - 1) return [];
+    const isSynced = isDurable && relaxesAll !== true;
+    const before = isSynced || this.#onDisk ? undefined : this.image();
+    const outcome = await this.#model.transaction(perform);
+    row.batch = given.batch;
+    row.outcome = outcome;
+    if (isDurable) row.logged = Math.max(row.logged, given.notedBatch ?? 0);
+    if (isSynced) this.#synced();
+    else if (before) this.#syncLater(before);
+    this.onCommit();
+    return [{ outcome }];
+  }
+
+  #synced(): void {
+    this.#onDisk = undefined;
+    this.#sync?.cancel();
+  }
+
+  #syncLater(before: Image): void {
+    this.#onDisk = before;
+    this.#sync = this.#world.after(SYNC_AFTER_MS, () => {
+      this.#onDisk = undefined;
+    });
+  }
+}
+
+async function boxed(work: Promise<unknown>): Promise<Box> {
+  const results = await work;
+  return () => results;
+}
+
+interface OpenValues {
+  readonly hub: string;
+  readonly names: readonly string[];
+  readonly incarnation: string;
+}
+
+function named<Values>(parameters: readonly string[], values: readonly unknown[]): Values {
+  return Object.fromEntries(parameters.map((parameter, at) => [parameter, values[at]])) as Values;
+}
