@@ -20,7 +20,7 @@ import { InstanceCommands } from './instance-commands.js';
 import { stateOf } from './instance-list.js';
 import { StateBadge } from './state-badge.js';
 import { useHostActions } from './use-host-actions.js';
-import { INSTANCES_KEY, useRunning } from './use-instances.js';
+import { INSTANCES_KEY, useAgentOf, useRunning } from './use-instances.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -62,6 +62,7 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
   const isAdmin = useRole('ADMIN');
   const actions = useHostActions();
   const task = useRunning().get(instance.id);
+  const agent = useAgentOf(instance);
   return (
     <article className="task-view" aria-labelledby="instance-title">
       <header className="task-head">
@@ -69,7 +70,7 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
           <Icon name="chevron-left" size={20} />
         </Link>
         <h1 id="instance-title">{instance.id}</h1>
-        <StateBadge state={stateOf(instance)} />
+        <StateBadge state={stateOf(instance, agent)} />
         {isAdmin && (
           <div className="task-actions">
             <InstanceCommands instance={instance} task={task} actions={actions} hasWords />
@@ -88,6 +89,12 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
         <p className="notice of-failed">
           <Icon name="circle-x" />
           <span>{words.crashLoop}</span>
+        </p>
+      )}
+      {agent?.drained && (
+        <p className="notice of-waiting">
+          <Icon name="circle-slash" />
+          <span>{words.drainedAgent(agent.id)}</span>
         </p>
       )}
       <div className="task-columns">

@@ -68,16 +68,26 @@ export function useHostActions(): HostActions {
       });
     },
     drain({ id, runningTasks }) {
+      const runs = runningTasks > 0 ? `${words.drainRuns(numberText(runningTasks, language))} ` : '';
       setQuestion({
         icon: 'circle-slash',
         label: words.drain,
         title: words.drainTitle(id),
-        more: words.drainMore(numberText(runningTasks, language)),
-        act: () => run(() => api.drainAgent({ client: hub.client, path: { id }, throwOnError: true })),
+        more: runs + words.drainMore,
+        act: () =>
+          run(
+            () => api.drainAgent({ client: hub.client, path: { id }, throwOnError: true }),
+            words.drainAccepted(id),
+          ),
       });
     },
     undrain({ id }) {
-      orSay(run(() => api.undrainAgent({ client: hub.client, path: { id }, throwOnError: true })));
+      orSay(
+        run(
+          () => api.undrainAgent({ client: hub.client, path: { id }, throwOnError: true }),
+          words.undrainAccepted(id),
+        ),
+      );
     },
   };
 }
