@@ -17,6 +17,8 @@ export const de: DictionaryLike<typeof en> = {
   waiting: 'In der Warteschlange',
   attempt: (number) => `Versuch ${number}`,
   onInstance: (instance) => `auf ${instance}`,
+  outcomeCanceled: 'Abgebrochen',
+  byUser: (user) => `durch ${user}`,
   outcomes: {
     RUNNING: 'läuft',
     FINISHED: 'fertig',

@@ -15,6 +15,8 @@ export const en = {
   waiting: 'In the queue',
   attempt: (number: string) => `Attempt ${number}`,
   onInstance: (instance: string) => `on ${instance}`,
+  outcomeCanceled: 'Canceled',
+  byUser: (user: string) => `by ${user}`,
   outcomes: {
     RUNNING: 'running',
     FINISHED: 'finished',
