@@ -7,6 +7,7 @@ import { useHubTime } from '../../data/hub-offset.js';
 import { saveResponse } from '../../data/save.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Fact } from '../../design/fact.js';
+import { Refusal } from '../../design/refusal.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { TaskLinks } from '../../design/task-links.js';
 import { Time } from '../../design/time.js';
@@ -80,11 +81,7 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
       <p role="status" className={actions.said === undefined ? 'visually-hidden' : 'faint'}>
         {actions.said}
       </p>
-      {actions.fault !== undefined && (
-        <p className="notice of-failed" role="alert">
-          {actions.fault}
-        </p>
-      )}
+      {actions.fault && <Refusal words={words.refused} error={actions.fault} />}
       {instance.status === 'FAILED' && (
         <p className="notice of-failed">
           <Icon name="circle-x" />
@@ -129,14 +126,7 @@ function InstanceLog({ id }: { readonly id: string }) {
   const save = async () => saveResponse(new Response(await hub.instanceLog(id, part)), `${id}-${part}.log`);
   return (
     <>
-      {error && (
-        <p className="notice of-failed" role="alert">
-          <Icon name="triangle-exclamation-point" />
-          <span>
-            {words.logAway} {error.message}
-          </span>
-        </p>
-      )}
+      {error && <Refusal words={words.logAway} error={error} />}
       <LogPane log={log} none={words.noLog} isFollowedAtFirst onDownload={() => void save()}>
         <select
           className="input log-part"

@@ -22,9 +22,10 @@ export interface HostActions {
   /** Action to be confirmed; undefined while there is none. */
   readonly question: Question | undefined;
   readonly closeQuestion: () => void;
-  /** The last command that the hub has accepted, or refused, in words. */
+  /** The last command that the hub has accepted, in words. */
   readonly said: string | undefined;
-  readonly fault: string | undefined;
+  /** Why it refused the last command. */
+  readonly fault: Error | undefined;
   command(command: InstanceCommand, instance: WorkbenchInstance, task: TaskItem | undefined): void;
   drain(agent: AgentState): void;
   undrain(agent: AgentState): void;
@@ -48,7 +49,7 @@ export function useHostActions(): HostActions {
     question,
     closeQuestion: () => setQuestion(undefined),
     said: data,
-    fault: error && question === undefined ? `${words.refused} ${error.message}` : undefined,
+    fault: question === undefined ? (error ?? undefined) : undefined,
     command(command, instance, task) {
       const { id } = instance;
       const act = () =>

@@ -5,6 +5,7 @@ import { useLocation, useSearch } from 'wouter';
 import { hub, patientHub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { useStore } from '../../data/store.js';
+import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
@@ -143,13 +144,7 @@ function HandIn({ draft }: { readonly draft: Draft }) {
             ))}
           </ul>
         )}
-        {error !== null && !isStopped && (
-          <p className="notice of-failed">
-            <span>
-              {words.refused} {error.message}
-            </span>
-          </p>
-        )}
+        {error !== null && !isStopped && <Refusal words={words.refused} error={error} />}
       </div>
       <button type="button" className="button primary big" disabled={isPending} onClick={handIn}>
         <Icon name={isPending ? 'loader-circle' : 'play'} />

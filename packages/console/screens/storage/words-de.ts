@@ -64,7 +64,7 @@ export const de: DictionaryLike<typeof en> = {
     loggedOut: 'Ihre Sitzung ist zu Ende. Es geht weiter, wenn Sie sich angemeldet haben.',
     busy: 'Der Hub ist ausgelastet, oder eine andere Seite schickt diese Datei. Es geht von selbst weiter.',
   },
-  tooLarge: (reason) => `Zu groß, darum wurde nichts geschickt: ${reason}`,
+  tooLarge: 'Zu groß, darum wurde nichts geschickt:',
   progress: (sent, all) => `${sent} von ${all}`,
   replace: 'Ersetzen',
   again: 'Noch einmal',

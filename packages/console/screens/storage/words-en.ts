@@ -61,7 +61,7 @@ export const en = {
     loggedOut: 'Your session has ended. It goes on when you have logged in.',
     busy: 'The hub is busy, or another page sends this file. It goes on by itself.',
   },
-  tooLarge: (reason: string) => `Too large, so nothing was sent: ${reason}`,
+  tooLarge: 'Too large, so nothing was sent:',
   progress: (sent: string, all: string) => `${sent} of ${all}`,
   replace: 'Replace it',
   again: 'Try again',

@@ -1,5 +1,6 @@
 import type { TaskDetails } from '@workbench-hub/client';
 import { useNow } from '../../data/clock.js';
+import { HubWords } from '../../design/hub-words.js';
 import { Duration, Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';
 import { type LifeSpan, lifeOf } from './life.js';
@@ -95,7 +96,11 @@ function SpanLine({ span: { kind, attempt, from, to } }: { readonly span: LifeSp
             <span className="outcome">{words.outcomes[attempt.outcome]}</span>
           </>
         )}
-        {attempt?.reason !== undefined && <p className="reason">{attempt.reason}</p>}
+        {attempt?.reason !== undefined && (
+          <p className="reason">
+            <HubWords>{attempt.reason}</HubWords>
+          </p>
+        )}
       </div>
       <span className="quiet when">
         <Time at={from} />
