@@ -12,8 +12,8 @@ const OWN_PROCESS = [
   'agent/*.test.ts',
   'agent/{disk,hub-link,process}/**/*.test.ts',
   'hub/own-agent/*.test.ts',
-  'packages/**/*.test.ts',
-  'test/{bench,chaos,console,scenarios,simulation}/**/*.test.ts',
+  'packages/!(console)/**/*.test.ts',
+  'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
 ];
 
 export default defineConfig({
@@ -45,7 +45,7 @@ export default defineConfig({
           // Loading the hub takes longer than most of these files: a worker loads it once for all of them.
           name: 'shared process',
           isolate: false,
-          include: ['{shared,hub,agent,test}/**/*.test.ts'],
+          include: ['{shared,hub,agent,test,packages/console}/**/*.test.ts'],
           exclude: [...exclude, ...OWN_PROCESS],
         },
       },
