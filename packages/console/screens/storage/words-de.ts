@@ -47,6 +47,9 @@ export const de: DictionaryLike<typeof en> = {
   drop: 'Dateien hier ablegen, um sie hochzuladen',
   encrypt: 'Verschlüsselt ablegen',
   uploads: 'Hochladen',
+  unfinished: 'Unfertig hochgeladen',
+  unfinishedMore: 'Wählen Sie dieselbe Datei noch einmal: Das Hochladen geht weiter, wo es endete.',
+  discard: 'Verwerfen',
   states: {
     waiting: 'wartet',
     sending: 'wird gesendet',

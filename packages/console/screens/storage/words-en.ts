@@ -44,6 +44,9 @@ export const en = {
   drop: 'Drop files here to upload them',
   encrypt: 'Store encrypted',
   uploads: 'Uploads',
+  unfinished: 'Unfinished uploads',
+  unfinishedMore: 'Choose the same file again, and its upload goes on where it ended.',
+  discard: 'Discard',
   states: {
     waiting: 'waits',
     sending: 'is being sent',
