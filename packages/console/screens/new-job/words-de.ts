@@ -8,7 +8,7 @@ export const de: DictionaryLike<typeof en> = {
   simulatedMore: 'Sie beschäftigt eine Instanz so lange und braucht keine Dateien.',
   runsWith: (file) => `Programm, das ${file} ausführt`,
   programs: {
-    own: 'führt die Instanz selbst aus',
+    own: 'durch die Instanz',
     node: 'JavaScript (Node)',
     python3: 'Python 3',
     sh: 'Shell (sh)',

@@ -6,7 +6,7 @@ export const en = {
   simulatedMore: 'It keeps an instance busy for so long, and needs no files.',
   runsWith: (file: string) => `Program that runs ${file}`,
   programs: {
-    own: 'run by the instance itself',
+    own: 'by the instance',
     node: 'JavaScript (Node)',
     python3: 'Python 3',
     sh: 'Shell (sh)',
