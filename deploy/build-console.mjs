@@ -34,48 +34,103 @@ const common = {
   logLevel: 'error',
 };
 
+const main = join(source, 'main.tsx');
+
+/**
+ * Has every part that is loaded later import the main script, which runs before it anyway. So what both need is in one file with the
+ * main script; otherwise esbuild would write a file for each set of parts that need the same, and the first visit load twenty.
+ */
+const oneCore = {
+  name: 'one-core',
+  setup(build) {
+    const later = new Set();
+    build.onResolve({ filter: /^\./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      if (kind !== 'dynamic-import' || pluginData === oneCore) return undefined;
+      const resolved = await build.resolve(path, { kind, importer, resolveDir, pluginData: oneCore });
+      later.add(resolved.path);
+      return resolved;
+    });
+    build.onLoad({ filter: /\.tsx?$/ }, ({ path }) =>
+      later.has(path)
+        ? { contents: `import ${JSON.stringify(main)};\n${readFileSync(path, 'utf8')}`, loader: 'tsx' }
+        : undefined,
+    );
+  },
+};
+
 /** The files of the site by name, and the names that the page refers to. */
 async function bundle() {
-  const [screens, first] = await Promise.all([
-    build({
-      ...common,
-      entryPoints: ['main.tsx', 'design/console.css', 'design/icon.svg'].map((file) => join(source, file)),
-      outdir: site,
-      entryNames: '[name]-[hash]',
-      chunkNames: 'part-[hash]',
-      format: 'esm',
-      splitting: true,
-      jsx: 'automatic',
-      loader: { '.svg': 'copy' },
-      metafile: true,
-      absWorkingDir: source,
-    }),
-    // A classic script, since a module runs after the first paint.
-    build({
-      ...common,
-      entryPoints: [join(source, 'first-paint.ts')],
-      outdir: site,
-      entryNames: '[name]-[hash]',
-      format: 'iife',
-    }),
-  ]);
+  const screens = await build({
+    ...common,
+    entryPoints: [main, ...['design/console.css', 'design/icon.svg'].map((file) => join(source, file))],
+    outdir: site,
+    entryNames: '[name]-[hash]',
+    chunkNames: 'part-[hash]',
+    format: 'esm',
+    splitting: true,
+    jsx: 'automatic',
+    loader: { '.svg': 'copy' },
+    plugins: [oneCore],
+    metafile: true,
+    absWorkingDir: source,
+  });
+  // A classic script, since a module runs after the first paint.
+  const first = await build({
+    ...common,
+    entryPoints: [join(source, 'first-paint.ts')],
+    outdir: site,
+    entryNames: '[name]-[hash]',
+    format: 'iife',
+    define: { ...common.define, PARTS_OF_SCREENS: JSON.stringify(partsOfScreens(screens.metafile)) },
+  });
   const outputs = [...screens.outputFiles, ...first.outputFiles];
   const files = new Map(outputs.map(({ path, contents }) => [basename(path), Buffer.from(contents)]));
   const nameOf = (start, end) =>
     [...files.keys()].find((name) => name.startsWith(start) && name.endsWith(end));
-  const main = nameOf('main-', '.js');
-  const { imports } = Object.entries(screens.metafile.outputs).find(([path]) => basename(path) === main)[1];
   return {
     files,
     names: {
-      main,
-      /** Parts of the main script that it needs at once. */
-      parts: imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => basename(path)),
+      main: nameOf('main-', '.js'),
+      parts: partsOf(nameOf('main-', '.js'), screens.metafile),
       first: nameOf('first-paint-', '.js'),
       style: nameOf('console-', '.css'),
       icon: nameOf('icon-', '.svg'),
     },
   };
+}
+
+/** Names of the parts that a file of the site needs at once, with their own parts. */
+function partsOf(name, { outputs }) {
+  const found = new Set();
+  const add = (file) => {
+    const { imports } = Object.entries(outputs).find(([path]) => basename(path) === file)[1];
+    for (const { path, kind } of imports) {
+      if (kind !== 'import-statement' || found.has(basename(path))) continue;
+      found.add(basename(path));
+      add(basename(path));
+    }
+  };
+  add(name);
+  return [...found];
+}
+
+/** For the file of each screen, the names of the files that it needs besides those of the main script. */
+function partsOfScreens(metafile) {
+  const ofMain = new Set(
+    Object.keys(metafile.outputs)
+      .map((path) => basename(path))
+      .filter((name) => name.startsWith('main-'))
+      .flatMap((name) => [name, ...partsOf(name, metafile)]),
+  );
+  const screens = Object.entries(metafile.outputs).filter(([, { entryPoint }]) =>
+    /-screen\.tsx$/.test(entryPoint),
+  );
+  return Object.fromEntries(
+    screens.map(([path, { entryPoint }]) => [
+      basename(entryPoint, '.tsx'),
+      [basename(path), ...partsOf(basename(path), metafile)].filter((name) => !ofMain.has(name)),
+    ]),
+  );
 }
 
 /** The paths of the screens, for each of which the hub serves the page. */
@@ -97,8 +152,8 @@ function pageOf({ main, parts, first, style, icon }) {
   <meta name="color-scheme" content="light dark">
   <title>Workbench Hub</title>
   <link rel="icon" type="image/svg+xml" href="/assets/${icon}">
-  <link rel="stylesheet" href="/assets/${style}">
   <script src="/assets/${first}"></script>
+  <link rel="stylesheet" href="/assets/${style}">
 ${preloads}  <script type="module" src="/assets/${main}"></script>
 </head>
 <body>

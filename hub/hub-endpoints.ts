@@ -87,10 +87,10 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       files,
       limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
       maxBytes: limits.requestBody,
-      waitMessage: (task) => engine.tasks.waitMessage(task),
+      waitReason: (task) => engine.tasks.waitReason(task),
     }),
     ...followedTaskEndpoints(parts),
-    taskCreationEndpoint(requests, (task) => engine.tasks.waitMessage(task)),
+    taskCreationEndpoint(requests, (task) => engine.tasks.waitReason(task)),
     ...enrolmentEndpoints({
       credentials,
       nodes: engine.nodes,
@@ -111,7 +111,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
 function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
   const { tasks, details, changeFeed: feed, logFollower } = engine;
   const { clock, timers } = runtime;
-  const present = (task: Task) => presentTaskItem(task, tasks.waitMessage(task));
+  const present = (task: Task) => presentTaskItem(task, tasks.waitReason(task));
   return [
     taskListEndpoint(tasks, feed),
     ...bulkEndpoints(engine.bulkChanges, tasks),

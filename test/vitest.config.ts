@@ -22,7 +22,7 @@ const OWN_PROCESS = [
   'agent/{disk,hub-link,process}/**/*.test.ts',
   'hub/own-agent/*.test.ts',
   'packages/{runner,workbench-mujoco}/**/*.test.ts',
-  'test/{bench,chaos,console,scenarios,simulation}/**/*.test.ts',
+  'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
 ];
 
 export default defineConfig({

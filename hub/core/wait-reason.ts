@@ -54,6 +54,13 @@ export interface Exclusion {
 export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
+/** Reason why a task waits, and the same in words. */
+export interface WaitReason {
+  readonly verdict: Verdict;
+  readonly facts: WaitFacts;
+  readonly message: string;
+}
+
 /** Criteria that a message names, and the characters that it shows of each. */
 const CRITERIA_NAMED = 5;
 const CHARACTERS_NAMED = 100;

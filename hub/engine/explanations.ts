@@ -10,7 +10,7 @@ import type { QueuePlace, TaskQueue } from '../core/ports/task-queue.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
-import type { Exclusion } from '../core/wait-reason.js';
+import type { Exclusion, WaitReason } from '../core/wait-reason.js';
 import type { AgentExclusions } from './agent-exclusions.js';
 import type { Instances } from './instances.js';
 import { RunningTasks, statisticsKey } from './running-tasks.js';
@@ -56,10 +56,10 @@ export class Explanations {
   }
 
   /** Reason why this task waits, from memory only: the beginning of its explanation. */
-  reasonOf({ id, requirement }: Task): string {
+  reasonOf({ id, requirement }: Task): WaitReason {
     const { shutdown, exclusions, clock } = this.#options;
     const returns = exclusions.of(id);
-    return this.#reasons.inWords(requirement, {
+    return this.#reasons.of(requirement, {
       dispatching: !shutdown.status.initiated,
       returns,
       avoided: this.#avoided(id, returns),

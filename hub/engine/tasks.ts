@@ -22,6 +22,7 @@ import type {
 } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import { describeState, withIgnoredFields } from '../core/task-message.js';
+import type { WaitReason } from '../core/wait-reason.js';
 import { notifyAddress } from '../core/webhook-addresses.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
@@ -181,8 +182,14 @@ export class Tasks {
 
   /** Why the task waits, in words; null when it does not wait. */
   waitMessage(task: Task): string | null {
+    return this.waitReason(task)?.message ?? null;
+  }
+
+  /** Why the task waits, as data and in words; null when it does not wait. */
+  waitReason(task: Task): WaitReason | null {
     if (task.status !== 'WAITING') return null;
-    return withIgnoredFields(task, `${describeState(task)} ${this.#options.explanations.reasonOf(task)}`);
+    const reason = this.#options.explanations.reasonOf(task);
+    return { ...reason, message: withIgnoredFields(task, `${describeState(task)} ${reason.message}`) };
   }
 
   /** Rejects with OVERLOADED when too many lists wait. */

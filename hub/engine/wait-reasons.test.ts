@@ -35,25 +35,25 @@ describe('reasons for waiting', () => {
     const { instances, scans } = known([gears, counted('cfd', 3)]);
     const reasons = new WaitReasons(instances);
     for (let at = 0; at < 100; at++) {
-      expect(reasons.inWords(needs('gears'), NOW)).toBe('1 fitting instance is busy.');
+      expect(reasons.of(needs('gears'), NOW).message).toBe('1 fitting instance is busy.');
     }
     gears.counts.busy = 2;
     instances.countsVersion++;
-    expect(reasons.inWords(needs('gears'), NOW)).toBe('2 fitting instances are busy.');
-    expect(reasons.inWords(needs(), NOW)).toBe('5 fitting instances are busy.');
+    expect(reasons.of(needs('gears'), NOW).message).toBe('2 fitting instances are busy.');
+    expect(reasons.of(needs(), NOW).message).toBe('5 fitting instances are busy.');
     expect(scans()).toBe(2);
     instances.classesVersion++;
-    reasons.inWords(needs('gears'), NOW);
+    reasons.of(needs('gears'), NOW);
     expect(scans()).toBe(3);
   });
 
   it('keep the latest thousand requirements only', () => {
     const { instances, scans } = known([counted('gears', 1)]);
     const reasons = new WaitReasons(instances);
-    for (let at = 0; at <= 1000; at++) reasons.inWords(needs(`label-${at}`), NOW);
-    reasons.inWords(needs('label-1000'), NOW);
+    for (let at = 0; at <= 1000; at++) reasons.of(needs(`label-${at}`), NOW);
+    reasons.of(needs('label-1000'), NOW);
     expect(scans()).toBe(1001);
-    reasons.inWords(needs('label-0'), NOW);
+    reasons.of(needs('label-0'), NOW);
     expect(scans()).toBe(1002);
   });
 });

@@ -9,6 +9,7 @@ import {
   survey,
   verdictOf,
   type WaitFacts,
+  type WaitReason,
   waitFacts,
 } from '../core/wait-reason.js';
 import type { Instances } from './instances.js';
@@ -45,10 +46,12 @@ export class WaitReasons {
     this.#instances = instances;
   }
 
-  inWords(requirement: Requirement, { dispatching, returns, avoided, nowMs }: WaitCircumstances): string {
+  of(requirement: Requirement, { dispatching, returns, avoided, nowMs }: WaitCircumstances): WaitReason {
     let facts = this.#factsOf(requirement);
     for (const agentId of avoided) facts = this.#without(agentId, requirement, facts);
-    return `${reasonInWords(verdictOf(facts, dispatching), facts)}${returnsInWords(returns, nowMs)}`;
+    const verdict = verdictOf(facts, dispatching);
+    const message = `${reasonInWords(verdict, facts)}${returnsInWords(returns, nowMs)}`;
+    return { verdict, facts, message };
   }
 
   #factsOf(requirement: Requirement): WaitFacts {

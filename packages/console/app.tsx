@@ -4,10 +4,10 @@ import { lazy, Suspense } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { session } from './data/hub.js';
 import { queryClient } from './data/query-client.js';
-import { useStore } from './data/store.js';
+import { Store, useStore } from './data/store.js';
 import { ErrorBoundary } from './design/error-boundary.js';
 import { Empty, Loading } from './design/states.js';
-import { preloadScreen, ROUTES } from './routes.js';
+import { prefetchData, preloadScreen, ROUTES } from './routes.js';
 import { LogInPage } from './screens/log-in/log-in-page.js';
 import { Shell } from './shell/shell.js';
 import { de } from './shell/words-de.js';
@@ -19,17 +19,28 @@ const LogInDialog = lazy(async () => ({
   default: (await import('./screens/log-in/log-in-dialog.js')).LogInDialog,
 }));
 
-preloadScreen(location.pathname);
+/** Whether the screen of the first address can be drawn; only then is anything, so that nothing is drawn twice. */
+const isLoaded = new Store(false);
+void preloadScreen(location.pathname).then(() => isLoaded.set(true));
+const stop = session.state.subscribe(() => {
+  if (session.state.get().status !== 'open') return;
+  stop();
+  prefetchData(location.pathname);
+});
 
 /** The console: the login for a stranger, the screens for a user. */
 export function App() {
   const state = useStore(session.state);
+  const isDrawable = useStore(isLoaded);
+  const isStranger = state.status === 'ended' && state.person === undefined;
   return (
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queryClient}>
-        {state.status === 'starting' && <Starting />}
-        {state.status === 'ended' && state.person === undefined && <LogInPage />}
-        {state.status !== 'starting' && state.person !== undefined && (
+        {isStranger ? (
+          <LogInPage />
+        ) : state.status === 'starting' || !isDrawable ? (
+          <Starting />
+        ) : (
           <Shell>
             <Screens />
           </Shell>

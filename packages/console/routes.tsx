@@ -1,7 +1,8 @@
 /** The table of screens: path, place in the navigation, and the file that is loaded when the screen is opened. */
-import { type ComponentType, lazy } from 'react';
+import { type ComponentType, lazy, useState } from 'react';
 import type { IconName } from './icons/icon.js';
-import { PATHS } from './paths.js';
+import { isAt, PATHS } from './paths.js';
+import { prefetchTask } from './screens/task/use-task.js';
 import type { Role } from './session/session.js';
 import { de } from './shell/words-de.js';
 import { en } from './shell/words-en.js';
@@ -13,6 +14,8 @@ interface Route {
   readonly screen: Screen;
   /** Fetches the file of the screen. */
   load(): Promise<unknown>;
+  /** Fetches the data that the screen at this address shows first. */
+  prefetch?(address: string): void;
   /** Entry of the navigation and of the palette; absent for a screen that others lead to. */
   readonly entry?: {
     readonly icon: IconName;
@@ -22,8 +25,21 @@ interface Route {
   };
 }
 
-function loaded(load: () => Promise<{ default: Screen }>): Pick<Route, 'screen' | 'load'> {
-  return { screen: lazy(load), load };
+function loaded(fetchFile: () => Promise<{ default: Screen }>): Pick<Route, 'screen' | 'load'> {
+  let file: { default: Screen } | undefined;
+  const load = async () => {
+    file = await fetchFile();
+    return file;
+  };
+  const Later = lazy(load);
+  return {
+    load,
+    // A lazy component would show its fallback for 300 ms even when the file is there.
+    screen: (props) => {
+      const [Screen] = useState(() => file?.default ?? Later);
+      return <Screen {...props} />;
+    },
+  };
 }
 
 /** The screen with and without a part in its path. */
@@ -53,6 +69,7 @@ export const ROUTES: readonly Route[] = [
   },
   {
     path: PATHS.task,
+    prefetch: (address) => prefetchTask(address.slice(address.lastIndexOf('/') + 1)),
     ...loaded(async () => ({ default: (await import('./screens/task/task-screen.js')).TaskScreen })),
   },
   {
@@ -88,9 +105,14 @@ export const ROUTES: readonly Route[] = [
   { path: PATHS.administrationPart, ...administration },
 ];
 
-/** Fetches the screen of an address while it is not known yet who the user is. */
-export function preloadScreen(address: string): void {
-  const route = ROUTES.find(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`).test(address));
+/** Fetches the screen of an address while it is not known yet who the user is. Resolves when it is there, or cannot be loaded. */
+export async function preloadScreen(address: string): Promise<void> {
+  const route = ROUTES.find(({ path }) => isAt(path, address));
   // The screen itself says when it cannot be loaded.
-  route?.load().catch(() => undefined);
+  await route?.load().catch(() => undefined);
+}
+
+/** Fetches the data of the screen of an address, so that it need not be drawn first without them. */
+export function prefetchData(address: string): void {
+  ROUTES.find(({ path }) => isAt(path, address))?.prefetch?.(address);
 }

@@ -5,7 +5,15 @@ import { logFileOf } from '@workbench-hub/hub/config';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
 import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, hub, logInAs, rowOf, visit } from '../support/console.js';
+import {
+  consoleForAllTests,
+  expectAccessible,
+  handIn,
+  hub,
+  logInAs,
+  rowOf,
+  visit,
+} from '../support/console.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { logIn } from '../support/login.js';
 import { USERS } from '../support/running-hub.js';
@@ -65,6 +73,22 @@ describe.runIf(hasBrowser)('the administration', () => {
     await page.getByRole('combobox', { name: 'Outcome' }).selectOption('ALLOWED');
     await rowOf(page, 'anna').first().waitFor();
     await expectAccessible(page);
+  });
+
+  it('shows at a task who canceled it', async () => {
+    const { accessToken } = await logIn(new Api(hub), 'anna');
+    const id = await handIn({
+      scripts: ['1'],
+      labels: 'nowhere',
+      token: (await logIn(new Api(hub), 'ulla')).accessToken,
+    });
+    const response = await fetch(`${hub.address}/api/2.0/workbench/task/${id}/cancel`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${accessToken}` },
+    });
+    expect(response.status).toBe(204);
+    const page = await visitAs('anna', `/tasks/${id}`);
+    await page.getByRole('region', { name: 'Life' }).getByText('by anna').waitFor();
   });
 
   it('shows the machine, and the log file as it grows', async () => {

@@ -121,11 +121,17 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
     await page.getByRole('button', { name: 'Drain: mill-host' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Drain' }).click();
     const group = page.getByRole('region', { name: 'mill-host' });
-    await group.getByText('Drained').waitFor();
+    await group.getByRole('cell', { name: 'Drained' }).waitFor();
     await group.getByText('by anna').waitFor();
+    await page.getByText('mill-host is drained').waitFor();
+    expect(await group.getByText('Free').count()).toBe(0);
     await expectAccessible(page);
+    await page.getByRole('link', { name: 'mill-1', exact: true }).click();
+    await page.getByText('The agent mill-host is drained').waitFor();
+    await page.goBack();
     await page.getByRole('button', { name: 'Undrain: mill-host' }).click();
-    await group.getByText('Drained').waitFor({ state: 'detached' });
+    await page.getByText('mill-host takes tasks again').waitFor();
+    await group.getByRole('cell', { name: 'Free' }).waitFor();
     await agent.leave(await tokenOfAnna());
     await group.getByText('not connected').waitFor();
     await group.getByText('Unreachable').waitFor();
@@ -145,6 +151,7 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
   it('are usable on a phone, and say of an unknown instance that there is none', async () => {
     const page = await visitAs('anna', '/instances', 360);
     await page.getByRole('link', { name: 'sim-1', exact: true }).waitFor();
+    await page.getByRole('row', { name: 'sim-1' }).getByText('gears').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     await expectAccessible(page);
     await page.goto(`${hub.address}/instances/sim-404`);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, visit } from '../support/console.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -58,12 +58,51 @@ describe.runIf(hasBrowser)('a new job', () => {
 
     await page.getByRole('link', { name: 'Run again' }).click();
     await page.getByRole('heading', { name: 'Run gear pair again' }).waitFor();
+    expect(await page.getByLabel('Name of the task').inputValue()).toBe('gear pair (2)');
     await page.getByLabel('Value 1').fill('1800');
     await page.getByRole('button', { name: 'Hand in' }).click();
     await page.locator('.log-lines').getByText('at 1800 rpm').waitFor();
     await page.getByRole('tab', { name: 'Outputs 1' }).waitFor();
     await page.getByRole('tab', { name: 'Inputs' }).click();
     await page.getByText('notes.txt').waitFor();
+  });
+
+  it('runs a script by the program of its name, by another one, or by that of its first line', async () => {
+    const page = await visit({ path: '/new' });
+    await drop(page, {
+      'one.py': 'print("by", "python")',
+      'two.txt': 'echo by sh',
+      'three.sh': '#!/bin/sh\necho own',
+    });
+    const program = (name: string) => page.getByLabel(`Program that runs ${name}`);
+    expect(await program('one.py').inputValue()).toBe('python3');
+    await page.getByText('#!/bin/sh').waitFor();
+    await page.getByLabel('What two.txt is').selectOption('SCRIPT');
+    await program('two.txt').selectOption('sh');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    const lines = page.locator('.log-lines');
+    for (const line of ['by python', 'by sh', 'own']) await lines.getByText(line, { exact: true }).waitFor();
+  });
+
+  it('is simulated work once more', async () => {
+    const response = await fetch(`${hub.address}/api/2.0/workbench/task/simulate-work/create`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'busy', duration: 1 }),
+    });
+    const { id } = (await response.json()) as { id: string };
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.getByRole('link', { name: 'Run again' }).click();
+    await page.getByRole('heading', { name: 'Run busy again' }).waitFor();
+    await page.getByLabel('Seconds', { exact: true }).fill('0');
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByText('Simulated work takes a whole number of seconds.').waitFor();
+    await page.getByLabel('Seconds', { exact: true }).fill('2');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByRole('heading', { name: 'busy (2)' }).waitFor();
+    await page.getByText('Simulated work of 2 s').waitFor();
   });
 
   it('takes a folder with its paths', async () => {

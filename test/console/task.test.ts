@@ -152,6 +152,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.keyboard.press('Enter');
     await page.locator('.task-head').getByText('Canceled').waitFor();
     await page.getByText('The task never ran').waitFor();
+    await page.getByRole('region', { name: 'Life' }).getByText('Canceled', { exact: true }).waitFor();
   });
 
   it('shows the attempts of a task in their order, and the end of the log of a failed one', async () => {

@@ -71,8 +71,12 @@ describe.runIf(hasBrowser)('an upload from the browser', () => {
 
     await page.reload();
     parts.length = 0;
-    await page.getByRole('button', { name: 'Upload files' }).waitFor();
+    const unfinished = page.getByRole('region', { name: 'Unfinished uploads' });
+    await unfinished.getByText('large.bin').waitFor();
+    await unfinished.getByText(/of 40(?:\.0)? MiB/).waitFor();
+    await expectAccessible(page);
     await choose(page, path);
+    await unfinished.waitFor({ state: 'detached' });
     await rowOf(page, 'large.bin')
       .getByText(/^40(?:\.0)? MiB/)
       .waitFor();

@@ -161,7 +161,7 @@ describe('the stream of events', () => {
     expect((await reader.next())?.data).toMatchObject({ id: later, status: 'WAITING' });
   });
 
-  it('has the order of requests, each of which was made after the response to the one before (contract 12.30)', async () => {
+  it('has the order of requests, each of which was made after the response to the one before (contract 12.29)', async () => {
     const { cursor } = await listed();
     const expected: [id: string, status: unknown][] = [];
     for (let round = 0; round < 5; round++) {

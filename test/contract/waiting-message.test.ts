@@ -54,6 +54,22 @@ describe('the message of a waiting task', () => {
     );
   });
 
+  it('is there as data under /api/x, as long as the task waits', async () => {
+    const id = await api.batchJob({ classifiers: [{ type: 'LABLES', value: 'gears, magnets' }] });
+    const { body: list } = await api.get('/api/x/tasks');
+    const { body: whole } = await api.get(`/api/x/tasks/${id}`);
+    const none = { satisfyingAll: 0, idle: 0, busy: 0, down: 0, unreachable: 0, drained: 0 };
+    const waitReason = {
+      verdict: 'NEVER',
+      unsatisfied: [{ type: 'LABLES', value: 'magnets' }],
+      instances: none,
+    };
+    expect(list['tasks']).toEqual([expect.objectContaining({ id, waitReason })]);
+    expect(whole['waitReason']).toEqual(waitReason);
+    await api.delete(`${TASKS}/${id}/cancel`);
+    expect((await api.get(`/api/x/tasks/${id}`)).body).not.toHaveProperty('waitReason');
+  });
+
   it('says that fitting instances are down, or their agent disconnected', async () => {
     const id = await api.batchJob({ classifiers: [{ type: 'LABLES', value: 'cfd' }] });
     expect(await messageOf(id)).toBe('1 instance fits, but none is up: 1 down, 0 unreachable.');

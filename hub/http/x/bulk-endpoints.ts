@@ -98,7 +98,7 @@ const responses = { 200: { description: 'The tasks that were, or would be, chang
 
 type BulkBody = { readonly filter: z.output<typeof filterSchema>; readonly dryRun: boolean };
 
-export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitMessage'>): Endpoint[] {
+export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitReason'>): Endpoint[] {
   const perform = async (action: BulkAction, input: EndpointInput<unknown, unknown, BulkBody>) => {
     const { body, caller, context, reauthorize, note } = input;
     const { matched, changed, hasMore, examples } = await bulk.perform({
@@ -117,7 +117,7 @@ export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitMessage
       matched,
       changed,
       more: hasMore,
-      tasks: examples.map((task) => presentTaskItem(task, tasks.waitMessage(task))),
+      tasks: examples.map((task) => presentTaskItem(task, tasks.waitReason(task))),
     });
   };
   return [

@@ -4,11 +4,12 @@ import { shownAgentId } from '../../core/own-agent.js';
 import type { Delivery } from '../../core/ports/webhook-deliveries.js';
 import type { ExecutingInstance, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
+import type { WaitReason } from '../../core/wait-reason.js';
 import type { AttemptDetails, InputFile, TaskDetails } from '../../engine/task-details.js';
 
-/** `waitMessage` is why it waits; null when it does not. */
-export function presentTaskItem(task: Task, waitMessage: string | null) {
-  const message = waitMessage ?? (task.status === 'CANCELED' ? describeState(task) : task.message);
+/** `wait` is why it waits; null when it does not. */
+export function presentTaskItem(task: Task, wait: WaitReason | null) {
+  const message = wait?.message ?? (task.status === 'CANCELED' ? describeState(task) : task.message);
   return {
     id: task.id,
     type: task.type,
@@ -18,6 +19,7 @@ export function presentTaskItem(task: Task, waitMessage: string | null) {
     classifiers: task.classifiers,
     status: task.status,
     ...(message === null ? {} : { message }),
+    ...(wait === null ? {} : { waitReason: presentWait(wait) }),
     requestedAt: offsetTimestamp(task.requestedAtMs),
     ...presentPeriod(task),
     attempt: task.attempt,
@@ -30,12 +32,12 @@ export function presentTaskItem(task: Task, waitMessage: string | null) {
 export function presentTaskDetails(
   { task, job, attempts, files, notify, deliveries }: TaskDetails,
   inputs: readonly InputFile[],
-  { waitMessage, mayChange }: { readonly waitMessage: string | null; readonly mayChange: boolean },
+  { wait, mayChange }: { readonly wait: WaitReason | null; readonly mayChange: boolean },
 ) {
   const model = job.type === 'EXECUTE_BATCH_JOB' ? job.model : null;
   const { storedFiles = [], log = null, outputFiles = [] } = files ?? {};
   return {
-    ...presentTaskItem(task, waitMessage),
+    ...presentTaskItem(task, wait),
     requirement: task.requirement,
     ...(task.timeLimitS === null ? {} : { timeLimit: task.timeLimitS }),
     ...(job.type === 'SIMULATE_WORK' ? { duration: job.durationS } : {}),
@@ -53,6 +55,10 @@ export function presentTaskDetails(
     ...(notify === null ? {} : { notify: mayChange ? notify.url : notify.receiver }),
     ...(deliveries.length === 0 ? {} : { webhooks: deliveries.map(presentDelivery) }),
   };
+}
+
+function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting } }: WaitReason) {
+  return { verdict, unsatisfied, instances: { satisfyingAll, ...fitting } };
 }
 
 export function presentInput({ kind, path, ref }: InputFile) {

@@ -66,7 +66,7 @@ export function storedInputEndpoints(storage: Storage, tasks: Tasks, log: Logger
       async ({ params: { name }, context }) => {
         const found = await tasks.withInput(await storage.stored('INPUT', name), MAX_TASKS);
         return context.json({
-          tasks: found.tasks.map((task) => presentTaskItem(task, tasks.waitMessage(task))),
+          tasks: found.tasks.map((task) => presentTaskItem(task, tasks.waitReason(task))),
           more: !found.isComplete,
         });
       },

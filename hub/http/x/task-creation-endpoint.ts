@@ -1,5 +1,7 @@
 /** Creation of tasks of both types (contract 12.18). */
 import { z } from 'zod';
+import type { Task } from '../../core/task.js';
+import type { WaitReason } from '../../core/wait-reason.js';
 import { creationOf } from '../common/job-endpoints.js';
 import type { TaskRequests } from '../common/task-requests.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
@@ -28,7 +30,7 @@ const newTask = z.discriminatedUnion('type', [newSimulateWork, newBatchJob], {
 
 export function taskCreationEndpoint(
   requests: TaskRequests,
-  waitMessage: (task: Parameters<typeof presentTaskItem>[0]) => string | null,
+  waitReason: (task: Task) => WaitReason | null,
 ): Endpoint {
   return endpoint(
     {
@@ -52,7 +54,7 @@ export function taskCreationEndpoint(
         body.type === 'SIMULATE_WORK'
           ? await requests.createSimulateWork({ ...common, body })
           : await requests.createBatchJob({ ...common, body });
-      return request.context.json(presentTaskItem(task, waitMessage(task)), 201);
+      return request.context.json(presentTaskItem(task, waitReason(task)), 201);
     },
   );
 }

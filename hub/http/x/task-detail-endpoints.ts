@@ -42,8 +42,8 @@ function detailsEndpoint({ tasks, details }: TaskDetailEndpointsOptions): Endpoi
     async ({ params: { id }, context, caller }) => {
       const found = await details.read(id);
       const inputs = await details.inputs(id);
-      const waitMessage = tasks.waitMessage(found.task);
-      const shownAs = { waitMessage, mayChange: mayChangeTask(caller, found.task) };
+      const wait = tasks.waitReason(found.task);
+      const shownAs = { wait, mayChange: mayChangeTask(caller, found.task) };
       return context.json(presentTaskDetails(found, inputs, shownAs));
     },
   );

@@ -2,6 +2,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { Task } from '../../core/task.js';
+import type { WaitReason } from '../../core/wait-reason.js';
 import { CREATION_REQUEST_HEADERS, type TaskRequests } from '../common/task-requests.js';
 import type { FileLimits } from '../parsing/body-blob.js';
 import { receiveForm } from '../parsing/form-files.js';
@@ -16,7 +17,7 @@ export interface TaskFormOptions {
   readonly limits: FileLimits;
   /** Limit of the whole form. */
   readonly maxBytes: number;
-  readonly waitMessage: (task: Task) => string | null;
+  readonly waitReason: (task: Task) => WaitReason | null;
 }
 
 export function taskFormEndpoint({
@@ -24,7 +25,7 @@ export function taskFormEndpoint({
   files,
   limits,
   maxBytes,
-  waitMessage,
+  waitReason,
 }: TaskFormOptions): Endpoint {
   const options = { files, limits, maxBytes, fileParts: JOB_FILE_PARTS, fieldParts: JOB_FIELD_PARTS };
   return endpoint(
@@ -66,7 +67,7 @@ export function taskFormEndpoint({
         ignoredFields: null,
         onceBy: context,
       });
-      return context.json(presentTaskItem(task, waitMessage(task)), 201);
+      return context.json(presentTaskItem(task, waitReason(task)), 201);
     },
   );
 }

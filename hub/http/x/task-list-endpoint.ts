@@ -66,7 +66,7 @@ export function taskListEndpoint(tasks: Tasks, feed: Pick<ChangeFeed, 'latest'>)
       const { counts, next } = found;
       const statuses = wanted.statuses.length === 0 ? TASK_STATUSES : new Set(wanted.statuses);
       return request.context.json({
-        tasks: found.tasks.map((task) => presentTaskItem(task, tasks.waitMessage(task))),
+        tasks: found.tasks.map((task) => presentTaskItem(task, tasks.waitReason(task))),
         ...(next === null ? {} : { next }),
         total: [...statuses].reduce((sum, status) => sum + counts[status], 0),
         counts,

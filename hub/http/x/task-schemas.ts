@@ -4,6 +4,7 @@ import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../core/ports/webhook-deliveries.js';
+import { VERDICTS } from '../../core/wait-reason.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -22,6 +23,31 @@ const instance = z
   })
   .meta({ id: 'AttemptInstance' });
 
+const count = z.int().min(0);
+
+const waitReason = z
+  .object({
+    verdict: z.enum(VERDICTS).meta({
+      description:
+        'NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY: those that are ' +
+        'up are working. SOON: one is free. PAUSED: a shutdown is initiated.',
+    }),
+    unsatisfied: z
+      .array(z.object({ type: z.enum(['VERSION', 'LABLES']), value: z.string() }))
+      .meta({ description: 'Criteria that no known instance satisfies.' }),
+    instances: z
+      .object({
+        satisfyingAll: count,
+        idle: count,
+        busy: count,
+        down: count,
+        unreachable: count,
+        drained: count,
+      })
+      .meta({ description: 'Number of instances that satisfy all criteria, and of those in each state.' }),
+  })
+  .meta({ id: 'WaitReason' });
+
 const taskFields = {
   id: z.string().meta({ description: 'Identifier of the task.', example: EXAMPLE_ID }),
   type: z.enum(TASK_TYPES),
@@ -34,6 +60,9 @@ const taskFields = {
     description: 'Why the task waits, failed or was canceled; absent otherwise.',
     example: 'The task waits for a workbench instance. 2 fitting instances are busy.',
   }),
+  waitReason: waitReason
+    .optional()
+    .meta({ description: 'Why the task waits, as data; absent when it does not wait.' }),
   requestedAt: time('When the request was received.'),
   startedAt: time('When the latest attempt began; absent while the task waits.').optional(),
   endedAt: time('When the task ended; absent before.').optional(),

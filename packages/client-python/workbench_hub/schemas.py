@@ -1012,6 +1012,8 @@ class TaskDetails(_TaskDetails, total=False):
     creator: str
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
+    # Why the task waits, as data; absent when it does not wait.
+    waitReason: WaitReason
     # When the latest attempt began; absent while the task waits.
     startedAt: str
     # When the task ended; absent before.
@@ -1193,6 +1195,8 @@ class TaskItem(_TaskItem, total=False):
     creator: str
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
+    # Why the task waits, as data; absent when it does not wait.
+    waitReason: WaitReason
     # When the latest attempt began; absent while the task waits.
     startedAt: str
     # When the task ended; absent before.
@@ -1292,6 +1296,32 @@ class TasksOfInput(TypedDict):
 
 class User(TypedDict):
     username: str
+
+
+class WaitReason(TypedDict):
+    # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY:
+    # those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
+    verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
+    # Criteria that no known instance satisfies.
+    unsatisfied: List[WaitReasonUnsatisfiedItem]
+    # Number of instances that satisfy all criteria, and of those in each state.
+    instances: WaitReasonInstances
+
+
+class WaitReasonInstances(TypedDict):
+    """Number of instances that satisfy all criteria, and of those in each state."""
+
+    satisfyingAll: int
+    idle: int
+    busy: int
+    down: int
+    unreachable: int
+    drained: int
+
+
+class WaitReasonUnsatisfiedItem(TypedDict):
+    type: Literal["VERSION", "LABLES"]
+    value: str
 
 
 class _WorkbenchInstance(TypedDict):

@@ -1279,6 +1279,10 @@ export type TaskItem = {
      */
     message?: string;
     /**
+     * Why the task waits, as data; absent when it does not wait.
+     */
+    waitReason?: WaitReason;
+    /**
      * When the request was received.
      */
     requestedAt: string;
@@ -1302,6 +1306,31 @@ export type TaskItem = {
      * How the scripts ended; absent when they could not be run.
      */
     batchExecutionStatus?: 'OK' | 'ERROR';
+};
+
+export type WaitReason = {
+    /**
+     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
+     */
+    verdict: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
+    /**
+     * Criteria that no known instance satisfies.
+     */
+    unsatisfied: Array<{
+        type: 'VERSION' | 'LABLES';
+        value: string;
+    }>;
+    /**
+     * Number of instances that satisfy all criteria, and of those in each state.
+     */
+    instances: {
+        satisfyingAll: number;
+        idle: number;
+        busy: number;
+        down: number;
+        unreachable: number;
+        drained: number;
+    };
 };
 
 export type AttemptInstance = {
@@ -1384,6 +1413,10 @@ export type TaskDetails = {
      * Why the task waits, failed or was canceled; absent otherwise.
      */
     message?: string;
+    /**
+     * Why the task waits, as data; absent when it does not wait.
+     */
+    waitReason?: WaitReason;
     /**
      * When the request was received.
      */

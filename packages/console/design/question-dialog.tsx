@@ -5,6 +5,7 @@ import { Icon } from '../icons/icon.js';
 import { useCommonWords } from '../words/common.js';
 import { useWords } from '../words/dictionary.js';
 import type { ConfirmDialogProps, Question } from './question.js';
+import { Refusal } from './refusal.js';
 
 const en = { keep: 'No, leave it', failed: 'The hub refused:' };
 const de: typeof en = { keep: 'Nein, so lassen', failed: 'Der Hub lehnt ab:' };
@@ -37,13 +38,7 @@ function Asked({ question, onClose }: { readonly question: Question; readonly on
       <AlertDialog.Description className="quiet" render={<div />}>
         {more}
       </AlertDialog.Description>
-      {error !== null && (
-        <p className="notice of-failed" role="alert">
-          <span>
-            {words.failed} {error.message}
-          </span>
-        </p>
-      )}
+      {error !== null && <Refusal words={words.failed} error={error} />}
       <div className="actions">
         <AlertDialog.Close className="button">{error === null ? words.keep : common.close}</AlertDialog.Close>
         <button type="button" className="button danger" disabled={isPending} onClick={() => mutate()}>

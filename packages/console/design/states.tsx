@@ -3,6 +3,7 @@ import { PermissionError } from '@workbench-hub/client';
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from '../icons/icon.js';
 import { useCommonWords } from '../words/common.js';
+import { ErrorWords } from './hub-words.js';
 
 interface EmptyProps {
   readonly icon: IconName;
@@ -36,7 +37,7 @@ export function Loading({ lines = 6 }: { readonly lines?: number }) {
   );
 }
 
-/** Failure or refusal of the hub, in its own words. */
+/** Failure or refusal of the hub. */
 export function Failure({ error, onAgain }: { readonly error: Error; readonly onAgain?: () => void }) {
   const words = useCommonWords();
   const isRefused = error instanceof PermissionError;
@@ -44,7 +45,9 @@ export function Failure({ error, onAgain }: { readonly error: Error; readonly on
     <div className="state" role="alert">
       <Icon name={isRefused ? 'shield' : 'triangle-exclamation-point'} size={28} />
       <strong>{isRefused ? words.refused : words.failed}</strong>
-      <p>{error.message}</p>
+      <p>
+        <ErrorWords error={error} />
+      </p>
       {onAgain && !isRefused && (
         <button type="button" className="button" onClick={onAgain}>
           <Icon name="refresh-cw" />

@@ -151,8 +151,9 @@ it('needs no login while security is off', async () => {
   const session = await openSession();
   expect(session.state.get()).toMatchObject({
     status: 'open',
-    person: { username: 'anonymous', isLoggedIn: false },
+    person: { username: 'anonymous', roles: ['ADMIN'], isLoggedIn: false, by: 'OPEN_HUB' },
   });
+  expect(hub.asked).toEqual(['/api/x/sign-on']);
 });
 
 it('includes lower roles in higher ones', () => {

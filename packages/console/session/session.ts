@@ -35,6 +35,9 @@ export interface Person {
   readonly by: Means;
 }
 
+/** The caller of a hub without security (contract 12.23). */
+const ANYBODY: Person = { username: 'anonymous', roles: ['ADMIN'], isLoggedIn: false, by: 'OPEN_HUB' };
+
 /** `ended` keeps the person whose session it was, so that the screens stay as they are until the next login. */
 export type SessionState =
   | { readonly status: 'starting' }
@@ -77,7 +80,7 @@ export class Session implements Credentials {
       try {
         if (await this.#continue()) await this.#open();
         else if (await this.#isTokenRequired()) this.#end();
-        else await this.#open();
+        else this.state.set({ status: 'open', person: ANYBODY });
         return;
       } catch (error) {
         // While the company's sign-on is away, a password of the hub may do.

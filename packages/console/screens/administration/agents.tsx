@@ -147,7 +147,7 @@ interface AgentRowProps {
   readonly onRevoke: () => void;
 }
 
-function AgentRow({ agent: { id, status, version }, onRevoke }: AgentRowProps) {
+function AgentRow({ agent: { id, status, version, drained }, onRevoke }: AgentRowProps) {
   const words = useWords<typeof en>({ en, de });
   const isUp = status === 'UP';
   return (
@@ -162,6 +162,12 @@ function AgentRow({ agent: { id, status, version }, onRevoke }: AgentRowProps) {
           <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
           {isUp ? words.up : version === undefined ? words.neverJoined : words.down}
         </span>
+        {drained && (
+          <span className="status of-waiting">
+            <Icon name="circle-slash" size={14} />
+            {words.drained}
+          </span>
+        )}
       </td>
       <td className="stored faint">{version}</td>
       <td className="actions">

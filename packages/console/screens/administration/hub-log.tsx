@@ -1,7 +1,7 @@
 import { api } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
 import { saveResponse } from '../../data/save.js';
-import { Icon } from '../../icons/icon.js';
+import { Refusal } from '../../design/refusal.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogPane } from '../task/log-view.js';
 import { useFollowedLog } from '../task/use-followed-log.js';
@@ -24,14 +24,7 @@ export function HubLog() {
   const { log, error } = useFollowedLog('hub', read);
   return (
     <>
-      {error && (
-        <p className="notice of-failed" role="alert">
-          <Icon name="triangle-exclamation-point" />
-          <span>
-            {words.logAway} {error.message}
-          </span>
-        </p>
-      )}
+      {error && <Refusal words={words.logAway} error={error} />}
       <LogPane
         log={log}
         none={words.noLog}

@@ -6,6 +6,7 @@ import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { queryClient } from '../../data/query-client.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Refusal } from '../../design/refusal.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
@@ -51,13 +52,7 @@ export function Shutdown() {
           ? words.ready
           : words.running(numberText(data.running, language))}
       </p>
-      {change.error && !isAsked && (
-        <p className="notice of-failed" role="alert">
-          <span>
-            {words.refused} {change.error.message}
-          </span>
-        </p>
-      )}
+      {change.error && !isAsked && <Refusal words={words.refused} error={change.error} />}
       {data.initiated ? (
         <button
           type="button"

@@ -23,6 +23,7 @@ export const de: DictionaryLike<typeof en> = {
   columns: { agent: 'Agent', state: 'Status', version: 'Version', actions: 'Aktionen' },
   up: 'verbunden',
   down: 'nicht verbunden',
+  drained: 'Stillgelegt',
   neverJoined: 'noch nicht beigetreten',
   revoke: 'Widerrufen',
   revokeTitle: (agent) => `Ausweis von ${agent} widerrufen?`,

@@ -15,6 +15,7 @@ export const en = {
   columns: { agent: 'Agent', state: 'Status', version: 'Version', actions: 'Actions' },
   up: 'connected',
   down: 'not connected',
+  drained: 'Drained',
   neverJoined: 'has not joined yet',
   revoke: 'Revoke',
   revokeTitle: (agent: string) => `Revoke the credential of ${agent}?`,

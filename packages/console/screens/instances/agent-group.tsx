@@ -10,7 +10,7 @@ import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { InstanceCommands } from './instance-commands.js';
-import { type Group, stateOf } from './instance-list.js';
+import { type Group, type InstanceState, stateOf } from './instance-list.js';
 import { StateBadge } from './state-badge.js';
 import type { HostActions } from './use-host-actions.js';
 import { de } from './words-de.js';
@@ -56,6 +56,7 @@ export function AgentGroup({ group: { id, agent, instances }, running, actions }
               <Row
                 key={instance.id}
                 instance={instance}
+                state={stateOf(instance, agent)}
                 task={instance.working ? running.get(instance.id) : undefined}
                 actions={actions}
               />
@@ -113,12 +114,13 @@ function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly a
 
 interface RowProps {
   readonly instance: WorkbenchInstance;
+  readonly state: InstanceState;
   readonly task: TaskItem | undefined;
   readonly actions: HostActions;
 }
 
 const Row = memo(
-  ({ instance, task, actions }: RowProps) => {
+  ({ instance, state, task, actions }: RowProps) => {
     const words = useWords<typeof en>({ en, de });
     const common = useCommonWords();
     const isAdmin = useRole('ADMIN');
@@ -128,7 +130,7 @@ const Row = memo(
     return (
       <tr>
         <td className="state-cell">
-          <StateBadge state={stateOf(instance)} />
+          <StateBadge state={state} />
         </td>
         <th scope="row" className="instance">
           <Link href={`/instances/${encodeURIComponent(id)}`}>{id}</Link>
@@ -172,5 +174,6 @@ const Row = memo(
       </tr>
     );
   },
-  (before, after) => before.instance === after.instance && before.task === after.task,
+  (before, after) =>
+    before.instance === after.instance && before.state === after.state && before.task === after.task,
 );

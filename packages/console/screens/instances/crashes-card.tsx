@@ -3,6 +3,7 @@ import { api, HubError } from '@workbench-hub/client';
 import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { HubWords } from '../../design/hub-words.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';
@@ -56,7 +57,9 @@ function Crashes({ data: { since, count, crashes } }: { readonly data: api.Insta
                   </>
                 )}
               </span>
-              <span className="crash-reason">{reason}</span>
+              <span className="crash-reason">
+                <HubWords>{reason}</HubWords>
+              </span>
             </li>
           ))}
         </ol>

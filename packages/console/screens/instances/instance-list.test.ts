@@ -6,13 +6,27 @@ function instance(id: string, part: Partial<WorkbenchInstance> = {}): WorkbenchI
   return { id, version: '9.1.0', revision: '1', labels: [], status: 'UP', working: false, ...part };
 }
 
-const agent = (id: string) => ({ id, status: 'UP' }) as AgentState;
+const agent = (id: string, drained = false) => ({ id, status: 'UP', drained }) as AgentState;
 
 it('counts what is up as free or working, whatever state is wanted', () => {
   const instances = [instance('a'), instance('b', { working: true }), instance('c', { status: 'FAILED' })];
   const { counts, matching } = listOf(instances, [], { state: 'FREE', text: '' });
   expect(counts).toMatchObject({ FREE: 1, WORKING: 1, FAILED: 1, DOWN: 0 });
   expect(matching).toBe(1);
+});
+
+it('counts nothing of a drained agent as free', () => {
+  const instances = [
+    instance('a', { agentId: 'host-1' }),
+    instance('b', { agentId: 'host-1', working: true }),
+    instance('c', { agentId: 'host-1', status: 'DOWN' }),
+    instance('d', { agentId: 'host-2' }),
+  ];
+  const { counts } = listOf(instances, [agent('host-1', true), agent('host-2')], {
+    state: undefined,
+    text: '',
+  });
+  expect(counts).toMatchObject({ DRAINED: 1, WORKING: 1, DOWN: 1, FREE: 1 });
 });
 
 it('finds each word in id, version, label or agent', () => {

@@ -1,12 +1,13 @@
 /** Instances as the list shows them: by state, by what the reader looks for, by agent. */
 import type { AgentState, WorkbenchInstance } from '@workbench-hub/client';
 
-/** State of an instance; UP is divided into what is free and what works. */
-export type InstanceState = 'WORKING' | 'FREE' | Exclude<WorkbenchInstance['status'], 'UP'>;
+/** State of an instance; UP is divided into what works, what is free, and what would be if its agent were not drained. */
+export type InstanceState = 'WORKING' | 'FREE' | 'DRAINED' | Exclude<WorkbenchInstance['status'], 'UP'>;
 
 export const STATES: readonly InstanceState[] = [
   'WORKING',
   'FREE',
+  'DRAINED',
   'STARTING',
   'STOPPING',
   'DOWN',
@@ -36,9 +37,14 @@ export interface InstanceList {
   readonly matching: number;
 }
 
-export function stateOf({ status, working }: Pick<WorkbenchInstance, 'status' | 'working'>): InstanceState {
+/** `agent` is that of the instance; undefined for the hub's own machine. */
+export function stateOf(
+  { status, working }: Pick<WorkbenchInstance, 'status' | 'working'>,
+  agent: Pick<AgentState, 'drained'> | undefined,
+): InstanceState {
   if (status !== 'UP') return status;
-  return working ? 'WORKING' : 'FREE';
+  if (working) return 'WORKING';
+  return agent?.drained ? 'DRAINED' : 'FREE';
 }
 
 /** Instances that match, by agent; agents without instances only while nothing is looked for. */
@@ -50,20 +56,20 @@ export function listOf(
   const counts = Object.fromEntries(STATES.map((each) => [each, 0])) as Record<InstanceState, number>;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = new Map<string | undefined, WorkbenchInstance[]>();
+  const known = new Map(agents.map((agent) => [agent.id, agent]));
   let matching = 0;
   for (const instance of instances) {
     if (!words.every((word) => textOf(instance).includes(word))) continue;
-    const its = stateOf(instance);
+    const agentId = instance.agentId ?? undefined;
+    const its = stateOf(instance, agentId === undefined ? undefined : known.get(agentId));
     counts[its]++;
     if (state !== undefined && state !== its) continue;
     matching++;
     if (matching > MAX_ROWS) continue;
-    const agentId = instance.agentId ?? undefined;
     const group = found.get(agentId);
     if (group) group.push(instance);
     else found.set(agentId, [instance]);
   }
-  const known = new Map(agents.map((agent) => [agent.id, agent]));
   const ids = new Set(found.keys());
   if (state === undefined && words.length === 0) for (const { id } of agents) ids.add(id);
   // Sorting puts undefined at the end, and the own machine comes first.

@@ -7,6 +7,7 @@ import { useHubTime } from '../../data/hub-offset.js';
 import { saveResponse } from '../../data/save.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Fact } from '../../design/fact.js';
+import { Refusal } from '../../design/refusal.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { TaskLinks } from '../../design/task-links.js';
 import { Time } from '../../design/time.js';
@@ -20,7 +21,7 @@ import { InstanceCommands } from './instance-commands.js';
 import { stateOf } from './instance-list.js';
 import { StateBadge } from './state-badge.js';
 import { useHostActions } from './use-host-actions.js';
-import { INSTANCES_KEY, useRunning } from './use-instances.js';
+import { INSTANCES_KEY, useAgentOf, useRunning } from './use-instances.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -62,6 +63,7 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
   const isAdmin = useRole('ADMIN');
   const actions = useHostActions();
   const task = useRunning().get(instance.id);
+  const agent = useAgentOf(instance);
   return (
     <article className="task-view" aria-labelledby="instance-title">
       <header className="task-head">
@@ -69,7 +71,7 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
           <Icon name="chevron-left" size={20} />
         </Link>
         <h1 id="instance-title">{instance.id}</h1>
-        <StateBadge state={stateOf(instance)} />
+        <StateBadge state={stateOf(instance, agent)} />
         {isAdmin && (
           <div className="task-actions">
             <InstanceCommands instance={instance} task={task} actions={actions} hasWords />
@@ -79,15 +81,17 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
       <p role="status" className={actions.said === undefined ? 'visually-hidden' : 'faint'}>
         {actions.said}
       </p>
-      {actions.fault !== undefined && (
-        <p className="notice of-failed" role="alert">
-          {actions.fault}
-        </p>
-      )}
+      {actions.fault && <Refusal words={words.refused} error={actions.fault} />}
       {instance.status === 'FAILED' && (
         <p className="notice of-failed">
           <Icon name="circle-x" />
           <span>{words.crashLoop}</span>
+        </p>
+      )}
+      {agent?.drained && (
+        <p className="notice of-waiting">
+          <Icon name="circle-slash" />
+          <span>{words.drainedAgent(agent.id)}</span>
         </p>
       )}
       <div className="task-columns">
@@ -122,14 +126,7 @@ function InstanceLog({ id }: { readonly id: string }) {
   const save = async () => saveResponse(new Response(await hub.instanceLog(id, part)), `${id}-${part}.log`);
   return (
     <>
-      {error && (
-        <p className="notice of-failed" role="alert">
-          <Icon name="triangle-exclamation-point" />
-          <span>
-            {words.logAway} {error.message}
-          </span>
-        </p>
-      )}
+      {error && <Refusal words={words.logAway} error={error} />}
       <LogPane log={log} none={words.noLog} isFollowedAtFirst onDownload={() => void save()}>
         <select
           className="input log-part"

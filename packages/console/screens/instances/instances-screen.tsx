@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Refusal } from '../../design/refusal.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
@@ -74,12 +75,7 @@ function Instances({ hosts: { instances, agents } }: { readonly hosts: Hosts }) 
       <p role="status" className={actions.said === undefined ? 'visually-hidden' : 'faint'}>
         {actions.said}
       </p>
-      {actions.fault !== undefined && (
-        <p className="notice of-failed" role="alert">
-          <Icon name="circle-x" />
-          <span>{actions.fault}</span>
-        </p>
-      )}
+      {actions.fault && <Refusal words={words.refused} error={actions.fault} />}
       {groups.length === 0 && (
         <Empty icon="server" title={words.noneMatch}>
           <p>{words.noneMatchMore}</p>

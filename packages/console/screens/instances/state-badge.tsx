@@ -7,6 +7,7 @@ import { en } from './words-en.js';
 const LOOKS: Readonly<Record<InstanceState, { readonly icon: IconName; readonly colours: string }>> = {
   WORKING: { icon: 'loader-circle', colours: 'of-running' },
   FREE: { icon: 'circle-check', colours: 'of-finished' },
+  DRAINED: { icon: 'circle-slash', colours: 'of-waiting' },
   STARTING: { icon: 'clock', colours: 'of-waiting' },
   STOPPING: { icon: 'clock', colours: 'of-waiting' },
   DOWN: { icon: 'circle-slash', colours: 'of-canceled' },

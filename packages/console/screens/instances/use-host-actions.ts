@@ -22,9 +22,10 @@ export interface HostActions {
   /** Action to be confirmed; undefined while there is none. */
   readonly question: Question | undefined;
   readonly closeQuestion: () => void;
-  /** The last command that the hub has accepted, or refused, in words. */
+  /** The last command that the hub has accepted, in words. */
   readonly said: string | undefined;
-  readonly fault: string | undefined;
+  /** Why it refused the last command. */
+  readonly fault: Error | undefined;
   command(command: InstanceCommand, instance: WorkbenchInstance, task: TaskItem | undefined): void;
   drain(agent: AgentState): void;
   undrain(agent: AgentState): void;
@@ -48,7 +49,7 @@ export function useHostActions(): HostActions {
     question,
     closeQuestion: () => setQuestion(undefined),
     said: data,
-    fault: error && question === undefined ? `${words.refused} ${error.message}` : undefined,
+    fault: question === undefined ? (error ?? undefined) : undefined,
     command(command, instance, task) {
       const { id } = instance;
       const act = () =>
@@ -68,16 +69,26 @@ export function useHostActions(): HostActions {
       });
     },
     drain({ id, runningTasks }) {
+      const runs = runningTasks > 0 ? `${words.drainRuns(numberText(runningTasks, language))} ` : '';
       setQuestion({
         icon: 'circle-slash',
         label: words.drain,
         title: words.drainTitle(id),
-        more: words.drainMore(numberText(runningTasks, language)),
-        act: () => run(() => api.drainAgent({ client: hub.client, path: { id }, throwOnError: true })),
+        more: runs + words.drainMore,
+        act: () =>
+          run(
+            () => api.drainAgent({ client: hub.client, path: { id }, throwOnError: true }),
+            words.drainAccepted(id),
+          ),
       });
     },
     undrain({ id }) {
-      orSay(run(() => api.undrainAgent({ client: hub.client, path: { id }, throwOnError: true })));
+      orSay(
+        run(
+          () => api.undrainAgent({ client: hub.client, path: { id }, throwOnError: true }),
+          words.undrainAccepted(id),
+        ),
+      );
     },
   };
 }

@@ -32,6 +32,18 @@ export function useHosts(): UseQueryResult<Hosts> {
   });
 }
 
+/** The agent of an instance; undefined for the hub's own machine, and until it is known. */
+export function useAgentOf({ agentId }: WorkbenchInstance): AgentState | undefined {
+  const id = agentId ?? '';
+  return useQuery({
+    queryKey: [...INSTANCES_KEY, 'agent', id],
+    refetchInterval: EVERY_MS,
+    enabled: id !== '',
+    queryFn: async ({ signal }) =>
+      (await api.getAgentState({ client: hub.client, path: { id }, signal, throwOnError: true })).data,
+  }).data;
+}
+
 /** Running tasks by the id of their instance. */
 export function useRunning(): ReadonlyMap<string, TaskItem> {
   const { data } = useQuery({

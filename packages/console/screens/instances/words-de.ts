@@ -10,6 +10,7 @@ export const de: DictionaryLike<typeof en> = {
   states: {
     WORKING: 'Arbeitet',
     FREE: 'Frei',
+    DRAINED: 'Stillgelegt',
     STARTING: 'Startet',
     STOPPING: 'Hält an',
     DOWN: 'Angehalten',
@@ -30,14 +31,21 @@ export const de: DictionaryLike<typeof en> = {
   neverJoined: 'noch nicht beigetreten',
   agentVersion: (version) => `Agent ${version}`,
   tasks: (count) => `laufende Aufgaben: ${count}`,
-  drained: 'Nimmt nichts an',
+  drained: 'Stillgelegt',
+  drainedAgent: (agent) =>
+    `Der Agent ${agent} ist stillgelegt: Hier startet keine Aufgabe, bis ihn jemand wieder in Betrieb nimmt.`,
   drainedBy: (user) => `durch ${user}`,
   noInstances: 'Dieser Agent hat keine Instanzen',
-  drain: 'Leerlaufen lassen',
-  undrain: 'Wieder annehmen',
-  drainTitle: (agent) => `${agent} leerlaufen lassen?`,
-  drainMore: (count) =>
-    `Laufende Aufgaben (${count}) enden wie gewohnt. Andere beginnen dort erst wieder, wenn jemand es erlaubt, auch nach Neustarts.`,
+  drain: 'Stilllegen',
+  undrain: 'In Betrieb nehmen',
+  drainTitle: (agent) => `${agent} stilllegen?`,
+  drainMore: 'Dort startet keine Aufgabe, auch nach einem Neustart, bis jemand ihn wieder in Betrieb nimmt.',
+  drainRuns: (count) =>
+    count === '1'
+      ? 'Die Aufgabe, die dort läuft, endet wie gewohnt.'
+      : `Die ${count} Aufgaben, die dort laufen, enden wie gewohnt.`,
+  drainAccepted: (agent) => `${agent} ist stillgelegt`,
+  undrainAccepted: (agent) => `${agent} nimmt wieder Aufgaben an`,
   start: 'Starten',
   stop: 'Anhalten',
   restart: 'Neu starten',

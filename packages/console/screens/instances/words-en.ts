@@ -8,6 +8,7 @@ export const en = {
   states: {
     WORKING: 'Working',
     FREE: 'Free',
+    DRAINED: 'Drained',
     STARTING: 'Starting',
     STOPPING: 'Stopping',
     DOWN: 'Stopped',
@@ -29,13 +30,20 @@ export const en = {
   agentVersion: (version: string) => `agent ${version}`,
   tasks: (count: string) => `running tasks: ${count}`,
   drained: 'Drained',
+  drainedAgent: (agent: string) =>
+    `The agent ${agent} is drained: no task starts here until somebody undrains it.`,
   drainedBy: (user: string) => `by ${user}`,
   noInstances: 'This agent has no instances',
   drain: 'Drain',
   undrain: 'Undrain',
   drainTitle: (agent: string) => `Drain ${agent}?`,
-  drainMore: (count: string) =>
-    `Its running tasks (${count}) end as usual. No other begins there until somebody undrains it, also after restarts.`,
+  drainMore: 'No task starts there, also after a restart, until somebody undrains it.',
+  drainRuns: (count: string) =>
+    count === '1'
+      ? 'The task that runs there ends as usual.'
+      : `The ${count} tasks that run there end as usual.`,
+  drainAccepted: (agent: string) => `${agent} is drained`,
+  undrainAccepted: (agent: string) => `${agent} takes tasks again`,
   start: 'Start',
   stop: 'Stop',
   restart: 'Restart',

@@ -9,6 +9,7 @@ import {
   jobOf,
   withFileMoved,
   withFiles,
+  withProgram,
   withRole,
 } from './draft.js';
 
@@ -84,6 +85,8 @@ describe('a draft', () => {
       'timeLimit',
     ]);
     expect(faultsOf({ ...draftWith('run.js'), timeLimitS: '60' })).toEqual([]);
+    expect(faultsOf({ ...EMPTY_DRAFT, simulatedS: '' })).toEqual(['noSeconds']);
+    expect(faultsOf({ ...EMPTY_DRAFT, simulatedS: '5' })).toEqual([]);
   });
 
   it('becomes a job with its files in their roles and their order', async () => {
@@ -113,6 +116,21 @@ describe('a draft', () => {
     expect(job).not.toHaveProperty('priority');
   });
 
+  it('gives a script a first line for its program, the likely one or the chosen one', async () => {
+    const draft = draftWith('one.py', 'two.sh');
+    const chosen = withProgram(draft, idOf(draft, 'two.sh'), 'own');
+    const { scripts } = await jobOf(chosen, load);
+    expect(await Promise.all(scripts.map((script) => (script as Blob).text()))).toEqual([
+      '#!/usr/bin/env python3\none.py',
+      'two.sh',
+    ]);
+  });
+
+  it('of simulated work keeps its seconds', () => {
+    const task = { id: 'T', priority: 'NORMAL', classifiers: [], variables: [], inputs: [], duration: 5 };
+    expect(draftOfTask(task as unknown as TaskDetails)).toMatchObject({ simulatedS: '5', files: [] });
+  });
+
   it('is made of a task, with files that stay at the hub', () => {
     const task = {
       id: 'T',
@@ -132,12 +150,14 @@ describe('a draft', () => {
     } as unknown as TaskDetails;
     const draft = draftOfTask(task);
     expect(draft).toMatchObject({
+      name: 'gear (2)',
       version: '9.*',
       labels: ['gears', 'linux'],
       priority: 'HIGH',
       timeLimitS: '60',
     });
     expect(rolesOf(draft)).toEqual({ 'gear.xml': 'MODEL', 'script-1': 'SCRIPT', 'mesh/a.stl': 'FILE' });
+    expect(draft).not.toHaveProperty('simulatedS');
     expect(draft.files[1]?.content).toEqual({ taskId: 'T', inputPath: 'scripts/1' });
   });
 });

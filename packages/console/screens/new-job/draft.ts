@@ -1,5 +1,7 @@
 /** A job that is being put together. */
 import type { Job, Priority, TaskDetails } from '@workbench-hub/client';
+import { nameAgain } from './name-again.js';
+import { likelyProgram, type ScriptProgram, scriptFor } from './script-language.js';
 
 export type FileRole = 'MODEL' | 'SCRIPT' | 'FILE';
 
@@ -10,6 +12,8 @@ export interface DraftFile {
   /** Bytes. */
   readonly size: number;
   readonly role: FileRole;
+  /** Chosen for a script without a `#!` line; undefined for the likely one. */
+  readonly program?: ScriptProgram;
   /** The content; of an earlier task it is fetched when the job is handed in. */
   readonly content: Blob | { readonly taskId: string; readonly inputPath: string };
 }
@@ -31,6 +35,8 @@ export interface Draft {
   readonly timeLimitS: string;
   /** Path of a model that lies on the simulation host; empty for none. */
   readonly hostPath: string;
+  /** Whole seconds as typed for simulated work, which has neither files nor variables; undefined for a batch job. */
+  readonly simulatedS?: string;
 }
 
 export const EMPTY_DRAFT: Draft = {
@@ -82,6 +88,11 @@ export function withRole(draft: Draft, id: string, role: FileRole): Draft {
   return { ...draft, files };
 }
 
+/** The draft with another program for a script. */
+export function withProgram(draft: Draft, id: string, program: ScriptProgram): Draft {
+  return { ...draft, files: draft.files.map((file) => (file.id === id ? { ...file, program } : file)) };
+}
+
 /** The draft in which a file has changed places with the one before it, or after it, of the same role. */
 export function withFileMoved(draft: Draft, id: string, step: -1 | 1): Draft {
   const from = draft.files.findIndex((file) => file.id === id);
@@ -93,22 +104,26 @@ export function withFileMoved(draft: Draft, id: string, step: -1 | 1): Draft {
   return other ? { ...draft, files: draft.files.with(from, other).with(to, moved) } : draft;
 }
 
-export type Fault = 'noScript' | 'twoFiles' | 'noKey' | 'twoKeys' | 'timeLimit';
+export type Fault = 'noSeconds' | 'noScript' | 'twoFiles' | 'noKey' | 'twoKeys' | 'timeLimit';
 
 /** Faults for which the hub would refuse it. */
-export function faultsOf({ files, variables, timeLimitS }: Draft): readonly Fault[] {
+export function faultsOf({ files, variables, timeLimitS, simulatedS }: Draft): readonly Fault[] {
   const additional = files.filter(({ role }) => role === 'FILE').map(({ path }) => path);
   const used = variables.filter(({ key, value }) => key !== '' || value !== '');
   const keys = used.map(({ key }) => key);
-  const limit = Number(timeLimitS);
   const faults: [Fault, boolean][] = [
-    ['noScript', files.every(({ role }) => role !== 'SCRIPT')],
+    ['noSeconds', simulatedS !== undefined && !isWholeSeconds(simulatedS)],
+    ['noScript', simulatedS === undefined && files.every(({ role }) => role !== 'SCRIPT')],
     ['twoFiles', new Set(additional).size < additional.length],
     ['noKey', keys.includes('')],
     ['twoKeys', new Set(keys).size < keys.length],
-    ['timeLimit', timeLimitS !== '' && !(Number.isInteger(limit) && limit > 0)],
+    ['timeLimit', timeLimitS !== '' && !isWholeSeconds(timeLimitS)],
   ];
   return faults.filter(([, isFaulty]) => isFaulty).map(([fault]) => fault);
+}
+
+function isWholeSeconds(text: string): boolean {
+  return /^\d+$/.test(text) && Number(text) > 0;
 }
 
 /** The job of a draft, with the contents of its files. */
@@ -117,7 +132,8 @@ export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blo
   const of = (role: FileRole) => files.filter((file) => file.role === role);
   const [model] = of('MODEL');
   const scripts: Blob[] = [];
-  for (const script of of('SCRIPT')) scripts.push(await load(script));
+  for (const script of of('SCRIPT'))
+    scripts.push(await scriptFor(await load(script), script.program ?? likelyProgram(script.path)));
   const additional: Record<string, Blob> = {};
   for (const file of of('FILE')) additional[file.path] = await load(file);
   const used = variables.filter(({ key }) => key !== '');
@@ -135,14 +151,23 @@ export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blo
   };
 }
 
+/** The classifiers of a draft, as the hub takes them. */
+export function classifiersOf({ version, labels, priority }: Pick<Draft, 'version' | 'labels' | 'priority'>) {
+  return [
+    ...(version.trim() === '' ? [] : [{ type: 'VERSION' as const, value: version.trim() }]),
+    ...(labels.length === 0 ? [] : [{ type: 'LABLES' as const, value: labels.join(',') }]),
+    { type: 'PRIORITY' as const, value: priority },
+  ];
+}
+
 const ROLE_OF = { MODEL: 'MODEL', SCRIPT: 'SCRIPT', ADDITIONAL_FILE: 'FILE' } as const;
 
 /** The job of a task once more, with files that stay at the hub until they are needed. */
 export function draftOfTask(task: TaskDetails): Draft {
-  const { id, name, inputs, variables, classifiers, priority, timeLimit, hostModel } = task;
+  const { id, name, inputs, variables, classifiers, priority, timeLimit, hostModel, duration } = task;
   const classifier = (wanted: string) => classifiers.find(({ type }) => type === wanted)?.value ?? '';
   return {
-    name: name ?? '',
+    name: name === undefined ? '' : nameAgain(name),
     files: inputs.map(({ kind, path, size }) => ({
       id: path,
       path:
@@ -160,5 +185,6 @@ export function draftOfTask(task: TaskDetails): Draft {
     priority,
     timeLimitS: timeLimit === undefined ? '' : String(timeLimit),
     hostPath: hostModel?.path ?? '',
+    ...(duration === undefined ? {} : { simulatedS: String(duration) }),
   };
 }

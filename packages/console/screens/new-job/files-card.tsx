@@ -3,9 +3,18 @@ import { usePreferences } from '../../data/preference-store.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
-import { type Draft, type DraftFile, type FileRole, withFileMoved, withFiles, withRole } from './draft.js';
+import {
+  type Draft,
+  type DraftFile,
+  type FileRole,
+  withFileMoved,
+  withFiles,
+  withProgram,
+  withRole,
+} from './draft.js';
 import { draftStore, newId } from './draft-store.js';
 import { type ChosenFile, chosenFiles, droppedFiles } from './dropped-files.js';
+import { ProgramChoice } from './program-choice.js';
 import { useFocusLater } from './use-focus-later.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -160,6 +169,9 @@ function FileLine({ file, draft, onChange, onRemove }: FileLineProps) {
             <Icon name="chevron-down" size={14} />
           </button>
         </span>
+      )}
+      {role === 'SCRIPT' && (
+        <ProgramChoice file={file} onChange={(program) => onChange(withProgram(draft, id, program))} />
       )}
       <select
         className="input role"

@@ -1,20 +1,22 @@
 import { useMutation } from '@tanstack/react-query';
-import type { UploadProgress } from '@workbench-hub/client';
+import { api, type TaskDetails, type UploadProgress } from '@workbench-hub/client';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { hub, patientHub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { useStore } from '../../data/store.js';
+import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { AnswerCard } from './answer-card.js';
-import { type Draft, draftOfTask, EMPTY_DRAFT, faultsOf, jobOf } from './draft.js';
+import { classifiersOf, type Draft, draftOfTask, EMPTY_DRAFT, faultsOf, jobOf } from './draft.js';
 import { contentOf, draftStore } from './draft-store.js';
 import { FilesCard } from './files-card.js';
 import { LinesCard } from './lines-card.js';
 import { MoreCard, PlaceCard } from './place-card.js';
+import { SimulatedCard } from './simulated-card.js';
 import { TemplatesCard } from './templates-card.js';
 import { VariablesCard } from './variables-card.js';
 import { de } from './words-de.js';
@@ -33,9 +35,9 @@ export function NewJobScreen() {
         <h1 id="new-job-title">
           {from === undefined
             ? words.title
-            : draft.name === ''
+            : from.name === undefined
               ? words.againNameless
-              : words.again(draft.name)}
+              : words.again(from.name)}
         </h1>
         {draft !== EMPTY_DRAFT && (
           <button type="button" className="button plain" onClick={() => change(EMPTY_DRAFT)}>
@@ -46,11 +48,16 @@ export function NewJobScreen() {
       </header>
       <div className="new-job-columns">
         <div className="new-job-main">
-          <FilesCard draft={draft} onChange={change} />
-          <VariablesCard
-            variables={draft.variables}
-            onChange={(variables) => change({ ...draftStore.get(), variables })}
-          />
+          {draft.simulatedS !== undefined && <SimulatedCard draft={draft} onChange={change} />}
+          {draft.simulatedS === undefined && (
+            <>
+              <FilesCard draft={draft} onChange={change} />
+              <VariablesCard
+                variables={draft.variables}
+                onChange={(variables) => change({ ...draftStore.get(), variables })}
+              />
+            </>
+          )}
           <PlaceCard draft={draft} onChange={change} />
           <MoreCard draft={draft} onChange={change} />
         </div>
@@ -58,28 +65,44 @@ export function NewJobScreen() {
           <AnswerCard draft={draft} />
           <HandIn draft={draft} />
           <TemplatesCard draft={draft} onUse={change} />
-          <LinesCard draft={draft} />
+          {draft.simulatedS === undefined && <LinesCard draft={draft} />}
         </div>
       </div>
     </section>
   );
 }
 
-/** Id of the task whose job is run again; its job becomes the draft. */
-function useEarlierTask(): string | undefined {
+/** The task whose job is run again; its job becomes the draft. */
+function useEarlierTask(): { readonly name?: string } | undefined {
   const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
+  const [task, setTask] = useState<TaskDetails>();
   useEffect(() => {
     if (from === undefined) return;
     const loading = new AbortController();
     hub
       .task(from)
       .details(loading.signal)
-      .then((task) => draftStore.set(draftOfTask(task)))
+      .then((details) => {
+        draftStore.set(draftOfTask(details));
+        setTask(details);
+      })
       // A task that is gone leaves an empty form.
       .catch(() => undefined);
     return () => loading.abort();
   }, [from]);
-  return from;
+  if (from === undefined) return undefined;
+  return task?.id === from ? task : {};
+}
+
+async function createSimulatedWork(draft: Draft, duration: number, signal: AbortSignal) {
+  const { name, timeLimitS } = draft;
+  const body = {
+    duration,
+    classifiers: classifiersOf(draft),
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(timeLimitS === '' ? {} : { timeLimit: Number(timeLimitS) }),
+  };
+  return (await api.createSimulateWork({ client: patientHub.client, body, signal, throwOnError: true })).data;
 }
 
 /** The button that hands the job in, and what stands against it. */
@@ -94,6 +117,7 @@ function HandIn({ draft }: { readonly draft: Draft }) {
     mutationFn: async () => {
       sending.current = new AbortController();
       const { signal } = sending.current;
+      if (draft.simulatedS !== undefined) return createSimulatedWork(draft, Number(draft.simulatedS), signal);
       const job = await jobOf(draft, (file) => contentOf(file, signal));
       return patientHub.submit(job, { signal, onUpload: setProgress });
     },
@@ -120,13 +144,7 @@ function HandIn({ draft }: { readonly draft: Draft }) {
             ))}
           </ul>
         )}
-        {error !== null && !isStopped && (
-          <p className="notice of-failed">
-            <span>
-              {words.refused} {error.message}
-            </span>
-          </p>
-        )}
+        {error !== null && !isStopped && <Refusal words={words.refused} error={error} />}
       </div>
       <button type="button" className="button primary big" disabled={isPending} onClick={handIn}>
         <Icon name={isPending ? 'loader-circle' : 'play'} />

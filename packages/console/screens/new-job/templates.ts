@@ -6,6 +6,7 @@ const KEY = 'workbench-templates';
 interface StoredFile {
   readonly path: string;
   readonly role: DraftFile['role'];
+  readonly program?: DraftFile['program'];
   readonly text: string;
 }
 
@@ -40,7 +41,7 @@ export async function saveTemplate(
   for (const file of files) {
     const text = file.size <= MAX_SCRIPT_BYTES ? await textOf(await load(file)) : undefined;
     if (text === undefined) missing.push(file.path);
-    else kept.push({ path: file.path, role: file.role, text });
+    else kept.push({ path: file.path, role: file.role, text, ...programIn(file) });
   }
   const template = { title, draft: rest, files: kept, missing };
   const others = readTemplates().filter((each) => each.title !== title);
@@ -57,11 +58,15 @@ export function draftOfTemplate({ draft, files }: Template, newId: () => string)
   return {
     ...EMPTY_DRAFT,
     ...draft,
-    files: files.map(({ path, role, text }) => {
+    files: files.map(({ path, role, text, program }) => {
       const content = new Blob([text]);
-      return { id: newId(), path, role, size: content.size, content };
+      return { id: newId(), path, role, size: content.size, content, ...programIn({ program }) };
     }),
   };
+}
+
+function programIn({ program }: Pick<StoredFile, 'program'>): Pick<DraftFile, 'program'> {
+  return program === undefined ? {} : { program };
 }
 
 /** Undefined for what is no text, and so could not be kept as one. */

@@ -2,7 +2,7 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
-import type { Draft } from './draft.js';
+import { classifiersOf, type Draft } from './draft.js';
 
 const OFFERS_EVERY_MS = 5000;
 const ANSWER_EVERY_MS = 5000;
@@ -36,12 +36,8 @@ export function useOffers(wanted: readonly string[]): Offers | undefined {
 type Place = Pick<Draft, 'version' | 'labels' | 'priority'>;
 
 /** Whether and when a job with these classifiers would run, as things are. */
-export function useAnswer({ version, labels, priority }: Place): UseQueryResult<api.DryRunExplanation> {
-  const classifiers: api.Classifier[] = [
-    ...(version.trim() === '' ? [] : [{ type: 'VERSION' as const, value: version.trim() }]),
-    ...(labels.length === 0 ? [] : [{ type: 'LABLES' as const, value: labels.join(',') }]),
-    { type: 'PRIORITY', value: priority },
-  ];
+export function useAnswer(place: Place): UseQueryResult<api.DryRunExplanation> {
+  const classifiers = classifiersOf(place);
   return useQuery({
     queryKey: ['new-job', 'explain', classifiers],
     queryFn: async ({ signal }) =>

@@ -3,6 +3,24 @@ import type { en } from './words-en.js';
 
 export const de: DictionaryLike<typeof en> = {
   title: 'Neuer Job',
+  simulated: 'Simulierte Arbeit',
+  simulatedSeconds: 'Sekunden',
+  simulatedMore: 'Sie beschäftigt eine Instanz so lange und braucht keine Dateien.',
+  runsWith: (file) => `Programm, das ${file} ausführt`,
+  programs: {
+    own: 'durch die Instanz',
+    node: 'JavaScript (Node)',
+    python3: 'Python 3',
+    sh: 'Shell (sh)',
+    bash: 'Shell (Bash)',
+    perl: 'Perl',
+    ruby: 'Ruby',
+    Rscript: 'R',
+    julia: 'Julia',
+    lua: 'Lua',
+  },
+  firstLineAdded: 'Das Skript erhält beim Abgeben eine erste Zeile #! für dieses Programm.',
+  firstLines: (lines) => `Außerhalb des Browsers brauchen Skripte ohne erste Zeile #! eine solche. ${lines}`,
   again: (name) => `${name} noch einmal`,
   againNameless: 'Den Job noch einmal',
   files: 'Dateien',
@@ -54,6 +72,7 @@ export const de: DictionaryLike<typeof en> = {
   handingIn: (size) => `${size} werden abgegeben …`,
   stop: 'Anhalten',
   faults: {
+    noSeconds: 'Simulierte Arbeit braucht eine ganze Zahl von Sekunden.',
     noScript: 'Es fehlt mindestens ein Skript.',
     twoFiles: 'Zwei Dateien haben denselben Pfad.',
     noKey: 'Eine Variable hat keinen Namen.',

@@ -1,6 +1,24 @@
 /** Words of the screen for a new job. */
 export const en = {
   title: 'New job',
+  simulated: 'Simulated work',
+  simulatedSeconds: 'Seconds',
+  simulatedMore: 'It keeps an instance busy for so long, and needs no files.',
+  runsWith: (file: string) => `Program that runs ${file}`,
+  programs: {
+    own: 'by the instance',
+    node: 'JavaScript (Node)',
+    python3: 'Python 3',
+    sh: 'Shell (sh)',
+    bash: 'Shell (Bash)',
+    perl: 'Perl',
+    ruby: 'Ruby',
+    Rscript: 'R',
+    julia: 'Julia',
+    lua: 'Lua',
+  },
+  firstLineAdded: 'The script is handed in with a first line #! for this program.',
+  firstLines: (lines: string) => `Outside the browser, scripts without a first line #! need one. ${lines}`,
   again: (name: string) => `Run ${name} again`,
   againNameless: 'Run the job again',
   files: 'Files',
@@ -52,6 +70,7 @@ export const en = {
   handingIn: (size: string) => `Handing in ${size} …`,
   stop: 'Stop',
   faults: {
+    noSeconds: 'Simulated work takes a whole number of seconds.',
     noScript: 'Add at least one script.',
     twoFiles: 'Two files have the same path.',
     noKey: 'A variable has no name.',

@@ -2,6 +2,7 @@ import type { WorkbenchInstance } from '@workbench-hub/client';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
+import { stateOf } from '../instances/instance-list.js';
 import { type Host, isWell } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -42,7 +43,7 @@ function HostLine({ host }: { readonly host: Host }) {
       <span className="host-state">{state}</span>
       <ul className="instance-boxes">
         {instances.map((instance) => (
-          <InstanceBox key={instance.id} instance={instance} />
+          <InstanceBox key={instance.id} instance={instance} isDrained={isDrained} />
         ))}
       </ul>
     </li>
@@ -50,7 +51,9 @@ function HostLine({ host }: { readonly host: Host }) {
 }
 
 const CLASS_OF = {
-  UP: 'of-finished',
+  WORKING: 'of-running',
+  FREE: 'of-finished',
+  DRAINED: 'of-waiting is-drained',
   STARTING: 'of-waiting',
   STOPPING: 'of-waiting',
   DOWN: 'of-canceled',
@@ -58,11 +61,18 @@ const CLASS_OF = {
   UNKNOWN: 'of-canceled',
 } as const;
 
-function InstanceBox({ instance: { id, status, working } }: { readonly instance: WorkbenchInstance }) {
+interface InstanceBoxProps {
+  readonly instance: WorkbenchInstance;
+  /** Whether its host is drained. */
+  readonly isDrained: boolean;
+}
+
+function InstanceBox({ instance, isDrained }: InstanceBoxProps) {
   const words = useWords<typeof en>({ en, de });
-  const text = words.instance(id, working ? words.states.WORKING : words.states[status]);
+  const state = stateOf(instance, { drained: isDrained });
+  const text = words.instance(instance.id, words.states[state]);
   return (
-    <li className={working ? 'of-running' : CLASS_OF[status]} title={text}>
+    <li className={CLASS_OF[state]} title={text}>
       <span className="visually-hidden">{text}</span>
     </li>
   );

@@ -1,10 +1,21 @@
+import { type ComponentProps, lazy, Suspense } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
 import { useWords } from '../../words/dictionary.js';
 import { absoluteText, durationText, numberText } from '../../words/formats.js';
-import { Chart } from './chart.js';
 import type { Bucket } from './periods.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
+
+/** Drawn after the numbers, which are what one looks at first. */
+const LazyChart = lazy(async () => ({ default: (await import('./chart.js')).Chart }));
+
+function Chart(props: ComponentProps<typeof LazyChart>) {
+  return (
+    <Suspense fallback={<div className="chart" />}>
+      <LazyChart {...props} />
+    </Suspense>
+  );
+}
 
 interface StatisticsCardsProps {
   readonly buckets: readonly Bucket[];

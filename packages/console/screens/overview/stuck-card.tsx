@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
 import { Loading } from '../../design/states.js';
+import { TaskReason } from '../../design/task-reason.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
@@ -35,7 +36,7 @@ export function StuckCard({ stuck }: { readonly stuck: readonly StuckGroup[] | u
   );
 }
 
-function StuckReason({ group: { reason, tasks } }: { readonly group: StuckGroup }) {
+function StuckReason({ group: { tasks } }: { readonly group: StuckGroup }) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
   const [{ language }] = usePreferences();
@@ -49,7 +50,7 @@ function StuckReason({ group: { reason, tasks } }: { readonly group: StuckGroup 
           {words.oldest} {first && <Time at={first.requestedAt} />}
         </span>
       </p>
-      <p className="quiet">{reason}</p>
+      <p className="quiet">{first && <TaskReason task={first} />}</p>
       <p className="stuck-tasks">
         {tasks.slice(-SHOWN_TASKS).map(({ id, name }) => (
           <Link key={id} href={`/tasks/${id}`}>

@@ -6,6 +6,7 @@ import { StatusBadge, statusClass } from '../../design/status.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { type InstanceState, stateOf } from '../instances/instance-list.js';
 import type { Bucket, Range } from './periods.js';
 import type { Host, Queue } from './use-overview.js';
 import { de } from './words-de.js';
@@ -23,8 +24,13 @@ export function Tiles({ queue, hosts = [], buckets, range }: TilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const number = (value: number | undefined) => (value === undefined ? '–' : numberText(value, language));
-  const up = hosts.flatMap(({ instances }) => instances).filter(({ status }) => status === 'UP');
-  const busy = up.filter(({ working }) => working).length;
+  const states = hosts.flatMap(({ instances, isDrained }) =>
+    instances.map((instance) => stateOf(instance, { drained: isDrained })),
+  );
+  const inState = (wanted: InstanceState) => states.filter((state) => state === wanted).length;
+  const busy = inState('WORKING');
+  const up = busy + inState('FREE');
+  const drained = inState('DRAINED');
   const sum = (value: (bucket: Bucket) => number) => buckets.reduce((all, bucket) => all + value(bucket), 0);
   return (
     <div className="tiles">
@@ -32,9 +38,10 @@ export function Tiles({ queue, hosts = [], buckets, range }: TilesProps) {
         {queue && <Priorities queue={queue} />}
       </Tile>
       <Tile status="RUNNING" count={number(queue?.counts.RUNNING)}>
-        {up.length === 0 ? words.noneUp : words.instancesBusy(number(busy), number(up.length))}
+        {up === 0 ? words.noneUp : words.instancesBusy(number(busy), number(up))}
+        {drained > 0 && ` · ${words.drainedInstances(number(drained))}`}
         <span className="meter" aria-hidden="true">
-          <span style={{ width: `${up.length === 0 ? 0 : (100 * busy) / up.length}%` }} />
+          <span style={{ width: `${up === 0 ? 0 : (100 * busy) / up}%` }} />
         </span>
       </Tile>
       <Tile status="FINISHED" count={number(sum(({ finished }) => finished))}>

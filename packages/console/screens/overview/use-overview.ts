@@ -109,7 +109,7 @@ export function isWell({ isUp, isDrained, instances }: Host): boolean {
 }
 
 export interface StuckGroup {
-  /** The hub's words. */
+  /** The hub's words, the same for all of its tasks. */
   readonly reason: string;
   readonly tasks: readonly TaskItem[];
 }

@@ -13,6 +13,7 @@ export const de: DictionaryLike<typeof en> = {
   byPriority: (priority, count) => `${priority}: ${count}`,
   instancesBusy: (busy, up) => `${busy} von ${up} Instanzen beschäftigt`,
   noneUp: 'keine Instanz ist bereit',
+  drainedInstances: (count) => `${count} stillgelegt`,
   ofRange: {
     hour: 'in der letzten Stunde',
     day: 'in den letzten 24 Stunden',
@@ -40,7 +41,8 @@ export const de: DictionaryLike<typeof en> = {
   drained: 'stillgelegt',
   instance: (id, state) => `${id}: ${state}`,
   states: {
-    UP: 'frei',
+    FREE: 'frei',
+    DRAINED: 'stillgelegt',
     WORKING: 'arbeitet',
     STARTING: 'startet',
     STOPPING: 'hält an',

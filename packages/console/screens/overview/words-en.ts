@@ -11,6 +11,7 @@ export const en = {
   byPriority: (priority: string, count: string) => `${priority}: ${count}`,
   instancesBusy: (busy: string, up: string) => `${busy} of ${up} instances busy`,
   noneUp: 'no instance is up',
+  drainedInstances: (count: string) => `${count} drained`,
   ofRange: {
     hour: 'in the last hour',
     day: 'in the last 24 hours',
@@ -37,7 +38,8 @@ export const en = {
   drained: 'drained',
   instance: (id: string, state: string) => `${id}: ${state}`,
   states: {
-    UP: 'free',
+    FREE: 'free',
+    DRAINED: 'drained',
     WORKING: 'works',
     STARTING: 'starts',
     STOPPING: 'stops',

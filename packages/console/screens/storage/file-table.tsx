@@ -6,6 +6,7 @@ import { hub, useRole } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { saveResponse } from '../../data/save.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { Refusal } from '../../design/refusal.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -38,14 +39,7 @@ export function FileTable({ area, files }: FileTableProps) {
       <p role="status" className={data === undefined ? 'visually-hidden' : 'faint storage-said'}>
         {data}
       </p>
-      {error && (
-        <p className="notice of-failed" role="alert">
-          <Icon name="circle-x" />
-          <span>
-            {words.refused} {error.message}
-          </span>
-        </p>
-      )}
+      {error && <Refusal words={words.refused} error={error} />}
       <table className="file-table">
         <Heading />
         <tbody>

@@ -64,7 +64,7 @@ async function discard(key: UploadKey): Promise<void> {
 }
 
 /** Ends an unfinished upload: its bytes count no longer for the quota. */
-async function discardUpload(id: string): Promise<void> {
+export async function discardUpload(id: string): Promise<void> {
   await api.deleteInputUpload({
     client: hub.client,
     path: { id },

@@ -8,6 +8,7 @@ import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { FileTable } from './file-table.js';
+import { UnfinishedList } from './unfinished-list.js';
 import { UploadList } from './upload-list.js';
 import {
   type Area,
@@ -104,6 +105,7 @@ function DropPlace({ isPossible, children }: DropPlaceProps) {
         </label>
         <span className="faint drop-hint">{words.drop}</span>
       </div>
+      <UnfinishedList list={list} />
       <UploadList uploads={uploads} list={list} />
       {children}
     </div>

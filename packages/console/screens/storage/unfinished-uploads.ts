@@ -41,6 +41,10 @@ export class UnfinishedUploads {
     this.#write(this.#without(key));
   }
 
+  forgetId(id: string): void {
+    this.#write(this.#read().filter(([, kept]) => kept !== id));
+  }
+
   #without(key: UploadKey): (readonly [string, string])[] {
     return this.#read().filter(([text]) => text !== textOf(key));
   }

@@ -1,5 +1,7 @@
+import { HubError } from '@workbench-hub/client';
 import { useId, useState } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
+import { ErrorWords } from '../../design/hub-words.js';
 import { Icon, type IconName } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
@@ -33,6 +35,8 @@ const ICONS: Partial<Record<UploadStatus, IconName>> = {
   paused: 'unplug',
   gone: 'circle-x',
 };
+
+const TOO_LARGE: readonly string[] = ['QUOTA_EXCEEDED', 'BODY_TOO_LARGE'];
 
 interface UploadListProps {
   readonly uploads: Uploads;
@@ -112,7 +116,7 @@ function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uplo
         <progress aria-label={name} max={Math.max(file.size, 1)} value={status === 'waiting' ? 0 : sent} />
       )}
       <span className="upload-state" role="status">
-        {stateText(upload, words)}
+        <StateText upload={upload} />
       </span>
       {(status === 'exists' || status === 'name') && (
         <NewName upload={upload} onName={(chosen) => uploads.again(id, { name: chosen })} />
@@ -121,10 +125,16 @@ function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uplo
   );
 }
 
-function stateText({ status, fault, code, pausedBy }: Upload, words: typeof en): string {
+function StateText({ upload: { status, fault, pausedBy } }: { readonly upload: Upload }) {
+  const words = useWords<typeof en>({ en, de });
   if (status === 'paused' && pausedBy !== undefined) return words.paused[pausedBy];
   if (status !== 'failed' || fault === undefined) return words.states[status];
-  return code === 'QUOTA_EXCEEDED' || code === 'BODY_TOO_LARGE' ? words.tooLarge(fault) : fault;
+  const isTooLarge = fault instanceof HubError && TOO_LARGE.includes(fault.code);
+  return (
+    <>
+      {isTooLarge && words.tooLarge} <ErrorWords error={fault} />
+    </>
+  );
 }
 
 interface NewNameProps {

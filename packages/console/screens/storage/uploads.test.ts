@@ -74,7 +74,9 @@ it('tells a refusal from a file that is gone', async () => {
   });
   uploads.add([file('one.csv'), file('two.csv')], false);
   await vi.waitFor(() => expect(statuses()).toEqual(['gone', 'failed']));
-  expect(uploads.state.get()[1]).toMatchObject({ fault: 'the file is too large', code: 'QUOTA_EXCEEDED' });
+  expect(uploads.state.get()[1]).toMatchObject({
+    fault: { message: 'the file is too large', code: 'QUOTA_EXCEEDED' },
+  });
 });
 
 it('shows why it waits, and that it goes on', async () => {

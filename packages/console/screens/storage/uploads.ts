@@ -22,10 +22,8 @@ export interface Upload {
   readonly status: UploadStatus;
   /** Bytes. */
   readonly sent: number;
-  /** Words of the hub when it refused. */
-  readonly fault?: string | undefined;
-  /** Code of the hub when it refused. */
-  readonly code?: string | undefined;
+  /** Why it failed. */
+  readonly fault?: Error | undefined;
   readonly pausedBy?: PauseReason | undefined;
 }
 
@@ -151,7 +149,6 @@ export function isGoing(status: UploadStatus): boolean {
 function endOf(error: unknown): Partial<Upload> {
   if (error instanceof DOMException && error.name === 'AbortError') return { status: 'canceled' };
   if (error instanceof FileGone) return { status: 'gone' };
-  if (!(error instanceof HubError)) return { status: 'failed', fault: String(error) };
-  if (error.code === 'STORED_FILE_EXISTS') return { status: 'exists' };
-  return { status: 'failed', fault: error.message, code: error.code };
+  if (error instanceof HubError && error.code === 'STORED_FILE_EXISTS') return { status: 'exists' };
+  return { status: 'failed', fault: error instanceof Error ? error : new Error(String(error)) };
 }

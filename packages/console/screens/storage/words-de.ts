@@ -47,6 +47,9 @@ export const de: DictionaryLike<typeof en> = {
   drop: 'Dateien hier ablegen, um sie hochzuladen',
   encrypt: 'Verschlüsselt ablegen',
   uploads: 'Hochladen',
+  unfinished: 'Unfertig hochgeladen',
+  unfinishedMore: 'Wählen Sie dieselbe Datei noch einmal: Das Hochladen geht weiter, wo es endete.',
+  discard: 'Verwerfen',
   states: {
     waiting: 'wartet',
     sending: 'wird gesendet',
@@ -64,7 +67,7 @@ export const de: DictionaryLike<typeof en> = {
     loggedOut: 'Ihre Sitzung ist zu Ende. Es geht weiter, wenn Sie sich angemeldet haben.',
     busy: 'Der Hub ist ausgelastet, oder eine andere Seite schickt diese Datei. Es geht von selbst weiter.',
   },
-  tooLarge: (reason) => `Zu groß, darum wurde nichts geschickt: ${reason}`,
+  tooLarge: 'Zu groß, darum wurde nichts geschickt:',
   progress: (sent, all) => `${sent} von ${all}`,
   replace: 'Ersetzen',
   again: 'Noch einmal',

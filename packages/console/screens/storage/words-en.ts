@@ -44,6 +44,9 @@ export const en = {
   drop: 'Drop files here to upload them',
   encrypt: 'Store encrypted',
   uploads: 'Uploads',
+  unfinished: 'Unfinished uploads',
+  unfinishedMore: 'Choose the same file again, and its upload goes on where it ended.',
+  discard: 'Discard',
   states: {
     waiting: 'waits',
     sending: 'is being sent',
@@ -61,7 +64,7 @@ export const en = {
     loggedOut: 'Your session has ended. It goes on when you have logged in.',
     busy: 'The hub is busy, or another page sends this file. It goes on by itself.',
   },
-  tooLarge: (reason: string) => `Too large, so nothing was sent: ${reason}`,
+  tooLarge: 'Too large, so nothing was sent:',
   progress: (sent: string, all: string) => `${sent} of ${all}`,
   replace: 'Replace it',
   again: 'Try again',

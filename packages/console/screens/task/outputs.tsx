@@ -3,6 +3,7 @@ import { lazy, Suspense, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { saveResponse } from '../../data/save.js';
+import { Refusal } from '../../design/refusal.js';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -73,14 +74,14 @@ async function archiveOf(id: string): Promise<Response> {
 
 /** Saves files one by one and as an archive; a fault is that of the last one. */
 function useSaving() {
-  const [fault, setFault] = useState<string>();
+  const [fault, setFault] = useState<{ readonly name: string; readonly error: Error }>();
   const [isPacking, setPacking] = useState(false);
   const save = async ({ name, fetch }: Pick<PreviewedFile, 'name' | 'fetch'>) => {
     setFault(undefined);
     try {
       await saveResponse(await fetch(), name);
     } catch (error) {
-      setFault(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      setFault({ name, error: error instanceof Error ? error : new Error(String(error)) });
     }
   };
   const saveAll = async (id: string) => {
@@ -113,11 +114,7 @@ function Files({ title, archive, files }: FilesProps) {
           </button>
         </p>
       )}
-      {fault !== undefined && (
-        <p className="notice of-failed" role="alert">
-          {fault}
-        </p>
-      )}
+      {fault && <Refusal words={`${fault.name}:`} error={fault.error} />}
       <table className="plain-table files">
         <thead>
           <tr>

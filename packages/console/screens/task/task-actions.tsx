@@ -23,12 +23,10 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
   const isOwn = isAdmin || task.creator === person?.username;
   return (
     <div className="task-actions">
-      {task.type === 'EXECUTE_BATCH_JOB' && (
-        <Link href={`/new?from=${task.id}`} className="button">
-          <Icon name="rotate-ccw" />
-          {words.runAgain}
-        </Link>
-      )}
+      <Link href={`/new?from=${task.id}`} className="button">
+        <Icon name="rotate-ccw" />
+        {words.runAgain}
+      </Link>
       {isOwn && <EndOfTask task={task} />}
     </div>
   );

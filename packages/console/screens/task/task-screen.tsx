@@ -5,8 +5,10 @@ import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { saveResponse } from '../../data/save.js';
+import { HubWords } from '../../design/hub-words.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { StatusBadge } from '../../design/status.js';
+import { TaskReason } from '../../design/task-reason.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
@@ -63,13 +65,15 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
       {status === 'FAILED' && message !== undefined && (
         <p className="notice of-failed">
           <Icon name="circle-x" />
-          <span>{message}</span>
+          <HubWords>{message}</HubWords>
         </p>
       )}
       {status === 'CANCELED' && message !== undefined && (
         <p className="notice of-canceled">
           <Icon name="circle-slash" />
-          <span>{message}</span>
+          <span>
+            <TaskReason task={task} />
+          </span>
         </p>
       )}
       <div className="task-columns">

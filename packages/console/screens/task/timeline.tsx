@@ -1,8 +1,10 @@
 import type { TaskDetails } from '@workbench-hub/client';
 import { useNow } from '../../data/clock.js';
+import { HubWords } from '../../design/hub-words.js';
 import { Duration, Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';
 import { type LifeSpan, lifeOf } from './life.js';
+import { useCanceler } from './use-canceler.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -49,8 +51,34 @@ export function Timeline({ task }: { readonly task: TaskDetails }) {
         {spans.map((span) => (
           <SpanLine key={span.key} span={span} />
         ))}
+        {task.status === 'CANCELED' && task.endedAt !== undefined && (
+          <Cancellation task={task} at={task.endedAt} />
+        )}
       </ol>
     </section>
+  );
+}
+
+interface CancellationProps {
+  readonly task: TaskDetails;
+  readonly at: string;
+}
+
+/** The cancellation of a task: when, and by whom as far as the reader may know. */
+function Cancellation({ task, at }: CancellationProps) {
+  const words = useWords<typeof en>({ en, de });
+  const canceler = useCanceler(task);
+  return (
+    <li className="of-canceled">
+      <span className="dot" aria-hidden="true" />
+      <div>
+        <strong>{words.outcomeCanceled}</strong>
+        {canceler !== undefined && <span className="quiet"> {words.byUser(canceler)}</span>}
+      </div>
+      <span className="quiet when">
+        <Time at={at} />
+      </span>
+    </li>
   );
 }
 
@@ -68,7 +96,11 @@ function SpanLine({ span: { kind, attempt, from, to } }: { readonly span: LifeSp
             <span className="outcome">{words.outcomes[attempt.outcome]}</span>
           </>
         )}
-        {attempt?.reason !== undefined && <p className="reason">{attempt.reason}</p>}
+        {attempt?.reason !== undefined && (
+          <p className="reason">
+            <HubWords>{attempt.reason}</HubWords>
+          </p>
+        )}
       </div>
       <span className="quiet when">
         <Time at={from} />

@@ -1,11 +1,21 @@
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { queryOptions, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { api, TaskDetails } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
+import { queryClient } from '../../data/query-client.js';
 import { taskKey } from '../../live/live-cache.js';
 
 /** The details of a task; changes arrive by the stream. */
 export function useTask(id: string): UseQueryResult<TaskDetails> {
-  return useQuery({ queryKey: taskKey(id), queryFn: ({ signal }) => hub.task(id).details(signal) });
+  return useQuery(detailsOf(id));
+}
+
+/** Asks for the details before the screen of the task is drawn. */
+export function prefetchTask(id: string): void {
+  void queryClient.prefetchQuery(detailsOf(id));
+}
+
+function detailsOf(id: string) {
+  return queryOptions({ queryKey: taskKey(id), queryFn: ({ signal }) => hub.task(id).details(signal) });
 }
 
 const EXPLAIN_EVERY_MS = 5000;

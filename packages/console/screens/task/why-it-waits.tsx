@@ -1,6 +1,7 @@
 import type { api } from '@workbench-hub/client';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { HubWords } from '../../design/hub-words.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -22,9 +23,34 @@ export function WhyItWaits({ id }: { readonly id: string }) {
         <strong>{words.verdicts[data.verdict]}</strong>
       </p>
       <VerdictFigures explanation={data} />
-      <p className="quiet">{data.message}</p>
+      <Circumstances exclusions={data.exclusions ?? []} drains={data.drains ?? []} />
       {data.verdict === 'NEVER' && <p>{words.whatHelps}</p>}
     </section>
+  );
+}
+
+/** Agents that returned the task, and drained ones that it would fit. */
+function Circumstances({ exclusions, drains }: Required<Pick<api.TaskExplanation, 'exclusions' | 'drains'>>) {
+  const words = useWords<typeof en>({ en, de });
+  const hubTime = useHubTime();
+  const when = (local: string) => {
+    const at = hubTime(local);
+    return at === undefined ? null : <Time at={at} />;
+  };
+  if (exclusions.length + drains.length === 0) return null;
+  return (
+    <ul className="why-figures quiet">
+      {exclusions.map(({ agentId, reason, at }) => (
+        <li key={`${agentId} ${at}`}>
+          {words.returnedBy(agentId)} {when(at)}: <HubWords>{reason}</HubWords>
+        </li>
+      ))}
+      {drains.map(({ agentId, by, since }) => (
+        <li key={agentId}>
+          {words.drainedAgent(agentId, by)} {when(since)}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -17,6 +17,8 @@ export const de: DictionaryLike<typeof en> = {
   waiting: 'In der Warteschlange',
   attempt: (number) => `Versuch ${number}`,
   onInstance: (instance) => `auf ${instance}`,
+  outcomeCanceled: 'Abgebrochen',
+  byUser: (user) => `durch ${user}`,
   outcomes: {
     RUNNING: 'läuft',
     FINISHED: 'fertig',
@@ -44,6 +46,8 @@ export const de: DictionaryLike<typeof en> = {
   down: (count) => `aus ${count}`,
   unreachable: (count) => `nicht erreichbar ${count}`,
   drained: (count) => `stillgelegt ${count}`,
+  returnedBy: (agent) => `Der Agent ${agent} hat sie zurückgegeben`,
+  drainedAgent: (agent, user) => `Der Agent ${agent} wurde von ${user} stillgelegt`,
   unsatisfied: (criterion) => `Keine Instanz bietet ${criterion}`,
   butFor: (count, criterion) => `Ohne ${criterion} würden ${count} passen`,
   expected: 'Beginnt wohl',

@@ -15,6 +15,8 @@ export const en = {
   waiting: 'In the queue',
   attempt: (number: string) => `Attempt ${number}`,
   onInstance: (instance: string) => `on ${instance}`,
+  outcomeCanceled: 'Canceled',
+  byUser: (user: string) => `by ${user}`,
   outcomes: {
     RUNNING: 'running',
     FINISHED: 'finished',
@@ -42,6 +44,8 @@ export const en = {
   down: (count: string) => `down ${count}`,
   unreachable: (count: string) => `unreachable ${count}`,
   drained: (count: string) => `drained ${count}`,
+  returnedBy: (agent: string) => `The agent ${agent} returned it`,
+  drainedAgent: (agent: string, user: string) => `The agent ${agent} was drained by ${user}`,
   unsatisfied: (criterion: string) => `No instance offers ${criterion}`,
   butFor: (count: string, criterion: string) => `Without ${criterion}, ${count} would fit`,
   expected: 'Likely start',

@@ -2,8 +2,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import type { TaskItem } from '@workbench-hub/client';
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import { reasonOf } from '../../data/task-rows.js';
 import { StatusBadge, statusClass } from '../../design/status.js';
+import { TaskReason } from '../../design/task-reason.js';
 import { Duration, Time } from '../../design/time.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
@@ -116,7 +116,11 @@ function TaskCells({ task }: { readonly task: TaskItem }) {
         <span className="under">
           <span className="mono">{id.slice(-8)}</span>
           {creator !== undefined && <span>{creator}</span>}
-          {message !== undefined && <span className="message">{reasonOf(message)}</span>}
+          {message !== undefined && (
+            <span className="message">
+              <TaskReason task={task} />
+            </span>
+          )}
         </span>
       </span>
       <span role="cell" className="wants">

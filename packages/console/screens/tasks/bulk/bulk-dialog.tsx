@@ -4,6 +4,7 @@ import type { api, TaskFilter } from '@workbench-hub/client';
 import { type RefObject, useState } from 'react';
 import { useRole } from '../../../data/hub.js';
 import { usePreferences } from '../../../data/preference-store.js';
+import { Refusal } from '../../../design/refusal.js';
 import { Failure } from '../../../design/states.js';
 import { StatusBadge } from '../../../design/status.js';
 import { Icon } from '../../../icons/icon.js';
@@ -68,13 +69,7 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
           </div>
           {preview.error && <Failure error={preview.error} />}
           {data && data.tasks.length > 0 && change.isIdle && <Hits outcome={data} />}
-          {change.error && (
-            <p className="notice of-failed" role="alert">
-              <span>
-                {words.failed(count)} {change.error.message}
-              </span>
-            </p>
-          )}
+          {change.error && <Refusal words={words.failed(count)} error={change.error} />}
           <div className="actions">
             <AlertDialog.Close className="button" disabled={change.isPending}>
               {change.isIdle ? words.keep : words.close}

@@ -1,0 +1,47 @@
+/** Why a task waits, in German, from the data of the hub; in English the hub's own sentences are shown. */
+import type { TaskItem } from '@workbench-hub/client';
+import { numberText } from './formats.js';
+
+type WaitReason = NonNullable<TaskItem['waitReason']>;
+
+const de = {
+  never: (criteria: string) =>
+    criteria === '' ? 'Keine bekannte Instanz passt.' : `Keine bekannte Instanz bietet ${criteria}.`,
+  version: (value: string) => `Version „${value}“`,
+  label: (value: string) => `Label „${value}“`,
+  noneUp: (count: string, states: string) =>
+    `${count === '1' ? '1 Instanz passt, nimmt aber nichts an' : `${count} Instanzen passen, nehmen aber nichts an`}: ${states}.`,
+  down: (count: string) => `${count} aus`,
+  unreachable: (count: string) => `${count} nicht erreichbar`,
+  drained: (count: string) => `${count} stillgelegt`,
+  busy: (count: string) =>
+    count === '1' ? '1 passende Instanz ist beschäftigt.' : `${count} passende Instanzen sind beschäftigt.`,
+  soon: (count: string) =>
+    count === '1' ? '1 passende Instanz ist frei.' : `${count} passende Instanzen sind frei.`,
+  paused: 'Der Hub beginnt keine Aufgaben, weil er heruntergefahren werden soll.',
+};
+
+/** Why a task waits. */
+export function germanReason({ verdict, unsatisfied, instances }: WaitReason): string {
+  const number = (value: number) => numberText(value, 'de');
+  const states = (['down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0);
+  switch (verdict) {
+    case 'NEVER':
+      return de.never(
+        unsatisfied
+          .map(({ type, value }) => (type === 'VERSION' ? de.version(value) : de.label(value)))
+          .join(', '),
+      );
+    case 'NONE_UP':
+      return de.noneUp(
+        number(instances.satisfyingAll),
+        states.map((state) => de[state](number(instances[state]))).join(', '),
+      );
+    case 'BUSY':
+      return de.busy(number(instances.busy));
+    case 'SOON':
+      return de.soon(number(instances.idle));
+    case 'PAUSED':
+      return de.paused;
+  }
+}
