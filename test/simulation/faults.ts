@@ -1,30 +1,12 @@
 /** Faults of the simulated world. Each kind happens at random times, and most are mended after a while. A seed has some
  *  kinds often and others never, so that their combinations differ. */
 import { databaseFaults } from './database/faults.js';
+import type { Fault, Mend, Victims } from './fault.js';
 import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import { CRITICAL_STEPS } from './watched-ports.js';
 import type { World } from './world.js';
-
-export interface Victims {
-  readonly world: World;
-  readonly network: Network;
-  readonly hub: SimulatedHub;
-  readonly agents: readonly SimulatedAgent[];
-}
-
-/** Mends a fault. */
-export type Mend = () => void;
-
-export interface Fault {
-  readonly kind: string;
-  /** Hits only hubs whose store is on their disk. */
-  readonly isOfDisk?: true;
-  /** Causes the fault and reports it with `did`; returns how to mend it, unless that is not needed. */
-  happen(victims: Victims, did: (who: string, detail?: string) => void): Mend | undefined;
-  readonly lastsMs?: readonly [number, number];
-}
 
 const SHORT_MS = [200, 20_000] as const;
 /** Some of these last longer than a lease. */

@@ -1,5 +1,5 @@
 /** Faults of the simulated database server, and of the link to it. */
-import type { Fault, Mend, Victims } from '../faults.js';
+import type { Fault, Mend, Victims } from '../fault.js';
 import type { HubDatabase } from '../simulated-hub.js';
 import { CRITICAL_STEPS } from '../watched-ports.js';
 import type { World } from '../world.js';

@@ -12,7 +12,7 @@ export type Box<T = unknown> = () => T;
 /** Work of a statement. It may wait for calls of the model only. */
 export type ModelWork<T> = (model: ModelStore) => Promise<T>;
 
-export const LANE_CONDITION = ['laneId', 'incarnation', 'batch'] as const;
+const LANE_CONDITION = ['laneId', 'incarnation', 'batch'] as const;
 const LOG = ['notedSeqs', 'notedBatch'] as const;
 
 function named(name: string, parameters: readonly string[]): NamedStatement {
