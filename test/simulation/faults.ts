@@ -2,11 +2,9 @@
  *  kinds often and others never, so that their combinations differ. */
 import { databaseFaults } from './database/faults.js';
 import type { Fault, Mend, Victims } from './fault.js';
-import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import { CRITICAL_STEPS } from './watched-ports.js';
-import type { World } from './world.js';
 
 const SHORT_MS = [200, 20_000] as const;
 /** Some of these last longer than a lease. */
