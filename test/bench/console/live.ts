@@ -48,7 +48,8 @@ async function measure(stage: ConsoleStage): Promise<Sample[]> {
     const session = await context.newCDPSession(page);
     await page.goto(`${address}/tasks`);
     await page.locator('.task-row[data-index]').first().waitFor();
-    await page.waitForTimeout(WARM_UP_MS * Math.max(scale, 0.2));
+    await page.waitForTimeout(WARM_UP_MS * Math.max(scale, 0.5));
+    await page.evaluate(`(${SCROLL_TO_ENDING})(document.querySelector('.task-scroller'))`);
     await page.evaluate(WATCH);
     const heapBefore = await heapBytes(session);
     const seen = await look(page, (ends / ENDS_PER_S) * 1000);
@@ -166,6 +167,12 @@ async function heapBytes(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage');
   return (await session.send('Runtime.getHeapUsage')).usedSize;
 }
+
+/** Shows the rows whose tasks began a moment ago, since the newest tasks end when they are out of sight. */
+const SCROLL_TO_ENDING = `(scroller) => {
+  const { offsetHeight } = scroller.querySelector('.task-row[data-index]');
+  scroller.scrollTop = offsetHeight * ${ENDS_PER_S * DURATION_S};
+}`;
 
 /** Looks at the list in each frame. The time is the wall clock's, as that of the hub, which runs on the same machine. */
 const WATCH = `
