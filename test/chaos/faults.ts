@@ -209,7 +209,8 @@ export class Faults {
   }
 
   #diskFilled(whose: 'hub' | 'agent', disk: SmallDisk): Fault {
-    const forMs = 500 + this.#random.below(2000);
+    // Agents look at their disks once a second.
+    const forMs = (whose === 'agent' ? 1500 : 500) + this.#random.below(2000);
     return {
       kind: whose === 'hub' ? 'disk of the hub full' : 'disk of an agent full',
       target: `disk of the ${whose}`,

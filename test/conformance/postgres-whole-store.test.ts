@@ -1,4 +1,6 @@
 /** The suite of whole stores on PostgreSQL, as the hub opens it, and the maintenance of a damaged one. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { openStore, storeMaintenance } from '@workbench-hub/hub/store/open-store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -10,12 +12,19 @@ import { describeWholeStore, type WholeStoreUnderTest } from './whole-store-suit
 
 let folder: TemporaryFolder;
 
-const settingsOf = ({ url }: TestDatabase) => ({ dataDir: folder.path, store: url, storePasswordFile: null });
+/** The data folder is that of one hub on this database. */
+const settingsOf = ({ url }: TestDatabase) => ({
+  dataDir: join(folder.path, new URL(url).pathname),
+  store: url,
+  storePasswordFile: null,
+});
 
 async function openOn(database: TestDatabase) {
   const metrics = { written: () => undefined, synced: () => undefined, failed: () => undefined };
   const { clock, timers, newId } = systemRuntime;
-  return openStore(settingsOf(database), { clock, timers, newId, log: memoryLog().log, metrics });
+  const settings = settingsOf(database);
+  mkdirSync(settings.dataDir, { recursive: true });
+  return openStore(settings, { clock, timers, newId, log: memoryLog().log, metrics });
 }
 
 async function open(): Promise<WholeStoreUnderTest> {

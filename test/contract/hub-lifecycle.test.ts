@@ -104,7 +104,7 @@ describe('the start of a hub', () => {
   it('that fails for another reason releases the database', async () => {
     await mkdir(dataDir, { recursive: true });
     await writeFile(join(dataDir, 'files'), 'no folder');
-    await expect(startHub({ dataDir })).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(startHub({ dataDir })).rejects.toMatchObject({ code: 'EEXIST' });
     await rm(join(dataDir, 'files'));
     await (await startHub({ dataDir })).stop();
   });
