@@ -179,7 +179,7 @@ describe('the commands', () => {
     await eventually(async () => (await api.get('/readyz')).status === 200);
   });
 
-  it.skipIf(TESTED_STORE === 'postgres')('backup and restore leave the blobs where they are', async () => {
+  const backup = async () => {
     const content = randomBytes(80_000);
     await upload('kept.bin', content);
     const file = `${folder.path}/backup.tar`;
@@ -199,7 +199,9 @@ describe('the commands', () => {
     // It comes back under its name.
     await upload('again.bin', content);
     expect(found(await examined())).toEqual([]);
-  });
+  };
+  // A database server has backups of its own.
+  if (TESTED_STORE === 'sqlite') it('backup and restore leave the blobs where they are', backup);
 });
 
 it('blobs of a folder are moved at the start, and are missed without the object store', async () => {
