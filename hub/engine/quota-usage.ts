@@ -20,6 +20,7 @@ export class OwnerUse {
   /** Rises when an upload of this user is named, since figures that were read from the store before are then out of date. */
   version = 0;
   readonly #naming = new Set<Promise<unknown>>();
+  #lastTurn: Promise<unknown> = Promise.resolve();
   readonly #onOver: () => void;
 
   constructor(onOver: () => void) {
@@ -42,6 +43,13 @@ export class OwnerUse {
     const over = naming.catch(() => undefined).finally(() => this.#naming.delete(over));
     this.#naming.add(over);
     return naming;
+  }
+
+  /** Runs a step after those of other uploads have ended, so that each sees the bytes that a refused one gave back. */
+  inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(step);
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
   }
 
   /** Resolves when the steps under way have ended, so that no blob counts twice. */

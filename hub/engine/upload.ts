@@ -97,20 +97,29 @@ export class Upload {
   }
 
   async *#counted(name: string, stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    const { use, settings, reclaim } = this.#options;
+    const { use, settings } = this.#options;
     const { quotaPerUserBytes: quotaBytes } = settings;
     for await (const piece of stream) {
       this.#takenBytes += piece.length;
       use.reserve(piece.length);
       if (quotaBytes !== null && (await this.#usedBytes(name)) > quotaBytes) {
-        await reclaim();
-        await use.named();
-        this.#stored = undefined;
-        const usedBytes = await this.#usedBytes(name);
-        if (usedBytes > quotaBytes) throw overQuota(usedBytes - this.#takenBytes, settings);
+        await use.inTurn(() => this.#requireRoom(name, quotaBytes));
       }
       yield piece;
     }
+  }
+
+  /** Gives the bytes of this upload back at once when there is no room, since another upload may have enough with them. */
+  async #requireRoom(name: string, quotaBytes: number): Promise<void> {
+    const { use, settings, reclaim } = this.#options;
+    await reclaim();
+    await use.named();
+    this.#stored = undefined;
+    const usedBytes = await this.#usedBytes(name);
+    if (usedBytes <= quotaBytes) return;
+    const otherBytes = usedBytes - this.#takenBytes;
+    this.#releaseBytes();
+    throw overQuota(otherBytes, settings);
   }
 
   /** Bytes of the owner, without the file that this upload may replace. */
