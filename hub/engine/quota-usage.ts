@@ -1,3 +1,5 @@
+import pLimit from 'p-limit';
+
 /** Uploads to the input storage under way: their bytes count for the quota in addition to those in the store. */
 export class QuotaUsage {
   readonly #owners = new Map<string | null, OwnerUse>();
@@ -14,13 +16,14 @@ export class QuotaUsage {
 
 /** The uploads of one user. */
 export class OwnerUse {
+  /** Runs a step after those of other uploads have ended, so that each sees the bytes that a refused one gave back. */
+  readonly inTurn = pLimit(1);
   uploads = 0;
   /** Bytes received of uploads under way. */
   underWayBytes = 0;
   /** Rises when an upload of this user is named, since figures that were read from the store before are then out of date. */
   version = 0;
   readonly #naming = new Set<Promise<unknown>>();
-  #lastTurn: Promise<unknown> = Promise.resolve();
   readonly #onOver: () => void;
 
   constructor(onOver: () => void) {
@@ -43,13 +46,6 @@ export class OwnerUse {
     const over = naming.catch(() => undefined).finally(() => this.#naming.delete(over));
     this.#naming.add(over);
     return naming;
-  }
-
-  /** Runs a step after those of other uploads have ended, so that each sees the bytes that a refused one gave back. */
-  inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(step);
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
   }
 
   /** Resolves when the steps under way have ended, so that no blob counts twice. */

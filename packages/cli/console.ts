@@ -1,4 +1,4 @@
-/** What `wb` prints: data to standard output, everything else to standard error. */
+/** Output of `wb`: data to standard output, everything else to standard error. */
 export interface Output {
   /** Print JSON, for programs. */
   readonly isJson: boolean;

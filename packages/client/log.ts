@@ -1,4 +1,4 @@
-/** What the scripts of a task print, as it comes (contract 12.11). */
+/** Output of the scripts of a task, as it comes (contract 12.11). */
 import type { Connection } from './connection.js';
 import { eventStream } from './event-stream.js';
 import type { TaskItem } from './generated/types.gen.js';

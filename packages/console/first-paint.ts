@@ -19,6 +19,6 @@ applyPreferences(readPreferences());
 const file = screenAt(location.pathname);
 const parts = file === undefined ? [] : (PARTS_OF_SCREENS[file] ?? []);
 for (const part of parts) preload({ rel: 'modulepreload', href: `/assets/${part}` });
-// What the session asks first in a browser in which nobody has logged in.
+// The first request of a session in a browser in which nobody has logged in.
 if (file !== undefined && readWay() === undefined)
   preload({ rel: 'preload', as: 'fetch', crossorigin: 'anonymous', href: '/api/x/sign-on' });

@@ -11,7 +11,7 @@ export interface TaskKind {
   readonly priority: number;
 }
 
-/** What may change of a task. */
+/** Fields of a task that may change. */
 export interface TaskState extends TaskKind {
   /** Instance of its latest attempt; null for none. */
   readonly instanceId: string | null;

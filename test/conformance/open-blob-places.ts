@@ -36,7 +36,7 @@ export async function openInFolder(isElsewhere: boolean): Promise<PlaceUnderTest
 export interface S3UnderTest extends PlaceUnderTest {
   readonly store: ObjectStore;
   readonly catalogue: BlobCatalogue;
-  /** What was logged. */
+  /** Log lines so far. */
   readonly log: ReturnType<typeof memoryLog>;
   readonly isUsable: () => boolean;
 }

@@ -192,7 +192,7 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
 
   it('refuse what does not fit on the disk of the server, and go on when there is room', async () => {
     const store = await open('first');
-    // What PostgreSQL says, at a place where it says so.
+    // An error of PostgreSQL, at a place where it occurs.
     await database.query(`CREATE FUNCTION is_full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       RAISE 'could not extend file "base/1/2": No space left on device' USING ERRCODE = 'disk_full'; END $$`);
     await database.query(

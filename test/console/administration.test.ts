@@ -10,9 +10,9 @@ import {
   expectAccessible,
   handIn,
   hub,
-  logInAs,
   rowOf,
   visit,
+  visitAs,
 } from '../support/console.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { logIn } from '../support/login.js';
@@ -21,12 +21,6 @@ import { keepSecret } from '../support/secrets.js';
 
 describe.runIf(hasBrowser)('the administration', () => {
   consoleForAllTests({ users: USERS });
-
-  async function visitAs(username: keyof typeof USERS, path: string, width = 1280) {
-    const page = await visit({ path, width });
-    await logInAs(page, username);
-    return page;
-  }
 
   it('enrols an agent with a code that is shown once, and revokes its credential', async () => {
     const { accessToken } = await logIn(new Api(hub), 'anna');

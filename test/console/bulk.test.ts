@@ -2,15 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
 import { hasBrowser } from '../support/browser.js';
-import {
-  consoleForAllTests,
-  expectAccessible,
-  handIn,
-  hub,
-  logInAs,
-  rowOf,
-  visit,
-} from '../support/console.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, rowOf, visitAs } from '../support/console.js';
 import { logIn } from '../support/login.js';
 import { USERS } from '../support/running-hub.js';
 
@@ -20,12 +12,6 @@ describe.runIf(hasBrowser)('changes of many tasks', () => {
   async function waitingTasks(username: string, names: readonly string[]): Promise<void> {
     const { accessToken: token } = await logIn(new Api(hub), username);
     for (const name of names) await handIn({ name, scripts: ['1'], labels: 'nowhere', token });
-  }
-
-  async function visitAs(username: keyof typeof USERS, path: string, width = 1280) {
-    const page = await visit({ path, width });
-    await logInAs(page, username);
-    return page;
   }
 
   it('show what they hit before, hit that, and nothing else, by keyboard', async () => {

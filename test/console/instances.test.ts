@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
 import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, logInAs, visit } from '../support/console.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/console.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
 import { logIn } from '../support/login.js';
@@ -26,12 +26,6 @@ async function joined(id: string, instances: readonly string[]) {
 
 describe.runIf(hasBrowser)('the screens of instances', () => {
   consoleForAllTests({ users: USERS });
-
-  async function visitAs(username: keyof typeof USERS, path: string, width = 1280) {
-    const page = await visit({ path, width });
-    await logInAs(page, username);
-    return page;
-  }
 
   it('show who works on what, live, and lead to the task and to the log', async () => {
     const token = await tokenOfAnna();

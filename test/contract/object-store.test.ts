@@ -118,7 +118,7 @@ it('a hub whose object store is away says so, refuses what needs it, and goes on
     status: 'DOWN',
     components: { objectStore: { status: 'DOWN' } },
   });
-  // What is small is in the database.
+  // Small blobs are in the database.
   expect((await upload('small.bin', randomBytes(100))).status).toBe(204);
   store.faultOf = () => undefined;
   await eventually(async () => (await status('/readyz')) === 200);

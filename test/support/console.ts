@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { startBrowser } from './browser.js';
 import { base64 } from './rest-client.js';
-import { type HubSetup, passwordOf, type RunningHub, startHub } from './running-hub.js';
+import { type HubSetup, passwordOf, type RunningHub, startHub, type USERS } from './running-hub.js';
 
 /** Each theme in each language; pages are left in the first one. */
 const APPEARANCES = [
@@ -16,7 +16,7 @@ const APPEARANCES = [
 
 const AXE_OPTIONS = {
   runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
-  // What it says of elements that are well is long.
+  // Its report of elements without a fault is long.
   resultTypes: ['violations'],
 };
 
@@ -102,6 +102,13 @@ export async function logInAs(page: Page, username: string): Promise<void> {
   await page.getByLabel('Password').fill(passwordOf(username));
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.locator('nav.navigation').waitFor();
+}
+
+/** A page of the console, of a user who has just logged in. */
+export async function visitAs(username: keyof typeof USERS, path: string, width = 1280): Promise<Page> {
+  const page = await visit({ path, width });
+  await logInAs(page, username);
+  return page;
 }
 
 /** Runs axe on the page in each appearance; leaves the page in the first one. A text, since the tests are not compiled for a browser. */

@@ -17,10 +17,10 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
 import { credentialsOf } from './s3-credentials.js';
 import { faultOf, LIST_RIGHT, S3Fault } from './s3-fault.js';
 import type { S3Settings } from './s3-settings.js';
-import { Turns } from './turns.js';
 
 /** Parts of an upload, and uploads at a time: together they bound the memory. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -57,7 +57,7 @@ export interface BucketOptions {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly patience?: S3Patience;
-  /** Told of each result; null for a success. */
+  /** Listener for the result of each request; null for a success. */
   readonly onResult?: (fault: S3Fault | null) => void;
 }
 
@@ -71,7 +71,7 @@ export class S3Bucket {
   readonly settings: S3Settings;
   readonly #options: BucketOptions;
   readonly #client: S3Client;
-  readonly #uploads = new Turns(UPLOADS_AT_A_TIME);
+  readonly #uploads = pLimit(UPLOADS_AT_A_TIME);
 
   constructor(options: BucketOptions) {
     const { settings, ca, patience = PATIENT } = options;
@@ -108,7 +108,7 @@ export class S3Bucket {
 
   /** Uploads a file of the local disk; resolves with its size when the object exists, whole and durable. */
   async uploadFile(key: string, path: string): Promise<number> {
-    return this.#uploads.run(async () => {
+    return this.#uploads(async () => {
       const { size } = await stat(path);
       const content = createReadStream(path, { highWaterMark: 1024 * 1024 });
       const upload = new Upload({

@@ -122,7 +122,7 @@ export async function acceptLoss(db: Database, dataDir: string): Promise<Missing
   return missing;
 }
 
-/** What is missing, in words. */
+/** Missing batches, in words. */
 export function missingText({ batches, confirmedAtMs, latestTaskAtMs }: MissingWork): string {
   const counts = [...batches].map(([lane, missing]) => `${missing} of ${CONTENTS[lane]}`);
   const until = confirmedAtMs === null ? '' : `, the latest at ${timeOf(confirmedAtMs)}`;

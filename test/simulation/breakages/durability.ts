@@ -1,21 +1,13 @@
 /** Defects in durability: of transactions, blobs and the disk. */
 import type { BlobForm } from '@workbench-hub/hub/core/ports/blobs';
 import type { Breakage } from './breakage.js';
-import { broken, onDisk, withoutHolds } from './wrappers.js';
+import { acknowledgedEarly, broken, onDisk, withoutHolds } from './wrappers.js';
 
 export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   {
     name: '201 before the task is durable',
     seed: 1,
-    hub: ({ queue }) => ({
-      queue: {
-        ...queue,
-        insert: (tasks, waits) => {
-          queue.insert(tasks, waits).catch(() => undefined);
-          return Promise.resolve();
-        },
-      },
-    }),
+    hub: acknowledgedEarly,
   },
   {
     name: 'a report is acknowledged before it is durable',

@@ -9,6 +9,7 @@ import { type Box, isBatch, type ModelWork, READ } from '../database/model-state
 import type { DatabaseServer } from '../database/server.js';
 import { LEASE_MS } from '../settings.js';
 import type { Breakage } from './breakage.js';
+import { acknowledgedEarly } from './wrappers.js';
 
 /** Age at which a standby gets the state of its primary server again. */
 const LAG_MS = 3000;
@@ -77,15 +78,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   {
     name: '201 before the batch is committed',
     seed: 1,
-    hub: ({ queue }) => ({
-      queue: {
-        ...queue,
-        insert: (tasks, waits) => {
-          queue.insert(tasks, waits).catch(() => undefined);
-          return Promise.resolve();
-        },
-      },
-    }),
+    hub: acknowledgedEarly,
   },
   {
     name: 'a lease is counted by the wall clock',

@@ -35,7 +35,7 @@ export function likelyProgram(path: string): ScriptProgram {
   return (ending === undefined ? undefined : PROGRAM_OF[ending]) ?? 'own';
 }
 
-/** What follows `#!` in the first line of a script; undefined without such a line. */
+/** Interpreter that the first line of a script names after `#!`; undefined without such a line. */
 export function interpreterIn(text: string): string | undefined {
   return /^#![ \t]*([^\r\n]*\S)/.exec(text)?.[1];
 }
