@@ -4,6 +4,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
 import { ANYBODY } from './core/access.js';
 import type { Passwords } from './core/ports/accounts.js';
+import type { KeyFiles } from './core/ports/key-files.js';
 import type { LoginMetrics } from './core/ports/metrics.js';
 import type { AccountStore } from './core/ports/store.js';
 import { AuthenticatorChain } from './engine/accounts/authenticator-chain.js';
@@ -42,6 +43,8 @@ export interface AccountsOptions {
   readonly metrics: LoginMetrics;
   /** Key from which those of cookies are derived. */
   readonly key: Buffer;
+  /** Shares the key files with other hubs; null for a hub that has its store alone. */
+  readonly keyFiles: KeyFiles | null;
 }
 
 /** While security is off, everybody may do everything, and sessions end with the process. */
@@ -92,12 +95,13 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
 
 async function openSessions(
   { users, sessions }: AccountStore,
-  { config: { dataDir, security }, passwords, runtime, log, metrics }: AccountsOptions,
+  { config: { dataDir, security }, passwords, runtime, log, metrics, keyFiles }: AccountsOptions,
 ): Promise<Sessions> {
   const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = security;
   const { clock } = runtime;
   const newId = () => runtime.newId();
-  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log }) : ephemeralKey();
+  const share = async () => keyFiles?.share();
+  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log, share }) : ephemeralKey();
   return new Sessions({
     store: sessions,
     passwords: enabled

@@ -27,6 +27,7 @@ import { callerEndpoint } from './http/x/caller-endpoint.js';
 import { enrolmentEndpoints } from './http/x/enrolment-endpoints.js';
 import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
+import { hubListEndpoint } from './http/x/hub-list-endpoint.js';
 import { instanceCrashesEndpoint } from './http/x/instance-crashes-endpoint.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
@@ -79,6 +80,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       async () => serverInfo(buildInfo, runtime.clock, await diskSpace(INSTALLATION)),
       engine.shutdown,
     ),
+    hubListEndpoint(parts.hubs),
     ...storageEndpoints(engine.storage, log),
     ...agentEndpoints({ nodes: engine.nodes, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),

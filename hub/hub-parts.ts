@@ -5,6 +5,7 @@ import type { Accounts } from './accounts.js';
 import type { HubConfig } from './config.js';
 import type { AuditTrail } from './core/ports/audit.js';
 import type { BlobStore } from './core/ports/blobs.js';
+import type { Hubs } from './core/ports/hubs.js';
 import type { Tracing } from './core/ports/tracing.js';
 import type { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import type { Engine } from './engine/engine.js';
@@ -25,6 +26,7 @@ export interface HubParts {
   readonly ownSecret: string | null;
   readonly files: BlobStore;
   readonly engine: Engine;
+  readonly hubs: Hubs;
   /** Whether the server of the database responds; null for a store on files. */
   readonly isDatabaseReachable: (() => boolean) | null;
   /** Whether the object store of blobs can be used; null for blobs in a folder. */

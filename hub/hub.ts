@@ -26,6 +26,7 @@ import { diskSpace } from './files/disk-space.js';
 import { type OpenedPlace, openPlace } from './files/open-place.js';
 import type { HubParts } from './hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './hub-reload.js';
+import { makeKeyFiles } from './key-files.js';
 import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
@@ -108,7 +109,6 @@ export function createHub(
 async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const { config, log } = setup;
   const { dataDir, agents } = config;
-  const joinToken = agents.enrolledOnly ? null : await agentToken(agents.token, dataDir);
   const tls = config.server.tls && (await openTlsFiles(config.server.tls));
   const metrics = hubMetrics(buildInfo);
   const { runtime: machine } = setup;
@@ -118,9 +118,15 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     timers,
     log,
     metrics: metrics.store,
+    hub: { version: buildInfo.version, address: config.server.publicUrl ?? '' },
     newId: () => machine.newId(),
   });
   onStop(() => store.close());
+  if (store.keyFiles) {
+    await makeKeyFiles(config);
+    await store.keyFiles.share();
+  }
+  const joinToken = agents.enrolledOnly ? null : await agentToken(agents.token, dataDir);
   // Hubs with different clocks must agree on the times that they store.
   const { clock } = store;
   const runtime = { clock, timers, random: () => machine.random(), newId: () => machine.newId() };
@@ -135,7 +141,13 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     ownSecret,
   });
   const key = await storageKey(config.storage.encryptionKey, dataDir);
-  const accounts = await openAccounts({ ...storing, store: store.accounts, metrics: metrics.logins, key });
+  const accounts = await openAccounts({
+    ...storing,
+    store: store.accounts,
+    metrics: metrics.logins,
+    key,
+    keyFiles: store.keyFiles,
+  });
   onStop(accounts.close);
   const tracing = await openTracing(setup, onStop);
   const opened = await openBlobPlace(storing, store, key);
@@ -166,6 +178,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     ownSecret,
     files,
     engine,
+    hubs: store.cluster.hubs,
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     isObjectStoreUsable: opened.isUsable,
     audit,

@@ -48,11 +48,6 @@ export function filesOfReport({ outputFiles, storedFiles = [], log }: AttemptRep
   return [...files.values()];
 }
 
-/** Key of an attempt in maps. */
-export function attemptKey({ taskId, attempt, instanceId }: AttemptRef): string {
-  return `${taskId}/${attempt}/${instanceId}`;
-}
-
 function shortened(message: string): string {
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
 }

@@ -2,7 +2,7 @@
  *  acknowledged. Meanwhile reports are in the spool, from which the next start of the agent resumes. */
 
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
@@ -12,7 +12,7 @@ import pLimit from 'p-limit';
 import { type FileTransfer, type HubConnection, TransferFailed } from '../core/ports/hub.js';
 import type { Spool, SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
-import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
+import { attemptReport, filesOfReport } from '../core/reports.js';
 import { eachOf } from './each-of.js';
 
 export interface ReportingOptions {

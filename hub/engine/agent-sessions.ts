@@ -1,4 +1,5 @@
 /** Sessions of agents: the connected agents, and the messages to them. An agent has one session at most. */
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentReply, AgentRequest } from '../core/ports/agents.js';
@@ -18,7 +19,18 @@ interface Session {
   readonly connection: AgentConnection;
   /** Number of the join. */
   readonly epoch: number;
+  /** Attempts that the agent has, by their names. */
+  readonly held: Map<string, HeldByAgent>;
 }
+
+export interface HeldByAgent {
+  readonly ref: AttemptRef;
+  /** Whether it has ended, and its report is under way. */
+  readonly isSpooled: boolean;
+}
+
+/** SENT: to the agent, which did not have it. HELD: the agent has it already. AWAY: the agent is not connected. */
+export type AssignOutcome = 'SENT' | 'HELD' | 'AWAY';
 
 export class AgentSessions {
   readonly #options: AgentSessionsOptions;
@@ -43,10 +55,15 @@ export class AgentSessions {
 
   /** Opens the agent's session on this connection and closes its former one. Closes this one, and returns false, when there is one of
    *  a later join. */
-  open(agentId: string, epoch: number, connection: AgentConnection): boolean {
+  open(
+    agentId: string,
+    { epoch, held }: { readonly epoch: number; readonly held: readonly HeldByAgent[] },
+    connection: AgentConnection,
+  ): boolean {
     const former = this.#sessions.get(agentId);
     const isLatest = former === undefined || former.epoch < epoch;
-    if (isLatest) this.#sessions.set(agentId, { connection, epoch });
+    const byName = new Map(held.map((each) => [attemptKey(each.ref), each]));
+    if (isLatest) this.#sessions.set(agentId, { connection, epoch, held: byName });
     (isLatest ? former?.connection : connection)?.close('the same agent has reconnected');
     return isLatest;
   }
@@ -63,17 +80,44 @@ export class AgentSessions {
     this.#requests.agentLeft(agentId);
   }
 
-  /** Sends a claimed task to its agent; false when the agent is not connected. */
-  assign(claimed: ClaimedTask): boolean {
+  /** Sends a claimed task to its agent. */
+  assign(claimed: ClaimedTask): AssignOutcome {
     const { ref, agentId, task, job } = claimed;
     const session = this.#sessions.get(agentId);
-    if (!session) return false;
+    if (!session) return 'AWAY';
+    if (session.held.has(attemptKey(ref))) return 'HELD';
+    session.held.set(attemptKey(ref), { ref, isSpooled: false });
     const { timeLimitS, requestId } = task;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
     const traceContext = this.#options.traces.contextOf(claimed);
     session.connection.assign({ ref, job, timeLimitMs, requestId, traceContext });
     this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
-    return true;
+    return 'SENT';
+  }
+
+  /** The agent's report of an attempt has been acknowledged, or the agent is about to be told so. */
+  settled(agentId: string, ref: AttemptRef): void {
+    this.#sessions.get(agentId)?.held.delete(attemptKey(ref));
+  }
+
+  /** Whether the agent is connected to this hub. */
+  isConnected(agentId: string): boolean {
+    return this.#sessions.has(agentId);
+  }
+
+  /** Agents that are connected to this hub. */
+  get agentIds(): string[] {
+    return [...this.#sessions.keys()];
+  }
+
+  /** Attempts that the agent has. */
+  heldBy(agentId: string): HeldByAgent[] {
+    return [...(this.#sessions.get(agentId)?.held.values() ?? [])];
+  }
+
+  /** Tells the agent that the attempt no longer counts; a disconnected agent is told when it rejoins. */
+  cancel(agentId: string, ref: AttemptRef): void {
+    this.#sessions.get(agentId)?.connection.cancel(ref);
   }
 
   /** Sends a request to an agent; rejects with {@link AgentUnavailable} when it is disconnected or does not respond in time. */
@@ -95,8 +139,9 @@ export class AgentSessions {
     for (const { connection } of [...this.#sessions.values()]) connection.close(reason);
   }
 
-  /** Ends the attempt of a canceled task; a disconnected agent is informed when it rejoins. */
   readonly onSignal: SignalListener = {
-    CANCELED: ({ agentId, ref }) => this.#sessions.get(agentId)?.connection.cancel(ref),
+    CANCELED: ({ agentId, ref }) => this.cancel(agentId, ref),
+    REPLACED: ({ agentId }) =>
+      this.#sessions.get(agentId)?.connection.close('the same agent has joined another hub'),
   };
 }

@@ -47,7 +47,7 @@ export class Agents {
   /** Lets an agent join; false when it was refused; the refusal has been sent. Rejects as the store does. */
   async join(introduction: AgentIntroduction, connection: AgentConnection): Promise<boolean> {
     const { sessions, signals, log, isOutputStorageOn } = this.#options;
-    const { agent, running, instances } = introduction;
+    const { agent, running, spooled, instances } = introduction;
     const joining = this.#joiningOf(introduction);
     const joined = await this.#present(joining, connection);
     if ('code' in joined) {
@@ -55,7 +55,12 @@ export class Agents {
       connection.refuse(joined);
       return false;
     }
-    if (!joined.isOpen || !sessions.open(agent.id, joined.epoch, connection)) return true;
+    const held = [
+      ...running.map((ref) => ({ ref, isSpooled: false })),
+      ...spooled.map((ref) => ({ ref, isSpooled: true })),
+    ];
+    const { epoch } = joined;
+    if (!joined.isOpen || !sessions.open(agent.id, { epoch, held }, connection)) return true;
     signals.tell({ kind: 'JOINED', agent: joining, running });
     connection.welcome({ outputStorage: isOutputStorageOn });
     await reconcile(introduction, connection, this.#options);
@@ -167,6 +172,7 @@ export class Agents {
     const counted = await attempts.report(stored.report, agentId, () =>
       signals.tell({ kind: 'FREED', agentId, ref, coolsDown: outcome === 'RETURNED' }),
     );
+    this.#options.sessions.settled(agentId, ref);
     connection.acknowledge(ref, counted);
     return counted;
   }

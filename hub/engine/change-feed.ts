@@ -4,6 +4,7 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { SignalListener } from '../core/ports/signals.js';
 import type { ChangePage, TaskChanges } from '../core/ports/task-changes.js';
 
 export interface ChangeListener {
@@ -57,6 +58,17 @@ export class ChangeFeed {
     this.#options = options;
   }
 
+  /** Changes that other hubs have made. */
+  readonly onSignal: SignalListener = {
+    WAITS: () => this.#passOn(),
+    OCCUPIED: () => this.#passOn(),
+    RETURNED: () => this.#passOn(),
+    WITHDRAWN: () => this.#passOn(),
+    ENDED: () => this.#passOn(),
+    CHANGED: () => this.#passOn(),
+    RESYNC: () => this.#passOn(),
+  };
+
   get listeners(): number {
     return this.#listeners.size;
   }
@@ -101,6 +113,10 @@ export class ChangeFeed {
     if (this.#listeners.size > 0) return;
     this.#unwatch?.();
     this.#unwatch = undefined;
+  }
+
+  #passOn(): void {
+    if (this.#listeners.size > 0) this.#passSoon(this.#gatherMs);
   }
 
   #passSoon(delayMs: number): void {

@@ -22,8 +22,9 @@ export class Dispatcher {
   readonly onSignal: SignalListener = {
     ASSIGNED: ({ claimed, startedAtMs }) => {
       const { sessions, transitions } = this.#options;
-      if (sessions.assign(claimed)) transitions.started(claimed, startedAtMs);
-      else this.#failed(claimed);
+      const outcome = sessions.assign(claimed);
+      if (outcome === 'SENT') transitions.started(claimed, startedAtMs);
+      else if (outcome === 'AWAY') this.#failed(claimed);
     },
   };
 

@@ -32,14 +32,16 @@ import { ChangeFeed } from './change-feed.js';
 import { ClockWatch } from './clock-watch.js';
 import { Dispatcher } from './dispatcher.js';
 import { Explanations } from './explanations.js';
+import { HeldAttempts } from './held-attempts.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
 import { liveNodes } from './live-nodes.js';
 import { LogFollower } from './log-follower.js';
 import { mailReceiver } from './mail-receiver.js';
-import { ResultWaiters } from './result-waiters.js';
+import { ResultWaiters, wakeForEnded } from './result-waiters.js';
 import { ResumableUploadService } from './resumable-upload-service.js';
+import { Resynchronization } from './resynchronization.js';
 import { RunningOutput } from './running-output.js';
 import { Scheduler } from './scheduler.js';
 import { SentBlobs } from './sent-blobs.js';
@@ -55,6 +57,7 @@ import { endSignals, queueSignals } from './task-signals.js';
 import { TaskTraces } from './task-traces.js';
 import { TaskTransitions } from './task-transitions.js';
 import { Tasks } from './tasks.js';
+import { ViewRefresh } from './view-refresh.js';
 import type { WebhookPorts } from './webhook-tries.js';
 import { Webhooks } from './webhooks.js';
 
@@ -127,8 +130,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   await base.drains.refresh();
   await base.shutdown.refresh();
   const agentSide = agentParts(options, base);
-  const queueSide = queueParts(options, base);
-  const parts = { ...base, ...agentSide, ...queueSide };
+  const queueSide = queueParts(options, base, agentSide);
+  const resync = resyncOf(options, { ...base, ...agentSide });
+  const parts = { ...base, ...agentSide, ...queueSide, resync };
   subscribe(options, parts);
 
   const { mail } = options.cluster;
@@ -147,12 +151,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 type BaseParts = ReturnType<typeof baseParts>;
 type AgentParts = ReturnType<typeof agentParts>;
 type QueueParts = ReturnType<typeof queueParts>;
-type Parts = BaseParts & AgentParts & QueueParts;
+type Parts = BaseParts & AgentParts & QueueParts & { readonly resync: Resynchronization };
 
 /** The parts that need no other part, or only those before them. */
 function baseParts(options: EngineOptions) {
   const { queue, archive, files, names, runtime, log, cluster } = options;
-  const { preparations, signals } = cluster;
+  const { preparations, signals, hubs } = cluster;
   const { clock, timers } = runtime;
   const clockWatch = new ClockWatch(clock);
   const mayExpire = () => {
@@ -180,7 +184,7 @@ function baseParts(options: EngineOptions) {
     webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
     changeFeed: new ChangeFeed({ changes: options.changes, timers, clock, log }),
-    shutdown: new ShutdownPreparation({ preparations, signals, clock, log }),
+    shutdown: new ShutdownPreparation({ preparations, hubs, signals, clock, log }),
     instances,
     drains: new AgentDrains({ store: options.agentDrains, signals, queue, instances, clock, timers, log }),
     exclusions: new AgentExclusions({ store: options.exclusions, signals, instances, clock, timers, log }),
@@ -212,11 +216,12 @@ function agentParts(options: EngineOptions, base: BaseParts) {
     metrics: options.metrics ?? NO_TASK_METRICS,
     isOutputStorageOn: storage.isOutputStorageOn,
   });
-  return { attempts, leases, sessions, dispatcher, agents };
+  const views = new ViewRefresh({ presence, queue, instances, clock });
+  return { attempts, leases, sessions, dispatcher, agents, views };
 }
 
 /** The parts that deal with tasks: those that wait, those that are asked for, and those that are no longer kept. */
-function queueParts(options: EngineOptions, base: BaseParts) {
+function queueParts(options: EngineOptions, base: BaseParts, { sessions }: AgentParts) {
   const { queue, archive, cluster, files, names, runtime, log, defaultVersion, headsPerPool } = options;
   const { clock, timers } = runtime;
   const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions, webhooks } = base;
@@ -273,8 +278,24 @@ function queueParts(options: EngineOptions, base: BaseParts) {
     webhooks,
   });
   const bulkChanges = new BulkChanges({ archive, transitions, files });
-  const logFollower = new LogFollower({ tasks, archive, files, output, runningOutput, timers });
+  const logFollower = new LogFollower({ tasks, archive, files, output, runningOutput, sessions, timers });
   return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
+}
+
+/** Everything that is known from signals is read again, in the order in which it is needed. */
+function resyncOf({ archive, log }: EngineOptions, parts: BaseParts & AgentParts): Resynchronization {
+  const { views, leases, sessions, transitions, resultWaiters, webhooks } = parts;
+  const held = new HeldAttempts({ sessions, archive, transitions, log });
+  return new Resynchronization({
+    refresh: () => views.refresh(),
+    steps: [
+      (running) => leases.follow(running),
+      (running) => held.compare(running),
+      () => wakeForEnded(resultWaiters, archive),
+      () => webhooks?.refresh(),
+    ],
+    log,
+  });
 }
 
 function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOptions, parts: Parts): void {
@@ -287,15 +308,26 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
   for (const { onTask } of [attempts, output, traces, explanations]) transitions.subscribe(onTask);
   // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.subscribe(endSignals(signals));
-  const { leases, instances, dispatcher, sessions, resultWaiters, drains, shutdown } = parts;
+  const {
+    leases,
+    instances,
+    dispatcher,
+    sessions,
+    resultWaiters,
+    drains,
+    shutdown,
+    views,
+    changeFeed,
+    resync,
+  } = parts;
   for (const { onSignal } of [
-    ...[leases, instances, scheduler, dispatcher, sessions],
-    ...[exclusions, drains, shutdown, resultWaiters],
+    ...[views, leases, instances, scheduler, dispatcher, sessions],
+    ...[exclusions, drains, shutdown, output, resultWaiters, changeFeed, resync],
   ])
     signals.hear(onSignal);
   parts.instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());
-  parts.shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));
+  parts.shutdown.subscribe((isPaused) => (isPaused ? scheduler.pause() : scheduler.resume()));
 }
 
 /** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
@@ -311,12 +343,16 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'qu
     changeFeed,
     logFollower,
     webhooks,
+    resync,
   } = parts;
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
+  let hasRead = false;
   const role: RoleHolder = {
     gained: async (term) => {
-      await leases.start();
+      hasRead = true;
+      leases.start();
+      await resync.now();
       await exclusions.load();
       await scheduler.start(term);
       sweeper.start();
@@ -329,6 +365,8 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'qu
   };
   const start = async () => {
     await roles.contend(role);
+    // Another hub has the role.
+    if (!hasRead) await resync.now();
     webhooks?.start();
   };
   const quiesce = async () => {

@@ -48,6 +48,7 @@ export class Instances {
     INSTANCE: ({ agentId, report }) => this.changed(agentId, report),
     LEFT: ({ agentId }) => this.disconnected(agentId),
     FREED: ({ agentId, ref, coolsDown }) => this.release(agentId, ref, { coolsDown }),
+    OCCUPIED: ({ agentId, ref }) => this.occupy(agentId, ref),
   };
 
   /** Adds a subscriber, which is called at every change that may let a waiting task start. */
@@ -150,6 +151,11 @@ export class Instances {
     return state === 'CONNECTED' || state === 'READY';
   }
 
+  /** Whether the agent gets tasks. */
+  isReady(agentId: string): boolean {
+    return this.#known.agent(agentId)?.state === 'READY';
+  }
+
   /** The attempts of the agent have been reconciled: it may get tasks. */
   ready(agentId: string): void {
     const agent = this.#permitting('reconcile', agentId);
@@ -200,10 +206,22 @@ export class Instances {
    *  another attempt on it. */
   reserve(ref: AttemptRef, agentId: string): boolean {
     const instance = this.#known.instance(ref.instanceId);
-    if (!instance || instance.agentId !== agentId || instance.attempt) return false;
+    if (!instance || instance.agentId !== agentId) return false;
+    if (instance.attempt && !sameAttempt(instance.attempt, ref)) return false;
     if (this.#known.agent(agentId)?.state !== 'READY' || this.#known.drains.has(agentId)) return false;
     this.#known.setAttempt(instance, ref);
     return true;
+  }
+
+  /** Attempt that the instance runs; null for none. */
+  attemptOn(instanceId: string): AttemptRef | null {
+    return this.#known.instance(instanceId)?.attempt ?? null;
+  }
+
+  /** The instance of this agent has got this attempt, from another hub. */
+  occupy(agentId: string, ref: AttemptRef): void {
+    const instance = this.#known.instance(ref.instanceId);
+    if (instance?.agentId === agentId) this.#known.setAttempt(instance, ref);
   }
 
   /** Releases the instance of this agent, if it is reserved for this attempt; with `coolsDown` its cooldown begins. */

@@ -1,11 +1,11 @@
 /**
  * Leases: a disconnected agent is unreachable, and keeps its tasks; when its lease ends it is lost, and they are requeued. The
- * lease of an agent that has not joined since the hub's start begins at that start.
+ * lease of an agent that is disconnected when the term of the scheduler begins also begins then.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { SignalListener } from '../core/ports/signals.js';
-import type { TaskQueue } from '../core/ports/task-queue.js';
+import type { RunningAttempt, TaskQueue } from '../core/ports/task-queue.js';
 import type { Attempts } from './attempts.js';
 import type { Instances } from './instances.js';
 
@@ -36,10 +36,18 @@ export class Leases {
     LEFT: ({ agentId }) => this.begin(agentId),
   };
 
-  /** Begins the lease of every agent that has running tasks in the store. */
-  async start(): Promise<void> {
+  /** From now on, leases begin. */
+  start(): void {
     this.#stopped = false;
-    for (const agentId of await this.#options.queue.agentsWithRunning()) this.begin(agentId);
+  }
+
+  /** Begins the leases of disconnected agents with running attempts, as far as they have none, and ends those of connected ones. */
+  follow(running: readonly RunningAttempt[]): void {
+    const { instances } = this.#options;
+    for (const agentId of this.#timers.keys()) if (instances.isConnected(agentId)) this.end(agentId);
+    for (const agentId of new Set(running.map((attempt) => attempt.agentId))) {
+      if (!this.#timers.has(agentId) && !instances.isConnected(agentId)) this.begin(agentId);
+    }
   }
 
   /** Ends all leases without consequences, and begins none until the next start; resolves when expiries under way have ended. */

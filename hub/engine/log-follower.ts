@@ -8,6 +8,7 @@ import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../core/ports/blobs.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { Task } from '../core/task.js';
+import type { AgentSessions } from './agent-sessions.js';
 import type { Disconnect } from './result-waiters.js';
 import type { RunningOutput } from './running-output.js';
 import type { TaskOutput } from './task-output.js';
@@ -34,8 +35,13 @@ export interface LogFollowerOptions {
   /** Tells of more output. */
   readonly output: Pick<TaskOutput, 'follow'>;
   readonly runningOutput: Pick<RunningOutput, 'tailOf'>;
+  /** Agents that are connected to this hub: only their output is told of. */
+  readonly sessions: Pick<AgentSessions, 'isConnected'>;
   readonly timers: Timers;
 }
+
+/** Time after which the output of an agent at another hub is read again. */
+const READ_AGAIN_MS = 500;
 
 /** Time in which output is gathered. */
 const GATHER_MS = 50;
@@ -77,10 +83,12 @@ export class LogFollower {
           place = event.place;
         }
         if (hasEnded(task.status)) return;
+        const reading = this.#isElsewhere(task) ? timers.after(READ_AGAIN_MS, onMore) : undefined;
         await new Promise<void>((resolve) => {
           wake = resolve;
           if (isWanted) resolve();
         });
+        reading?.cancel();
         await new Promise<void>((resolve) => timers.after(GATHER_MS, resolve));
       }
     } finally {
@@ -96,8 +104,12 @@ export class LogFollower {
     for (const wake of this.#open) wake();
   }
 
+  #isElsewhere({ status, instance }: Task): boolean {
+    return status === 'RUNNING' && instance !== null && !this.#options.sessions.isConnected(instance.agentId);
+  }
+
   async *#live(task: Task, from: LogPlace): AsyncGenerator<LogEvent> {
-    const tail = await this.#options.runningOutput.tailOf(task);
+    const tail = await this.#options.runningOutput.tailOf(task, from);
     if (!tail) return;
     const { attempt, start, text } = tail;
     let offset = from.offset;

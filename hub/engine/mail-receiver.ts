@@ -11,6 +11,9 @@ export function mailReceiver(
     if (request.kind !== 'taskOutput') return sessions.request(agentId, request, timeoutMs);
     const tail = output.tailOf(request.taskId);
     if (!tail) return { error: null, text: null };
-    return { error: null, text: tail.text, offset: tail.start, attempt: tail.attempt };
+    const { attempt, text, start } = tail;
+    const known = request.known?.attempt === attempt ? request.known.offset : 0;
+    const offset = Math.min(Math.max(known, start), start + text.length);
+    return { error: null, text: text.slice(offset - start), offset, attempt };
   };
 }

@@ -1,6 +1,8 @@
 /** Requests that wait for the end of a task. */
+import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { SignalListener } from '../core/ports/signals.js';
+import type { TaskArchive } from '../core/ports/task-archive.js';
 
 /** Signal that the client of a request has disconnected, such as an AbortSignal. */
 export interface Disconnect {
@@ -50,6 +52,11 @@ export class ResultWaiters {
     ENDED: ({ taskId }) => this.notify(taskId),
   };
 
+  /** Ids of the tasks that are waited for. */
+  get taskIds(): string[] {
+    return [...this.#waiters.keys()];
+  }
+
   /** Wakes those that wait for this task. */
   notify(taskId: string): void {
     for (const wake of this.#waiters.get(taskId) ?? []) wake();
@@ -59,4 +66,17 @@ export class ResultWaiters {
   releaseAll(): void {
     for (const taskId of [...this.#waiters.keys()]) this.notify(taskId);
   }
+}
+
+/** Wakes those that wait for tasks that have ended or were removed, although no signal said so. Rejects as the store does. */
+export async function wakeForEnded(
+  waiters: Pick<ResultWaiters, 'taskIds' | 'notify'>,
+  archive: Pick<TaskArchive, 'find'>,
+): Promise<void> {
+  await Promise.all(
+    waiters.taskIds.map(async (taskId) => {
+      const task = await archive.find(taskId);
+      if (!task || hasEnded(task.status)) waiters.notify(taskId);
+    }),
+  );
 }

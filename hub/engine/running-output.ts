@@ -1,5 +1,5 @@
 /** Latest output of running tasks, from the hub to which their agent is connected. */
-import { AgentUnavailable, type Mail } from '../core/ports/mail.js';
+import { AgentUnavailable, type Mail, type OutputRequest } from '../core/ports/mail.js';
 import type { Task } from '../core/task.js';
 import type { OutputTail } from './task-output.js';
 
@@ -13,11 +13,15 @@ export class RunningOutput {
     this.#mail = mail;
   }
 
-  /** The kept end of the output of the active attempt; undefined when there is none, or it cannot be had at present. */
-  async tailOf({ id: taskId, instance }: Pick<Task, 'id' | 'instance'>): Promise<OutputTail | undefined> {
+  /** The kept end of the output of the active attempt, from the place up to which it is known; undefined when there is none, or it
+   *  cannot be had at present. */
+  async tailOf(
+    { id: taskId, instance }: Pick<Task, 'id' | 'instance'>,
+    known: OutputRequest['known'] = null,
+  ): Promise<OutputTail | undefined> {
     if (!instance) return undefined;
     try {
-      const request = { kind: 'taskOutput', taskId } as const;
+      const request = { kind: 'taskOutput', taskId, known } as const;
       const { attempt, text, offset } = await this.#mail.ask(instance.agentId, request, OUTPUT_TIMEOUT_MS);
       if (attempt === undefined || text === null) return undefined;
       return { attempt, text, start: offset ?? 0 };

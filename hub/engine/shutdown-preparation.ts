@@ -1,15 +1,22 @@
 /**
  * Shutdown preparation (contract 9.6): while it is initiated, no task is accepted or dispatched; running tasks end as usual and
- * waiting ones stay in the queue. A restart ends it.
+ * waiting ones stay in the queue. A restart ends it. One of several hubs that is prepared alone accepts no task, while the cluster
+ * dispatches as before.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
-import type { Preparations, ShutdownPreparations } from '../core/ports/shutdown-preparations.js';
+import type { Hubs } from '../core/ports/hubs.js';
+import type {
+  PreparationScope,
+  Preparations,
+  ShutdownPreparations,
+} from '../core/ports/shutdown-preparations.js';
 import type { SignalListener, Signals } from '../core/ports/signals.js';
 
 export interface ShutdownPreparationOptions {
   readonly preparations: ShutdownPreparations;
+  readonly hubs: Pick<Hubs, 'others'>;
   readonly signals: Pick<Signals, 'tell'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -23,17 +30,18 @@ export interface ShutdownStatus {
 
 export class ShutdownPreparation {
   readonly #options: ShutdownPreparationOptions;
-  readonly #subscribers: ((initiated: boolean) => void)[] = [];
+  readonly #subscribers: ((isPaused: boolean) => void)[] = [];
   /** Reads and changes run one after the other, so that no older one replaces a newer one. */
   #latest: Promise<unknown> = Promise.resolve();
   #initiatedAtMs: number | null = null;
+  #isPaused = false;
 
   constructor(options: ShutdownPreparationOptions) {
     this.#options = options;
   }
 
   /** Adds a subscriber, which is called when dispatching has to stop (true) or may continue (false). */
-  subscribe(subscriber: (initiated: boolean) => void): void {
+  subscribe(subscriber: (isPaused: boolean) => void): void {
     this.#subscribers.push(subscriber);
   }
 
@@ -51,10 +59,11 @@ export class ShutdownPreparation {
     return this.#inOrder(() => this.#options.preparations.read());
   }
 
-  /** Prepares this hub, or ends that. Initiating it again keeps the first timestamp. Rejects as the store does. */
-  async change(initiated: boolean): Promise<ShutdownStatus> {
+  /** Prepares this hub or all of its cluster, or ends that. Initiating it again keeps the first timestamp. Rejects as the store
+   *  does. */
+  async change(initiated: boolean, scope: PreparationScope = 'HUB'): Promise<ShutdownStatus> {
     const { preparations, signals, clock } = this.#options;
-    await this.#inOrder(() => preparations.change('HUB', initiated ? clock.nowMs() : null));
+    await this.#inOrder(() => preparations.change(scope, initiated ? clock.nowMs() : null));
     signals.tell({ kind: 'PREPARATION' });
     return this.status;
   }
@@ -81,9 +90,10 @@ export class ShutdownPreparation {
   }
 
   #apply({ HUB, CLUSTER }: Preparations): void {
-    const before = this.status.initiated;
     this.#initiatedAtMs = HUB ?? CLUSTER;
-    const { initiated } = this.status;
-    if (initiated !== before) for (const subscriber of this.#subscribers) subscriber(initiated);
+    const isPaused = CLUSTER !== null || (HUB !== null && this.#options.hubs.others() === 0);
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
+    for (const subscriber of this.#subscribers) subscriber(isPaused);
   }
 }

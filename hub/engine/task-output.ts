@@ -1,5 +1,6 @@
 /** Latest output of running tasks, for reading their log before they end. The whole log comes with the report. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { SignalListener } from '../core/ports/signals.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
 /** Length of the kept end of each output, in UTF-16 units. */
@@ -32,6 +33,13 @@ export class TaskOutput {
     ENDED: ({ task }) => this.forget(task.id),
     CANCELED: ({ task }) => this.forget(task.id),
     REMOVED: ({ taskId }) => this.#tell(taskId),
+  };
+
+  /** Changes at other hubs. */
+  readonly onSignal: SignalListener = {
+    ENDED: ({ taskId }) => this.forget(taskId),
+    OCCUPIED: ({ ref }) => this.#tell(ref.taskId),
+    RETURNED: ({ taskId }) => this.#tell(taskId),
   };
 
   /** Calls `onMore` when there is more output of a task, or its attempt or status has changed, until the returned function is

@@ -10,8 +10,11 @@ export function queueSignals({ tell }: Pick<Signals, 'tell'>): TaskSubscriber {
     REQUEUED: ({ task }) => tell({ kind: 'RETURNED', taskId: task.id }),
     DISPATCH_FAILED: ({ task }) => tell({ kind: 'RETURNED', taskId: task.id }),
     ADOPTED: ({ ref: { taskId }, dequeuedFrom: groupId }) => {
+      tell({ kind: 'CHANGED' });
       if (groupId !== null) tell({ kind: 'WITHDRAWN', taskId, from: { groupId } });
     },
+    FILES_KEPT: () => tell({ kind: 'CHANGED' }),
+    REMOVED: () => tell({ kind: 'CHANGED' }),
     CANCELED: ({ task: { id: taskId, attempt, instance, startedAtMs, requirement } }) => {
       tell({ kind: 'WITHDRAWN', taskId, from: { requirement } });
       if (startedAtMs === null || !instance) return;

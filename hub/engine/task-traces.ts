@@ -29,7 +29,7 @@ export class TaskTraces {
 
   /** Trace context for the agent of the attempt; null when its trace is not kept. */
   contextOf({ ref, task: { traceContext } }: Pick<ClaimedTask, 'ref' | 'task'>): string | null {
-    return traceContext === null ? null : this.#tracing.contextOf(traceContext, attemptKey(ref));
+    return traceContext === null ? null : this.#tracing.contextOf(traceContext, spanKey(ref));
   }
 
   /** The task is with its agent. */
@@ -76,7 +76,7 @@ export class TaskTraces {
     this.#tracing.past({
       name: 'attempt',
       parent: task.traceContext,
-      key: attemptKey(ref),
+      key: spanKey(ref),
       beganAtMs: task.startedAtMs ?? endedAtMs,
       endedAtMs,
       outcome: end === 'FINISHED' ? 'OK' : 'ERROR',
@@ -125,7 +125,7 @@ export class TaskTraces {
   }
 }
 
-function attemptKey({ taskId, attempt, instanceId }: AttemptRef): string {
+function spanKey({ taskId, attempt, instanceId }: AttemptRef): string {
   return `attempt/${taskId}/${attempt}/${instanceId}`;
 }
 

@@ -64,6 +64,11 @@ export class Webhooks {
     return this.#options.deliveries.waiting();
   }
 
+  /** Learns of deliveries that other hubs have made, also for a hub that has ended since. Rejects as the store does. */
+  refresh(): Promise<void> {
+    return this.#options.deliveries.refresh();
+  }
+
   /** Delivers what waits and what comes, until the stop. */
   start(): void {
     if (this.#isStopped) return;

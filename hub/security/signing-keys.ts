@@ -55,15 +55,17 @@ export interface SigningKeysOptions {
   readonly dataDir: string;
   readonly lifetimeMs: number;
   readonly clock: Clock;
+  /** Makes the file that of the other hubs, before it is looked at. */
+  readonly share?: () => Promise<void>;
 }
 
 /** Reads the keys, or creates the first one. Throws {@link StartRefused} when the file is unusable. */
 export async function openSigningKeys(
   options: SigningKeysOptions & { readonly log: Logger },
 ): Promise<SigningKeys> {
-  const { dataDir, lifetimeMs, clock, log } = options;
+  const { dataDir, lifetimeMs, clock, log, share } = options;
+  await makeSigningKeys(dataDir);
   const path = join(dataDir, FILE_NAME);
-  await makeFirst(path);
   let version = await versionOf(path);
   let held = await read(path);
   let lookedAtMs = clock.monotonicMs();
@@ -72,6 +74,7 @@ export async function openSigningKeys(
     if (clock.monotonicMs() - lookedAtMs < LOOK_AGAIN_AFTER_MS) return;
     lookedAtMs = clock.monotonicMs();
     try {
+      await share?.();
       const latest = await versionOf(path);
       if (latest === version) return;
       version = latest;
@@ -104,8 +107,8 @@ export function ephemeralKey(): SigningKeys {
 
 /** Adds a new key and drops expired ones; resolves with its name. */
 export async function rotateSigningKeys({ dataDir, lifetimeMs, clock }: SigningKeysOptions): Promise<string> {
+  await makeSigningKeys(dataDir);
   const path = join(dataDir, FILE_NAME);
-  await makeFirst(path);
   const { keys } = await read(path);
   const supersededAt = new Date(clock.nowMs()).toISOString();
   const kept = keys
@@ -139,9 +142,10 @@ function newKey() {
   return { kid: randomUUID(), secret: randomBytes(KEY_BYTES).toString('base64url'), supersededAt: null };
 }
 
-/** Creates the first keys. Of several concurrent creators, the first wins. */
-async function makeFirst(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+/** Creates the first keys unless there are some. Of several concurrent creators, the first wins. */
+export async function makeSigningKeys(dataDir: string): Promise<void> {
+  const path = join(dataDir, FILE_NAME);
+  await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (await isThere(path)) return;
   const fresh = await writeBeside(path, { keys: [newKey()] });
   try {

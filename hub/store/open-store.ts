@@ -9,6 +9,7 @@ import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
 import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.js';
 import { maintenanceOnServer } from './postgres/store-maintenance.js';
+import type { OwnHub } from './sole-hub/own-hubs.js';
 import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
 import { lockDatabase } from './sqlite/database.js';
@@ -35,6 +36,8 @@ export interface StoreOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: StoreMetrics;
+  /** This hub, as the others know it. */
+  readonly hub: OwnHub;
   newId(): string;
 }
 
@@ -46,7 +49,7 @@ export async function openStore(settings: StoreSettings, options: StoreOptions):
 
 async function openOnServer(settings: StoreSettings, options: StoreOptions): Promise<Store> {
   const { openForHub } = await import('./postgres/open-for-hub.js');
-  const { clock, log, newId } = options;
+  const { clock, log, hub, newId } = options;
   const onBroken = (why: Error) => {
     log.fatal({ err: why }, 'the hub ends, because it cannot write its database any more');
     crash(why);
@@ -59,7 +62,7 @@ async function openOnServer(settings: StoreSettings, options: StoreOptions): Pro
     const store = await openForHub(address, { ...options, dataDir, incarnation: newId(), onBroken });
     return {
       ...store,
-      cluster: soleHub({ agents: store.agents, clock, log }),
+      cluster: soleHub({ agents: store.agents, queue: store.queue, hub, clock, log }),
       close: async () => {
         await store.close();
         lock.release();
@@ -79,7 +82,7 @@ function crash(error: unknown): void {
 }
 
 async function openOnFiles({ dataDir }: StoreSettings, options: StoreOptions): Promise<Store> {
-  const { clock, timers, log, metrics } = options;
+  const { clock, timers, log, metrics, hub } = options;
   const [tasksFile, accountsFile] = [tasksFileIn(dataDir), accountsFileIn(dataDir)];
   const { syncLeftOver, ...tasks } = openSqliteStore(tasksFile, timers, log, { clock, metrics });
   try {
@@ -88,7 +91,8 @@ async function openOnFiles({ dataDir }: StoreSettings, options: StoreOptions): P
     return {
       ...tasks,
       accounts,
-      cluster: soleHub({ agents: tasks.agents, clock, log }),
+      cluster: soleHub({ agents: tasks.agents, queue: tasks.queue, hub, clock, log }),
+      keyFiles: null,
       clock,
       sizes: async () => ({
         tasks: await bytesOf(withWriteAheadLog(tasksFile)),

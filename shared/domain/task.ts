@@ -31,3 +31,8 @@ export interface AttemptRef {
 export function sameAttempt(a: AttemptRef, b: AttemptRef): boolean {
   return a.taskId === b.taskId && a.attempt === b.attempt && a.instanceId === b.instanceId;
 }
+
+/** Key of an attempt in maps. */
+export function attemptKey({ taskId, attempt, instanceId }: AttemptRef): string {
+  return `${taskId}/${attempt}/${instanceId}`;
+}

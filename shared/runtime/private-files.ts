@@ -1,6 +1,8 @@
 /** Private files and folders, independent of the umask. */
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { open, readdir, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncFolder } from './sync-folder.js';
 
 export const PRIVATE_FOLDER_MODE = 0o700;
 export const PRIVATE_FILE_MODE = 0o600;
@@ -13,12 +15,12 @@ const MAY_ENTER = 0o011;
 export async function openToOthers(folder: string): Promise<string[]> {
   if (process.platform === 'win32') return [];
   if (((await stat(folder)).mode & MAY_ENTER) === 0) return [];
-  const open: string[] = [];
+  const names: string[] = [];
   for (const name of (await readdir(folder)).sort()) {
     const info = await stat(join(folder, name)).catch(() => undefined);
-    if (info && (info.mode & GROUP_AND_OTHERS) !== 0) open.push(name);
+    if (info && (info.mode & GROUP_AND_OTHERS) !== 0) names.push(name);
   }
-  return open;
+  return names;
 }
 
 /** Message about them, with the remedy. */
@@ -30,4 +32,18 @@ export function openToOthersText(
     message: `other users of this machine may use ${open.join(', ')} in ${folder}`,
     advice: `run "chmod -R go= ${folder}"`,
   };
+}
+
+/** Writes a file that only its owner may read, in place of the one there: whole or not at all. */
+export async function replacePrivateFile(path: string, content: string): Promise<void> {
+  const fresh = `${path}.${randomUUID()}`;
+  const handle = await open(fresh, 'wx', PRIVATE_FILE_MODE);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(fresh, path);
+  await syncFolder(dirname(path));
 }

@@ -27,10 +27,10 @@ export function describeMail(open: () => Promise<MailUnderTest>): void {
       });
       const reply = await opened.mail.ask('a', LOG, 5000);
       expect(reply).toEqual({ error: null, text: 'ü 𝄞\u0000', offset: 7, attempt: 2 });
-      await opened.mail.ask('a', { kind: 'taskOutput', taskId: 't' }, 5000);
+      await opened.mail.ask('a', { kind: 'taskOutput', taskId: 't', known: null }, 5000);
       expect(taken).toEqual([
         ['a', LOG],
-        ['a', { kind: 'taskOutput', taskId: 't' }],
+        ['a', { kind: 'taskOutput', taskId: 't', known: null }],
       ]);
     });
 

@@ -31,6 +31,7 @@ describe.skipIf(!hasPostgres)('the lock of a database', () => {
     const held: HubLock = await lockDatabase(database, {
       timers,
       log,
+      mode: 'ALONE',
       onTaken: (refusal) => void taken.push(refusal),
     });
     ends.push(() => held.release());

@@ -41,6 +41,7 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
       newId: () => systemRuntime.newId(),
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
+      hub: { version: '', address: '' },
     });
   const during = async <T>(work: (store: Store) => Promise<T>, of = settings): Promise<T> => {
     const store = await open(of);

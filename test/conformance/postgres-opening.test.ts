@@ -49,6 +49,7 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
       newId,
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
+      hub: { version: '', address: '' },
     });
 
   it('keeps what it was given, over a restart', async () => {

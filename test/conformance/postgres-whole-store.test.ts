@@ -24,7 +24,14 @@ async function openOn(database: TestDatabase) {
   const { clock, timers, newId } = systemRuntime;
   const settings = settingsOf(database);
   mkdirSync(settings.dataDir, { recursive: true });
-  return openStore(settings, { clock, timers, newId, log: memoryLog().log, metrics });
+  return openStore(settings, {
+    clock,
+    timers,
+    newId,
+    log: memoryLog().log,
+    metrics,
+    hub: { version: '', address: '' },
+  });
 }
 
 async function open(): Promise<WholeStoreUnderTest> {

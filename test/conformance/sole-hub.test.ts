@@ -27,7 +27,13 @@ function over(openStore: OpenStore): () => Promise<SoleHub> {
 }
 
 function hubOn(store: StoreUnderTest): SoleHub {
-  const cluster = soleHub({ agents: store.agents, clock: systemRuntime.clock, log: memoryLog().log });
+  const cluster = soleHub({
+    agents: store.agents,
+    queue: store.queue,
+    hub: { version: '', address: '' },
+    clock: systemRuntime.clock,
+    log: memoryLog().log,
+  });
   const connected = new Set<string>();
   // The engine's receiver knows which agents are connected.
   const serve = (receiver: MailReceiver) =>

@@ -12,7 +12,12 @@ async function open(): Promise<WholeStoreUnderTest> {
   const dataDir = join(folder.path, 'hub');
   const metrics = { written: () => undefined, synced: () => undefined, failed: () => undefined };
   const settings = { dataDir, store: 'sqlite', storePasswordFile: null };
-  const store = await openStore(settings, { ...systemRuntime, log: memoryLog().log, metrics });
+  const store = await openStore(settings, {
+    ...systemRuntime,
+    log: memoryLog().log,
+    metrics,
+    hub: { version: '', address: '' },
+  });
   let isClosed = false;
   const close = async () => {
     if (!isClosed) await store.close();

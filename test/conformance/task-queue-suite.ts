@@ -296,7 +296,10 @@ export function describeTaskQueue(open: OpenStore): void {
       const ended = await startTask(store, newTask(), { ...INSTANCE, id: 'sim-8', agentId: 'agent-3' });
       await store.queue.end([{ ref: ended, ending: WELL, endedAtMs: 1 }]);
       await store.queue.insert([newTask()]);
-      expect((await store.queue.agentsWithRunning()).sort()).toEqual(['agent-1', 'agent-2']);
+      expect(await store.queue.running()).toEqual([
+        { agentId: 'agent-1', ref: mine },
+        { agentId: 'agent-2', ref: other },
+      ]);
       expect(await store.queue.runningOn('agent-1')).toMatchObject([
         { id: mine.taskId, status: 'RUNNING', attempt: 1, instance: INSTANCE },
       ]);

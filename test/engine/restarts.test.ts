@@ -86,16 +86,22 @@ describe('start and stop of the engine', () => {
   it('a stop needs no start, waits for one in progress, and nothing begins after it', async () => {
     const { store, accounts, files, runtime, logger: log } = engine;
     let known!: () => void;
-    const agentsWithRunning = async () => {
+    const running = async () => {
       await new Promise<void>((resolve) => {
         known = resolve;
       });
-      return ['agent-1'];
+      return [{ agentId: 'agent-1', ref: { taskId: 'task-1', attempt: 1, instanceId: 'sim-1' } }];
     };
     const options: EngineOptions = {
-      queue: { ...store.queue, agentsWithRunning },
+      queue: { ...store.queue, running },
       archive: store.archive,
-      cluster: soleHub({ agents: store.agents, clock: runtime.clock, log }),
+      cluster: soleHub({
+        agents: store.agents,
+        queue: store.queue,
+        hub: { version: '', address: '' },
+        clock: runtime.clock,
+        log,
+      }),
       changes: store.changes,
       exclusions: store.exclusions,
       agentDrains: accounts.agentDrains,

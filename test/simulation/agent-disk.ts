@@ -8,8 +8,8 @@ import {
   type SpooledReport,
 } from '@workbench-hub/agent/core/ports/spool';
 import type { WorkingDirectory, Workspace } from '@workbench-hub/agent/core/ports/workspace';
-import { attemptKey } from '@workbench-hub/agent/core/reports';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
+import { attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Process } from './process.js';
 
 export class AgentDisk {

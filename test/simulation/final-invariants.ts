@@ -1,7 +1,8 @@
 /** Invariants of the end of a run, after a long time without faults: nothing runs, and all reports are acknowledged. */
-import { attemptKey } from '@workbench-hub/agent/core/reports';
+
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
+import { attemptKey } from '@workbench-hub/shared/domain/task';
 import { digestOf, resultOf, STORED_PATH } from './agent-disk.js';
 import { SCRIPT_FAILED } from './programs.js';
 import type { SimulatedAgent } from './simulated-agent.js';

@@ -1,11 +1,10 @@
 /** Invariants that hold after every step. */
-import { attemptKey } from '@workbench-hub/agent/core/reports';
 import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { checkChange } from './change-invariants.js';
 import { checkEnd } from './final-invariants.js';
 import { LEASE_MS, LIMITS } from './settings.js';

@@ -2,13 +2,12 @@
 import type { Assignment, Hub, HubConnection } from '@workbench-hub/agent/core/ports/hub';
 import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/ports/hub';
 import { BlobLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
-import { attemptKey } from '@workbench-hub/agent/core/reports';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
 import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
 import { DigestMismatch } from '@workbench-hub/hub/core/ports/blobs';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { AgentDisk, piecesOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
 import type { Breakage } from './breakages/breakage.js';

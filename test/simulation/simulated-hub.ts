@@ -278,7 +278,13 @@ export class SimulatedHub {
     const ports = {
       queue: store.queue,
       archive: store.archive,
-      cluster: soleHub({ agents: store.agents, clock: process.runtime.clock, log }),
+      cluster: soleHub({
+        agents: store.agents,
+        queue: store.queue,
+        hub: { version: '', address: '' },
+        clock: process.runtime.clock,
+        log,
+      }),
       changes: store.changes,
       exclusions: store.exclusions,
       agentDrains: this.drains,

@@ -84,6 +84,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/1.1/workbench/node/server/{id}
 
   VIEWER  GET    /api/x/caller
+  VIEWER  GET    /api/x/hubs
   VIEWER  GET    /api/x/events
   VIEWER  GET    /api/x/statistics
   VIEWER  GET    /api/x/tasks

@@ -43,15 +43,10 @@ export interface EngineSetup {
   readonly storage?: StorageSettings;
 }
 
-export interface RunningEngine extends Engine {
-  readonly runtime: HandDrivenRuntime;
-  readonly store: SqliteTaskStore;
-  readonly accounts: AccountStore;
-  readonly files: BlobStore;
-  readonly log: readonly LogLine[];
-  readonly logger: Logger;
-  /** Holds the database and the folder `files`. */
-  readonly folder: string;
+/** An engine, and what it runs on. */
+export interface EngineUnderTest extends Engine, Omit<EngineBase, 'close'> {}
+
+export interface RunningEngine extends EngineUnderTest {
   /** Ends this engine like a killed hub, without a message, and returns a new one on the same files. */
   restart(): Promise<RunningEngine>;
   /** Ends the engine and removes its files. */
@@ -62,26 +57,48 @@ export async function startEngine(setup: EngineSetup = {}): Promise<RunningEngin
   return startOn(await temporaryFolder(), new HandDrivenRuntime(), setup);
 }
 
-async function startOn(
-  folder: TemporaryFolder,
-  runtime: HandDrivenRuntime,
-  setup: EngineSetup,
-): Promise<RunningEngine> {
-  const { log, lines } = memoryLog();
-  const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
-  const accounts = openSqliteAccountStore(join(folder.path, 'accounts.sqlite'), log);
+/** The store of a hub and what belongs to it, on which engines run. */
+export interface EngineBase {
+  readonly runtime: HandDrivenRuntime;
+  readonly store: SqliteTaskStore;
+  readonly accounts: AccountStore;
+  readonly files: BlobStore;
+  readonly log: readonly LogLine[];
+  readonly logger: Logger;
+  /** Holds the database and the folder `files`. */
+  readonly folder: string;
+  /** Closes the store when nothing is under way. */
+  close(): Promise<void>;
+}
+
+export async function openEngineBase(folder: string, runtime: HandDrivenRuntime): Promise<EngineBase> {
+  const { log: logger, lines: log } = memoryLog();
+  const store = openSqliteStore(join(folder, 'hub.sqlite'), runtime.timers, logger);
+  const accounts = openSqliteAccountStore(join(folder, 'accounts.sqlite'), logger);
   const files = await openBlobStore({
-    folder: join(folder.path, 'files'),
+    folder: join(folder, 'files'),
     inline: store.inlineBlobs,
     runtime,
-    log,
+    log: logger,
     encryptionKey: ENCRYPTION_KEY,
   });
-  const cluster = soleHub({ agents: store.agents, clock: runtime.clock, log });
-  const engine = await createEngine({
+  // An empty step resolves when all steps before it are synced to disk, however slow that is.
+  runtime.beside = () => store.queue.end([]);
+  const close = async () => {
+    await store.close();
+    await accounts.close();
+    runtime.dropTimers();
+  };
+  return { runtime, store, accounts, files, log, logger, folder, close };
+}
+
+/** An engine that is not started. */
+export function createEngineOver(base: EngineBase, cluster: Cluster, setup: EngineSetup): Promise<Engine> {
+  const { store, accounts, files, runtime, logger: log } = base;
+  return createEngine({
     queue: store.queue,
     archive: store.archive,
-    cluster: { ...cluster, ...setup.cluster?.(cluster) },
+    cluster,
     changes: store.changes,
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
@@ -107,26 +124,33 @@ async function startOn(
     defaultVersion: setup.defaultVersion ?? null,
     ...(setup.webhooks ? { webhooks: webhookPorts(store, setup.webhooks) } : {}),
   });
-  // An empty step resolves when all steps before it are synced to disk, however slow that is.
-  runtime.beside = () => store.queue.end([]);
+}
+
+async function startOn(
+  folder: TemporaryFolder,
+  runtime: HandDrivenRuntime,
+  setup: EngineSetup,
+): Promise<RunningEngine> {
+  const base = await openEngineBase(folder.path, runtime);
+  const { store, logger } = base;
+  const cluster = soleHub({
+    agents: store.agents,
+    queue: store.queue,
+    hub: { version: '', address: '' },
+    clock: runtime.clock,
+    log: logger,
+  });
+  const engine = await createEngineOver(base, { ...cluster, ...setup.cluster?.(cluster) }, setup);
   await engine.start();
   const end = async () => {
     await runtime.settle();
     runtime.beside = undefined;
     await engine.stop();
-    await store.close();
-    await accounts.close();
-    runtime.dropTimers();
+    await base.close();
   };
   return {
+    ...base,
     ...engine,
-    runtime,
-    store,
-    accounts,
-    files,
-    log: lines,
-    logger: log,
-    folder: folder.path,
     restart: async () => {
       await end();
       return startOn(folder, runtime, setup);
@@ -155,7 +179,7 @@ const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
 
 /** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
 export async function createTask(
-  engine: RunningEngine,
+  engine: EngineUnderTest,
   { name = null, classifiers = [], job = SECOND_OF_WORK, notify }: NewWork = {},
 ): Promise<string> {
   const request = { name, creator: null, classifiers, timeLimitS: null, job };
@@ -183,10 +207,10 @@ export class SocketlessAgent {
   /** The reason with which the hub ended the connection. */
   ended: string | undefined;
   welcome = false;
-  readonly #engine: RunningEngine;
+  readonly #engine: EngineUnderTest;
   readonly #session: AgentSession;
 
-  private constructor(engine: RunningEngine, id: string, nodeId: string) {
+  private constructor(engine: EngineUnderTest, id: string, nodeId: string) {
     this.#engine = engine;
     this.id = id;
     this.nodeId = nodeId;
@@ -208,7 +232,7 @@ export class SocketlessAgent {
     });
   }
 
-  static async join(engine: RunningEngine, setup: AgentSetup = {}): Promise<SocketlessAgent> {
+  static async join(engine: EngineUnderTest, setup: AgentSetup = {}): Promise<SocketlessAgent> {
     const agent = new SocketlessAgent(engine, setup.id ?? 'agent-1', setup.nodeId ?? randomUUID());
     const { instances = [{}], running = [], spooled = [], protocolVersions = [1] } = setup;
     const hello: HelloMessage = {

@@ -2,14 +2,14 @@
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import type { Assignment, HubConnection } from '../../core/ports/hub.js';
 import type { ReportFolder, Spool } from '../../core/ports/spool.js';
 import type { Tracing } from '../../core/ports/tracing.js';
-import { attemptKey, attemptReport, type Ending } from '../../core/reports.js';
+import { attemptReport, type Ending } from '../../core/reports.js';
 import type { Instances } from '../instances.js';
 import type { Reporting } from '../reporting.js';
 import { AttemptRun, type EndReason } from './attempt-run.js';

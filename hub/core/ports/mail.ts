@@ -2,7 +2,15 @@
 import type { AgentReply, AgentRequest } from './agents.js';
 
 /** A request to the agent, or to the hub for what the agent has sent. */
-export type MailRequest = AgentRequest | { readonly kind: 'taskOutput'; readonly taskId: string };
+export type MailRequest = AgentRequest | OutputRequest;
+
+/** The kept output of a running task. */
+export interface OutputRequest {
+  readonly kind: 'taskOutput';
+  readonly taskId: string;
+  /** Place up to which it is known; null for none. An offset counts UTF-16 units since the attempt began. */
+  readonly known: { readonly attempt: number; readonly offset: number } | null;
+}
 
 export interface MailReply extends AgentReply {
   /** Attempt whose output `text` is; absent in other replies, and when there is none. */

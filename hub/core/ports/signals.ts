@@ -31,11 +31,24 @@ export interface TaskWithdrawn {
   readonly from: { readonly groupId: number } | Pick<Task, 'requirement'>;
 }
 
-/** A task was claimed for an instance of this agent, and is to be sent there. */
+/** A task was claimed for an instance of this agent, and is to be sent there. Only the hub to which the agent is connected hears it,
+ *  or the one that tells it when there is none; the others hear {@link InstanceOccupied}. */
 export interface TaskAssigned {
   readonly kind: 'ASSIGNED';
   readonly claimed: ClaimedTask;
   readonly startedAtMs: number;
+}
+
+/** Tasks have changed without any other signal. */
+export interface TasksChanged {
+  readonly kind: 'CHANGED';
+}
+
+/** An instance of an agent of another hub has got this attempt. */
+export interface InstanceOccupied {
+  readonly kind: 'OCCUPIED';
+  readonly agentId: string;
+  readonly ref: AttemptRef;
 }
 
 /** A task has ended or was canceled. */
@@ -70,6 +83,12 @@ export interface AgentJoined {
 /** The attempts of an agent that joined have been reconciled: it may get tasks. */
 export interface AgentReady {
   readonly kind: 'READY';
+  readonly agentId: string;
+}
+
+/** An agent has joined another hub: its connection to this one no longer counts. Only the hub with the connection hears it. */
+export interface AgentReplaced {
+  readonly kind: 'REPLACED';
   readonly agentId: string;
 }
 
@@ -111,11 +130,14 @@ export type Signal =
   | TaskReturned
   | TaskWithdrawn
   | TaskAssigned
+  | InstanceOccupied
   | TaskOver
+  | TasksChanged
   | AttemptCanceled
   | InstanceFreed
   | AgentJoined
   | AgentReady
+  | AgentReplaced
   | InstanceChanged
   | AgentLeft
   | AgentExcluded

@@ -7,6 +7,8 @@ import type { AgentDrainStore } from './agent-drains.js';
 import type { AgentStore } from './agent-store.js';
 import type { BlobCatalogue } from './blob-catalogue.js';
 import type { InlineBlobs } from './blobs.js';
+import type { Hubs } from './hubs.js';
+import type { KeyFiles } from './key-files.js';
 import type { Mail } from './mail.js';
 import type { NamedObjects } from './named-objects.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
@@ -53,11 +55,14 @@ export interface Cluster {
   readonly presence: Presence;
   readonly mail: Mail;
   readonly preparations: ShutdownPreparations;
+  readonly hubs: Hubs;
 }
 
 export interface Store extends TaskStore {
   readonly accounts: AccountStore;
   readonly cluster: Cluster;
+  /** Null for a store on the files of one hub. */
+  readonly keyFiles: KeyFiles | null;
   /** Clock of all times that are stored: the same for all hubs of the store. */
   readonly clock: Clock;
   /** Bytes that each database takes. */

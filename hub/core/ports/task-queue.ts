@@ -81,6 +81,12 @@ export interface GroupPage {
   readonly nextAfterGroupId: number | null;
 }
 
+/** A running attempt, and the agent to which it was assigned. */
+export interface RunningAttempt {
+  readonly agentId: string;
+  readonly ref: AttemptRef;
+}
+
 export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorityRank: number };
 
 export interface KeyedInsertion {
@@ -130,5 +136,6 @@ export interface TaskQueue {
   /** Adds the files of the canceled attempt to its task, once. */
   keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
   runningOn(agentId: string): Promise<Task[]>;
-  agentsWithRunning(): Promise<string[]>;
+  /** The attempts of all running tasks. */
+  running(): Promise<RunningAttempt[]>;
 }

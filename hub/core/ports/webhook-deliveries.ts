@@ -97,5 +97,7 @@ export interface WebhookDeliveries {
   /** Forgets deliveries that ended before this time; resolves with their number. */
   forget(endedBeforeMs: number): Promise<number>;
   /** Calls `onDurable` when more deliveries can be claimed, until the returned function is called. */
+  /** Learns of deliveries that other hubs have made or ended. Rejects as the store does. */
+  refresh(): Promise<void>;
   watch(onDurable: () => void): () => void;
 }

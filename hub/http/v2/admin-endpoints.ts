@@ -56,6 +56,11 @@ const shutdownStatusSchema = z
   })
   .meta({ id: 'ShutdownStatus' });
 
+const shutdownScope = z
+  .enum(['hub', 'cluster'])
+  .default('hub')
+  .meta({ description: 'The hub that responds, or all hubs of its cluster.' });
+
 const shutdownChange = z.object({ initiated: z.boolean() }).meta({ id: 'ShutdownChange' });
 
 export function adminEndpoints(
@@ -96,10 +101,14 @@ export function adminEndpoints(
         summary: 'Prepare a shutdown, or cancel the preparation',
         description:
           'While initiated, creating a task fails with 423, running tasks end as usual, and waiting ones stay in the queue.',
+        query: z.object({ scope: shutdownScope }),
         body: shutdownChange,
         responses: { 200: { description: 'The new status.', schema: shutdownStatusSchema } },
       },
-      async ({ body, context }) => context.json(present(await shutdown.change(body.initiated))),
+      async ({ body, query, context }) =>
+        context.json(
+          present(await shutdown.change(body.initiated, query.scope === 'cluster' ? 'CLUSTER' : 'HUB')),
+        ),
     ),
   ];
 }

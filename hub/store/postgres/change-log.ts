@@ -101,6 +101,8 @@ export interface ChangeLogOptions {
   readonly timers: Timers;
   readonly history: string;
   readonly keptChanges?: number;
+  /** Whether other hubs may follow the changes. */
+  readonly isShared?: () => boolean;
 }
 
 export class ChangeLog implements TaskChanges {
@@ -171,8 +173,9 @@ export class ChangeLog implements TaskChanges {
   }
 
   #logClaimsSoon(): void {
-    const { timers, claims } = this.#options;
-    if (this.#watchers.size === 0 || this.#timer || claims.isEmpty) return;
+    const { timers, claims, isShared } = this.#options;
+    const isFollowed = this.#watchers.size > 0 || isShared?.();
+    if (!isFollowed || this.#timer || claims.isEmpty) return;
     this.#timer = timers.after(LOG_AFTER_MS, () => {
       this.#timer = undefined;
       if (!claims.isEmpty) void this.#logClaims();

@@ -11,7 +11,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from './database-fault.js';
-import { HUB, LANE_NAMES, type LaneName } from './lane-names.js';
+import { LANE_NAMES, type LaneName } from './lane-names.js';
 import type { Database } from './pool.js';
 import { rowOf, rowsOf, sql } from './statement.js';
 
@@ -21,8 +21,16 @@ export interface ConfirmedBatches {
   close(): void;
 }
 
-export interface ConfirmedBatchesOptions {
+/** A hub, by its data folder. */
+export interface HubOfFolder {
   readonly dataDir: string;
+  /** Id of the hub, which names its lanes; null when the folder has none yet. */
+  readonly hub: string | null;
+}
+
+export interface ConfirmedBatchesOptions extends HubOfFolder {
+  /** Whether other hubs use the database now. */
+  readonly isShared: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -66,16 +74,16 @@ function confirmedFileIn(dataDir: string): string {
   return join(dataDir, 'database-confirmed');
 }
 
-/** Compares a migrated database with the file, and begins a new history of changes when there is none. Rejects with `StartRefused`
+/** Compares a migrated database with the file, and begins a new history of changes when there is none and this hub is alone. Rejects with `StartRefused`
  *  when confirmed work is missing, and with `DatabaseFault`. The caller has the lock of the database. */
 export async function openConfirmedBatches(
   db: Database,
-  { dataDir, clock, log }: ConfirmedBatchesOptions,
+  { dataDir, hub, isShared, clock, log }: ConfirmedBatchesOptions,
 ): Promise<ConfirmedBatches> {
   const file = confirmedFileIn(dataDir);
   const before = confirmedIn(file);
-  if (before === undefined) await rowsOf(db, BEGIN_HISTORY, {});
-  else refuseLoss(await missingFrom(db, before), db);
+  if (before !== undefined) refuseLoss(await missingFrom(db, hub, before), db);
+  else if (!isShared) await rowsOf(db, BEGIN_HISTORY, {});
   const confirmed = new Map<LaneName | 'time', number>(before);
   const handle = openSync(file, constants.O_CREAT | constants.O_WRONLY, 0o600);
   let isWritten = true;
@@ -97,7 +105,7 @@ export async function openConfirmedBatches(
 }
 
 /** Finding whether confirmed work is missing. Rejects with `DatabaseFault`. */
-export async function checkConfirmed(db: Database, dataDir: string): Promise<Finding> {
+export async function checkConfirmed(db: Database, { dataDir, hub }: HubOfFolder): Promise<Finding> {
   const check = 'confirmed work';
   const file = confirmedFileIn(dataDir);
   let before: Confirmed | undefined;
@@ -107,17 +115,20 @@ export async function checkConfirmed(db: Database, dataDir: string): Promise<Fin
     const { message } = error as Error;
     return warning(check, `${file} cannot be read (${message})`, 'run this command as the user of the hub');
   }
-  const missing = before && (await missingFrom(db, before));
+  const missing = before && (await missingFrom(db, hub, before));
   if (!missing) return ok(check, 'the database has all of it');
   return fault(check, `the database lacks ${missingText(missing)}`, REMEDY);
 }
 
 /** Accepts that confirmed work is missing: the next start begins a new history of changes. Resolves with the missing work, undefined
  *  when there is none and nothing was changed. The caller has the lock of the database. */
-export async function acceptLoss(db: Database, dataDir: string): Promise<MissingWork | undefined> {
+export async function acceptLoss(
+  db: Database,
+  { dataDir, hub }: HubOfFolder,
+): Promise<MissingWork | undefined> {
   const file = confirmedFileIn(dataDir);
   const before = confirmedIn(file);
-  const missing = before && (await missingFrom(db, before));
+  const missing = before && (await missingFrom(db, hub, before));
   if (missing) await rm(file);
   return missing;
 }
@@ -140,8 +151,12 @@ function refuseLoss(missing: MissingWork | undefined, { location }: Database): v
   );
 }
 
-async function missingFrom(db: Database, confirmed: Confirmed): Promise<MissingWork | undefined> {
-  const rows = await lanesOf(db);
+async function missingFrom(
+  db: Database,
+  hub: string | null,
+  confirmed: Confirmed,
+): Promise<MissingWork | undefined> {
+  const rows = await lanesOf(db, hub ?? '');
   const lacking = LANE_NAMES.map(
     (lane) => [lane, (confirmed.get(lane) ?? 0) - (rows.get(lane) ?? 0)] as const,
   );
@@ -156,9 +171,9 @@ async function missingFrom(db: Database, confirmed: Confirmed): Promise<MissingW
 }
 
 /** Empty for a database without tables. */
-async function lanesOf(db: Database): Promise<ReadonlyMap<string, number>> {
+async function lanesOf(db: Database, hub: string): Promise<ReadonlyMap<string, number>> {
   try {
-    const rows = await rowsOf<{ name: string; batch: number }, 'hub'>(db, LANES_OF, { hub: HUB });
+    const rows = await rowsOf<{ name: string; batch: number }, 'hub'>(db, LANES_OF, { hub });
     return new Map(rows.map(({ name, batch }) => [name, batch]));
   } catch (error) {
     if (error instanceof DatabaseFault && error.code === UNDEFINED_TABLE) return new Map();

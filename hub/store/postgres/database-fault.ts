@@ -18,7 +18,8 @@ export type DatabaseFaultKind =
   | 'TOO_MANY_CONNECTIONS'
   /** The server is a standby, or set to read only. */
   | 'READ_ONLY'
-  /** Deadlock or serialization failure: the same statement may succeed when it is repeated. */
+  /** Deadlock, serialization failure or a reference to what another hub has removed: the same statement may succeed when it is
+   *  repeated. */
   | 'CONFLICT'
   | 'REFUSED';
 
@@ -62,6 +63,7 @@ export function databaseFault(error: unknown, location: string, wasSent: boolean
 }
 
 const KINDS: Readonly<Record<string, DatabaseFaultKind>> = {
+  '23503': 'CONFLICT',
   '25006': 'READ_ONLY',
   '28000': 'LOGIN_REFUSED',
   '28P01': 'LOGIN_REFUSED',

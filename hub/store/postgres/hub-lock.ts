@@ -1,14 +1,18 @@
-/** The lock that keeps a second hub from a database: an advisory lock of a connection of its own, with which it ends. */
+/** The lock of a database, an advisory lock of a connection of its own, with which it ends: hubs share it, and a command that must be
+ *  alone, such as a migration, has it alone. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { type Connection, type Database, type Queries, statement } from './pool.js';
 
 export interface HubLockOptions {
+  /** SHARED: with other hubs. ALONE: by nobody else. */
+  readonly mode: 'SHARED' | 'ALONE';
   readonly timers: Timers;
   /** Null in commands, which print errors. */
   readonly log: Logger | null;
-  /** Called with a `StartRefused` when the connection broke and another hub has taken the lock since: this hub must end. */
+  /** Called with a `StartRefused` when the connection broke and another process has taken the lock for itself since: this one must
+   *  end. */
   readonly onTaken: (refusal: StartRefused) => void;
 }
 
@@ -18,7 +22,10 @@ export interface HubLock {
 
 // The second key is the version of what the lock means.
 const KEYS = { classid: 0x7762_6875, objid: 1 };
-const TRY = statement(`SELECT pg_try_advisory_lock(${KEYS.classid}, ${KEYS.objid}) AS taken`);
+const TRY = {
+  ALONE: statement(`SELECT pg_try_advisory_lock(${KEYS.classid}, ${KEYS.objid}) AS taken`),
+  SHARED: statement(`SELECT pg_try_advisory_lock_shared(${KEYS.classid}, ${KEYS.objid}) AS taken`),
+};
 // The address is visible to the same user, and to administrators.
 const HOLDER = statement(`
   SELECT activity.pid, activity.backend_start::text AS began, activity.application_name AS name,
@@ -52,12 +59,12 @@ interface Holder extends Session {
 }
 
 /** Takes the lock and keeps it until its release, over interruptions of the connection. Rejects with `StartRefused` while
- *  another hub has it, and with `DatabaseFault`. */
+ *  others have it in a way that excludes this, and with `DatabaseFault`. */
 export async function lockDatabase(database: Database, options: HubLockOptions): Promise<HubLock> {
-  const { timers } = options;
+  const { timers, mode } = options;
   const connection = await connect(database);
   try {
-    for (let waitedMs = 0; !(await take(connection)); waitedMs += POLL_EVERY_MS) {
+    for (let waitedMs = 0; !(await take(connection, mode)); waitedMs += POLL_EVERY_MS) {
       if (waitedMs >= WAIT_MS) throw refusalBy(await holderOf(connection), database);
       await pause(timers, POLL_EVERY_MS);
     }
@@ -68,7 +75,7 @@ export async function lockDatabase(database: Database, options: HubLockOptions):
   }
 }
 
-/** Whether a hub has the lock. Rejects with `DatabaseFault`. */
+/** Whether a hub, or a command that must be alone, has the lock. Rejects with `DatabaseFault`. */
 export async function isLocked(database: Database): Promise<boolean> {
   return (await holderOf(database)) !== undefined;
 }
@@ -118,7 +125,7 @@ class KeptLock implements HubLock {
 
   /** Undefined: to be tried again. */
   async #takeOn(connection: Connection): Promise<'TAKEN' | StartRefused | undefined> {
-    if (await take(connection)) {
+    if (await take(connection, this.#options.mode)) {
       this.#session = await sessionOf(connection);
       this.#connection = connection;
       return 'TAKEN';
@@ -144,8 +151,8 @@ async function connect(database: Database): Promise<Connection> {
   }
 }
 
-async function take(connection: Connection): Promise<boolean> {
-  return (await connection.rows<{ taken: boolean }>(TRY))[0]?.taken ?? false;
+async function take(connection: Connection, mode: HubLockOptions['mode']): Promise<boolean> {
+  return (await connection.rows<{ taken: boolean }>(TRY[mode]))[0]?.taken ?? false;
 }
 
 async function sessionOf(connection: Connection): Promise<Session> {

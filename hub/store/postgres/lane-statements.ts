@@ -17,6 +17,8 @@ export interface LaneWrite<Call, Result, Parameter extends string = string> {
   weight?(call: Call): number;
   /** May read and add what its calls refer to; called once for a batch, or again after a fault. */
   values(calls: readonly Call[]): Values<Parameter> | Promise<Values<Parameter>>;
+  /** Called when the batch conflicted with another hub's; then its values are read again. */
+  conflicted?(): void;
   /** Results of the calls by the outcome, which the statement has written to the lane, and returns as the column `outcome` of its
    *  first row. */
   results(calls: readonly Call[], outcome: unknown, rows: readonly object[]): readonly Result[];

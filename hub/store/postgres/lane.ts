@@ -235,6 +235,10 @@ export class Lane {
         if (!(error instanceof DatabaseFault)) throw error;
         isUnknown ||= error.isOutcomeUnknown;
         this.#unreached(error);
+        if (error.kind === 'CONFLICT') {
+          write.conflicted?.();
+          values = undefined;
+        }
         if (this.#isClosed) throw isUnknown ? unknownAtClose(error) : error;
         if (!isUnknown && !this.#mayRepeat(error)) throw error;
       }

@@ -4,6 +4,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { OpenedAccountStore } from '../../core/ports/store.js';
 import { postgresAccountStore } from './accounts/account-store.js';
 import { checkDatabase } from './check.js';
+import { keptHubId } from './cluster/hub-identity.js';
 import { acceptLoss, checkConfirmed, missingText } from './confirmed-batches.js';
 import { refusal } from './database-fault.js';
 import { lockDatabase } from './hub-lock.js';
@@ -36,7 +37,9 @@ export function checkPostgres(
   return onDatabase(address, async (database) => {
     const findings = await checkDatabase(database, { migrations: MIGRATIONS, clock, timers });
     const isConnected = findings.every(({ check, state }) => check !== 'connection' || state === 'OK');
-    return isConnected ? [...findings, await checkConfirmed(database, dataDir)] : findings;
+    return isConnected
+      ? [...findings, await checkConfirmed(database, { dataDir, hub: await keptHubId(dataDir) })]
+      : findings;
   });
 }
 
@@ -48,7 +51,7 @@ export function migratePostgres(
 ): Promise<string[]> {
   return onDatabase(address, async (database) => {
     // A hub that takes a lost lock meanwhile waits for its turn to migrate.
-    const lock = await lockDatabase(database, { timers, log: null, onTaken: () => undefined });
+    const lock = await lockDatabase(database, { mode: 'ALONE', timers, log: null, onTaken: () => undefined });
     try {
       return await migrate(database, MIGRATIONS, { timers, holder });
     } finally {
@@ -65,9 +68,14 @@ export function acceptLossOnPostgres(
   { timers }: { readonly timers: Timers },
 ): Promise<string | undefined> {
   return onDatabase(address, async (database) => {
-    const lock = await lockDatabase(database, { timers, log: null, onTaken: () => undefined });
+    const lock = await lockDatabase(database, {
+      mode: 'ALONE',
+      timers,
+      log: null,
+      onTaken: () => undefined,
+    });
     try {
-      const missing = await acceptLoss(database, dataDir);
+      const missing = await acceptLoss(database, { dataDir, hub: await keptHubId(dataDir) });
       return missing && missingText(missing);
     } finally {
       await lock.release();

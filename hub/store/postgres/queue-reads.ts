@@ -12,6 +12,13 @@ interface WaitingRow {
   readonly key: string;
 }
 
+interface AttemptRow {
+  readonly id: string;
+  readonly attempt: number;
+  readonly agent_id: string;
+  readonly instance_id: string;
+}
+
 const GROUPS = sql(
   { afterId: 'bigint', limit: 'bigint', maxKeyBytes: 'bigint' },
   `SELECT id, CASE WHEN octet_length(key) <= :maxKeyBytes
@@ -55,11 +62,15 @@ const RUNNING = sql(
   { agentId: 'text' },
   `SELECT ${TASK_JSON} AS task FROM task ${TASK_JOINS} WHERE task.status = 'RUNNING' AND task.agent_id = :agentId ORDER BY task.seq`,
 );
-const AGENTS = sql({}, `SELECT DISTINCT agent_id FROM task WHERE status = 'RUNNING'`);
+const ATTEMPTS = sql(
+  {},
+  `SELECT task_request.id, task.attempt, task.agent_id, task.instance_id
+   FROM task JOIN task_request ON task_seq = seq WHERE status = 'RUNNING'`,
+);
 
 type QueueReads = Pick<
   TaskQueue,
-  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'agentsWithRunning'
+  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'running'
 >;
 
 /** The part of the queue port that only reads. */
@@ -93,8 +104,13 @@ export function queueReads(db: Database): QueueReads {
     },
     runningOn: async (agentId) =>
       (await rowsOf<RowWithTask, 'agentId'>(db, RUNNING, { agentId })).map(({ task }) => taskOfRow(task)),
-    agentsWithRunning: async () =>
-      (await rowsOf<{ agent_id: string }>(db, AGENTS, {})).map(({ agent_id }) => agent_id),
+    running: async () =>
+      (await rowsOf<AttemptRow>(db, ATTEMPTS, {})).map(
+        ({ id, attempt, agent_id: agentId, instance_id: instanceId }) => ({
+          agentId,
+          ref: { taskId: id, attempt, instanceId },
+        }),
+      ),
   };
 }
 

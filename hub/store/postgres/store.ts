@@ -13,14 +13,14 @@ import { TaskLists } from './lists/task-lists.js';
 import { postgresNamedObjects } from './named-objects.js';
 import type { Database } from './pool.js';
 import { postgresResumableUploads } from './resumable-uploads.js';
-import { rowOf, rowsOf, sql } from './statement.js';
+import { rowOf, sql } from './statement.js';
 import { postgresTaskArchive } from './task-archive.js';
 import { TaskCounts } from './task-counts.js';
 import { postgresTaskExclusions } from './task-exclusions.js';
 import { postgresTaskQueue } from './task-queue.js';
 import { postgresTaskStatistics } from './task-statistics.js';
 import { translatedReads } from './translated-reads.js';
-import { COUNT_WAITING, postgresWebhookDeliveries } from './webhook-deliveries.js';
+import { countsOf, postgresWebhookDeliveries } from './webhook-deliveries.js';
 import { WebhookOutbox } from './webhook-outbox.js';
 
 export interface PostgresTaskStoreOptions {
@@ -32,6 +32,8 @@ export interface PostgresTaskStoreOptions {
   readonly hub: string;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
+  /** Whether other hubs use the database now; none when left out. */
+  readonly isShared?: () => boolean;
   /** Batches after which the numbers of tasks are added up. */
   readonly foldEvery?: number;
   /** A durable batch of a lane took place, whose calls are not told yet. */
@@ -63,10 +65,16 @@ export async function openPostgresStore(
   const { lanes, claims } = opened;
   const reads = translatedReads(db);
   const history = (await rowOf<{ name: string }>(db, HISTORY, {}))?.name ?? '';
-  const changes: ChangeLog = new ChangeLog({ db: reads, lanes, claims, timers: options.timers, history });
+  const changes: ChangeLog = new ChangeLog({
+    db: reads,
+    lanes,
+    claims,
+    timers: options.timers,
+    history,
+    ...(options.isShared ? { isShared: options.isShared } : {}),
+  });
   if (opened.hasUnloggedClaims) await changes.noteRunning();
-  const waiting = await rowsOf<{ receiver: string; deliveries: number }>(db, COUNT_WAITING, {});
-  const outbox = new WebhookOutbox(waiting.map(({ receiver, deliveries }) => [receiver, deliveries]));
+  const outbox = new WebhookOutbox(await countsOf(db));
   return {
     queue: postgresTaskQueue({ db, reads, lanes, claims, outbox, claimed: () => changes.claimed() }),
     archive: postgresTaskArchive(reads, lanes, new TaskLists(reads)),

@@ -109,6 +109,8 @@ export function taskInsertion(requirements: RequirementIds): LaneWrite<Insertion
         keys: keyOf,
       };
     },
+    // Another hub may have removed a requirement whose id is cached.
+    conflicted: () => requirements.forget(),
     results: (insertions, outcome) => {
       const results = (outcome ?? []) as readonly Result[];
       let at = 0;

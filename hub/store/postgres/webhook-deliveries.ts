@@ -185,10 +185,16 @@ const OF_TASK = sql(
 );
 
 /** Deliveries that wait, by receiver. */
-export const COUNT_WAITING = sql(
+const COUNT_WAITING = sql(
   {},
   'SELECT receiver, count(*) AS deliveries FROM webhook_delivery WHERE next_at IS NOT NULL GROUP BY receiver',
 );
+
+/** Numbers of deliveries that wait, by receiver. */
+export async function countsOf(db: Database): Promise<(readonly [receiver: string, deliveries: number])[]> {
+  const rows = await rowsOf<{ receiver: string; deliveries: number }>(db, COUNT_WAITING, {});
+  return rows.map(({ receiver, deliveries }) => [receiver, deliveries] as const);
+}
 
 export function postgresWebhookDeliveries(
   db: Database,
@@ -226,6 +232,7 @@ export function postgresWebhookDeliveries(
           ),
     ofTask: (taskId) => rowsOf<Delivery, 'taskId'>(db, OF_TASK, { taskId }),
     forget: (endedBeforeMs) => inBatches(() => side.write(FORGET, endedBeforeMs)),
+    refresh: async () => outbox.recounted(await countsOf(db)),
     watch: (onDurable) => outbox.watch(onDurable),
   };
 }

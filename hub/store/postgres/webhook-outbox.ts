@@ -52,7 +52,7 @@ export type MadeDeliveries = readonly (readonly [receiver: string, waiting: numb
 export class WebhookOutbox {
   #webhooks: readonly EndSubscription[] = [];
   #maxWaiting = Number.MAX_SAFE_INTEGER;
-  readonly #waiting = new Map<string, number>();
+  #waiting: Map<string, number>;
   /** Deliveries that failed at once. */
   #refused = new Map<string, number>();
   readonly #watchers = new Set<() => void>();
@@ -107,6 +107,12 @@ export class WebhookOutbox {
     const left = this.waitingFor(receiver) - count;
     if (left > 0) this.#waiting.set(receiver, left);
     else this.#waiting.delete(receiver);
+  }
+
+  /** Takes these numbers in place of the known ones. */
+  recounted(waiting: Iterable<readonly [receiver: string, deliveries: number]>): void {
+    this.#waiting = new Map(waiting);
+    if (this.#waiting.size > 0) for (const onDurable of [...this.#watchers]) onDurable();
   }
 
   watch(onDurable: () => void): () => void {

@@ -1,17 +1,27 @@
 /** The ports between hubs, for a hub that has its store alone: everything is a call within this process. */
 import type { Cluster } from '../../core/ports/store.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import { type OwnHub, ownHubs } from './own-hubs.js';
 import { ownMail } from './own-mail.js';
 import { ownPreparations } from './own-preparations.js';
 import { type OwnPresenceOptions, ownPresence } from './own-presence.js';
 import { ownRole } from './own-role.js';
 import { ownSignals } from './own-signals.js';
 
-export function soleHub(options: OwnPresenceOptions): Cluster {
+export interface SoleHubOptions extends OwnPresenceOptions {
+  readonly hub: OwnHub;
+  readonly queue: Pick<TaskQueue, 'running'>;
+}
+
+export function soleHub({ hub, queue, ...options }: SoleHubOptions): Cluster {
+  const presence = ownPresence(options);
+  const preparations = ownPreparations();
   return {
     signals: ownSignals(options.log),
     roles: ownRole(),
-    presence: ownPresence(options),
+    presence,
     mail: ownMail(),
-    preparations: ownPreparations(),
+    preparations,
+    hubs: ownHubs({ ...hub, presence, preparations, queue, clock: options.clock }),
   };
 }

@@ -14,6 +14,13 @@ interface WaitingRow extends HeadRow {
   key: string;
 }
 
+interface AttemptRow {
+  id: string;
+  attempt: number;
+  agent_id: string;
+  instance_id: string;
+}
+
 interface Place {
   priority: number;
   seq: number;
@@ -21,7 +28,7 @@ interface Place {
 
 type QueueReads = Pick<
   TaskQueue,
-  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'agentsWithRunning'
+  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'running'
 >;
 
 /** The part of the queue port that only reads. */
@@ -50,9 +57,9 @@ export function queueReads(db: SqliteDatabase): QueueReads {
       `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
     )
     .raw();
-  const selectAgents = db
-    .prepare<[], string>(`SELECT DISTINCT agent_id FROM task WHERE status = 'RUNNING'`)
-    .pluck();
+  const selectAttempts = db.prepare<[], AttemptRow>(
+    `SELECT id, attempt, agent_id, instance_id FROM task WHERE status = 'RUNNING'`,
+  );
 
   return {
     waitingGroups: async ({ afterGroupId, limit, maxKeyBytes }) => {
@@ -81,7 +88,11 @@ export function queueReads(db: SqliteDatabase): QueueReads {
       return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
-    agentsWithRunning: async () => selectAgents.all(),
+    running: async () =>
+      selectAttempts.all().map(({ id, attempt, agent_id: agentId, instance_id: instanceId }) => ({
+        agentId,
+        ref: { taskId: id, attempt, instanceId },
+      })),
   };
 }
 

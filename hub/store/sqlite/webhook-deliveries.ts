@@ -72,6 +72,7 @@ export function sqliteWebhookDeliveries(
       statements.hasEnded.get(endedBeforeMs) === undefined
         ? 0
         : inBatches(() => statements.forget.run(endedBeforeMs, BATCH).changes),
+    refresh: async () => undefined,
     watch: (onDurable) => outbox.watch(onDurable),
   };
 }

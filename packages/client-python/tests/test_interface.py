@@ -67,6 +67,7 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "getHubLog": lambda hub: hub.hub_log(),
     "getMetrics": lambda hub: hub.metrics(),
     "getServerInfo": lambda hub: hub.server_info(),
+    "listHubs": lambda hub: hub.hubs(),
     "getShutdownPreparation": lambda hub: hub.shutdown_preparation(),
     "changeShutdownPreparation": lambda hub: hub.prepare_shutdown(),
     "listAuditEntries": lambda hub: hub.audit(),

@@ -36,6 +36,11 @@ class ServiceMethods:
         found: schemas.ServerInfo = self._calls.json("GET", "/api/2.0/monitoring/server-info")
         return found
 
+    def hubs(self) -> List[schemas.HubState]:
+        """Hubs of the cluster by id; a hub that has its store alone is the only one."""
+        found: Any = self._calls.pages("/api/x/hubs", {})
+        return list(found)
+
     def metrics(self) -> str:
         """Metrics in the Prometheus text format, for the role ADMIN."""
         return self._calls.text("GET", "/actuator/prometheus")
@@ -53,10 +58,11 @@ class ServiceMethods:
         found: schemas.ShutdownStatus = self._calls.json("GET", SHUTDOWN)
         return found
 
-    def prepare_shutdown(self, initiated: bool = True) -> schemas.ShutdownStatus:
-        """Prepares a shutdown or, with False, takes that back; for the role ADMIN."""
+    def prepare_shutdown(self, initiated: bool = True, *, cluster: bool = False) -> schemas.ShutdownStatus:
+        """Prepares a shutdown of the hub, or of all hubs of its cluster; with False, takes that back. For the role ADMIN."""
+        scope = "?scope=cluster" if cluster else ""
         found: schemas.ShutdownStatus = self._calls.json(
-            "POST", f"{SHUTDOWN}/change", document={"initiated": initiated}, is_repeatable=lambda: True
+            "POST", f"{SHUTDOWN}/change{scope}", document={"initiated": initiated}, is_repeatable=lambda: True
         )
         return found
 

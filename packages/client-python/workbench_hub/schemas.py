@@ -536,6 +536,55 @@ class HostModel(TypedDict):
     copied: bool
 
 
+class _HubState(TypedDict):
+    id: str
+    version: str
+    # DOWN when it has not been seen for 15 s.
+    status: Literal["UP", "DOWN"]
+    # True for the hub that responds.
+    responding: bool
+    # True for the hub that gives out tasks.
+    scheduler: bool
+    # Local time of the hub that responds.
+    startedAt: str
+    # When it last showed that it runs.
+    seenAt: str
+    # Agents that are connected to it.
+    agents: int
+    # Tasks that run on these agents.
+    runningTasks: int
+
+
+class HubState(_HubState, total=False):
+    # Only when server.publicUrl is set.
+    address: str
+    # Only of the scheduler. Number of its term.
+    term: int
+    # Lead of its clock over the store's, in milliseconds. Absent until it is known.
+    clockOffsetMs: int
+    # Only while it is being prepared for a shutdown.
+    shutdownPreparedAt: str
+
+
+class HubStatePage(TypedDict):
+    # Items of this page.
+    content: List[HubState]
+    # Maximum number of items on a page.
+    pageSize: int
+    # Number of this page, counted from 0.
+    pageNumber: int
+    # Number of all items.
+    totalElements: int
+    # Number of pages.
+    totalPages: int
+    # Number of items on this page.
+    size: int
+    # True on the first page, and when there are no items.
+    first: bool
+    # True on the last page and after it.
+    last: bool
+
+
 class Info(TypedDict):
     application: InfoApplication
 

@@ -960,6 +960,90 @@ export type ShutdownStatus = {
     initiationTime?: string;
 };
 
+export type HubStatePage = {
+    /**
+     * Items of this page.
+     */
+    content: Array<HubState>;
+    /**
+     * Maximum number of items on a page.
+     */
+    pageSize: number;
+    /**
+     * Number of this page, counted from 0.
+     */
+    pageNumber: number;
+    /**
+     * Number of all items.
+     */
+    totalElements: number;
+    /**
+     * Number of pages.
+     */
+    totalPages: number;
+    /**
+     * Number of items on this page.
+     */
+    size: number;
+    /**
+     * True on the first page, and when there are no items.
+     */
+    first: boolean;
+    /**
+     * True on the last page and after it.
+     */
+    last: boolean;
+};
+
+export type HubState = {
+    id: string;
+    version: string;
+    /**
+     * Only when server.publicUrl is set.
+     */
+    address?: string;
+    /**
+     * DOWN when it has not been seen for 15 s.
+     */
+    status: 'UP' | 'DOWN';
+    /**
+     * True for the hub that responds.
+     */
+    responding: boolean;
+    /**
+     * True for the hub that gives out tasks.
+     */
+    scheduler: boolean;
+    /**
+     * Only of the scheduler. Number of its term.
+     */
+    term?: number;
+    /**
+     * Local time of the hub that responds.
+     */
+    startedAt: string;
+    /**
+     * When it last showed that it runs.
+     */
+    seenAt: string;
+    /**
+     * Agents that are connected to it.
+     */
+    agents: number;
+    /**
+     * Tasks that run on these agents.
+     */
+    runningTasks: number;
+    /**
+     * Lead of its clock over the store's, in milliseconds. Absent until it is known.
+     */
+    clockOffsetMs?: number;
+    /**
+     * Only while it is being prepared for a shutdown.
+     */
+    shutdownPreparedAt?: string;
+};
+
 export type InputStatus = {
     /**
      * Whether the input storage is enabled.
@@ -3778,7 +3862,12 @@ export type GetShutdownPreparationResponse = GetShutdownPreparationResponses[key
 export type ChangeShutdownPreparationData = {
     body: ShutdownChange;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * The hub that responds, or all hubs of its cluster.
+         */
+        scope?: 'hub' | 'cluster';
+    };
     url: '/api/2.0/admin/prepare-shutdown/change';
 };
 
@@ -3823,6 +3912,56 @@ export type ChangeShutdownPreparationResponses = {
 };
 
 export type ChangeShutdownPreparationResponse = ChangeShutdownPreparationResponses[keyof ChangeShutdownPreparationResponses];
+
+export type ListHubsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Which page, counted from 0.
+         */
+        page?: number;
+        /**
+         * Items of a page; more than 2000 are reduced to 2000.
+         */
+        size?: number;
+    };
+    url: '/api/x/hubs';
+};
+
+export type ListHubsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListHubsError = ListHubsErrors[keyof ListHubsErrors];
+
+export type ListHubsResponses = {
+    /**
+     * One page of hubs.
+     */
+    200: HubStatePage;
+};
+
+export type ListHubsResponse = ListHubsResponses[keyof ListHubsResponses];
 
 export type GetInputStorageStatusData = {
     body?: never;

@@ -88,7 +88,7 @@ function queueReads(read: Read) {
     waiting: (taskIds) => read(({ queue }) => queue.waiting(taskIds)),
     countAhead: (groupIds, place, limit) => read(({ queue }) => queue.countAhead(groupIds, place, limit)),
     runningOn: (agentId) => read(({ queue }) => queue.runningOn(agentId)),
-    agentsWithRunning: () => read(({ queue }) => queue.agentsWithRunning()),
+    running: () => read(({ queue }) => queue.running()),
     hasKeys: () => Promise.resolve(false),
   } satisfies Parameters<typeof queueInLanes>[0]['reads'];
 }
@@ -195,6 +195,7 @@ function webhooksOn(side: Lane, read: Read, watch: TaskStore['webhooks']['watch'
     giveUp: write(side, false, ({ webhooks }, ...args) => webhooks.giveUp(...args)),
     ofTask: (taskId) => read(({ webhooks }) => webhooks.ofTask(taskId)),
     forget: write(side, false, ({ webhooks }, endedBeforeMs) => webhooks.forget(endedBeforeMs)),
+    refresh: () => Promise.resolve(),
     watch,
   };
 }

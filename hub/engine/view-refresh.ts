@@ -1,0 +1,139 @@
+/**
+ * Refresh of the live views of agents and instances from the rows of the store, which are the truth: signals keep the views up to date,
+ * and may get lost.
+ */
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentView } from '../core/ports/nodes.js';
+import type { Presence, PresentAgent, PresentInstance } from '../core/ports/presence.js';
+import type { SignalListener } from '../core/ports/signals.js';
+import type { RunningAttempt, TaskQueue } from '../core/ports/task-queue.js';
+import type { Instances } from './instances.js';
+
+export interface ViewRefreshOptions {
+  readonly presence: Pick<Presence, 'all'>;
+  readonly queue: Pick<TaskQueue, 'running'>;
+  readonly instances: Instances;
+  readonly clock: Clock;
+}
+
+/** Age from which a join counts as reconciled when no signal says so. */
+const RECONCILED_AFTER_MS = 10_000;
+
+export class ViewRefresh {
+  readonly #options: ViewRefreshOptions;
+  /** Agents that have changed since the read under way began: their rows may be out of date. */
+  readonly #changed = new Set<string>();
+  /** Attempts of the views that no row had at the latest refresh, by instance. Those of canceled tasks end by themselves. */
+  #unconfirmed = new Map<string, AttemptRef>();
+
+  constructor(options: ViewRefreshOptions) {
+    this.#options = options;
+  }
+
+  readonly onSignal: SignalListener = {
+    JOINED: ({ agent }) => void this.#changed.add(agent.id),
+    READY: ({ agentId }) => void this.#changed.add(agentId),
+    INSTANCE: ({ agentId }) => void this.#changed.add(agentId),
+    LEFT: ({ agentId }) => void this.#changed.add(agentId),
+    FREED: ({ agentId }) => void this.#changed.add(agentId),
+    OCCUPIED: ({ agentId }) => void this.#changed.add(agentId),
+    ASSIGNED: ({ claimed }) => void this.#changed.add(claimed.agentId),
+  };
+
+  /** Makes the views those of the rows, but for agents that change meanwhile; resolves with all running attempts. Rejects as the store
+   *  does. One refresh at a time. */
+  async refresh(): Promise<readonly RunningAttempt[]> {
+    const { presence, queue, instances } = this.#options;
+    this.#changed.clear();
+    const [agents, running] = await Promise.all([presence.all(), queue.running()]);
+    const attempts = byAgent(running);
+    const unconfirmed = new Map<string, AttemptRef>();
+    for (const agent of agents) {
+      if (this.#changed.has(agent.id)) continue;
+      const refs = attempts.get(agent.id) ?? [];
+      this.#follow(agent, refs);
+      for (const ref of this.#occupy(agent, refs)) unconfirmed.set(ref.instanceId, ref);
+    }
+    this.#unconfirmed = unconfirmed;
+    const known = new Set(agents.map(({ id }) => id));
+    for (const { id, status } of instances.agents()) {
+      if (status === 'DOWN' && !known.has(id) && !this.#changed.has(id)) instances.forget(id);
+    }
+    return running;
+  }
+
+  #follow(agent: PresentAgent, running: readonly AttemptRef[]): void {
+    const { instances, clock } = this.#options;
+    const { id, isConnected, seenAtMs } = agent;
+    const view = instances.findAgent(id);
+    const isSame = view !== undefined && hasInstancesOf(view, agent);
+    if (!isConnected) {
+      if (view?.status === 'UP') instances.disconnected(id);
+      if (!isSame) instances.remember([agent]);
+      return;
+    }
+    if (!isSame || view.status !== 'UP')
+      instances.connected(
+        agent,
+        agent.instances.map((each) => reportOf(each, clock)),
+        running,
+      );
+    else for (const changed of changedOf(view, agent)) instances.changed(id, reportOf(changed, clock));
+    const isReconciled = clock.nowMs() - seenAtMs >= RECONCILED_AFTER_MS;
+    if (isReconciled && !instances.isReady(id)) instances.ready(id);
+  }
+
+  /** Makes the instances of an agent run these attempts. Returns others that they run for the first time without a row. */
+  #occupy({ id: agentId, instances: held }: PresentAgent, running: readonly AttemptRef[]): AttemptRef[] {
+    const { instances } = this.#options;
+    const unconfirmed: AttemptRef[] = [];
+    for (const { profile } of held) {
+      const ref = running.find(({ instanceId }) => instanceId === profile.id);
+      const inView = instances.attemptOn(profile.id);
+      if (inView && !(ref && sameAttempt(ref, inView))) {
+        const before = this.#unconfirmed.get(profile.id);
+        if (ref || (before && sameAttempt(before, inView))) instances.release(agentId, inView);
+        else unconfirmed.push(inView);
+      }
+      if (ref) instances.occupy(agentId, ref);
+    }
+    return unconfirmed;
+  }
+}
+
+/** Running attempts by agent. */
+export function byAgent(running: readonly RunningAttempt[]): ReadonlyMap<string, readonly AttemptRef[]> {
+  const attempts = new Map<string, AttemptRef[]>();
+  for (const { agentId, ref } of running) {
+    const ofAgent = attempts.get(agentId);
+    if (ofAgent) ofAgent.push(ref);
+    else attempts.set(agentId, [ref]);
+  }
+  return attempts;
+}
+
+function hasInstancesOf(view: AgentView, { instances }: PresentAgent): boolean {
+  const profiles = (of: readonly Pick<PresentInstance, 'profile'>[]) =>
+    JSON.stringify(
+      of.map(({ profile: { id, version, revision, labels } }) => [id, version, revision, labels]),
+    );
+  return profiles(view.instances) === profiles(instances);
+}
+
+function changedOf(view: AgentView, { instances }: PresentAgent): PresentInstance[] {
+  return instances.filter(({ status, startedAtMs }, at) => {
+    const known = view.instances[at];
+    return known?.status !== status || (known.startedAtMs === null) !== (startedAtMs === null);
+  });
+}
+
+function reportOf({ profile, status, startedAtMs }: PresentInstance, clock: Clock): InstanceReport {
+  return {
+    ...profile,
+    // Only instances of disconnected agents are unknown.
+    status: status === 'UNKNOWN' ? 'DOWN' : status,
+    upForMs: startedAtMs === null ? null : clock.nowMs() - startedAtMs,
+  };
+}

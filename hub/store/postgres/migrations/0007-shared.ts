@@ -1,0 +1,16 @@
+/** What several hubs share: key files, and requirements that one hub removes while another refers to them. */
+export const shared = {
+  id: '0007-shared',
+  phase: 'expand',
+  sql: `
+  -- Copies of key files, by which all hubs have the same ones.
+  CREATE TABLE key_file (
+    name    TEXT COLLATE "C" PRIMARY KEY,
+    content TEXT COLLATE "C" NOT NULL
+  );
+
+  -- A hub may not remove a requirement to which another one adds a task.
+  ALTER TABLE task_request ADD CONSTRAINT task_request_has_requirement
+    FOREIGN KEY (requirement_id) REFERENCES requirement (id) NOT VALID;
+`,
+} as const;

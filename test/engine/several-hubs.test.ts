@@ -1,0 +1,191 @@
+/** Several hubs on one store: each serves clients and agents, one schedules, and lost signals are made up for from the rows. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type JoinedHub, type JoinedHubs, startHubs } from '../support/joined-hubs.js';
+import { createTask, LEASE_MS, SocketlessAgent } from '../support/running-engine.js';
+
+let joined: JoinedHubs;
+let a: JoinedHub;
+let b: JoinedHub;
+let c: JoinedHub;
+beforeEach(async () => {
+  joined = await startHubs(3);
+  [a, b, c] = joined.hubs as [JoinedHub, JoinedHub, JoinedHub];
+  await a.gain(1);
+});
+afterEach(() => joined.close());
+
+const statusOf = async (id: string) => (await c.tasks.get(id)).status;
+
+describe('a task', () => {
+  it('is created at one hub, given out by another, carried out at a third, and waited for anywhere', async () => {
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    const { ref } = agent.latest;
+    expect(ref.taskId).toBe(id);
+    let isOver = false;
+    void c.resultWaiters.wait(id, 60_000).ended.then(() => {
+      isOver = true;
+    });
+    expect(await agent.end(ref, 'OK')).toBe(true);
+    expect(isOver).toBe(true);
+    expect(await statusOf(id)).toBe('FINISHED');
+    const next = await createTask(c);
+    expect(agent.latest.ref.taskId).toBe(next);
+  });
+
+  it('is canceled at one hub while it runs at the agent of another', async () => {
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    await c.tasks.cancel(id, true, ANYBODY);
+    await b.runtime.settle();
+    expect(agent.heard.at(-1)).toMatchObject({ type: 'cancel', ref: { taskId: id } });
+  });
+
+  it('is dispatched although the signals of its creation and of its assignment were lost', async () => {
+    joined.lost.add('WAITS').add('ASSIGNED');
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    expect(await statusOf(id)).toBe('WAITING');
+    await a.resync();
+    expect(await statusOf(id)).toBe('RUNNING');
+    expect(agent.assigned).toEqual([]);
+    await b.resync();
+    await b.resync();
+    expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([id]);
+    await b.resync();
+    expect(agent.assigned).toHaveLength(1);
+    expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
+  });
+
+  it('ends for those who wait at another hub although the signal of its end was lost', async () => {
+    joined.lost.add('ENDED');
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    let isOver = false;
+    void c.resultWaiters.wait(id, 60_000).ended.then(() => {
+      isOver = true;
+    });
+    await agent.end(agent.latest.ref, 'OK');
+    expect(isOver).toBe(false);
+    await c.resync();
+    expect(isOver).toBe(true);
+  });
+
+  it('that was canceled is told to its agent although the signal was lost', async () => {
+    joined.lost.add('CANCELED');
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    await c.tasks.cancel(id, true, ANYBODY);
+    await b.resync();
+    expect(agent.heard.map(({ type }) => type)).not.toContain('cancel');
+    await b.resync();
+    expect(agent.heard.at(-1)).toMatchObject({ type: 'cancel', ref: { taskId: id } });
+  });
+});
+
+describe('an agent', () => {
+  it('and its instances are listed alike by all hubs', async () => {
+    const agent = await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });
+    await createTask(c);
+    for (const hub of [a, b, c]) {
+      const instances = await hub.nodes.instances();
+      expect(instances.map(({ profile, status, working }) => [profile.id, status, working])).toEqual([
+        ['sim-1', 'UP', true],
+        ['sim-2', 'UP', false],
+      ]);
+    }
+    await agent.disconnect();
+    for (const hub of [a, b, c]) expect((await hub.nodes.agent('agent-1'))?.status).toBe('DOWN');
+  });
+
+  it('whose joining and leaving was not heard is known after the next reading of the rows', async () => {
+    joined.lost.add('JOINED').add('READY').add('LEFT').add('INSTANCE');
+    const agent = await SocketlessAgent.join(b);
+    expect(await a.nodes.agents()).toEqual([]);
+    await b.runtime.advance(10_000);
+    await a.resync();
+    expect(await a.nodes.instance('sim-1')).toMatchObject({ status: 'UP' });
+    const id = await createTask(c);
+    expect(agent.latest.ref.taskId).toBe(id);
+    await agent.end(agent.latest.ref, 'OK');
+    await agent.disconnect();
+    await a.resync();
+    expect(await a.nodes.instance('sim-1')).toMatchObject({ status: 'UNKNOWN' });
+  });
+
+  it('moves to another hub with what it runs, and its attempt counts once', async () => {
+    const before = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    const { ref } = before.latest;
+    const after = await SocketlessAgent.join(c, { nodeId: before.nodeId, running: [ref] });
+    expect(before.ended).toBe('the same agent has joined another hub');
+    expect((await a.nodes.agent('agent-1'))?.status).toBe('UP');
+    expect(await before.end(ref, 'OK')).toBeUndefined();
+    expect(await after.end(ref, 'OK')).toBe(true);
+    expect(await statusOf(id)).toBe('FINISHED');
+    const next = await createTask(b);
+    expect(after.latest.ref.taskId).toBe(next);
+    expect(before.assigned).toHaveLength(1);
+  });
+
+  it('carries out commands that another hub was asked for', async () => {
+    const agent = await SocketlessAgent.join(b);
+    const commanded = c.control.command('sim-1', 'stop');
+    await b.runtime.settle();
+    const request = agent.heard.at(-1);
+    expect(request).toMatchObject({
+      type: 'request',
+      request: { kind: 'instanceCommand', instanceId: 'sim-1', command: 'stop' },
+    });
+    const requestId = (request as { requestId: string }).requestId;
+    await agent.say({ type: 'reply', requestId, error: null, text: null });
+    await commanded;
+  });
+
+  it('keeps an attempt whose row is gone only until its hub has compared them twice', async () => {
+    joined.lost.add('FREED');
+    const agent = await SocketlessAgent.join(b);
+    await createTask(c);
+    await agent.end(agent.latest.ref, 'OK');
+    const next = await createTask(c);
+    expect(await statusOf(next)).toBe('WAITING');
+    await a.resync();
+    await a.resync();
+    expect(agent.latest.ref.taskId).toBe(next);
+  });
+});
+
+describe('the next scheduler', () => {
+  it('gives out what waits, to agents of all hubs, and gives out nothing twice', async () => {
+    const agent = await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });
+    const first = await createTask(c);
+    await a.lose();
+    const second = await createTask(c);
+    expect(await statusOf(second)).toBe('WAITING');
+    await b.gain(2);
+    expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([first, second]);
+  });
+
+  it('ends the lease of an agent that left before, from the start of its own term', async () => {
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    await agent.disconnect();
+    await a.runtime.advance(LEASE_MS / 2);
+    await a.lose();
+    await c.gain(2);
+    await c.runtime.advance(LEASE_MS - 1);
+    expect(await statusOf(id)).toBe('RUNNING');
+    await c.runtime.advance(1);
+    expect(await statusOf(id)).toBe('WAITING');
+  });
+
+  it('begins no lease of an agent that is connected to another hub', async () => {
+    await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    await a.lose();
+    await c.gain(2);
+    await c.runtime.advance(2 * LEASE_MS);
+    expect(await statusOf(id)).toBe('RUNNING');
+  });
+});

@@ -1,0 +1,142 @@
+/** Engines of several hubs on one store, joined in memory: the test chooses who schedules, and which signals are lost. */
+import type { Hubs } from '@workbench-hub/hub/core/ports/hubs';
+import { AgentUnavailable, type Mail, type MailReceiver } from '@workbench-hub/hub/core/ports/mail';
+import type { RoleHolder, Roles } from '@workbench-hub/hub/core/ports/roles';
+import type { Signal, SignalListener, Signals } from '@workbench-hub/hub/core/ports/signals';
+import type { Cluster } from '@workbench-hub/hub/core/ports/store';
+import { ownPreparations } from '@workbench-hub/hub/store/sole-hub/own-preparations';
+import { ownPresence } from '@workbench-hub/hub/store/sole-hub/own-presence';
+import { ownSignals } from '@workbench-hub/hub/store/sole-hub/own-signals';
+import { HandDrivenRuntime } from './hand-driven-runtime.js';
+import {
+  createEngineOver,
+  type EngineBase,
+  type EngineSetup,
+  type EngineUnderTest,
+  openEngineBase,
+} from './running-engine.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+export interface JoinedHub extends EngineUnderTest {
+  /** Lets this hub gain the role of the scheduler. */
+  gain(term: number): Promise<void>;
+  lose(): Promise<void>;
+  /** Tells this hub that signals may have been lost. */
+  resync(): Promise<void>;
+}
+
+export interface JoinedHubs {
+  readonly hubs: readonly JoinedHub[];
+  /** Kinds of signals that do not reach other hubs. */
+  readonly lost: Set<Signal['kind']>;
+  close(): Promise<void>;
+}
+
+interface Member {
+  readonly signals: Signals;
+  readonly tellOwn: Signals['tell'];
+  role?: RoleHolder;
+  receiver: MailReceiver;
+}
+
+export async function startHubs(count: number, setup: EngineSetup = {}): Promise<JoinedHubs> {
+  const folder = await temporaryFolder();
+  const base = await openEngineBase(folder.path, new HandDrivenRuntime());
+  const wire = wireOf(base);
+  const hubs: JoinedHub[] = [];
+  for (let index = 0; index < count; index++) {
+    const { cluster, member } = wire.add();
+    const engine = await createEngineOver(base, cluster, setup);
+    await engine.start();
+    const settled = async (act: unknown) => {
+      await act;
+      await base.runtime.settle();
+    };
+    hubs.push({
+      ...base,
+      ...engine,
+      gain: (term) => settled(member.role?.gained(term)),
+      lose: () => settled(member.role?.lost()),
+      resync: () => settled(member.tellOwn({ kind: 'RESYNC' })),
+    });
+  }
+  return {
+    hubs,
+    lost: wire.lost,
+    close: async () => {
+      await base.runtime.settle();
+      base.runtime.beside = undefined;
+      for (const hub of hubs) await hub.stop();
+      await base.close();
+      await folder.remove();
+    },
+  };
+}
+
+/** Joins hubs as the store on PostgreSQL does: a signal reaches the other hubs later, or not at all. */
+function wireOf({ store, runtime, logger: log }: EngineBase) {
+  const members: Member[] = [];
+  const holders = new Map<string, Member>();
+  const lost = new Set<Signal['kind']>();
+  const presence = ownPresence({ agents: store.agents, clock: runtime.clock, log });
+  const preparations = ownPreparations();
+
+  const send = (from: Member, signal: Signal) => {
+    if (lost.has(signal.kind)) return;
+    for (const member of members) {
+      if (member !== from) runtime.timers.soon(() => member.tellOwn(structuredClone(signal)));
+    }
+  };
+  const assign = (from: Member, signal: Extract<Signal, { kind: 'ASSIGNED' }>) => {
+    const { agentId, ref } = signal.claimed;
+    const holder = holders.get(agentId) ?? from;
+    if (holder === from) from.tellOwn(signal);
+    else if (!lost.has('ASSIGNED')) runtime.timers.soon(() => holder.tellOwn(structuredClone(signal)));
+    send(from, { kind: 'OCCUPIED', agentId, ref });
+  };
+  const tell = (from: Member, signal: Signal) => {
+    if (signal.kind === 'ASSIGNED') return assign(from, signal);
+    if (signal.kind === 'JOINED') {
+      const { id: agentId } = signal.agent;
+      const former = holders.get(agentId);
+      holders.set(agentId, from);
+      if (former && former !== from) former.tellOwn({ kind: 'REPLACED', agentId });
+    }
+    const isOutdated = signal.kind === 'LEFT' && holders.get(signal.agentId) !== from;
+    if (isOutdated) return;
+    if (signal.kind === 'LEFT') holders.delete(signal.agentId);
+    from.tellOwn(signal);
+    send(from, signal);
+  };
+
+  const add = (): { readonly cluster: Cluster; readonly member: Member } => {
+    const own = ownSignals(log);
+    const member: Member = {
+      signals: {
+        hear: (listener: SignalListener) => own.hear(listener),
+        tell: (signal) => tell(member, signal),
+      },
+      tellOwn: (signal) => own.tell(signal),
+      receiver: async (agentId) => {
+        throw new AgentUnavailable(`agent ${agentId} is not connected`);
+      },
+    };
+    members.push(member);
+    const roles: Roles = {
+      contend: async (holder) => {
+        member.role = holder;
+      },
+      resign: async () => undefined,
+    };
+    const mail: Mail = {
+      ask: (agentId, request, timeoutMs) =>
+        (holders.get(agentId) ?? member).receiver(agentId, request, timeoutMs),
+      serve: (receiver) => {
+        member.receiver = receiver;
+      },
+    };
+    const hubs: Hubs = { ownId: `${members.length}`, all: async () => [], others: () => members.length - 1 };
+    return { cluster: { signals: member.signals, roles, presence, mail, preparations, hubs }, member };
+  };
+  return { add, lost };
+}
