@@ -31,11 +31,19 @@ export interface TaskWithdrawn {
   readonly from: { readonly groupId: number } | Pick<Task, 'requirement'>;
 }
 
-/** A task was claimed for an instance of this agent, and is to be sent there. */
+/** A task was claimed for an instance of this agent, and is to be sent there. Heard by the hub that holds the agent, and by the one
+ *  that tells it while no hub does; the others hear {@link InstanceOccupied}. */
 export interface TaskAssigned {
   readonly kind: 'ASSIGNED';
   readonly claimed: ClaimedTask;
   readonly startedAtMs: number;
+}
+
+/** An instance of an agent of another hub has got this attempt. */
+export interface InstanceOccupied {
+  readonly kind: 'OCCUPIED';
+  readonly agentId: string;
+  readonly ref: AttemptRef;
 }
 
 /** A task has ended or was canceled. */
@@ -86,6 +94,12 @@ export interface AgentLeft {
   readonly agentId: string;
 }
 
+/** The agent has joined another hub: its connection here no longer counts. */
+export interface AgentReplaced {
+  readonly kind: 'REPLACED';
+  readonly agentId: string;
+}
+
 /** An agent has returned a task for a host fault, and does not get it again for a while. */
 export interface AgentExcluded extends TaskExclusion {
   readonly kind: 'EXCLUDED';
@@ -111,6 +125,7 @@ export type Signal =
   | TaskReturned
   | TaskWithdrawn
   | TaskAssigned
+  | InstanceOccupied
   | TaskOver
   | AttemptCanceled
   | InstanceFreed
@@ -118,6 +133,7 @@ export type Signal =
   | AgentReady
   | InstanceChanged
   | AgentLeft
+  | AgentReplaced
   | AgentExcluded
   | DrainsChanged
   | PreparationChanged

@@ -1,0 +1,31 @@
+/** The id of a hub, by which the hubs of a database tell each other apart: made at its first start, and kept in its data folder. */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+
+const ID = /^[0-9a-f]{12}$/;
+const ID_LENGTH = 12;
+
+/** The id of the hub with this data folder, which is locked: 12 hexadecimal digits. Rejects with `StartRefused` when the file has
+ *  something else, and with the error of the system. `newId` gives UUIDs. */
+export async function hubIdIn(dataDir: string, newId: () => string): Promise<string> {
+  const file = join(dataDir, 'hub-id');
+  const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (kept === undefined) return makeId(file, newId);
+  const id = kept.trim();
+  if (ID.test(id)) return id;
+  throw new StartRefused(
+    `${file} has no id of a hub, which is ${ID_LENGTH} hexadecimal digits: remove the file, and the hub makes a new one`,
+  );
+}
+
+async function makeId(file: string, newId: () => string): Promise<string> {
+  // The end of an id is its random part.
+  const id = newId().replaceAll('-', '').slice(-ID_LENGTH);
+  await writeFile(`${file}.new`, `${id}\n`);
+  await rename(`${file}.new`, file);
+  return id;
+}
