@@ -1,8 +1,7 @@
 /** The suites of the ports between hubs, for the only hub of several that could be on PostgreSQL. */
-import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { hasPostgres } from '../support/postgres.js';
-import { type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
 import { describeMail } from './mail-suite.js';
 import { describePresence, type PresenceUnderTest } from './presence-suite.js';
 import { describeRoles } from './roles-suite.js';
@@ -12,16 +11,7 @@ import { describeSignals } from './signals-suite.js';
 async function open() {
   const hubs = await TestHubs.open();
   const hub = await hubs.start('aaaaaaaaaaaa');
-  return { ...hub, hubs, connect: (agentId: string) => connect(hub, agentId), close: () => hubs.end() };
-}
-
-async function connect({ presence }: TestHub, agentId: string): Promise<void> {
-  const [version, revision, nodeId] = ['1', 'a', 'node'];
-  const seenAtMs = systemRuntime.clock.nowMs();
-  await presence.join({
-    ...{ id: agentId, nodeId, version, revision, seenAtMs },
-    ...{ clockOffsetMs: null, address: null, instances: [] },
-  });
+  return { ...hub, hubs, connect: async (agentId: string) => void (await joinAgent(hub, agentId)), close: () => hubs.end() };
 }
 
 async function openPresence(): Promise<PresenceUnderTest> {

@@ -1,5 +1,6 @@
 /** Hubs on one database for tests: the ports between them, without the rest of the hub. */
 
+import type { JoiningAgent } from '@workbench-hub/hub/core/ports/presence';
 import type { Signal, SignalListener } from '@workbench-hub/hub/core/ports/signals';
 import type { ClaimedTask } from '@workbench-hub/hub/core/ports/task-queue';
 import {
@@ -9,6 +10,7 @@ import {
 } from '@workbench-hub/hub/store/postgres/cluster/open-cluster';
 import type { ClusterTimings } from '@workbench-hub/hub/store/postgres/cluster/timings';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type LogLine, memoryLog } from './memory-log.js';
 import { migratedDatabase, type TestDatabase } from './postgres.js';
@@ -136,4 +138,37 @@ function once(work: () => Promise<void>): () => Promise<void> {
     done ??= work();
     return done;
   };
+}
+
+export type TestAgent = Partial<Omit<JoiningAgent, 'id' | 'instances'>> & { readonly instanceIds?: readonly string[] };
+
+/** An agent as it joins, with an instance. */
+export function testAgent(id: string, { instanceIds = [`${id}-sim`], ...rest }: TestAgent = {}): JoiningAgent {
+  return {
+    id,
+    nodeId: `node of ${id}`,
+    version: '1',
+    revision: 'abc',
+    address: '10.0.0.7',
+    clockOffsetMs: null,
+    seenAtMs: 5,
+    instances: instanceIds.map((instanceId): InstanceReport => ({
+      ...{ id: instanceId, version: '9.1', revision: '4711', labels: ['gears'] },
+      ...{ status: 'UP', upForMs: 1000 },
+    })),
+    ...rest,
+  };
+}
+
+/** Lets an agent join a hub, which tells that to the others; resolves with its epoch. */
+export async function joinAgent(
+  { presence, signals }: Pick<TestHub, 'presence' | 'signals'>,
+  id: string,
+  rest: TestAgent = {},
+): Promise<number> {
+  const agent = testAgent(id, rest);
+  const joined = await presence.join(agent);
+  if ('code' in joined) throw new Error(joined.message);
+  signals.tell({ kind: 'JOINED', agent, running: [] });
+  return joined.epoch;
 }
