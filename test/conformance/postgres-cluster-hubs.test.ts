@@ -104,8 +104,8 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
   });
 
   describe('the rows of hubs', () => {
-    const seen = async ({ hubs: { all } }: TestHub) =>
-      (await all()).map(({ id, isLive, isScheduler, term }) => [id, isLive, isScheduler, term]);
+    const seen = async (hub: TestHub) =>
+      (await hub.hubs.all()).map(({ id, isLive, isScheduler, term }) => [id, isLive, isScheduler, term]);
 
     it('show each with its address, version and role', async () => {
       const a = await hubs.start(A, { address: 'https://a.example.org', version: '1.2' });

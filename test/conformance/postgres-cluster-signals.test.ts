@@ -181,7 +181,9 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
         proxy.dropsNotifications = true;
       });
       await eventually(() => b.resyncs() > 3);
-      const warnings = b.lines.filter(({ msg }) => msg.startsWith('notifications of the database do not arrive'));
+      const warnings = b.lines.filter(({ msg }) =>
+        msg.startsWith('notifications of the database do not arrive'),
+      );
       expect(warnings).toHaveLength(1);
       expect(a.lines.filter(({ msg }) => msg.startsWith('notifications'))).toEqual([]);
     });
@@ -242,7 +244,10 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       await joinAgent(a, 'x');
       await joinAgent(b, 'y');
       for (const { mail } of [a, b]) {
-        mail.serve(async (agentId, request) => ({ error: null, text: `${agentId} ${JSON.stringify(request)}` }));
+        mail.serve(async (agentId, request) => ({
+          error: null,
+          text: `${agentId} ${JSON.stringify(request)}`,
+        }));
       }
       const requests = Array.from({ length: 40 }, (_, n) => ({ ...LOG, instanceId: `s${n}` }));
       const [fromA, fromB] = await Promise.all([

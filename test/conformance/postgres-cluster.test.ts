@@ -11,7 +11,12 @@ import { describeSignals } from './signals-suite.js';
 async function open() {
   const hubs = await TestHubs.open();
   const hub = await hubs.start('aaaaaaaaaaaa');
-  return { ...hub, hubs, connect: async (agentId: string) => void (await joinAgent(hub, agentId)), close: () => hubs.end() };
+  return {
+    ...hub,
+    hubs,
+    connect: async (agentId: string) => void (await joinAgent(hub, agentId)),
+    close: () => hubs.end(),
+  };
 }
 
 async function openPresence(): Promise<PresenceUnderTest> {

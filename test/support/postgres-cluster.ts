@@ -140,10 +140,15 @@ function once(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-export type TestAgent = Partial<Omit<JoiningAgent, 'id' | 'instances'>> & { readonly instanceIds?: readonly string[] };
+export type TestAgent = Partial<Omit<JoiningAgent, 'id' | 'instances'>> & {
+  readonly instanceIds?: readonly string[];
+};
 
 /** An agent as it joins, with an instance. */
-export function testAgent(id: string, { instanceIds = [`${id}-sim`], ...rest }: TestAgent = {}): JoiningAgent {
+export function testAgent(
+  id: string,
+  { instanceIds = [`${id}-sim`], ...rest }: TestAgent = {},
+): JoiningAgent {
   return {
     id,
     nodeId: `node of ${id}`,
@@ -152,10 +157,12 @@ export function testAgent(id: string, { instanceIds = [`${id}-sim`], ...rest }: 
     address: '10.0.0.7',
     clockOffsetMs: null,
     seenAtMs: 5,
-    instances: instanceIds.map((instanceId): InstanceReport => ({
-      ...{ id: instanceId, version: '9.1', revision: '4711', labels: ['gears'] },
-      ...{ status: 'UP', upForMs: 1000 },
-    })),
+    instances: instanceIds.map(
+      (instanceId): InstanceReport => ({
+        ...{ id: instanceId, version: '9.1', revision: '4711', labels: ['gears'] },
+        ...{ status: 'UP', upForMs: 1000 },
+      }),
+    ),
     ...rest,
   };
 }

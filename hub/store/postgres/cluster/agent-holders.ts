@@ -74,10 +74,10 @@ export class AgentHolders {
     return true;
   }
 
-  /** Tells whether that connection counted. */
-  left(agentId: string, hubId: string, epoch: number): boolean {
+  /** The connection has ended, or counts no longer; tells whether it counted. */
+  left(agentId: string, epoch: number): boolean {
     const known = this.#holders.get(agentId);
-    if (known && (known.hubId !== hubId || known.epoch > epoch)) return false;
+    if (known && known.epoch > epoch) return false;
     this.#holders.delete(agentId);
     this.#changes++;
     return true;

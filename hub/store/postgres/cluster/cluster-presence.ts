@@ -76,7 +76,7 @@ export class ClusterPresence implements Presence {
   }
 
   leave(agentId: string, epoch: number, atMs: number): Promise<boolean> {
-    this.#options.holders.left(agentId, this.#self.hubId, epoch);
+    this.#options.holders.left(agentId, epoch);
     return this.#leave(agentId, epoch, atMs);
   }
 

@@ -46,8 +46,8 @@ export class ClusterSignals implements Signals {
   }
 
   /** Tells that an agent of a hub that is gone is disconnected. */
-  tellLost(agentId: string, hubId: string, epoch: number): void {
-    if (!this.#options.holders.left(agentId, hubId, epoch)) return;
+  tellLost(agentId: string, epoch: number): void {
+    if (!this.#options.holders.left(agentId, epoch)) return;
     const signal = { kind: 'LEFT', agentId } as const;
     this.#own.tell(signal);
     this.#options.send({ signal, epoch });
@@ -112,11 +112,11 @@ export class ClusterSignals implements Signals {
     const wasOwn = holders.isOwn(agentId);
     if (epoch !== undefined) {
       const counts =
-        signal.kind === 'LEFT' ? holders.left(agentId, hubId, epoch) : holders.joined(agentId, hubId, epoch);
+        signal.kind === 'LEFT' ? holders.left(agentId, epoch) : holders.joined(agentId, hubId, epoch);
       if (!counts) return;
+      // Another hub has it, or the scheduler took this hub for gone.
+      if (wasOwn) this.#own.tell({ kind: 'REPLACED', agentId });
     }
-    if (wasOwn && epoch !== undefined && signal.kind !== 'LEFT')
-      this.#own.tell({ kind: 'REPLACED', agentId });
     this.#own.tell(signal);
   }
 }

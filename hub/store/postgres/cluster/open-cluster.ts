@@ -227,7 +227,7 @@ class ClusterParts {
     try {
       for (const { id, hub_id, epoch } of await this.presence.disconnectLost()) {
         this.#log.warn({ agentId: id, hubId: hub_id }, 'an agent is unreachable, because its hub is gone');
-        this.signals.tellLost(id, hub_id, epoch);
+        this.signals.tellLost(id, epoch);
       }
     } catch (error) {
       this.#log.warn(
