@@ -17,7 +17,7 @@ import { migratedDatabase, type TestDatabase } from './postgres.js';
 import { PostgresProxy } from './postgres-proxy.js';
 
 /** Shorter than in production, and long enough for a busy machine. */
-export const FAST: Partial<ClusterTimings> = {
+const FAST: Partial<ClusterTimings> = {
   heartbeatMs: 100,
   lapseMs: 3000,
   restartMs: 1000,
