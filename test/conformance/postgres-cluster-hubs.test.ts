@@ -58,7 +58,22 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
       expect(told).toEqual(['a 1', 'a lost', 'b 2']);
     });
 
-    it('is not lost by a pause of its connections', async () => {
+    it('moves within six seconds from a hub whose server does not respond, which loses it before', async () => {
+      const [a, b] = [await hubs.start(A, { timings: {} }), await hubs.start(B, { timings: {} })];
+      await contend(a);
+      await contend(b);
+      a.proxy.isHanging = true;
+      const hangsSinceMs = performance.now();
+      await eventually(() => told.length === 3);
+      expect(performance.now() - hangsSinceMs).toBeLessThan(6000);
+      expect(told).toEqual(['a 1', 'a lost', 'b 2']);
+      a.proxy.isHanging = false;
+      a.proxy.cut();
+      await eventually(() => a.hubs.all());
+      expect(told).toHaveLength(3);
+    });
+
+    it('is not lost by breaks of its connections', async () => {
       const [a, b] = [await hubs.start(A), await hubs.start(B)];
       await contend(a);
       await contend(b);

@@ -131,7 +131,7 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
 
   it('of an older hub is brought up to date at the start, with its tasks', async () => {
     const older = openPool({ url: test.url, log: null });
-    const migrations = MIGRATIONS.filter(({ id }) => id !== '0004-order-and-term');
+    const migrations = MIGRATIONS.filter(({ id }) => id < '0004' || id >= '0100');
     await migrate(older, migrations, { timers, holder: 'older' });
     await test.query(
       "INSERT INTO lane (hub, name, incarnation, changes) VALUES ('hub', 'insert', 'older', 1)",

@@ -71,7 +71,9 @@ export class ControlConnection implements Pick<Queries, 'rows'> {
     const { timers, timings } = this.#options;
     let timer: Timer | undefined;
     const silence = new Promise<never>((_, reject) => {
-      timer = timers.after(timings.silenceMs, () => reject(this.#fault('the server does not respond', true)));
+      const end = () => reject(this.#fault('the server does not respond', true));
+      // After a long turn of this process, a response may be there that is not read yet.
+      timer = timers.after(timings.silenceMs, () => timers.soon(end));
     });
     try {
       return await Promise.race([answer, silence]);

@@ -70,6 +70,7 @@ class ClusterParts {
   readonly #inbox: Inbox;
   readonly #resyncs: Resyncs;
   #isDeaf = false;
+  #isDisconnecting = false;
   #isClosed = false;
 
   constructor(database: Database, options: ClusterOptions) {
@@ -224,6 +225,8 @@ class ClusterParts {
   }
 
   async #disconnectLost(): Promise<void> {
+    if (this.#isDisconnecting) return;
+    this.#isDisconnecting = true;
     try {
       for (const { id, hub_id, epoch } of await this.presence.disconnectLost()) {
         this.#log.warn({ agentId: id, hubId: hub_id }, 'an agent is unreachable, because its hub is gone');
@@ -234,6 +237,8 @@ class ClusterParts {
         { err: error },
         'agents of a hub that is gone could not be disconnected; the hub tries again',
       );
+    } finally {
+      this.#isDisconnecting = false;
     }
   }
 

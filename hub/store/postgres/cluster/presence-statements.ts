@@ -5,10 +5,12 @@ import { FENCE, HOLDS_AGENTS, IS_LIVE, NOW_MS, RELAXED } from './hub-statements.
 /** The second key tells it from the lock of the database. */
 const JOIN_LOCK = '2002937973, 2';
 
-/** Lets the joins of all hubs take turns, within a transaction: two agents that join at once may have the same instance. */
+/** Lets the joins of all hubs take turns, within a transaction: two agents that join at once may have the same instance. A hub that
+ *  is cut off meanwhile keeps the others waiting for two seconds. */
 export const LOCK_JOINS = sql(
   {},
-  `SELECT pg_advisory_xact_lock(${JOIN_LOCK}), set_config('synchronous_commit', 'off', true)`,
+  `SELECT set_config('idle_in_transaction_session_timeout', '2s', true), set_config('synchronous_commit', 'off', true),
+     pg_advisory_xact_lock(${JOIN_LOCK})`,
 );
 
 export interface JoinRow {

@@ -123,7 +123,9 @@ export class SchedulerRole implements Roles {
   /** Waits for the end of a term that has begun, and ends what is done in it. */
   async #end(term: SchedulerTerm, holder: RoleHolder): Promise<void> {
     const isGivenUp = await term.over;
-    await holder.lost();
+    await holder.lost().catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'the work of the scheduler did not end in order');
+    });
     if (isGivenUp) await this.#free(term);
   }
 

@@ -35,7 +35,7 @@ export const CLUSTER_TIMINGS: ClusterTimings = {
   roleMs: 5000,
   renewRoleMs: 1500,
   trustRoleMs: 4000,
-  contendMs: 500,
+  contendMs: 250,
   gatherMs: 2,
   resyncMs: 10_000,
   resyncWhenDeafMs: 1000,
