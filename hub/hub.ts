@@ -11,7 +11,7 @@ import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { rateLimitedAudit } from './audit/rate-limited-audit.js';
 import { type HubConfig, logFileOf } from './config.js';
-import { OWN_AGENT_ID } from './core/own-agent.js';
+import { ownAgentIdOf } from './core/own-agent.js';
 import type { Passwords } from './core/ports/accounts.js';
 import type { BlobStore } from './core/ports/blobs.js';
 import type { Store } from './core/ports/store.js';
@@ -24,6 +24,7 @@ import type { BlobPlace } from './files/blob-place.js';
 import { openBlobStore } from './files/blob-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { type OpenedPlace, openPlace } from './files/open-place.js';
+import { sharedPlaceOf } from './files/shared-place.js';
 import type { HubParts } from './hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './hub-reload.js';
 import { makeKeyFiles } from './key-files.js';
@@ -119,6 +120,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     log,
     metrics: metrics.store,
     hub: { version: buildInfo.version, address: config.server.publicUrl ?? '' },
+    blobPlace: await sharedPlaceOf(config.storage),
     newId: () => machine.newId(),
   });
   onStop(() => store.close());
@@ -132,13 +134,15 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const runtime = { clock, timers, random: () => machine.random(), newId: () => machine.newId() };
   const storing = { ...setup, runtime };
   const ownSecret = newOwnSecret(config);
-  if (ownSecret === null) await store.cluster.presence.forget(OWN_AGENT_ID);
+  const ownAgentId = ownAgentIdOf(store.isOnServer ? store.cluster.hubs.ownId : null);
+  if (ownSecret === null) await store.cluster.presence.forget(ownAgentId);
   const credentials = new AgentCredentials({
     store: store.accounts.agentCredentials,
     secrets: agentSecrets,
     clock,
     joinToken,
     ownSecret,
+    ownAgentId,
   });
   const key = await storageKey(config.storage.encryptionKey, dataDir);
   const accounts = await openAccounts({

@@ -6,7 +6,6 @@ import type { OnStop } from '@workbench-hub/shared/runtime/service';
 import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
 import { serveAgents } from './agent-link/endpoint.js';
 import type { HubConfig } from './config.js';
-import { OWN_AGENT_ID } from './core/own-agent.js';
 import { createAgentApp } from './http/routing/app.js';
 import { upgradeRefuser } from './http/server/malformed-requests.js';
 import { ResponseMemory } from './http/server/response-memory.js';
@@ -32,7 +31,11 @@ export async function startOwnInstances(parts: HubParts, onStop: OnStop): Promis
   const address = await server.listen();
   onStop(() => server.close(STOP_GRACE_MS));
   const agent = ownAgent({
-    config: agentConfig(config, address.replace(/^http/, 'ws'), ownSecret),
+    config: agentConfig(config, {
+      id: parts.credentials.ownAgentId,
+      hub: address.replace(/^http/, 'ws'),
+      token: ownSecret,
+    }),
     drainTimeoutMs: config.instanceHost.drainTimeout,
     runtime,
     log,
@@ -94,13 +97,10 @@ function ownServer(parts: HubParts): WebServer {
 /** Configuration of the agent in the form of its file. */
 function agentConfig(
   { dataDir, instances, instanceHost, log }: HubConfig,
-  hub: string,
-  token: string,
+  own: { readonly id: string; readonly hub: string; readonly token: string },
 ): Readonly<Record<string, unknown>> {
   return {
-    id: OWN_AGENT_ID,
-    hub,
-    token,
+    ...own,
     dataDir: resolve(dataDir, 'own-agent'),
     fileRoots: instanceHost.fileRoots,
     uncMounts: instanceHost.uncMounts,

@@ -2,11 +2,11 @@
  * Comparison of the attempts that the agents of this hub have with those of the rows, after a time in which signals may have been lost:
  * assignments are made up for, and what no longer counts is canceled.
  */
-import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, attemptKey, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { claimedTasks } from '../core/claimed-tasks.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
-import type { ClaimedTask, RunningAttempt } from '../core/ports/task-queue.js';
-import { attemptOf } from '../core/task.js';
+import type { RunningAttempt } from '../core/ports/task-queue.js';
 import type { AgentSessions, HeldByAgent } from './agent-sessions.js';
 import type { TaskTransitions } from './task-transitions.js';
 import { byAgent } from './view-refresh.js';
@@ -83,11 +83,8 @@ export class HeldAttempts {
 
   async #send(ref: AttemptRef, agentId: string): Promise<void> {
     const { archive, sessions, transitions } = this.#options;
-    const task = await archive.find(ref.taskId);
-    const job = await archive.jobOf(ref.taskId);
-    const active = task && attemptOf(task);
-    if (!active || !job || attemptKey(active) !== attemptKey(ref) || task.status !== 'RUNNING') return;
-    const claimed: ClaimedTask = { ref, agentId, task, job };
-    if (sessions.assign(claimed) === 'SENT') transitions.started(claimed, task.startedAtMs ?? 0);
+    const [claimed] = await claimedTasks(archive, [ref.taskId]);
+    if (!claimed || !sameAttempt(claimed.ref, ref) || claimed.agentId !== agentId) return;
+    if (sessions.assign(claimed) === 'SENT') transitions.started(claimed, claimed.task.startedAtMs ?? 0);
   }
 }

@@ -1,7 +1,7 @@
 /** Gauges that are measured when the metrics are requested. */
 import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
-import { OWN_AGENT_ID } from '../core/own-agent.js';
+import { isOwnAgentId } from '../core/own-agent.js';
 import type { Nodes } from '../core/ports/nodes.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
@@ -35,7 +35,7 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
   metrics.observe('agents', 'Known agents, by status.', 'status', async () =>
     countBy(
       ['UP', 'DOWN'],
-      (await nodes.agents()).filter(({ id }) => id !== OWN_AGENT_ID).map(({ status }) => status),
+      (await nodes.agents()).filter(({ id }) => !isOwnAgentId(id)).map(({ status }) => status),
     ),
   );
   metrics.observe(

@@ -7,6 +7,7 @@ import type { Clock, Runtime, Timers } from '@workbench-hub/shared/runtime/runti
 import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
+import type { SharedPlace } from '../files/shared-place.js';
 import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.js';
 import { maintenanceOnServer } from './postgres/store-maintenance.js';
 import type { OwnHub } from './sole-hub/own-hubs.js';
@@ -38,6 +39,8 @@ export interface StoreOptions {
   readonly metrics: StoreMetrics;
   /** This hub, as the others know it. */
   readonly hub: OwnHub;
+  /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
+  readonly blobPlace: SharedPlace | null;
   newId(): string;
 }
 
@@ -49,7 +52,7 @@ export async function openStore(settings: StoreSettings, options: StoreOptions):
 
 async function openOnServer(settings: StoreSettings, options: StoreOptions): Promise<Store> {
   const { openForHub } = await import('./postgres/open-for-hub.js');
-  const { clock, log, hub, newId } = options;
+  const { log, newId } = options;
   const onBroken = (why: Error) => {
     log.fatal({ err: why }, 'the hub ends, because it cannot write its database any more');
     crash(why);
@@ -62,7 +65,6 @@ async function openOnServer(settings: StoreSettings, options: StoreOptions): Pro
     const store = await openForHub(address, { ...options, dataDir, incarnation: newId(), onBroken });
     return {
       ...store,
-      cluster: soleHub({ agents: store.agents, queue: store.queue, hub, clock, log }),
       close: async () => {
         await store.close();
         lock.release();

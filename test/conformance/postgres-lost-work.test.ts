@@ -42,6 +42,7 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
       hub: { version: '', address: '' },
+      blobPlace: null,
     });
   const during = async <T>(work: (store: Store) => Promise<T>, of = settings): Promise<T> => {
     const store = await open(of);

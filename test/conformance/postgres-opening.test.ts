@@ -50,6 +50,7 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
       hub: { version: '', address: '' },
+      blobPlace: null,
     });
 
   it('keeps what it was given, over a restart', async () => {
@@ -64,13 +65,13 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
     await again.close();
   });
 
-  it('is refused to a second hub, in words', async () => {
+  it('is refused to a second hub that would not find the blobs of the first, in words', async () => {
     const store = await open();
     const other = await temporaryFolder();
     onTestFinished(other.remove);
     await expect(open()).rejects.toThrow(/^the data folder \S+ is in use: another hub runs with the same/);
     await expect(open({ dataDir: other.path })).rejects.toThrow(
-      /^the database postgres:\/\/.* is in use: another hub \(workbench-hub .* runs on it; stop that hub/,
+      /^the hub [0-9a-f]{12} runs on the same database and has its blobs in its dataDir, this one in its dataDir: several hubs need/,
     );
     expect(await storeMaintenance(settings()).isInUse()).toBe(true);
     await expect(migrateStore(settings(), systemRuntime)).rejects.toThrow(/is in use: another hub/);
@@ -132,7 +133,7 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
 
   it('of an older hub is brought up to date at the start, with its tasks', async () => {
     const older = openPool({ url: test.url, log: null });
-    const migrations = MIGRATIONS.filter(({ id }) => id !== '0004-order-and-term');
+    const migrations = MIGRATIONS.filter(({ id }) => id < '0004' || id >= '0100');
     await migrate(older, migrations, { timers, holder: 'older' });
     await test.query(
       "INSERT INTO lane (hub, name, incarnation, changes) VALUES ('hub', 'insert', 'older', 1)",

@@ -31,6 +31,7 @@ async function openOn(database: TestDatabase) {
     log: memoryLog().log,
     metrics,
     hub: { version: '', address: '' },
+    blobPlace: null,
   });
 }
 

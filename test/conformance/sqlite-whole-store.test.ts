@@ -17,6 +17,7 @@ async function open(): Promise<WholeStoreUnderTest> {
     log: memoryLog().log,
     metrics,
     hub: { version: '', address: '' },
+    blobPlace: null,
   });
   let isClosed = false;
   const close = async () => {

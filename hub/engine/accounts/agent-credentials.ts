@@ -1,6 +1,6 @@
 /** Identification of agents: by the join token that all may share, or by a credential from a one-time code. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { OWN_AGENT_ID } from '../../core/own-agent.js';
+import { isOwnAgentId, OWN_AGENT_ID } from '../../core/own-agent.js';
 import type {
   AgentCredentialRecord,
   AgentCredentialStore,
@@ -11,7 +11,7 @@ import type {
 export type AgentIdentity =
   | { readonly by: 'TOKEN' }
   /** The agent of the hub's own instances. */
-  | { readonly by: 'OWN'; readonly agentId: typeof OWN_AGENT_ID }
+  | { readonly by: 'OWN'; readonly agentId: string }
   | { readonly by: 'CREDENTIAL'; readonly agentId: string; readonly credentialHash: string };
 
 /** Reason of a refusal, for the hub's log. */
@@ -29,6 +29,8 @@ export interface AgentCredentialsOptions {
   readonly joinToken: string | null;
   /** Secret of the agent that holds the hub's own instances; null without such instances. */
   readonly ownSecret?: string | null;
+  /** Id of that agent. */
+  readonly ownAgentId?: string;
 }
 
 export class AgentCredentials {
@@ -37,12 +39,22 @@ export class AgentCredentials {
   readonly #clock: Clock;
   readonly #joinTokenHash: string | null;
   readonly #ownSecretHash: string | null;
+  /** Id of the agent that holds the hub's own instances. */
+  readonly ownAgentId: string;
 
-  constructor({ store, secrets, clock, joinToken, ownSecret = null }: AgentCredentialsOptions) {
+  constructor({
+    store,
+    secrets,
+    clock,
+    joinToken,
+    ownSecret = null,
+    ownAgentId = OWN_AGENT_ID,
+  }: AgentCredentialsOptions) {
     this.#store = store;
     this.#secrets = secrets;
     this.#clock = clock;
     this.#joinTokenHash = joinToken === null ? null : secrets.hashOf(joinToken);
+    this.ownAgentId = ownAgentId;
     this.#ownSecretHash = ownSecret === null ? null : secrets.hashOf(ownSecret);
   }
 
@@ -75,7 +87,7 @@ export class AgentCredentials {
     if (this.#joinTokenHash !== null && this.#secrets.areEqual(hash, this.#joinTokenHash))
       return { by: 'TOKEN' };
     if (this.#ownSecretHash !== null && this.#secrets.areEqual(hash, this.#ownSecretHash))
-      return { by: 'OWN', agentId: OWN_AGENT_ID };
+      return { by: 'OWN', agentId: this.ownAgentId };
     const record = await this.#store.findByCredential(hash);
     if (!record) {
       const refusal =
@@ -92,15 +104,16 @@ export class AgentCredentials {
 
   /** Reason why this identity may not use the id `agentId` now; undefined when it may. */
   async faultOf(identity: AgentIdentity, agentId: string): Promise<string | undefined> {
-    if (agentId === OWN_AGENT_ID && identity.by !== 'OWN') {
-      return `the id ${OWN_AGENT_ID} is reserved for the instances of the hub itself: choose another id`;
+    if (isOwnAgentId(agentId) && identity.by !== 'OWN') {
+      return `the id ${agentId} is reserved for the instances of the hub itself: choose another id`;
     }
     if (identity.by === 'CREDENTIAL') {
       if (identity.agentId === agentId) return this.endOf(identity);
       return `the credential of agent ${identity.agentId} is not valid for the id ${agentId}`;
     }
     if (identity.by === 'OWN') {
-      return agentId === OWN_AGENT_ID ? undefined : `the hub's own agent has the id ${OWN_AGENT_ID} only`;
+      const { agentId: own } = identity;
+      return agentId === own ? undefined : `the hub's own agent has the id ${own} only`;
     }
     if (!needsCredential(await this.#store.find(agentId))) return undefined;
     return (

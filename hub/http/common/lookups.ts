@@ -1,5 +1,5 @@
 import { HubError } from '../../core/errors.js';
-import { OWN_AGENT_ID } from '../../core/own-agent.js';
+import { isOwnAgentId } from '../../core/own-agent.js';
 import type { AgentView, InstanceView, Nodes } from '../../core/ports/nodes.js';
 
 /** Rejects with INSTANCE_NOT_FOUND. */
@@ -11,12 +11,12 @@ export async function findInstance(nodes: Nodes, id: string): Promise<InstanceVi
 
 /** Agents, without the one of the hub's own instances. */
 export async function listAgents(nodes: Nodes): Promise<AgentView[]> {
-  return (await nodes.agents()).filter(({ id }) => id !== OWN_AGENT_ID);
+  return (await nodes.agents()).filter(({ id }) => !isOwnAgentId(id));
 }
 
 /** Rejects with AGENT_NOT_FOUND, also for the agent of the hub's own instances. */
 export async function findAgent(nodes: Nodes, id: string): Promise<AgentView> {
-  if (id !== OWN_AGENT_ID) return findServer(nodes, id);
+  if (!isOwnAgentId(id)) return findServer(nodes, id);
   throw noAgent(id);
 }
 

@@ -1,7 +1,7 @@
 /** Presentation of domain records in API versions 1.x: the fields of the version and no others, since strict clients reject
  *  unknown ones (contract 1.7). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
-import { OWN_AGENT_ID, shownAgentId } from '../../core/own-agent.js';
+import { isOwnAgentId, shownAgentId } from '../../core/own-agent.js';
 import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
@@ -62,7 +62,7 @@ export function presentServer(
   return {
     id,
     version,
-    baseUrl: id === OWN_AGENT_ID ? hubUrl : urlOf(address),
+    baseUrl: isOwnAgentId(id) ? hubUrl : urlOf(address),
     instances: instances.map((instance) => presentInstance(instance, apiVersion)),
     status,
   };

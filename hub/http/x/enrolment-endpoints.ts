@@ -3,7 +3,7 @@ import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { HubError } from '../../core/errors.js';
-import { OWN_AGENT_ID } from '../../core/own-agent.js';
+import { isOwnAgentId, OWN_AGENT_ID } from '../../core/own-agent.js';
 import type { Nodes } from '../../core/ports/nodes.js';
 import type { AgentCredentials } from '../../engine/accounts/agent-credentials.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
@@ -23,8 +23,8 @@ const enrolmentRequest = z
       // Shown in the document; the rule of agents decides.
       .regex(/^[\p{L}\p{N}._:@-]{1,200}$/u, { error: ID_ALLOWED })
       .refine((id) => agentIdSchema.safeParse(id).success, { error: ID_ALLOWED })
-      .refine((id) => id !== OWN_AGENT_ID, {
-        error: `must not be ${OWN_AGENT_ID}, which is reserved for the instances of the hub itself`,
+      .refine((id) => !isOwnAgentId(id), {
+        error: `must not be ${OWN_AGENT_ID}, which is reserved for the instances of the hub itself, or begin with ${OWN_AGENT_ID}.`,
       })
       .meta({ description: 'Id of the agent, which need not be known.', example: 'sim-host-1' }),
     validFor: z

@@ -2,15 +2,20 @@
 import { hostname } from 'node:os';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { claimedTasks } from '../../core/claimed-tasks.js';
 import type { StoreMetrics } from '../../core/ports/metrics.js';
+import type { Roles } from '../../core/ports/roles.js';
 import type { Store } from '../../core/ports/store.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
 import { postgresAccountStore } from './accounts/account-store.js';
 import { refuseUnfit } from './check.js';
+import { shareBlobPlace } from './cluster/blob-places.js';
 import { hubIdIn } from './cluster/hub-identity.js';
-import { type ConfirmedBatches, openConfirmedBatches } from './confirmed-batches.js';
+import { openCluster } from './cluster/open-cluster.js';
+import { openConfirmedBatches } from './confirmed-batches.js';
 import { databaseClock } from './database-clock.js';
 import { refusal } from './database-fault.js';
-import { type HubLock, lockDatabase } from './hub-lock.js';
+import { lockDatabase } from './hub-lock.js';
 import type { DatabaseAddress } from './maintenance.js';
 import { migrate } from './migrate.js';
 import { type Database, openPool } from './pool.js';
@@ -27,6 +32,9 @@ export interface OpenForHubOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: StoreMetrics;
+  readonly hub: { readonly version: string; readonly address: string };
+  /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
+  readonly blobPlace: { readonly id: string; readonly text: string } | null;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   newId(): string;
@@ -34,55 +42,61 @@ export interface OpenForHubOptions {
   readonly onBroken: (why: Error) => void;
 }
 
-/** The store without what joins hubs: one hub has it alone. */
-export type StoreOnServer = Omit<Store, 'cluster'>;
-
-/** Rejects with `StartRefused` when another hub has the database open, a newer one has migrated it, it lacks confirmed work, or it
- *  cannot be used. */
-export async function openForHub(
-  address: DatabaseAddress,
-  options: OpenForHubOptions,
-): Promise<StoreOnServer> {
+/** Opens the store, and joins the hubs of the database. Rejects with `StartRefused` when a newer hub has migrated the database, when it
+ *  lacks confirmed work or cannot be used, and when this hub does not fit to those that run on it. */
+export async function openForHub(address: DatabaseAddress, options: OpenForHubOptions): Promise<Store> {
   const { dataDir, timers, log, onBroken, incarnation, newId } = options;
   const database = openPool({ ...address, applicationName: `workbench-hub ${hostname()}`, log });
-  let lock: HubLock | undefined;
-  let confirmed: ConfirmedBatches | undefined;
+  const opened: (() => unknown)[] = [() => database.close()];
   try {
     await refuseUnfit(database);
-    const hub = await hubIdIn(dataDir, newId);
-    lock = await lockDatabase(database, { mode: 'ALONE', timers, log, onTaken: onBroken });
+    const hubId = await hubIdIn(dataDir, newId);
+    const lock = await lockDatabase(database, { mode: 'SHARED', timers, log, onTaken: onBroken });
+    opened.push(() => lock.release());
     const done = await migrate(database, MIGRATIONS, { timers, holder: incarnation });
     if (done.length > 0) log.info({ done }, 'made or updated the tables of the database');
-    log.info({ database: database.location }, 'the store is a PostgreSQL database');
-    confirmed = await openConfirmedBatches(database, { ...options, hub, isShared: false });
-    return await storeOn({ database, lock, confirmed, hub }, options);
+    log.info({ database: database.location, hubId }, 'the store is a PostgreSQL database');
+    return await openMember({ database, hubId, opened }, options);
   } catch (error) {
-    confirmed?.close();
-    await lock?.release();
-    await database.close();
+    for (const close of opened.reverse()) await close();
     throw refusal(error);
   }
 }
 
-interface OpenedParts {
+interface Member {
   readonly database: Database;
-  readonly lock: HubLock;
-  readonly confirmed: ConfirmedBatches;
-  /** Id of the hub. */
-  readonly hub: string;
+  readonly hubId: string;
+  /** Ends of what is open, in the order in which it was opened. */
+  readonly opened: (() => unknown)[];
 }
 
-async function storeOn(
-  { database, lock, confirmed, hub }: OpenedParts,
-  options: OpenForHubOptions,
-): Promise<StoreOnServer> {
+/** Opens the store as one of the hubs of the database. */
+async function openMember({ database, hubId, opened }: Member, options: OpenForHubOptions): Promise<Store> {
+  const { incarnation, hub, blobPlace, timers, log } = options;
+  let archive: TaskArchive | undefined;
+  const cluster = await openCluster(database, {
+    ...{ hubId, incarnation, ...hub },
+    ...{ clock: options.clock, timers, log },
+    claimedTasks: async (taskIds) => (archive ? claimedTasks(archive, taskIds) : []),
+    onBroken: options.onBroken,
+  });
+  opened.push(() => cluster.close());
+  await shareBlobPlace(database, hubId, blobPlace);
+  const isShared = () => cluster.hubs.others() > 0;
+  const confirmed = await openConfirmedBatches(database, { ...options, hub: hubId, isShared: isShared() });
+  opened.push(() => confirmed.close());
   const clock = await databaseClock(database, options);
-  const { close, ...tasks } = await openPostgresStore(database, {
+  opened.push(() => clock.close());
+  const { close, logClaimsOfEndedHubs, ...tasks } = await openPostgresStore(database, {
     ...options,
-    hub,
+    hub: hubId,
+    isShared,
     onDurable: (lane, batch) => confirmed.confirm(lane, batch),
   });
-  const reachability = new Reachability(database, options.timers, options.log);
+  opened.push(close);
+  archive = tasks.archive;
+  const reachability = new Reachability(database, timers, log);
+  opened.push(() => reachability.close());
   return {
     ...tasks,
     accounts: postgresAccountStore(database, options.log),
@@ -91,13 +105,24 @@ async function storeOn(
     sizes: () => sizesOf(database),
     isReachable: () => reachability.isReachable,
     isOnServer: true,
+    cluster: { ...cluster, roles: beginningWith(cluster.roles, logClaimsOfEndedHubs) },
     close: async () => {
-      reachability.close();
-      clock.close();
-      await close();
-      confirmed.close();
-      await lock.release();
-      await database.close();
+      for (const end of opened.reverse()) await end();
     },
+  };
+}
+
+/** A role whose terms begin with this step. */
+function beginningWith(roles: Roles, step: () => Promise<void>): Roles {
+  return {
+    contend: ({ gained, lost }) =>
+      roles.contend({
+        gained: async (term) => {
+          await step();
+          await gained(term);
+        },
+        lost,
+      }),
+    resign: () => roles.resign(),
   };
 }

@@ -5,6 +5,7 @@ import { changesAndWebhooks } from './migrations/0002-changes-and-webhooks.js';
 import { storage } from './migrations/0003-storage.js';
 import { orderAndTerm } from './migrations/0004-order-and-term.js';
 import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
+import { cluster } from './migrations/0006-cluster.js';
 import { shared } from './migrations/0007-shared.js';
 import { accounts } from './migrations/0100-accounts.js';
 
@@ -14,6 +15,7 @@ export const MIGRATIONS: readonly Migration[] = [
   storage,
   orderAndTerm,
   blobCatalogue,
+  cluster,
   shared,
   accounts,
 ];

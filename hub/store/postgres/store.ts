@@ -20,6 +20,7 @@ import { postgresTaskExclusions } from './task-exclusions.js';
 import { postgresTaskQueue } from './task-queue.js';
 import { postgresTaskStatistics } from './task-statistics.js';
 import { translatedReads } from './translated-reads.js';
+import { logClaimsOfEndedHubs } from './unlogged-claims.js';
 import { countsOf, postgresWebhookDeliveries } from './webhook-deliveries.js';
 import { WebhookOutbox } from './webhook-outbox.js';
 
@@ -43,6 +44,8 @@ export interface PostgresTaskStoreOptions {
 }
 
 export interface PostgresTaskStore extends TaskStore {
+  /** Makes up for what hubs that have ended did not log: called by the next scheduler. */
+  logClaimsOfEndedHubs(): Promise<void>;
   /** Writes what waits. The database stays open. */
   close(): Promise<void>;
 }
@@ -87,6 +90,7 @@ export async function openPostgresStore(
     blobCatalogue: postgresBlobCatalogue(reads, lanes),
     namedObjects: postgresNamedObjects(reads, lanes),
     uploads: postgresResumableUploads(reads, lanes),
+    logClaimsOfEndedHubs: () => logClaimsOfEndedHubs(reads, options.hub, changes),
     close: async () => {
       await lanes.claim.close();
       await changes.close();

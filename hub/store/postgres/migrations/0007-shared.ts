@@ -9,6 +9,11 @@ export const shared = {
     content TEXT COLLATE "C" NOT NULL
   );
 
+  -- The place of the blobs of each hub.
+  ALTER TABLE hub
+    ADD COLUMN place_id TEXT COLLATE "C" NOT NULL DEFAULT '',
+    ADD COLUMN place    TEXT COLLATE "C" NOT NULL DEFAULT '';
+
   -- A hub may not remove a requirement to which another one adds a task.
   ALTER TABLE task_request ADD CONSTRAINT task_request_has_requirement
     FOREIGN KEY (requirement_id) REFERENCES requirement (id) NOT VALID;

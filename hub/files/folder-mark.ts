@@ -1,0 +1,27 @@
+/** Mark of a folder of blobs, by which hubs find out whether they have the same one. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+
+const FILE = 'workbench-hub-folder';
+
+/** The mark of the folder, which is made if need be. Rejects with `StartRefused` when the folder cannot be used. */
+export async function folderMark(folder: string): Promise<string> {
+  const file = join(folder, FILE);
+  try {
+    await mkdir(folder, { recursive: true });
+    await writeFile(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 }).catch(
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      },
+    );
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StartRefused(
+      `storage.folder: ${file} cannot be used (${code}): correct the path, mount the file system, or give the hub's user the right to write there`,
+      { cause: error },
+    );
+  }
+}

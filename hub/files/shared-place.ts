@@ -1,0 +1,18 @@
+import { folderMark } from './folder-mark.js';
+import type { PlaceSettings } from './open-place.js';
+import { locationOf } from './s3/s3-settings.js';
+
+/** A place of blobs that several hubs can share. */
+export interface SharedPlace {
+  /** The same for hubs with the same place. */
+  readonly id: string;
+  /** The place in words. */
+  readonly text: string;
+}
+
+/** The configured place; null for the folder in `dataDir`, which is one hub's own. Rejects with `StartRefused` when a folder cannot be
+ *  used. */
+export async function sharedPlaceOf({ folder, s3 }: PlaceSettings): Promise<SharedPlace | null> {
+  if (s3 !== null) return { id: locationOf(s3), text: locationOf(s3) };
+  return folder === null ? null : { id: await folderMark(folder), text: `the folder ${folder}` };
+}

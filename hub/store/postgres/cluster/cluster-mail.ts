@@ -1,0 +1,189 @@
+/** Mail between hubs: rows with requests and replies, of which messages tell. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import {
+  AgentUnavailable,
+  type Mail,
+  type MailReceiver,
+  type MailReply,
+  type MailRequest,
+} from '../../../core/ports/mail.js';
+import { ownMail } from '../../sole-hub/own-mail.js';
+import type { Database } from '../pool.js';
+import { rowOf, rowsOf, type Values } from '../statement.js';
+import type { AgentHolders } from './agent-holders.js';
+import { ASK, FORGET, REPLIES, REPLY, type ReplyRow, TAKE, type TakenRow } from './mail-statements.js';
+import type { Patience } from './patience.js';
+
+export interface ClusterMailOptions {
+  readonly database: Database;
+  readonly patience: Patience;
+  readonly holders: AgentHolders;
+  /** Tells a hub that mail waits for it. */
+  readonly tell: (hubId: string) => void;
+  readonly incarnation: string;
+  readonly lapseMs: number;
+  readonly pollMs: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+}
+
+/** A reply as its row has it. */
+type StoredReply = { readonly reply: MailReply } | { readonly unavailable: string };
+
+interface Question {
+  resolve(reply: MailReply): void;
+  reject(error: AgentUnavailable): void;
+}
+
+export class ClusterMail implements Mail {
+  readonly #options: ClusterMailOptions;
+  readonly #own: Mail = ownMail();
+  /** By the id of its row. */
+  readonly #questions = new Map<string, Question>();
+  #asked = 0;
+  #poll: Timer | undefined;
+  #look: Promise<void> | undefined;
+  #mayHaveMore = false;
+  #isClosed = false;
+
+  constructor(options: ClusterMailOptions) {
+    this.#options = options;
+  }
+
+  serve(receiver: MailReceiver): void {
+    this.#own.serve(receiver);
+  }
+
+  async ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply> {
+    const { holders, incarnation, lapseMs, clock } = this.#options;
+    if (holders.isOwn(agentId)) return this.#own.ask(agentId, request, timeoutMs);
+    const untilMs = clock.monotonicMs() + timeoutMs;
+    const id = `${incarnation} ${++this.#asked}`;
+    const values = {
+      id,
+      hubId: holders.ownId,
+      agentId,
+      request: JSON.stringify(request),
+      timeoutMs,
+      lapseMs,
+    };
+    const toHub = await this.#inTime(agentId, timeoutMs, timeoutMs, this.#post(values));
+    const leftMs = untilMs - clock.monotonicMs();
+    // The receiver says in its words that the agent is not connected.
+    if (toHub === undefined) return this.#own.ask(agentId, request, leftMs);
+    const reply = new Promise<MailReply>((resolve, reject) => {
+      this.#questions.set(id, { resolve, reject });
+    });
+    this.#options.tell(toHub);
+    this.#pollLater();
+    try {
+      return await this.#inTime(agentId, timeoutMs, leftMs, reply);
+    } finally {
+      this.#questions.delete(id);
+      this.#forget(id);
+    }
+  }
+
+  /** Looks for requests and replies, of which a message has told. */
+  look(): void {
+    this.#mayHaveMore = true;
+    this.#look ??= this.#lookAll();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#poll?.cancel();
+    for (const { reject } of this.#questions.values()) reject(new AgentUnavailable('the hub is stopping'));
+    await this.#look;
+  }
+
+  async #lookAll(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      while (this.#mayHaveMore && !this.#isClosed) {
+        this.#mayHaveMore = false;
+        await this.#takeRequests();
+        await this.#takeReplies();
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'mail of other hubs could not be read; the hub tries again in a moment');
+    }
+    this.#look = undefined;
+  }
+
+  #pollLater(): void {
+    const { timers, pollMs } = this.#options;
+    this.#poll ??= timers.after(pollMs, () => {
+      this.#poll = undefined;
+      if (this.#isClosed || this.#questions.size === 0) return;
+      this.look();
+      this.#pollLater();
+    });
+  }
+
+  /** Resolves with the hub that holds the agent; undefined, and nothing posted, when no other hub does. */
+  #post(values: Values<(typeof ASK)['parameters'][number]>): Promise<string | undefined> {
+    const { patience, database } = this.#options;
+    return patience.run(
+      async () => (await rowOf<{ to_hub: string }, keyof typeof values>(database, ASK, values))?.to_hub,
+    );
+  }
+
+  async #inTime<T>(agentId: string, timeoutMs: number, leftMs: number, answer: Promise<T>): Promise<T> {
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = this.#options.timers.after(Math.max(0, leftMs), () =>
+        reject(new AgentUnavailable(`agent ${agentId} did not answer in ${timeoutMs / 1000} s`)),
+      );
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  async #takeRequests(): Promise<void> {
+    const { database, holders } = this.#options;
+    const taken = await rowsOf<TakenRow, 'hubId'>(database, TAKE, { hubId: holders.ownId });
+    for (const row of taken) void this.#answer(row);
+  }
+
+  async #answer({ id, agent_id, from_hub, request, left_ms }: TakenRow): Promise<void> {
+    const { patience, database, tell, log } = this.#options;
+    if (left_ms <= 0) return;
+    try {
+      const stored = await this.#own.ask(agent_id, JSON.parse(request) as MailRequest, left_ms).then(
+        (reply): StoredReply => ({ reply }),
+        (error: unknown): StoredReply => {
+          if (error instanceof AgentUnavailable) return { unavailable: error.message };
+          throw error;
+        },
+      );
+      const values = { id, reply: JSON.stringify(stored) };
+      await patience.run(() => rowsOf(database, REPLY, values));
+      tell(from_hub);
+    } catch (error) {
+      log.error({ err: error, agentId: agent_id }, 'a request of another hub could not be answered');
+    }
+  }
+
+  async #takeReplies(): Promise<void> {
+    if (this.#questions.size === 0) return;
+    const ids = [...this.#questions.keys()];
+    const rows = await rowsOf<ReplyRow, 'ids'>(this.#options.database, REPLIES, { ids });
+    for (const { id, reply } of rows) {
+      const stored = JSON.parse(reply) as StoredReply;
+      const question = this.#questions.get(id);
+      if ('reply' in stored) question?.resolve(stored.reply);
+      else question?.reject(new AgentUnavailable(stored.unavailable));
+    }
+  }
+
+  /** Old rows are removed anyway. */
+  #forget(id: string): void {
+    rowsOf(this.#options.database, FORGET, { id }).catch(() => undefined);
+  }
+}

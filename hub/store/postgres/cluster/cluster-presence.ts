@@ -1,0 +1,224 @@
+/** Presence for several hubs: rows of agents and their instances, which decide who may join. */
+import type { InstanceProfile, InstanceReport, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
+import { HubError } from '../../../core/errors.js';
+import type { JoinRefusal } from '../../../core/ports/agents.js';
+import type {
+  Joined,
+  JoiningAgent,
+  Presence,
+  PresentAgent,
+  PresentInstance,
+} from '../../../core/ports/presence.js';
+import type { Database } from '../pool.js';
+import { rowOf, rowsOf } from '../statement.js';
+import type { AgentHolders, HolderRow } from './agent-holders.js';
+import type { HubSelf } from './hub-rows.js';
+import { InstanceChanges } from './instance-changes.js';
+import type { Patience } from './patience.js';
+import {
+  type AgentRow,
+  ALL_AGENTS,
+  DISCONNECT_LOST,
+  FORGET,
+  HOLDERS,
+  JOIN,
+  type JoinRow,
+  LEAVE,
+  type LeaveRow,
+  LOCK_JOINS,
+  type LostRow,
+  type PresentInstanceRow,
+} from './presence-statements.js';
+
+export interface ClusterPresenceOptions {
+  readonly self: HubSelf;
+  readonly database: Database;
+  readonly patience: Patience;
+  readonly holders: AgentHolders;
+  /** Without renewal, after which a hub is gone. */
+  readonly lapseMs: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+export class ClusterPresence implements Presence {
+  readonly #options: ClusterPresenceOptions;
+  readonly #changes: InstanceChanges;
+  /** Joins wait for those of other hubs, so they take one connection of the pool only. */
+  readonly #turns = pLimit(1);
+  readonly #self: { readonly hubId: string; readonly incarnation: string };
+
+  constructor(options: ClusterPresenceOptions) {
+    this.#options = options;
+    const { hubId, incarnation } = options.self;
+    this.#self = { hubId, incarnation };
+    this.#changes = new InstanceChanges({ ...options, ...this.#self });
+  }
+
+  async join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
+    const { patience, holders } = this.#options;
+    const end = holders.joining(agent.id);
+    try {
+      const joined = await this.#turns(() => patience.run(() => this.#join(agent)));
+      if ('epoch' in joined) holders.joined(agent.id, this.#self.hubId, joined.epoch);
+      return joined;
+    } finally {
+      end();
+    }
+  }
+
+  changed(agentId: string, epoch: number, report: InstanceReport): void {
+    this.#changes.add(agentId, epoch, report);
+  }
+
+  leave(agentId: string, epoch: number, atMs: number): Promise<boolean> {
+    this.#options.holders.left(agentId, epoch);
+    return this.#leave(agentId, epoch, atMs);
+  }
+
+  async all(): Promise<PresentAgent[]> {
+    const { patience, database, lapseMs } = this.#options;
+    await this.#changes.written();
+    const values = { hubId: this.#self.hubId, lapseMs };
+    const rows = await patience.run(() =>
+      rowsOf<AgentRow, keyof typeof values>(database, ALL_AGENTS, values),
+    );
+    const held = new Set(rows.flatMap(({ instances }) => (instances ?? []).map(([id]) => id)));
+    return rows.map((row) => agentOf(row, held)).sort(byId);
+  }
+
+  async forget(agentId: string): Promise<boolean> {
+    const { patience, database, lapseMs } = this.#options;
+    const values = { hubId: this.#self.hubId, lapseMs, agentId };
+    const row = await patience.run(() =>
+      rowOf<{ is_connected: boolean }, keyof typeof values>(database, FORGET, values),
+    );
+    return row?.is_connected === false;
+  }
+
+  /** Reads who holds which agent, and disconnects agents that have left this hub while that could not be written. Resolves with the
+   *  agents whose connections to this hub no longer count. Rejects with `DatabaseFault`. */
+  async readHolders(): Promise<readonly string[]> {
+    const { database, holders, lapseMs } = this.#options;
+    const take = holders.reading();
+    const values = { hubId: this.#self.hubId, lapseMs };
+    const { replaced, left } = take(await rowsOf<HolderRow, keyof typeof values>(database, HOLDERS, values));
+    for (const { id, epoch } of left) await this.#leave(id, epoch, null);
+    return replaced;
+  }
+
+  /** Disconnects the agents of other hubs that are gone, and tells which. Rejects with `DatabaseFault`. */
+  async disconnectLost(): Promise<readonly LostRow[]> {
+    const { database, lapseMs } = this.#options;
+    const values = { hubId: this.#self.hubId, lapseMs };
+    return rowsOf<LostRow, keyof typeof values>(database, DISCONNECT_LOST, values);
+  }
+
+  /** Writes what waits. */
+  close(): Promise<void> {
+    return this.#changes.close();
+  }
+
+  /** Without a time, the agent keeps that at which it was seen last. */
+  async #leave(agentId: string, epoch: number, atMs: number | null): Promise<boolean> {
+    const { patience, database } = this.#options;
+    const values = { ...this.#self, agentId, epoch, seenAt: atMs };
+    return patience.run(async (isRepeat) => {
+      const row = await rowOf<LeaveRow, keyof typeof values>(database, LEAVE, values);
+      return row?.has_left === true || (isRepeat && row?.had_left === true);
+    });
+  }
+
+  async #join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
+    const { database, lapseMs } = this.#options;
+    const values = { ...this.#self, lapseMs, ...valuesOf(agent) };
+    const row = await database.transaction(async (queries) => {
+      await rowsOf(queries, LOCK_JOINS, {});
+      return rowOf<JoinRow, keyof typeof values>(queries, JOIN, values);
+    });
+    if (!row?.is_fenced) {
+      const what = 'this hub has been replaced by another start of it, and the agent has not joined';
+      throw new HubError('STORE_UNAVAILABLE', what);
+    }
+    return refusalOf(agent, row) ?? { epoch: row.epoch as number };
+  }
+}
+
+function refusalOf({ id }: JoiningAgent, { is_id_taken, taken }: JoinRow): JoinRefusal | undefined {
+  if (is_id_taken) {
+    return {
+      code: 'AGENT_ID_TAKEN',
+      message: `an agent with the id ${id} is connected from elsewhere: give one of them another "id"`,
+    };
+  }
+  if (!taken) return undefined;
+  const [instanceId, holder] = taken;
+  return {
+    code: 'INSTANCE_ID_TAKEN',
+    message: `the instance id ${instanceId} is in use by the connected agent ${holder}: ids are unique in the cluster`,
+  };
+}
+
+function valuesOf(agent: JoiningAgent) {
+  const instances = [...new Map(agent.instances.map((report) => [report.id, report])).values()];
+  return {
+    agentId: agent.id,
+    nodeId: agent.nodeId,
+    version: agent.version,
+    revision: agent.revision,
+    address: agent.address,
+    seenAt: agent.seenAtMs,
+    clockOffsetMs: agent.clockOffsetMs,
+    profiles: JSON.stringify(instances.map(profileOf)),
+    instanceIds: instances.map(({ id }) => id),
+    versions: instances.map(({ version }) => version),
+    revisions: instances.map(({ revision }) => revision),
+    labels: instances.map(({ labels }) => JSON.stringify(labels)),
+    statuses: instances.map(({ status }) => status),
+    upFors: instances.map(({ upForMs }) => (upForMs === null ? null : Math.round(upForMs))),
+  };
+}
+
+function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
+  return { id, version, revision, labels };
+}
+
+/** `held`: instances of connected agents. */
+function agentOf(row: AgentRow, held: ReadonlySet<string>): PresentAgent {
+  const { id, version, revision, is_connected: isConnected } = row;
+  const instances = isConnected
+    ? (row.instances ?? []).map(instanceOf)
+    : (JSON.parse(row.profiles) as InstanceProfile[])
+        .filter((profile) => !held.has(profile.id))
+        .map((profile) => ({ profile, status: 'UNKNOWN' as const, startedAtMs: null }));
+  return {
+    id,
+    version,
+    revision,
+    seenAtMs: row.seen_at,
+    clockOffsetMs: row.clock_offset_ms,
+    address: isConnected ? row.address : null,
+    isConnected,
+    instances: instances.sort((a, b) => byId(a.profile, b.profile)),
+  };
+}
+
+function instanceOf([
+  id,
+  version,
+  revision,
+  labels,
+  status,
+  startedAtMs,
+]: PresentInstanceRow): PresentInstance {
+  const profile = { id, version, revision, labels: JSON.parse(labels) as string[] };
+  return { profile, status: status as InstanceStatus, startedAtMs };
+}
+
+function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}

@@ -1,0 +1,227 @@
+/** The row of this hub, which shows that it lives, and those of the others. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Hubs, HubView } from '../../../core/ports/hubs.js';
+import type { Database, Queries } from '../pool.js';
+import { rowOf, rowsOf } from '../statement.js';
+import {
+  ALL_HUBS,
+  BEAT,
+  type BeatRow,
+  DISCONNECT_AGENTS,
+  type HubRow,
+  LOCK_HUB,
+  REGISTER,
+  REMOVE_HUB,
+  SWEEP,
+} from './hub-statements.js';
+import type { Patience } from './patience.js';
+import { Rest } from './rest.js';
+import type { ClusterTimings } from './timings.js';
+
+const POLL_EVERY_MS = 200;
+const SWEEP_EVERY_MS = 60_000;
+
+/** A hub as its row has it. */
+export interface HubSelf {
+  readonly hubId: string;
+  /** Name of this start of the hub, which no other has. */
+  readonly incarnation: string;
+  readonly version: string;
+  /** URL for agents and clients; empty when it is not configured. */
+  readonly address: string;
+}
+
+export interface HubRowsOptions {
+  readonly self: HubSelf;
+  readonly database: Database;
+  readonly control: Pick<Queries, 'rows'>;
+  readonly patience: Patience;
+  /** Clock of the machine. */
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly timings: ClusterTimings;
+  readonly log: Logger;
+  /** Another hub with the same id has begun: this one must end. */
+  readonly onBroken: (why: Error) => void;
+}
+
+/** Findings of a heartbeat. */
+export interface Beat {
+  /** Whether the row of another hub says that it is gone. */
+  readonly isAnyGone: boolean;
+  /** Whether mail for this hub waits. */
+  readonly hasMail: boolean;
+  /** Whether this hub itself counted as gone before. */
+  readonly wasGone: boolean;
+}
+
+export class HubRows implements Hubs {
+  readonly ownId: string;
+  readonly #options: HubRowsOptions;
+  readonly #rest: Rest;
+  #live: ReadonlySet<string> = new Set();
+  #offsetMs: number | null = null;
+  #seenAtMs: number;
+  #sweptAtMs: number;
+  #isFailing = false;
+  #isClosed = false;
+  #work: Promise<void> | undefined;
+
+  constructor(options: HubRowsOptions) {
+    this.#options = options;
+    this.#rest = new Rest(options.timers);
+    this.ownId = options.self.hubId;
+    this.#seenAtMs = options.clock.monotonicMs();
+    this.#sweptAtMs = this.#seenAtMs;
+  }
+
+  others(): number {
+    return this.#live.size;
+  }
+
+  isLive(hubId: string): boolean {
+    return hubId === this.ownId || this.#live.has(hubId);
+  }
+
+  async all(): Promise<readonly HubView[]> {
+    const { patience, database, timings } = this.#options;
+    const { lapseMs } = timings;
+    const rows = await patience.run(() => rowsOf<HubRow, 'lapseMs'>(database, ALL_HUBS, { lapseMs }));
+    return rows.map((row) => ({
+      id: row.id,
+      version: row.version,
+      address: row.address,
+      startedAtMs: row.started_at_ms,
+      seenAtMs: row.seen_at_ms,
+      isLive: row.is_live,
+      isScheduler: row.term !== null,
+      term: row.term,
+      agents: row.agents,
+      runningTasks: row.running,
+      clockOffsetMs: row.clock_offset_ms,
+      preparedAtMs: row.prepared_at,
+    }));
+  }
+
+  /** Takes the own row, from which on other hubs count this one; its agents are disconnected. Rejects with `StartRefused` while
+   *  another hub with the same id runs, and with `DatabaseFault`. */
+  async register(): Promise<void> {
+    const { clock, timers, timings } = this.#options;
+    const giveUpAtMs = clock.monotonicMs() + timings.lapseMs;
+    while (!(await this.#take())) {
+      if (clock.monotonicMs() >= giveUpAtMs) throw new StartRefused(this.#sameId('runs'));
+      await new Promise<void>((resolve) => void timers.after(POLL_EVERY_MS, resolve));
+    }
+    await this.#beat();
+  }
+
+  /** Begins to renew the row; `found` is called after each renewal. */
+  start(found: (beat: Beat) => void): void {
+    this.#work = this.#beatAll(found);
+  }
+
+  /** Renews the row now, and so looks which hubs are there. */
+  lookNow(): void {
+    this.#rest.wake();
+  }
+
+  /** Removes the row. Its failure is logged: the row lapses. */
+  async close(): Promise<void> {
+    const { self, database, log } = this.#options;
+    const { hubId, incarnation } = self;
+    this.#isClosed = true;
+    this.#rest.wake();
+    await this.#work;
+    try {
+      await database.transaction(async (queries) => {
+        const row = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
+        if (row?.incarnation !== incarnation) return;
+        await rowsOf(queries, DISCONNECT_AGENTS, { hubId });
+        await rowsOf(queries, REMOVE_HUB, { hubId });
+      });
+    } catch (error) {
+      log.warn({ err: error }, 'the hub could not remove its row; others notice its end in a while');
+    }
+  }
+
+  #take(): Promise<boolean> {
+    const { self, database, timings } = this.#options;
+    const { hubId, incarnation, version, address } = self;
+    return database.transaction(async (queries) => {
+      const former = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
+      const values = { hubId, incarnation, version, address, restartMs: timings.restartMs };
+      const isTaken = (await rowsOf(queries, REGISTER, values)).length > 0;
+      if (isTaken && former?.incarnation !== incarnation) await rowsOf(queries, DISCONNECT_AGENTS, { hubId });
+      return isTaken;
+    });
+  }
+
+  async #beatAll(found: (beat: Beat) => void): Promise<void> {
+    const { timings, clock, log } = this.#options;
+    while (!this.#isClosed) {
+      await this.#rest.wait(timings.heartbeatMs);
+      if (this.#isClosed) return;
+      const startedAtMs = clock.monotonicMs();
+      try {
+        const beat = await this.#beat();
+        if (this.#isFailing) log.info('the hub shows other hubs again that it lives');
+        this.#isFailing = false;
+        if (!this.#isClosed && beat) found(beat);
+        if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
+      } catch (error) {
+        if (!this.#isFailing) log.warn({ err: error }, 'the hub cannot show other hubs that it lives');
+        this.#isFailing = true;
+      }
+    }
+  }
+
+  async #beat(): Promise<Beat | undefined> {
+    const { self, control, timings, clock } = this.#options;
+    const { hubId, incarnation } = self;
+    const startedAtMs = clock.nowMs();
+    const monotonicMs = clock.monotonicMs();
+    const values = { hubId, incarnation, offsetMs: this.#offsetMs, lapseMs: timings.lapseMs };
+    const rows = await rowsOf<BeatRow, keyof typeof values>(control, BEAT, values);
+    const hasBeaten = rows.some((row) => row.has_beaten);
+    if (!hasBeaten && !(await this.#registerAgain(rows))) return undefined;
+    const others = rows.filter(({ id }) => id !== hubId);
+    const live = new Set(others.filter((row) => row.is_live).map(({ id }) => id));
+    const beat = {
+      isAnyGone: live.size < others.length,
+      hasMail: rows.some((row) => row.has_mail),
+      wasGone: monotonicMs - this.#seenAtMs >= timings.lapseMs || !hasBeaten,
+    };
+    this.#live = live;
+    this.#seenAtMs = monotonicMs;
+    const [row] = rows;
+    if (row) this.#offsetMs = Math.round((startedAtMs + clock.nowMs()) / 2 - row.now_ms);
+    return beat;
+  }
+
+  /** The own row is gone, or another's; false for that. */
+  async #registerAgain(rows: readonly BeatRow[]): Promise<boolean> {
+    const isAnothers = rows.some(({ id }) => id === this.ownId);
+    if (!isAnothers && (await this.#take())) return true;
+    this.#isClosed = true;
+    this.#options.onBroken(new StartRefused(this.#sameId('has begun')));
+    return false;
+  }
+
+  #sweep(nowMs: number): void {
+    const { database, log } = this.#options;
+    this.#sweptAtMs = nowMs;
+    rowsOf(database, SWEEP, { hubId: this.ownId }).catch((error: unknown) =>
+      log.warn({ err: error }, 'old mail and signals could not be removed; the hub tries again in a while'),
+    );
+  }
+
+  #sameId(does: string): string {
+    const { location } = this.#options.database;
+    return (
+      `another hub with the same id ${this.ownId} ${does} on the database ${location}: each hub needs a dataDir of its own; ` +
+      'remove the file hub-id from a dataDir that is a copy'
+    );
+  }
+}

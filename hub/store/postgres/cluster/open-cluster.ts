@@ -1,0 +1,249 @@
+/** Opening of the ports between the hubs of a database. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Hubs } from '../../../core/ports/hubs.js';
+import type { Cluster } from '../../../core/ports/store.js';
+import type { ClaimedTask } from '../../../core/ports/task-queue.js';
+import type { Database } from '../pool.js';
+import { AgentHolders } from './agent-holders.js';
+import { ClusterMail } from './cluster-mail.js';
+import { clusterPreparations } from './cluster-preparations.js';
+import { ClusterPresence } from './cluster-presence.js';
+import { ClusterSignals } from './cluster-signals.js';
+import { ControlConnection } from './control-connection.js';
+import { type Beat, HubRows } from './hub-rows.js';
+import { Inbox } from './inbox.js';
+import { longSignals } from './long-signals.js';
+import { CHANNEL, type Content } from './messages.js';
+import { Outbox } from './outbox.js';
+import { Patience } from './patience.js';
+import { Resyncs } from './resync.js';
+import { SchedulerRole } from './scheduler-role.js';
+import { CLUSTER_TIMINGS, type ClusterTimings } from './timings.js';
+
+export interface ClusterOptions {
+  /** Id of the hub, which it keeps over its starts. */
+  readonly hubId: string;
+  /** Name of this start of the hub, which no other has. */
+  readonly incarnation: string;
+  readonly version: string;
+  /** URL for agents and clients; empty when it is not configured. */
+  readonly address: string;
+  /** Clock of the machine. Times of the store come from the database. */
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Reads running tasks by id; those that no longer run may be missing. */
+  readonly claimedTasks: (taskIds: readonly string[]) => Promise<readonly ClaimedTask[]>;
+  /** Another start of the hub has taken its place, or another hub has the same id: this one must end. */
+  readonly onBroken: (why: Error) => void;
+  readonly timings?: Partial<ClusterTimings>;
+}
+
+export interface OpenedCluster extends Cluster {
+  readonly hubs: Hubs;
+  /** Ends the membership in order: gives the role up, and disconnects the agents of this hub. The database stays open. */
+  close(): Promise<void>;
+}
+
+/** Makes this hub one of those of a migrated database. Rejects with `StartRefused` while another hub with the same id runs, and with
+ *  `DatabaseFault`. */
+export async function openCluster(database: Database, options: ClusterOptions): Promise<OpenedCluster> {
+  const parts = new ClusterParts(database, options);
+  await parts.open();
+  return parts.ports;
+}
+
+class ClusterParts {
+  readonly signals: ClusterSignals;
+  readonly role: SchedulerRole;
+  readonly presence: ClusterPresence;
+  readonly mail: ClusterMail;
+  readonly preparations: Cluster['preparations'];
+  readonly hubs: HubRows;
+  readonly #log: Logger;
+  readonly #timers: Timers;
+  readonly #timings: ClusterTimings;
+  readonly #holders: AgentHolders;
+  readonly #control: ControlConnection;
+  readonly #outbox: Outbox;
+  readonly #inbox: Inbox;
+  readonly #resyncs: Resyncs;
+  #isDeaf = false;
+  #isDisconnecting = false;
+  #isClosed = false;
+
+  constructor(database: Database, options: ClusterOptions) {
+    const { hubId, incarnation, version, address, clock, timers, log } = options;
+    const timings = { ...CLUSTER_TIMINGS, ...options.timings };
+    const { lapseMs } = timings;
+    const self = { hubId, incarnation, version, address };
+    const patience = new Patience(options);
+    const holders = new AgentHolders(hubId);
+    this.#log = log;
+    this.#timers = timers;
+    this.#timings = timings;
+    this.#holders = holders;
+    this.#control = new ControlConnection({
+      ...{ database, timers, timings, log, channel: CHANNEL },
+      onNotification: (payload) => this.#inbox.receive(payload),
+      onReopened: () => this.#reopened(),
+    });
+    const control = this.#control;
+    const common = {
+      self,
+      hubId,
+      incarnation,
+      database,
+      control,
+      patience,
+      holders,
+      lapseMs,
+      clock,
+      timers,
+      timings,
+      log,
+    };
+    this.#outbox = new Outbox(common);
+    this.hubs = new HubRows({ ...common, onBroken: options.onBroken });
+    this.role = new SchedulerRole({ ...common, onFree: () => this.#sendToOthers({ role: 'FREE' }) });
+    this.presence = new ClusterPresence(common);
+    this.preparations = clusterPreparations(common);
+    this.mail = new ClusterMail({
+      ...common,
+      pollMs: timings.pollMailMs,
+      tell: (mailTo) => this.#outbox.send({ mailTo }),
+    });
+    this.signals = new ClusterSignals({
+      ...common,
+      send: (signal) => this.#sendToOthers(signal),
+      isLive: (id) => this.hubs.isLive(id),
+      claimedTasks: options.claimedTasks,
+    });
+    this.#inbox = new Inbox({
+      ownHead: this.#outbox.head,
+      onContent: (content) => this.#receive(content),
+      take: (from, signals) => this.signals.take(from, signals),
+      textsOf: longSignals(database),
+      onGap: () => this.#resyncs.soon(),
+    });
+    this.#resyncs = new Resyncs({
+      timers,
+      log,
+      everyMs: () => (this.#isDeaf ? timings.resyncWhenDeafMs : timings.resyncMs),
+      isNeeded: () => this.hubs.others() > 0,
+      resync: () => this.#resync(),
+    });
+  }
+
+  async open(): Promise<void> {
+    await this.#control.open();
+    try {
+      await this.hubs.register();
+      await this.presence.readHolders();
+    } catch (error) {
+      this.#control.close();
+      throw error;
+    }
+    this.hubs.start((beat) => this.#found(beat));
+    this.#resyncs.start(this.#timings.settleMs);
+    this.#greet();
+  }
+
+  /** The ports, as objects whose functions may be passed on alone. */
+  get ports(): OpenedCluster {
+    const { signals, role, presence, mail, preparations, hubs } = this;
+    return {
+      signals: { tell: (signal) => signals.tell(signal), hear: (listener) => signals.hear(listener) },
+      roles: { contend: (holder) => role.contend(holder), resign: () => role.resign() },
+      presence: {
+        join: (agent) => presence.join(agent),
+        changed: (...change) => presence.changed(...change),
+        leave: (...connection) => presence.leave(...connection),
+        all: () => presence.all(),
+        forget: (agentId) => presence.forget(agentId),
+      },
+      mail: { ask: (...question) => mail.ask(...question), serve: (receiver) => mail.serve(receiver) },
+      preparations,
+      hubs: { ownId: hubs.ownId, all: () => hubs.all(), others: () => hubs.others() },
+      close: () => this.close(),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.role.resign();
+    for (const agentId of this.#holders.own) {
+      this.#sendToOthers({ signal: { kind: 'LEFT', agentId }, epoch: this.#holders.epochOf(agentId) });
+    }
+    await this.#resyncs.close();
+    await this.mail.close();
+    await this.presence.close();
+    await this.hubs.close();
+    this.#sendToOthers({ hub: 'ENDS' });
+    this.#isClosed = true;
+    await this.#outbox.close();
+    this.#control.close();
+  }
+
+  #sendToOthers(message: Parameters<Outbox['send']>[0]): void {
+    if (this.hubs.others() > 0) this.#outbox.send(message);
+  }
+
+  /** Tells the others that this hub has begun, and finds out whether notifications arrive. */
+  #greet(): void {
+    this.#outbox.send({ hub: 'BEGINS' });
+    this.#timers.after(this.#timings.settleMs, () => {
+      if (this.#isClosed || this.#inbox.ownNumber > 0) return;
+      this.#isDeaf = true;
+      this.#resyncs.soon();
+      this.#log.warn(
+        'notifications of the database do not arrive, such as through a pooler that lends out connections for one transaction each: ' +
+          'hubs react to each other within seconds only; name PostgreSQL itself in store, or set the pooler to pool sessions',
+      );
+    });
+  }
+
+  #receive({ hub, role, mailTo }: Content): void {
+    if (hub) this.hubs.lookNow();
+    if (role === 'FREE') this.role.tryNow();
+    if (mailTo === this.hubs.ownId) this.mail.look();
+  }
+
+  #reopened(): void {
+    this.hubs.lookNow();
+    this.#resyncs.soon();
+  }
+
+  #found({ isAnyGone, hasMail, wasGone }: Beat): void {
+    this.#isDeaf &&= this.#inbox.ownNumber === 0;
+    if (hasMail) this.mail.look();
+    if (wasGone) {
+      this.#outbox.send({ hub: 'BEGINS' });
+      this.#resyncs.soon();
+    }
+    if (isAnyGone && this.role.isHeld) void this.#disconnectLost();
+  }
+
+  async #disconnectLost(): Promise<void> {
+    if (this.#isDisconnecting) return;
+    this.#isDisconnecting = true;
+    try {
+      for (const { id, hub_id, epoch } of await this.presence.disconnectLost()) {
+        this.#log.warn({ agentId: id, hubId: hub_id }, 'an agent is unreachable, because its hub is gone');
+        this.signals.tellLost(id, epoch);
+      }
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        'agents of a hub that is gone could not be disconnected; the hub tries again',
+      );
+    } finally {
+      this.#isDisconnecting = false;
+    }
+  }
+
+  async #resync(): Promise<void> {
+    for (const agentId of await this.presence.readHolders()) this.signals.tell({ kind: 'REPLACED', agentId });
+    this.signals.tell({ kind: 'RESYNC' });
+  }
+}

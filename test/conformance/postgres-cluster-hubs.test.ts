@@ -1,0 +1,215 @@
+/** Two and three hubs on one database: the scheduler's role, hubs that go, and hubs with the same id. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RoleHolder } from '@workbench-hub/hub/core/ports/roles';
+import { hubIdIn } from '@workbench-hub/hub/store/postgres/cluster/hub-identity';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { hasPostgres } from '../support/postgres.js';
+import { type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const [A, B, C] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb', 'cccccccccccc'];
+
+let hubs: TestHubs;
+
+describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
+  beforeEach(async () => {
+    hubs = await TestHubs.open();
+  });
+  afterEach(() => hubs.end());
+
+  describe("the scheduler's role", () => {
+    /** Terms as they are gained and lost, such as `a 1` and `a lost`. */
+    let told: string[];
+    beforeEach(() => {
+      told = [];
+    });
+    const holder = ({ id }: TestHub, rest: Partial<RoleHolder> = {}): RoleHolder => ({
+      gained: async (term) => void told.push(`${id[0]} ${term}`),
+      lost: async () => void told.push(`${id[0]} lost`),
+      ...rest,
+    });
+    const contend = (hub: TestHub) => hub.roles.contend(holder(hub));
+
+    it('is one hub’s at a time, and the next one’s within a second of its resignation', async () => {
+      const [a, b] = [await hubs.start(A), await hubs.start(B, { timings: {} })];
+      await contend(a);
+      await contend(b);
+      expect(told).toEqual(['a 1']);
+      await a.roles.resign();
+      const resignedAtMs = performance.now();
+      await eventually(() => told.length === 3);
+      expect(performance.now() - resignedAtMs).toBeLessThan(1000);
+      expect(told).toEqual(['a 1', 'a lost', 'b 2']);
+    });
+
+    it('moves within six seconds from a hub that is cut off, which loses it before', async () => {
+      const [a, b] = [await hubs.start(A, { timings: {} }), await hubs.start(B, { timings: {} })];
+      await contend(a);
+      await contend(b);
+      a.proxy.accept(false);
+      a.proxy.cut();
+      const cutAtMs = performance.now();
+      await eventually(() => told.length === 3);
+      expect(performance.now() - cutAtMs).toBeLessThan(6000);
+      expect(told).toEqual(['a 1', 'a lost', 'b 2']);
+    });
+
+    it('moves within six seconds from a hub whose server does not respond, which loses it before', async () => {
+      const [a, b] = [await hubs.start(A, { timings: {} }), await hubs.start(B, { timings: {} })];
+      await contend(a);
+      await contend(b);
+      a.proxy.isHanging = true;
+      const hangsSinceMs = performance.now();
+      await eventually(() => told.length === 3);
+      expect(performance.now() - hangsSinceMs).toBeLessThan(6000);
+      expect(told).toEqual(['a 1', 'a lost', 'b 2']);
+      a.proxy.isHanging = false;
+      a.proxy.cut();
+      await eventually(() => a.hubs.all());
+      expect(told).toHaveLength(3);
+    });
+
+    it('is not lost by breaks of its connections', async () => {
+      const [a, b] = [await hubs.start(A), await hubs.start(B)];
+      await contend(a);
+      await contend(b);
+      for (let cuts = 0; cuts < 5; cuts++) {
+        a.proxy.cut();
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+      expect(told).toEqual(['a 1']);
+      expect(b.broken).toEqual([]);
+    });
+
+    it('is passed on by a hub that cannot begin, and never with a number that was used', async () => {
+      const [a, b] = [await hubs.start(A), await hubs.start(B)];
+      const gained = async () => {
+        throw new Error('its memory is full');
+      };
+      await expect(a.roles.contend(holder(a, { gained }))).rejects.toThrow('its memory is full');
+      await contend(b);
+      expect(told).toEqual(['b 2']);
+    });
+
+    it('never has a number twice, whatever the order of starts and ends', async () => {
+      for (let round = 0; round < 4; round++) {
+        const [a, b] = [await hubs.start(A), await hubs.start(B)];
+        await Promise.all([contend(a), contend(b)]);
+        await a.close();
+        await eventually(() => told.at(-1)?.startsWith('b ') === true && told.at(-1) !== 'b lost');
+        await b.crash();
+      }
+      const terms = told.filter((each) => !each.endsWith('lost')).map((each) => Number(each.split(' ')[1]));
+      expect(terms).toEqual([...new Set(terms)].sort((a, b) => a - b));
+      expect(terms.length).toBeGreaterThanOrEqual(4);
+    });
+
+    it('ends at once what a former start of the same hub had', async () => {
+      const first = await hubs.start(A);
+      await contend(first);
+      await first.crash();
+      const second = await hubs.start(A);
+      await contend(second);
+      expect(told.at(-1)).toBe('a 2');
+    });
+  });
+
+  describe('the rows of hubs', () => {
+    const seen = async (hub: TestHub) =>
+      (await hub.hubs.all()).map(({ id, isLive, isScheduler, term }) => [id, isLive, isScheduler, term]);
+
+    it('show each with its address, version and role', async () => {
+      const a = await hubs.start(A, { address: 'https://a.example.org', version: '1.2' });
+      const b = await hubs.start(B);
+      await a.roles.contend({ gained: async () => undefined, lost: async () => undefined });
+      const beforeMs = Date.now();
+      await eventually(async () => (await b.hubs.all()).every(({ clockOffsetMs }) => clockOffsetMs !== null));
+      const [first, second] = await b.hubs.all();
+      expect(first).toMatchObject({
+        ...{
+          id: A,
+          address: 'https://a.example.org',
+          version: '1.2',
+          isLive: true,
+          isScheduler: true,
+          term: 1,
+        },
+        ...{ agents: 0, runningTasks: 0, preparedAtMs: null },
+      });
+      expect(Math.abs(first?.clockOffsetMs ?? 9999)).toBeLessThan(1000);
+      expect(Math.abs((first?.seenAtMs ?? 0) - beforeMs)).toBeLessThan(60_000);
+      expect(second).toMatchObject({ id: B, isScheduler: false, term: null });
+      expect(b.hubs.ownId).toBe(B);
+    });
+
+    it('count the others that live: those that have begun, until they end or lapse', async () => {
+      const a = await hubs.start(A);
+      expect(a.hubs.others()).toBe(0);
+      const [b, c] = [await hubs.start(B), await hubs.start(C)];
+      await eventually(() => a.hubs.others() === 2);
+      expect(c.hubs.others()).toBe(2);
+      await b.close();
+      await eventually(() => a.hubs.others() === 1);
+      expect(await seen(a)).toEqual([
+        [A, true, false, null],
+        [C, true, false, null],
+      ]);
+      await c.crash();
+      await eventually(() => a.hubs.others() === 0);
+      expect(await seen(a)).toEqual([
+        [A, true, false, null],
+        [C, false, false, null],
+      ]);
+    });
+
+    it('refuse a second hub with the id of one that runs, in words', async () => {
+      const a = await hubs.start(A);
+      await expect(hubs.start(A)).rejects.toThrow(
+        /^another hub with the same id aaaaaaaaaaaa runs on the database postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\w+: each hub needs a dataDir of its own; remove the file hub-id from a dataDir that is a copy$/,
+      );
+      expect(a.broken).toEqual([]);
+    });
+
+    it('are taken over from a start that was killed, which ends if it comes back', async () => {
+      const first = await hubs.start(A);
+      first.proxy.accept(false);
+      first.proxy.cut();
+      await hubs.start(A);
+      first.proxy.accept(true);
+      await eventually(() => first.broken.length > 0);
+      expect(first.broken[0]?.message).toMatch(/^another hub with the same id aaaaaaaaaaaa has begun on/);
+    });
+  });
+
+  describe('shutdown preparations', () => {
+    it('of a hub are its own, and end with it; that of all hubs stays', async () => {
+      const [a, b] = [await hubs.start(A), await hubs.start(B)];
+      await a.preparations.change('HUB', 5);
+      await a.preparations.change('CLUSTER', 7);
+      expect(await b.preparations.read()).toEqual({ HUB: null, CLUSTER: 7 });
+      expect(await b.preparations.change('CLUSTER', 9)).toEqual({ HUB: null, CLUSTER: 7 });
+      expect((await b.hubs.all())[0]).toMatchObject({ id: A, preparedAtMs: 5 });
+      await a.crash();
+      const again = await hubs.start(A);
+      expect(await again.preparations.read()).toEqual({ HUB: null, CLUSTER: 7 });
+    });
+  });
+});
+
+describe('the id of a hub', () => {
+  it('is made once, and refused when something else is in its file', async () => {
+    const { path, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const id = await hubIdIn(path, systemRuntime.newId);
+    expect(id).toMatch(/^[0-9a-f]{12}$/);
+    expect(await hubIdIn(path, systemRuntime.newId)).toBe(id);
+    const file = join(path, 'hub-id');
+    expect(await readFile(file, 'utf8')).toBe(`${id}\n`);
+    await writeFile(file, 'node-1');
+    await expect(hubIdIn(path, systemRuntime.newId)).rejects.toThrow(`${file} has no id of a hub`);
+  });
+});
