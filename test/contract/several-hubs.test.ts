@@ -1,0 +1,155 @@
+/** The interface of several hubs on one database: each of them serves any request. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { EventReader } from '../support/event-reader.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { logIn, refresh, statusFor } from '../support/login.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const RESULT = '/api/2.0/workbench/task/execute-batch-job';
+const SHUTDOWN = '/api/2.0/admin/prepare-shutdown';
+
+describe.runIf(hasPostgres)('several hubs on one database', () => {
+  let folder: TemporaryFolder;
+  let database: TestDatabase;
+  const hubs: RunningHub[] = [];
+  let tokens: string[];
+
+  const start = async (rest: object = {}) =>
+    startHub({
+      users: USERS,
+      config: {
+        store: database.url,
+        storage: { folder: join(folder.path, 'blobs'), input: { enabled: true } },
+        ...rest,
+      },
+    });
+  /** The interface of a hub, for an administrator who has logged in at the first one. */
+  const at = (index: number) => new Api(hubs[index] as RunningHub, tokens[0]);
+  const job = { fileNames: [], scripts: [{ scriptFileName: 'run.js', scriptContent: '1' }] };
+
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    database = await migratedDatabase();
+    for (let index = 0; index < 3; index++) hubs.push(await start());
+    tokens = [(await logIn(new Api(hubs[0] as RunningHub), 'anna')).accessToken];
+  });
+  afterAll(async () => {
+    for (const hub of hubs) await hub.stop();
+    await database?.drop();
+    await folder?.remove();
+  });
+
+  async function joinedAt(index: number, id: string, instances = [{ id: `${id}-1` }]): Promise<FakeAgent> {
+    const agent = await FakeAgent.join(hubs[index] as RunningHub, { id, instances });
+    for (const api of [at(0), at(1), at(2)]) {
+      await eventually(async () => {
+        const { body } = await api.get(`/api/2.0/workbench/node/instance/${id}-1`);
+        return body['status'] === 'UP';
+      });
+    }
+    return agent;
+  }
+
+  it('list each other, with one scheduler', async () => {
+    await eventually(async () => {
+      const { body } = await at(2).get('/api/x/hubs');
+      const content = body['content'] as { status: string; scheduler: boolean; responding: boolean }[];
+      expect(content.map(({ status }) => status)).toEqual(['UP', 'UP', 'UP']);
+      expect(content.filter(({ responding }) => responding)).toHaveLength(1);
+      return content.filter(({ scheduler }) => scheduler).length === 1;
+    });
+  });
+
+  it('share logins, and what ends them', async () => {
+    const { accessToken, cookie } = await logIn(new Api(hubs[1] as RunningHub), 'ulla');
+    expect(await statusFor(new Api(hubs[2] as RunningHub), accessToken)).toBe(200);
+    expect((await refresh(new Api(hubs[0] as RunningHub), cookie)).status).toBe(200);
+  });
+
+  it('run a task that one of them accepts on an agent of another, for a client that waits at a third', async () => {
+    const agent = await joinedAt(1, 'across');
+    const id = await at(2).batchJob(job);
+    const result = at(0).get(`${RESULT}/${id}/result?timeout=20`);
+    const { ref } = await agent.hear('assign');
+    expect(ref.taskId).toBe(id);
+    const content = Buffer.alloc(100_000, 'wing');
+    const file = await agent.upload(content);
+    agent.report(ref, 'OK', { outputFiles: [{ path: 'wing.txt', ...file }] });
+    expect((await result).body).toMatchObject({ status: 'FINISHED' });
+    for (const api of [at(0), at(1), at(2)]) {
+      const { status, text } = await api.get(`/api/x/tasks/${id}/outputs/wing.txt`);
+      expect(status).toBe(200);
+      expect(text).toBe(content.toString());
+    }
+    await agent.leave(tokens[0]);
+  });
+
+  it('have one stream of events, which goes on at another hub', async () => {
+    const reader = await EventReader.open(hubs[0] as RunningHub, '/api/x/events', { token: tokens[0] ?? '' });
+    const id = await at(1).simulateWork();
+    await reader.find(({ data }) => JSON.stringify(data).includes(id));
+    const { lastId } = reader;
+    reader.close();
+    await at(2).delete(`/api/2.0/workbench/task/${id}/cancel`);
+    const next = await EventReader.open(hubs[2] as RunningHub, '/api/x/events', {
+      token: tokens[0] ?? '',
+      lastEventId: lastId,
+    });
+    const event = await next.find(({ data }) => JSON.stringify(data).includes(id));
+    expect(JSON.stringify(event.data)).toContain('CANCELED');
+    next.close();
+  });
+
+  it('command the instances of each other', async () => {
+    const agent = await joinedAt(2, 'commanded');
+    const stopped = at(0).call('PATCH', '/api/2.0/workbench/node/instance/commanded-1/stop');
+    const { requestId, request } = await agent.hear('request');
+    expect(request).toMatchObject({ kind: 'instanceCommand', command: 'stop' });
+    agent.say({ type: 'reply', requestId, error: null, text: null });
+    expect((await stopped).status).toBe(202);
+    await agent.leave(tokens[0]);
+  });
+
+  it('are prepared for a shutdown one by one, or together', async () => {
+    await at(1).post(`${SHUTDOWN}/change`, { initiated: true });
+    expect((await at(1).post('/api/x/tasks', { job: { type: 'SIMULATE_WORK', duration: 1 } })).status).toBe(
+      423,
+    );
+    expect((await at(0).get(SHUTDOWN)).body).toEqual({ initiated: false });
+    await at(1).post(`${SHUTDOWN}/change`, { initiated: false });
+    await at(1).post(`${SHUTDOWN}/change?scope=cluster`, { initiated: true });
+    await eventually(async () => (await at(0).get(SHUTDOWN)).body['initiated'] === true);
+    await at(2).post(`${SHUTDOWN}/change?scope=cluster`, { initiated: false });
+    await eventually(async () => (await at(0).get(SHUTDOWN)).body['initiated'] === false);
+  });
+
+  it('go on when one of them stops: another schedules, and its agents may join others', async () => {
+    const leaving = await start();
+    const agent = await FakeAgent.join(leaving, { id: 'mover', instances: [{ id: 'mover-1' }] });
+    const id = await at(0).batchJob(job);
+    const { ref } = await agent.hear('assign');
+    expect(ref.taskId).toBe(id);
+    await leaving.stop();
+    const [, other] = hubs as [RunningHub, RunningHub];
+    const moved = await FakeAgent.join(other, {
+      id: 'mover',
+      nodeId: agent.nodeId,
+      instances: [{ id: 'mover-1' }],
+      running: [ref],
+    });
+    expect(await moved.end(ref, 'OK')).toBe(true);
+    expect(await at(2).task(id)).toMatchObject({ status: 'FINISHED' });
+    await moved.leave(tokens[0]);
+  });
+
+  it('refuse one with another place of blobs, in words', async () => {
+    await expect(start({ storage: {} })).rejects.toThrow(
+      /runs on the same database and has its blobs in the folder .*, this one in its dataDir: several hubs need one place/,
+    );
+  });
+});
