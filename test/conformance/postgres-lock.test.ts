@@ -23,7 +23,11 @@ describe.skipIf(!hasPostgres)('the lock of a database', () => {
     await test.drop();
   });
 
-  async function lock(url = test.url, applicationName = 'workbench-hub one') {
+  async function lock(
+    url = test.url,
+    applicationName = 'workbench-hub one',
+    mode: 'SHARED' | 'ALONE' = 'ALONE',
+  ) {
     const { log, lines } = memoryLog();
     const database = openPool({ url, log, applicationName });
     ends.push(() => database.close());
@@ -31,7 +35,7 @@ describe.skipIf(!hasPostgres)('the lock of a database', () => {
     const held: HubLock = await lockDatabase(database, {
       timers,
       log,
-      mode: 'ALONE',
+      mode,
       onTaken: (refusal) => void taken.push(refusal),
     });
     ends.push(() => held.release());
@@ -45,13 +49,25 @@ describe.skipIf(!hasPostgres)('the lock of a database', () => {
       )
     ).map(({ pid }) => pid);
 
-  it('refuses a second hub, and names the first one', async () => {
+  it('refuses whoever must be alone while a hub runs, and names the hub', async () => {
     const { held } = await lock();
     await expect(lock()).rejects.toThrow(
-      /^the database postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\w+ is in use: another hub \(workbench-hub one, from 127\.0\.0\.1, since 20\d\d-\d\d-\d\dT[\d:]+Z\) runs on it; stop that hub, or give this one a database of its own$/,
+      /^the database postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\w+ is in use: another hub \(workbench-hub one, from 127\.0\.0\.1, since 20\d\d-\d\d-\d\dT[\d:]+Z\) runs on it; stop that hub first$/,
     );
     await held.release();
     await lock();
+  });
+
+  it('is shared by hubs, and refused to whoever must be alone', async () => {
+    const { held } = await lock(test.url, 'workbench-hub one', 'SHARED');
+    const { held: other } = await lock(test.url, 'workbench-hub two', 'SHARED');
+    await held.release();
+    await expect(lock()).rejects.toThrow(/is in use: another hub \(workbench-hub two, /);
+    await other.release();
+    await lock(test.url, 'workbench-hub command');
+    await expect(lock(test.url, 'workbench-hub one', 'SHARED')).rejects.toThrow(
+      /is in use: a command \(workbench-hub command, .* works on it alone; start the hub when it has ended$/,
+    );
   });
 
   it('waits for a hub that is just ending', async () => {

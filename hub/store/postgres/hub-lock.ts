@@ -65,7 +65,7 @@ export async function lockDatabase(database: Database, options: HubLockOptions):
   const connection = await connect(database);
   try {
     for (let waitedMs = 0; !(await take(connection, mode)); waitedMs += POLL_EVERY_MS) {
-      if (waitedMs >= WAIT_MS) throw refusalBy(await holderOf(connection), database);
+      if (waitedMs >= WAIT_MS) throw refusalBy(await holderOf(connection), database, mode);
       await pause(timers, POLL_EVERY_MS);
     }
     return new KeptLock(database, connection, await sessionOf(connection), options);
@@ -133,7 +133,8 @@ class KeptLock implements HubLock {
     const holder = await holderOf(connection);
     if (holder === undefined) return undefined;
     const { pid, began } = this.#session;
-    if (holder.pid !== pid || holder.began !== began) return refusalBy(holder, this.#database);
+    if (holder.pid !== pid || holder.began !== began)
+      return refusalBy(holder, this.#database, this.#options.mode);
     // The server has not noticed yet that the former connection broke.
     await connection.rows(TERMINATE, [pid]);
     return undefined;
@@ -163,14 +164,20 @@ async function holderOf(connection: Queries): Promise<Holder | undefined> {
   return (await connection.rows<Holder>(HOLDER))[0];
 }
 
-function refusalBy(holder: Holder | undefined, { location }: Database): StartRefused {
+function refusalBy(
+  holder: Holder | undefined,
+  { location }: Database,
+  mode: HubLockOptions['mode'],
+): StartRefused {
+  const [other, remedy] =
+    mode === 'ALONE'
+      ? ['another hub', 'runs on it; stop that hub first']
+      : ['a command', 'works on it alone; start the hub when it has ended'];
   const who =
     holder === undefined
-      ? 'another hub'
-      : `another hub (${holder.name}, from ${holder.address ?? 'an address that this user may not see'}, since ${holder.since})`;
-  return new StartRefused(
-    `the database ${location} is in use: ${who} runs on it; stop that hub, or give this one a database of its own`,
-  );
+      ? other
+      : `${other} (${holder.name}, from ${holder.address ?? 'an address that this user may not see'}, since ${holder.since})`;
+  return new StartRefused(`the database ${location} is in use: ${who} ${remedy}`);
 }
 
 function pause(timers: Timers, delayMs: number): Promise<void> {
