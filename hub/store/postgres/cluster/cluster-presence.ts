@@ -57,7 +57,7 @@ export class ClusterPresence implements Presence {
 
   async join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
     const { holders } = this.#options;
-    const end = holders.joining(agent.id);
+    const end = holders.changing(agent.id);
     try {
       const joined = await this.#joins.join(agent);
       if ('epoch' in joined) holders.joined(agent.id, this.#self.hubId, joined.epoch);
@@ -71,9 +71,15 @@ export class ClusterPresence implements Presence {
     this.#changes.add(agentId, epoch, report);
   }
 
-  leave(agentId: string, epoch: number, atMs: number): Promise<boolean> {
-    this.#options.holders.left(agentId, epoch);
-    return this.#leave(agentId, epoch, atMs);
+  async leave(agentId: string, epoch: number, atMs: number): Promise<boolean> {
+    const { holders } = this.#options;
+    holders.left(agentId, epoch);
+    const end = holders.changing(agentId);
+    try {
+      return await this.#leave(agentId, epoch, atMs);
+    } finally {
+      end();
+    }
   }
 
   async all(): Promise<PresentAgent[]> {
@@ -123,9 +129,12 @@ export class ClusterPresence implements Presence {
   async #leave(agentId: string, epoch: number, atMs: number | null): Promise<boolean> {
     const { patience, database } = this.#options;
     const values = { ...this.#self, agentId, epoch, seenAt: atMs };
+    const leave = () => rowOf<LeaveRow, keyof typeof values>(database, LEAVE, values);
     return patience.run(async (isRepeat) => {
-      const row = await rowOf<LeaveRow, keyof typeof values>(database, LEAVE, values);
-      return row?.has_left === true || (isRepeat && row?.had_left === true);
+      const row = await leave();
+      if (row?.has_left === true || !isRepeat) return row?.has_left === true;
+      // The first run may have ended while this one waited for it.
+      return row?.had_left === true || (await leave())?.had_left === true;
     });
   }
 }
