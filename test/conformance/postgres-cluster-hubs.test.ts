@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RoleHolder } from '@workbench-hub/hub/core/ports/roles';
 import { hubIdIn } from '@workbench-hub/hub/store/postgres/cluster/hub-identity';
+import { statement } from '@workbench-hub/hub/store/postgres/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
@@ -163,6 +164,43 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
       expect(await seen(a)).toEqual([
         [A, true, false, null],
         [C, false, false, null],
+      ]);
+    });
+
+    it('are compared by the clock of the server, whatever those of the machines say', async () => {
+      const hourMs = 3_600_000;
+      const { clock } = systemRuntime;
+      const late = { ...clock, nowMs: () => clock.nowMs() - hourMs };
+      const [a, b] = [await hubs.start(A, { clock: late }), await hubs.start(B)];
+      const told: string[] = [];
+      const holder = {
+        gained: async () => void told.push('gained'),
+        lost: async () => void told.push('lost'),
+      };
+      await a.roles.contend(holder);
+      await b.roles.contend(holder);
+      await eventually(async () => (await b.hubs.all()).every(({ clockOffsetMs }) => clockOffsetMs !== null));
+      const [ofA, ofB] = await b.hubs.all();
+      expect(Math.abs((ofA?.clockOffsetMs ?? 0) + hourMs)).toBeLessThan(2000);
+      expect(Math.abs((ofA?.seenAtMs ?? 0) - (ofB?.seenAtMs ?? 0))).toBeLessThan(5000);
+      expect([ofA?.isLive, ofB?.isLive, told]).toEqual([true, true, ['gained']]);
+    });
+
+    it('are renewed while all connections of the pool are in use', async () => {
+      const [a, b] = [await hubs.start(A), await hubs.start(B)];
+      const told: string[] = [];
+      const holder = {
+        gained: async () => void told.push('gained'),
+        lost: async () => void told.push('lost'),
+      };
+      await a.roles.contend(holder);
+      await b.roles.contend(holder);
+      const sleep = statement('SELECT pg_sleep(4)');
+      await Promise.all(Array.from({ length: 12 }, () => a.pool.rows(sleep).catch(() => undefined)));
+      expect(told).toEqual(['gained']);
+      expect(await seen(b)).toEqual([
+        [A, true, true, 1],
+        [B, true, false, null],
       ]);
     });
 

@@ -9,7 +9,7 @@ import {
   openCluster,
 } from '@workbench-hub/hub/store/postgres/cluster/open-cluster';
 import type { ClusterTimings } from '@workbench-hub/hub/store/postgres/cluster/timings';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type LogLine, memoryLog } from './memory-log.js';
@@ -17,7 +17,7 @@ import { migratedDatabase, type TestDatabase } from './postgres.js';
 import { PostgresProxy } from './postgres-proxy.js';
 
 /** Shorter than in production, and long enough for a busy machine. */
-const FAST: Partial<ClusterTimings> = {
+export const FAST: Partial<ClusterTimings> = {
   heartbeatMs: 100,
   lapseMs: 3000,
   restartMs: 1000,
@@ -34,6 +34,7 @@ const FAST: Partial<ClusterTimings> = {
 export interface TestHub extends OpenedCluster {
   readonly id: string;
   readonly proxy: PostgresProxy;
+  readonly pool: Database;
   readonly lines: readonly LogLine[];
   /** Reasons for which the hub was to end. */
   readonly broken: readonly Error[];
@@ -45,7 +46,7 @@ export interface TestHub extends OpenedCluster {
   crash(): Promise<void>;
 }
 
-export type TestHubOptions = Partial<Pick<ClusterOptions, 'timings' | 'address' | 'version'>>;
+export type TestHubOptions = Partial<Pick<ClusterOptions, 'timings' | 'address' | 'version' | 'clock'>>;
 
 export class TestHubs {
   readonly database: TestDatabase;
@@ -94,7 +95,7 @@ export class TestHubs {
     cluster.signals.hear({ ...recording(heard), RESYNC: () => void resyncs++ });
     const hub: TestHub = {
       ...cluster,
-      ...{ id, proxy, lines, broken, heard, close },
+      ...{ id, proxy, pool, lines, broken, heard, close },
       resyncs: () => resyncs,
       crash: async () => {
         proxy.accept(false);

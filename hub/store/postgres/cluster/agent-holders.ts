@@ -26,8 +26,8 @@ export interface HolderDifferences {
 export class AgentHolders {
   readonly #ownId: string;
   readonly #holders = new Map<string, Holder>();
-  /** Agents whose joins at this hub are under way, with the number of those joins. */
-  readonly #joining = new Map<string, number>();
+  /** Agents that join or leave this hub now, with the number of those calls. */
+  readonly #changing = new Map<string, number>();
   #changes = 0;
 
   constructor(ownId: string) {
@@ -56,13 +56,13 @@ export class AgentHolders {
     return [...this.#holders].filter(([, { hubId }]) => hubId === this.#ownId).map(([id]) => id);
   }
 
-  /** A join at this hub begins; returns what ends that. */
-  joining(agentId: string): () => void {
-    this.#joining.set(agentId, (this.#joining.get(agentId) ?? 0) + 1);
+  /** The agent begins to join or leave this hub; returns what ends that. */
+  changing(agentId: string): () => void {
+    this.#changing.set(agentId, (this.#changing.get(agentId) ?? 0) + 1);
     return () => {
-      const left = (this.#joining.get(agentId) ?? 1) - 1;
-      if (left > 0) this.#joining.set(agentId, left);
-      else this.#joining.delete(agentId);
+      const left = (this.#changing.get(agentId) ?? 1) - 1;
+      if (left > 0) this.#changing.set(agentId, left);
+      else this.#changing.delete(agentId);
     };
   }
 
@@ -101,7 +101,7 @@ export class AgentHolders {
     for (const row of rows) {
       if (row.hubId === null) continue;
       if (row.hubId !== this.#ownId) this.joined(row.id, row.hubId, row.epoch);
-      else if (!this.isOwn(row.id) && !this.#joining.has(row.id)) left.push(row);
+      else if (!this.isOwn(row.id) && !this.#changing.has(row.id)) left.push(row);
     }
     return { replaced, left };
   }

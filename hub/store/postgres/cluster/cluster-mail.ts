@@ -12,7 +12,7 @@ import { ownMail } from '../../sole-hub/own-mail.js';
 import type { Database } from '../pool.js';
 import { rowOf, rowsOf, type Values } from '../statement.js';
 import type { AgentHolders } from './agent-holders.js';
-import { ASK, FORGET, REPLIES, REPLY, type ReplyRow, TAKE, type TakenRow } from './mail-statements.js';
+import { ASK, FORGET, REPLIES, REPLY, REQUESTS, type ReplyRow, type RequestRow } from './mail-statements.js';
 import type { Patience } from './patience.js';
 
 export interface ClusterMailOptions {
@@ -42,6 +42,8 @@ export class ClusterMail implements Mail {
   readonly #own: Mail = ownMail();
   /** By the id of its row. */
   readonly #questions = new Map<string, Question>();
+  /** Requests of other hubs that have no reply yet: each is carried out once. */
+  readonly #taken = new Set<string>();
   #asked = 0;
   #poll: Timer | undefined;
   #look: Promise<void> | undefined;
@@ -147,11 +149,14 @@ export class ClusterMail implements Mail {
 
   async #takeRequests(): Promise<void> {
     const { database, holders } = this.#options;
-    const taken = await rowsOf<TakenRow, 'hubId'>(database, TAKE, { hubId: holders.ownId });
-    for (const row of taken) void this.#answer(row);
+    const values = { hubId: holders.ownId, known: [...this.#taken] };
+    for (const row of await rowsOf<RequestRow, keyof typeof values>(database, REQUESTS, values)) {
+      this.#taken.add(row.id);
+      void this.#answer(row);
+    }
   }
 
-  async #answer({ id, agent_id, from_hub, request, left_ms }: TakenRow): Promise<void> {
+  async #answer({ id, agent_id, from_hub, request, left_ms }: RequestRow): Promise<void> {
     const { patience, database, tell, log } = this.#options;
     if (left_ms <= 0) return;
     try {
@@ -164,6 +169,7 @@ export class ClusterMail implements Mail {
       );
       const values = { id, reply: JSON.stringify(stored) };
       await patience.run(() => rowsOf(database, REPLY, values));
+      this.#taken.delete(id);
       tell(from_hub);
     } catch (error) {
       log.error({ err: error, agentId: agent_id }, 'a request of another hub could not be answered');

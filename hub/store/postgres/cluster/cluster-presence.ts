@@ -2,8 +2,6 @@
 import type { InstanceProfile, InstanceReport, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import pLimit from 'p-limit';
-import { HubError } from '../../../core/errors.js';
 import type { JoinRefusal } from '../../../core/ports/agents.js';
 import type {
   Joined,
@@ -15,6 +13,7 @@ import type {
 import type { Database } from '../pool.js';
 import { rowOf, rowsOf } from '../statement.js';
 import type { AgentHolders, HolderRow } from './agent-holders.js';
+import { AgentJoins } from './agent-joins.js';
 import type { HubSelf } from './hub-rows.js';
 import { InstanceChanges } from './instance-changes.js';
 import type { Patience } from './patience.js';
@@ -24,11 +23,8 @@ import {
   DISCONNECT_LOST,
   FORGET,
   HOLDERS,
-  JOIN,
-  type JoinRow,
   LEAVE,
   type LeaveRow,
-  LOCK_JOINS,
   type LostRow,
   type PresentInstanceRow,
 } from './presence-statements.js';
@@ -48,22 +44,22 @@ export interface ClusterPresenceOptions {
 export class ClusterPresence implements Presence {
   readonly #options: ClusterPresenceOptions;
   readonly #changes: InstanceChanges;
-  /** Joins wait for those of other hubs, so they take one connection of the pool only. */
-  readonly #turns = pLimit(1);
+  readonly #joins: AgentJoins;
   readonly #self: { readonly hubId: string; readonly incarnation: string };
 
   constructor(options: ClusterPresenceOptions) {
     this.#options = options;
     const { hubId, incarnation } = options.self;
     this.#self = { hubId, incarnation };
+    this.#joins = new AgentJoins(options);
     this.#changes = new InstanceChanges({ ...options, ...this.#self });
   }
 
   async join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
-    const { patience, holders } = this.#options;
-    const end = holders.joining(agent.id);
+    const { holders } = this.#options;
+    const end = holders.changing(agent.id);
     try {
-      const joined = await this.#turns(() => patience.run(() => this.#join(agent)));
+      const joined = await this.#joins.join(agent);
       if ('epoch' in joined) holders.joined(agent.id, this.#self.hubId, joined.epoch);
       return joined;
     } finally {
@@ -75,9 +71,15 @@ export class ClusterPresence implements Presence {
     this.#changes.add(agentId, epoch, report);
   }
 
-  leave(agentId: string, epoch: number, atMs: number): Promise<boolean> {
-    this.#options.holders.left(agentId, epoch);
-    return this.#leave(agentId, epoch, atMs);
+  async leave(agentId: string, epoch: number, atMs: number): Promise<boolean> {
+    const { holders } = this.#options;
+    holders.left(agentId, epoch);
+    const end = holders.changing(agentId);
+    try {
+      return await this.#leave(agentId, epoch, atMs);
+    } finally {
+      end();
+    }
   }
 
   async all(): Promise<PresentAgent[]> {
@@ -127,64 +129,14 @@ export class ClusterPresence implements Presence {
   async #leave(agentId: string, epoch: number, atMs: number | null): Promise<boolean> {
     const { patience, database } = this.#options;
     const values = { ...this.#self, agentId, epoch, seenAt: atMs };
+    const leave = () => rowOf<LeaveRow, keyof typeof values>(database, LEAVE, values);
     return patience.run(async (isRepeat) => {
-      const row = await rowOf<LeaveRow, keyof typeof values>(database, LEAVE, values);
-      return row?.has_left === true || (isRepeat && row?.had_left === true);
+      const row = await leave();
+      if (row?.has_left === true || !isRepeat) return row?.has_left === true;
+      // The first run may have ended while this one waited for it.
+      return row?.had_left === true || (await leave())?.had_left === true;
     });
   }
-
-  async #join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
-    const { database, lapseMs } = this.#options;
-    const values = { ...this.#self, lapseMs, ...valuesOf(agent) };
-    const row = await database.transaction(async (queries) => {
-      await rowsOf(queries, LOCK_JOINS, {});
-      return rowOf<JoinRow, keyof typeof values>(queries, JOIN, values);
-    });
-    if (!row?.is_fenced) {
-      const what = 'this hub has been replaced by another start of it, and the agent has not joined';
-      throw new HubError('STORE_UNAVAILABLE', what);
-    }
-    return refusalOf(agent, row) ?? { epoch: row.epoch as number };
-  }
-}
-
-function refusalOf({ id }: JoiningAgent, { is_id_taken, taken }: JoinRow): JoinRefusal | undefined {
-  if (is_id_taken) {
-    return {
-      code: 'AGENT_ID_TAKEN',
-      message: `an agent with the id ${id} is connected from elsewhere: give one of them another "id"`,
-    };
-  }
-  if (!taken) return undefined;
-  const [instanceId, holder] = taken;
-  return {
-    code: 'INSTANCE_ID_TAKEN',
-    message: `the instance id ${instanceId} is in use by the connected agent ${holder}: ids are unique in the cluster`,
-  };
-}
-
-function valuesOf(agent: JoiningAgent) {
-  const instances = [...new Map(agent.instances.map((report) => [report.id, report])).values()];
-  return {
-    agentId: agent.id,
-    nodeId: agent.nodeId,
-    version: agent.version,
-    revision: agent.revision,
-    address: agent.address,
-    seenAt: agent.seenAtMs,
-    clockOffsetMs: agent.clockOffsetMs,
-    profiles: JSON.stringify(instances.map(profileOf)),
-    instanceIds: instances.map(({ id }) => id),
-    versions: instances.map(({ version }) => version),
-    revisions: instances.map(({ revision }) => revision),
-    labels: instances.map(({ labels }) => JSON.stringify(labels)),
-    statuses: instances.map(({ status }) => status),
-    upFors: instances.map(({ upForMs }) => (upForMs === null ? null : Math.round(upForMs))),
-  };
-}
-
-function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
-  return { id, version, revision, labels };
 }
 
 /** `held`: instances of connected agents. */

@@ -60,7 +60,7 @@ export const BEAT = sql(
      UPDATE hub SET seen_at = clock_timestamp(), clock_offset_ms = coalesce(:offsetMs, clock_offset_ms) FROM relaxed
      WHERE id = :hubId AND incarnation = :incarnation RETURNING id)
    SELECT hub.id, hub.incarnation, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM beat) AS has_beaten,
-     EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND NOT is_taken) AS has_mail, ${NOW_MS} AS now_ms
+     EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_mail, ${NOW_MS} AS now_ms
    FROM hub`,
 );
 

@@ -12,7 +12,7 @@ export const ASK = sql(
    ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING to_hub`,
 );
 
-export interface TakenRow {
+export interface RequestRow {
   readonly id: string;
   readonly agent_id: string;
   readonly from_hub: string;
@@ -20,12 +20,12 @@ export interface TakenRow {
   readonly left_ms: number;
 }
 
-/** Takes the requests for a hub. */
-export const TAKE = sql(
-  { hubId: 'text' },
-  `UPDATE mail SET is_taken = TRUE WHERE to_hub = :hubId AND NOT is_taken
-   RETURNING id, agent_id, from_hub, request,
-     timeout_ms - (extract(epoch FROM clock_timestamp() - asked_at) * 1000)::bigint AS left_ms`,
+/** The requests for a hub that have no reply yet, without those that it knows. */
+export const REQUESTS = sql(
+  { hubId: 'text', known: 'text[]' },
+  `SELECT id, agent_id, from_hub, request,
+     timeout_ms - (extract(epoch FROM clock_timestamp() - asked_at) * 1000)::bigint AS left_ms
+   FROM mail WHERE to_hub = :hubId AND reply IS NULL AND id <> ALL (:known)`,
 );
 
 export const REPLY = sql({ id: 'text', reply: 'text' }, 'UPDATE mail SET reply = :reply WHERE id = :id');

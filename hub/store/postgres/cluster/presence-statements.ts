@@ -45,7 +45,7 @@ export const JOIN = sql(
     upFors: 'bigint[]',
   },
   `WITH ${FENCE},
-   connected AS (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
+   connected AS NOT MATERIALIZED (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
    refused_id AS (SELECT FROM connected WHERE id = :agentId AND node_id <> :nodeId),
    refused_instance AS (
      SELECT agent_instance.id, agent_instance.agent_id FROM agent_instance JOIN connected ON connected.id = agent_instance.agent_id

@@ -54,8 +54,7 @@ export const cluster = {
     request    TEXT COLLATE "C" NOT NULL, -- JSON, as the reply is
     asked_at   TIMESTAMPTZ NOT NULL,
     timeout_ms BIGINT NOT NULL,
-    is_taken   BOOLEAN NOT NULL DEFAULT FALSE,
-    reply      TEXT COLLATE "C"
+    reply      TEXT COLLATE "C" -- null until there is one
   );
 
   -- Signals that are too long for a notification.
