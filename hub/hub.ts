@@ -51,6 +51,8 @@ export interface HubOverrides {
   readonly resolve?: Resolver | undefined;
   /** Hashes that take no time. */
   readonly passwords?: Passwords;
+  /** Addresses at which agents reach the other hubs of the cluster. */
+  readonly otherHubs?: () => readonly string[];
 }
 
 export interface Hub extends Service {
@@ -62,6 +64,8 @@ export interface Hub extends Service {
 
 /** Time that requests in progress get to complete when the hub stops. */
 const STOP_GRACE_MS = 5000;
+/** Time that agents get to join other hubs when the hub stops. */
+const MOVE_LIMIT_MS = 3000;
 
 interface Setup {
   readonly config: HubConfig;
@@ -70,6 +74,7 @@ interface Setup {
   readonly passwords: Passwords;
   readonly logFile: () => string;
   readonly resolve: Resolver | undefined;
+  readonly otherHubs: () => readonly string[];
 }
 
 export function createHub(
@@ -80,13 +85,14 @@ export function createHub(
     passwords = scryptPasswords(),
     logFile = () => logFileOf(config),
     resolve,
+    otherHubs = () => [],
   }: HubOverrides = {},
 ): Hub {
   let address = '';
   let reloadable: ReloadableParts | undefined;
   const service = serviceOf('hub', async (onStop) => {
     await prepareDataFolder(config.dataDir, log);
-    const parts = await openParts({ config, log, runtime, passwords, logFile, resolve }, onStop);
+    const parts = await openParts({ config, log, runtime, passwords, logFile, resolve, otherHubs }, onStop);
     const running = await run(parts, onStop);
     address = running.address;
     reloadable = { ...parts, ownAgent: running.ownAgent };
@@ -166,6 +172,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     ownSecret,
     files,
     engine,
+    otherHubs: setup.otherHubs,
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     isObjectStoreUsable: opened.isUsable,
     audit,
@@ -181,9 +188,10 @@ async function run(
 ): Promise<{ readonly address: string; readonly ownAgent: OwnAgent | null }> {
   const { engine, tls, runtime, log } = parts;
   let isReady = false;
-  const web = createWebInterface(parts, () => isReady && isStoreUp(parts));
+  const { web, agentConnections } = createWebInterface(parts, () => isReady && isStoreUp(parts));
   const address = await web.listen();
   onStop(async () => {
+    await agentConnections.moveAll('the hub stops', MOVE_LIMIT_MS);
     const closed = web.close(STOP_GRACE_MS);
     await engine.quiesce();
     await closed;

@@ -203,6 +203,7 @@ export class SocketlessAgent {
         silenceLimitMs: 30_000,
         inlineBlobBytes: 16_384,
       },
+      otherHubs: () => [],
       remoteAddress: null,
       log: engine.logger,
     });
