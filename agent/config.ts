@@ -14,6 +14,7 @@ import { duration, secret, section, size } from '@workbench-hub/shared/config/va
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
+import { isHubAddress } from './core/hub-addresses.js';
 import type { SandboxSettings } from './core/sandbox.js';
 import type { InstanceSettings } from './engine/supervisor.js';
 
@@ -108,7 +109,7 @@ export function logFileOf({ log, dataDir }: AgentConfig): string {
   return log.file ?? join(dataDir, 'logs', 'agent.log');
 }
 
-/** Addresses of the hubs, in the order in which they are tried. */
+/** Addresses of the hubs, as they are configured. */
 export function hubAddresses({ hub }: AgentConfig): string[] {
   return typeof hub === 'string' ? [hub] : hub;
 }
@@ -147,16 +148,4 @@ function sandboxSettings(configured: ConfiguredInstance['sandbox']): SandboxSett
   if (settings.kind === 'none') return null;
   const { network, gpus, readOnly } = settings;
   return { network, gpus, readOnly };
-}
-
-function isHubAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname: host, search, hash, username } = new URL(text);
-  return (
-    (protocol === 'ws:' || protocol === 'wss:') &&
-    host !== '' &&
-    search === '' &&
-    hash === '' &&
-    username === ''
-  );
 }

@@ -140,6 +140,8 @@ export const hubConfigSchema = z
       host: z.string().min(1).default('127.0.0.1'),
       /** 0: any free port, which the log names. */
       port: port.default(8080),
+      /** Address of this hub itself; by default, host (or the name of the machine) and port. */
+      address: z.url({ protocol: /^https?$/ }).nullable().default(null),
       publicUrl: z
         .url({ protocol: /^https?$/, error: PUBLIC_URL_ALLOWED })
         .nullable()

@@ -27,6 +27,8 @@ export interface HubParts {
   readonly files: BlobStore;
   readonly engine: Engine;
   readonly hubs: Hubs;
+  /** Addresses at which agents reach the other hubs of the cluster; none of a hub that is alone. */
+  readonly otherHubs: () => readonly string[];
   /** Whether the server of the database responds; null for a store on files. */
   readonly isDatabaseReachable: (() => boolean) | null;
   /** Whether the object store of blobs can be used; null for blobs in a folder. */

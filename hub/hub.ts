@@ -1,4 +1,5 @@
 /** The composition root: opens the parts of the hub in order and stops them in reverse. */
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
@@ -53,6 +54,8 @@ export interface HubOverrides {
   readonly resolve?: Resolver | undefined;
   /** Hashes that take no time. */
   readonly passwords?: Passwords;
+  /** Addresses at which agents reach the other hubs of the cluster. */
+  readonly otherHubs?: () => readonly string[];
 }
 
 export interface Hub extends Service {
@@ -64,6 +67,8 @@ export interface Hub extends Service {
 
 /** Time that requests in progress get to complete when the hub stops. */
 const STOP_GRACE_MS = 5000;
+/** Time that agents get to join other hubs when the hub stops. */
+const MOVE_LIMIT_MS = 3000;
 
 interface Setup {
   readonly config: HubConfig;
@@ -72,6 +77,7 @@ interface Setup {
   readonly passwords: Passwords;
   readonly logFile: () => string;
   readonly resolve: Resolver | undefined;
+  readonly otherHubs: HubOverrides['otherHubs'] | undefined;
 }
 
 export function createHub(
@@ -82,13 +88,14 @@ export function createHub(
     passwords = scryptPasswords(),
     logFile = () => logFileOf(config),
     resolve,
+    otherHubs,
   }: HubOverrides = {},
 ): Hub {
   let address = '';
   let reloadable: ReloadableParts | undefined;
   const service = serviceOf('hub', async (onStop) => {
     await prepareDataFolder(config.dataDir, log);
-    const parts = await openParts({ config, log, runtime, passwords, logFile, resolve }, onStop);
+    const parts = await openParts({ config, log, runtime, passwords, logFile, resolve, otherHubs }, onStop);
     const running = await run(parts, onStop);
     address = running.address;
     reloadable = { ...parts, ownAgent: running.ownAgent };
@@ -119,7 +126,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     timers,
     log,
     metrics: metrics.store,
-    hub: { version: buildInfo.version, address: config.server.publicUrl ?? '' },
+    hub: { version: buildInfo.version },
     blobPlace: await sharedPlaceOf(config.storage),
     newId: () => machine.newId(),
   });
@@ -183,6 +190,8 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     files,
     engine,
     hubs: store.cluster.hubs,
+    otherHubs:
+      setup.otherHubs ?? (() => store.cluster.hubs.otherAddresses().map((url) => url.replace(/^http/, 'ws'))),
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     isObjectStoreUsable: opened.isUsable,
     audit,
@@ -198,9 +207,11 @@ async function run(
 ): Promise<{ readonly address: string; readonly ownAgent: OwnAgent | null }> {
   const { engine, tls, runtime, log } = parts;
   let isReady = false;
-  const web = createWebInterface(parts, () => isReady && isStoreUp(parts));
+  const { web, agentConnections } = createWebInterface(parts, () => isReady && isStoreUp(parts));
   const address = await web.listen();
+  await parts.hubs.listensAt(parts.config.server.address ?? addressOnNetwork(address));
   onStop(async () => {
+    await agentConnections.moveAll('the hub stops', MOVE_LIMIT_MS);
     const closed = web.close(STOP_GRACE_MS);
     await engine.quiesce();
     await closed;
@@ -330,4 +341,11 @@ function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSe
     },
     output: { enabled: output.enabled, expireAfterMs: output.expireAfter },
   };
+}
+
+/** The address at which other machines reach a server that listens on all interfaces of this one. */
+function addressOnNetwork(address: string): string {
+  const url = new URL(address);
+  if (['0.0.0.0', '[::]'].includes(url.hostname)) url.hostname = hostname();
+  return url.origin;
 }

@@ -2,6 +2,7 @@
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
 import { serveAgents } from './agent-link/endpoint.js';
+import type { OpenConnections } from './agent-link/open-connections.js';
 import { ownSite } from './http/console/site.js';
 import { Admission } from './http/middleware/admission.js';
 import { Client, trustedProxies } from './http/middleware/client.js';
@@ -17,9 +18,14 @@ import { linkTerms } from './link-terms.js';
 
 type Proxies = ReturnType<typeof trustedProxies>;
 
+export interface WebInterface {
+  readonly web: WebServer;
+  readonly agentConnections: OpenConnections;
+}
+
 /** A server that does not listen yet; `isReady` is the hub's answer to readiness probes. */
-export function createWebInterface(parts: HubParts, isReady: () => boolean): WebServer {
-  const { config, runtime, log, tls } = parts;
+export function createWebInterface(parts: HubParts, isReady: () => boolean): WebInterface {
+  const { config, runtime, log, tls, otherHubs } = parts;
   const proxies = trustedProxies(config.server.trustedProxies);
   const authenticator = agentAuthenticator(parts, proxies);
   const web = new WebServer({
@@ -34,8 +40,10 @@ export function createWebInterface(parts: HubParts, isReady: () => boolean): Web
     log,
     fetch: createWebApp(parts, { proxies, authenticator, isReady }).fetch,
   });
-  serveAgents(web.server, {
+  const agentConnections = serveAgents(web.server, {
     agents: parts.engine.agents,
+    isReady,
+    otherHubs,
     authenticator,
     credentials: parts.credentials,
     refuse: upgradeRefuser(runtime.clock),
@@ -44,7 +52,7 @@ export function createWebInterface(parts: HubParts, isReady: () => boolean): Web
     hubVersion: buildInfo.version,
     ...linkTerms(config),
   });
-  return web;
+  return { web, agentConnections };
 }
 
 interface Access {

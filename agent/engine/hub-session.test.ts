@@ -1,18 +1,34 @@
 import { getEventListeners } from 'node:events';
+import { abortable } from '@workbench-hub/shared/runtime/abortable';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { HubAddresses } from '../core/hub-addresses.js';
 import { type HubConnection, type HubListener, JoinFailed } from '../core/ports/hub.js';
-import { HubSession } from './hub-session.js';
+import { HubSession, type SessionListener } from './hub-session.js';
+
+const NODE_ID = '0c0e5e0e-0000-4000-8000-000000000001';
 
 let runtime: ManualRuntime;
 let tries: { address: string; atMs: number }[];
 let logged: string[];
+/** Resolves when the hubs accept connections; undefined: at once. */
+let dialing: Promise<void> | undefined;
+/** The response of hubs to an introduction. */
+let refusal: string | undefined;
+/** Fields of the lines about joined hubs. */
+let joins: object[];
+/** What happens to connections, in order: `joined ws://a`. */
+let events: string[];
+/** The listener of each hub that was joined last. */
+let listeners: Map<string, HubListener>;
+/** Ends the connection of a hub. */
+let ends: Map<string, (reason: string) => void>;
 /** Result of each try: a failure, or a connection of this duration. */
 let outcome: (address: string) => string | number;
 let session: HubSession;
 
-const LISTENER: HubListener = {
+const LISTENER: SessionListener = {
   introduce: () => ({ instances: [], running: [], spooled: [] }),
   onJoined: () => undefined,
   onAssign: () => undefined,
@@ -22,34 +38,58 @@ const LISTENER: HubListener = {
 };
 
 function newSession(...addresses: string[]): HubSession {
-  const join = (address: string, listener: HubListener) => {
+  const join = async (address: string, listener: HubListener, signal: AbortSignal) => {
     tries.push({ address, atMs: runtime.clock.monotonicMs() });
     const result = outcome(address);
-    if (typeof result === 'string') return Promise.reject(new JoinFailed(result));
+    if (typeof result === 'string') throw new JoinFailed(result);
+    if (dialing !== undefined)
+      await abortable(dialing, signal).catch(() => Promise.reject(new JoinFailed('aborted')));
+    await listener.onConnected?.();
+    if (refusal !== undefined) throw new JoinFailed(refusal);
     const ended = new AbortController();
     return new Promise<string>((resolve) => {
-      const end = () => {
+      const end = (reason: string) => {
+        if (!ended.signal.aborted) events.push(`ended ${address}`);
         ended.abort();
-        resolve('lost');
+        resolve(reason);
       };
-      const connection = { ended: ended.signal, close: () => Promise.resolve(end()) };
+      const close = () => Promise.resolve(end('lost'));
+      const connection = { ended: ended.signal, close, leave: close };
+      events.push(`joined ${address}`);
+      listeners.set(address, listener);
+      ends.set(address, end);
       listener.onJoined(connection as unknown as HubConnection);
-      runtime.timers.after(result, end);
+      runtime.timers.after(result, () => end('lost'));
     });
   };
   const log = pino(
     { level: 'info' },
-    { write: (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg) },
+    {
+      write: (line: string) => {
+        const { msg, hub, left, reason } = JSON.parse(line) as Record<string, string>;
+        logged.push(msg ?? '');
+        if (msg === 'joined the hub') joins.push({ hub, left, reason });
+      },
+    },
   );
-  return new HubSession({ addresses, join }, LISTENER, { runtime, log });
+  return new HubSession({ addresses, nodeId: NODE_ID, join }, LISTENER, { runtime, log });
 }
 
 beforeEach(() => {
   runtime = manualRuntime();
   tries = [];
   logged = [];
+  dialing = undefined;
+  refusal = undefined;
+  joins = [];
+  events = [];
+  listeners = new Map();
+  ends = new Map();
   outcome = () => 'nobody there';
 });
+
+/** The addresses in the order of this agent. */
+const inOrder = (...addresses: string[]) => new HubAddresses(addresses, NODE_ID).round(null);
 
 const pauses = () => tries.slice(1).map(({ atMs }, index) => atMs - (tries[index]?.atMs ?? 0));
 
@@ -78,16 +118,34 @@ describe('a session', () => {
   });
 
   test('tries the hubs of a list one after the other, without a pause between', async () => {
+    const [first = '', second = '', last = ''] = inOrder('ws://a', 'ws://b', 'ws://c');
     session = newSession('ws://a', 'ws://b', 'ws://c');
-    outcome = (address) => (address === 'ws://c' ? 60_000 : 'nobody there');
+    outcome = (address) => (address === last ? 60_000 : 'nobody there');
     await session.start();
     await runtime.advance(0);
-    expect(tries.map(({ address }) => address)).toEqual(['ws://a', 'ws://b', 'ws://c']);
+    expect(tries.map(({ address }) => address)).toEqual([first, second, last]);
     expect(session.connection).not.toBeNull();
-    await runtime.advance(60_000);
-    expect(session.connection).toBeNull();
-    await runtime.advance(1000);
-    expect(tries.at(-1)?.address).toBe('ws://c');
+    await session.stop();
+  });
+
+  test('pauses between the rounds of a list only', async () => {
+    session = newSession('ws://a', 'ws://b', 'ws://c');
+    await session.start();
+    await runtime.advance(2000);
+    expect(pauses().slice(0, 8)).toEqual([0, 0, 187.5, 0, 0, 375, 0, 0]);
+    await session.stop();
+  });
+
+  test('goes on to the other hubs when a connection was lost, and returns to its hub at last', async () => {
+    const [first = '', second = '', third = ''] = inOrder('ws://a', 'ws://b', 'ws://c');
+    session = newSession('ws://a', 'ws://b', 'ws://c');
+    outcome = () => 60_000;
+    await session.start();
+    await runtime.advance(0);
+    outcome = () => 'nobody there';
+    ends.get(first)?.('cut');
+    await runtime.advance(200);
+    expect(tries.map(({ address }) => address)).toEqual([first, second, third, first]);
     await session.stop();
   });
 
@@ -117,5 +175,113 @@ describe('a session', () => {
     expect(await waiting).toBe(session.connection);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
     await session.stop();
+  });
+});
+
+describe('a move', () => {
+  beforeEach(async () => {
+    outcome = () => 60_000;
+    session = newSession('ws://a');
+    await session.start();
+    await runtime.advance(0);
+    listeners.get('ws://a')?.onHubs(['ws://b', 'ws://c']);
+  });
+
+  const ask = (from: string, to: string[] = []) =>
+    listeners.get(from)?.onMove({ reason: 'the hub stops', to });
+
+  test('leaves the hub when another has accepted the connection, and is one line in the log', async () => {
+    ask('ws://a', ['ws://c']);
+    await runtime.advance(0);
+    expect(events).toEqual(['joined ws://a', 'ended ws://a', 'joined ws://c']);
+    expect(session.connection).not.toBeNull();
+    expect(joins).toEqual([{ hub: 'ws://a' }, { hub: 'ws://c', left: 'ws://a', reason: 'the hub stops' }]);
+    expect(logged).toEqual(['joined the hub', 'joined the hub']);
+    await session.stop();
+  });
+
+  test('passes over hubs that do not accept the connection', async () => {
+    outcome = (address) => (address === 'ws://b' ? 60_000 : 'not ready');
+    ask('ws://a', ['ws://c']);
+    await runtime.advance(0);
+    expect(events).toEqual(['joined ws://a', 'ended ws://a', 'joined ws://b']);
+    await session.stop();
+  });
+
+  test('does not take place when no other hub can be joined', async () => {
+    outcome = () => 'not ready';
+    ask('ws://a');
+    await runtime.advance(0);
+    expect(events).toEqual(['joined ws://a']);
+    expect(session.connection).not.toBeNull();
+    expect(logged.at(-1)).toBe('the hub wants this agent to move, but no other hub can be joined');
+    outcome = () => 60_000;
+    ask('ws://a', ['ws://b']);
+    await runtime.advance(0);
+    expect(events).toEqual(['joined ws://a', 'ended ws://a', 'joined ws://b']);
+    await session.stop();
+  });
+
+  test('may follow another one at once, back too', async () => {
+    ask('ws://a', ['ws://b']);
+    await runtime.advance(0);
+    listeners.get('ws://b')?.onHubs(['ws://c', 'ws://a']);
+    ask('ws://b', ['ws://c']);
+    await runtime.advance(0);
+    ask('ws://c', ['ws://a']);
+    await runtime.advance(0);
+    expect(events.filter((event) => event.startsWith('joined'))).toEqual([
+      'joined ws://a',
+      'joined ws://b',
+      'joined ws://c',
+      'joined ws://a',
+    ]);
+    await session.stop();
+    expect(events.at(-1)).toBe('ended ws://a');
+  });
+
+  test('is asked for once at a time, and only by the joined hub', async () => {
+    ask('ws://a', ['ws://b']);
+    ask('ws://a', ['ws://c']);
+    await runtime.advance(0);
+    ask('ws://a', ['ws://c']);
+    await runtime.advance(0);
+    expect(events).toEqual(['joined ws://a', 'ended ws://a', 'joined ws://b']);
+    await session.stop();
+  });
+
+  test('whose hub is lost meanwhile still takes place', async () => {
+    let accept: () => void = () => undefined;
+    dialing = new Promise((resolve) => {
+      accept = resolve;
+    });
+    ask('ws://a', ['ws://b']);
+    await runtime.advance(0);
+    ends.get('ws://a')?.('cut');
+    await runtime.advance(1000);
+    expect(session.connection).toBeNull();
+    accept();
+    await runtime.advance(0);
+    expect(events).toEqual(['joined ws://a', 'ended ws://a', 'joined ws://b']);
+    expect(tries.map(({ address }) => address)).toEqual(['ws://a', 'ws://b']);
+    await session.stop();
+  });
+
+  test('to a hub that refuses the agent afterwards leads to the next round', async () => {
+    refusal = 'refused';
+    ask('ws://a', ['ws://b']);
+    await runtime.advance(0);
+    refusal = undefined;
+    await runtime.advance(200);
+    expect(events.slice(0, 3)).toEqual(['joined ws://a', 'ended ws://a', 'joined ws://a']);
+    await session.stop();
+  });
+
+  test('ends with the agent', async () => {
+    dialing = new Promise(() => undefined);
+    ask('ws://a', ['ws://b']);
+    await runtime.advance(0);
+    await session.stop();
+    expect(events).toEqual(['joined ws://a', 'ended ws://a']);
   });
 });

@@ -1,10 +1,18 @@
-/** Keeps the agent joined to a hub: retries for ever, one address after the other, with growing backoff. */
+/** Keeps the agent joined to a hub: retries for ever, one address after the other, with growing backoff, and moves to another hub on
+ *  request. */
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
-import { type Hub, type HubConnection, type HubListener, JoinFailed } from '../core/ports/hub.js';
+import { HubAddresses } from '../core/hub-addresses.js';
+import {
+  type Hub,
+  type HubConnection,
+  type HubListener,
+  JoinFailed,
+  type MoveRequest,
+} from '../core/ports/hub.js';
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
@@ -13,10 +21,26 @@ const STEADY_AFTER_MS = 10_000;
 /** Number of equal failures between two log lines. */
 const LOG_EVERY = 40;
 
+/** The parts of the agent that hear of a hub. */
+export type SessionListener = Omit<HubListener, 'onConnected' | 'onHubs' | 'onMove'>;
+
+/** A hub that was left, as the log names it. */
+interface Leaving {
+  readonly left: string;
+  readonly reason: string;
+}
+
+/** A move from one hub to another. */
+interface Move {
+  /** Address of the last hub that was joined, when its connection has ended; null when none was joined. */
+  readonly ended: Promise<string | null>;
+}
+
 export class HubSession implements Service {
   readonly name = 'hub session';
   readonly #hub: Hub;
-  readonly #listener: HubListener;
+  readonly #addresses: HubAddresses;
+  readonly #listener: SessionListener;
   readonly #runtime: Runtime;
   readonly #log: Logger;
   readonly #pauses: BackOff;
@@ -28,9 +52,12 @@ export class HubSession implements Service {
   #running: Promise<void> = Promise.resolve();
   /** Latest failure of each address, and how often it occurred in a row. */
   readonly #failures = new Map<string, { readonly reason: string; readonly times: number }>();
+  /** The move that the current connection was asked for. */
+  #move: Move | null = null;
 
-  constructor(hub: Hub, listener: HubListener, { runtime, log }: { runtime: Runtime; log: Logger }) {
+  constructor(hub: Hub, listener: SessionListener, { runtime, log }: { runtime: Runtime; log: Logger }) {
     this.#hub = hub;
+    this.#addresses = new HubAddresses(hub.addresses, hub.nodeId);
     this.#runtime = runtime;
     this.#log = log;
     this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
@@ -82,46 +109,112 @@ export class HubSession implements Service {
 
   async #stayJoined(): Promise<void> {
     const { signal } = this.#stopped;
-    const { addresses } = this.#hub;
-    for (let next = 0; !signal.aborted; ) {
-      const address = addresses[next] as string;
-      const joined = await this.#join(address, signal);
-      if (signal.aborted) return;
-      if (!joined) next = (next + 1) % addresses.length;
+    let left: string | null = null;
+    while (!signal.aborted) {
       // Other hubs of the cluster are tried at once; the backoff is between rounds, and after a lost connection.
-      if (joined || next === 0) {
-        await pause(this.#runtime.timers, this.#pauses.nextMs(), signal).catch(() => undefined);
+      for (const address of this.#addresses.round(left)) {
+        const last = await this.#follow(this.#join(address));
+        if (signal.aborted) return;
+        left = last ?? left;
+        if (last !== null) break;
       }
+      await pause(this.#runtime.timers, this.#pauses.nextMs(), signal).catch(() => undefined);
     }
   }
 
-  /** Tries once; resolves with true when it joined the hub. */
-  async #join(address: string, signal: AbortSignal): Promise<boolean> {
+  /** Waits for the end of a connection, and of those to which the agent moves. Resolves with the address of the last hub that was
+   *  joined, or null. */
+  async #follow(joining: Promise<string | null>): Promise<string | null> {
+    let last = await joining;
+    while (this.#move !== null) {
+      const { ended } = this.#move;
+      this.#move = null;
+      last = (await ended) ?? last;
+    }
+    return last;
+  }
+
+  /** Tries once. Resolves with the address when the joined connection has ended, or with null when the hub was not joined. */
+  async #join(
+    address: string,
+    leaving: Leaving | null = null,
+    leave?: () => Promise<void>,
+  ): Promise<string | null> {
+    const { signal } = this.#stopped;
+    let joined: HubConnection | undefined;
     try {
       const listener: HubListener = {
         ...this.#listener,
+        ...(leave && { onConnected: leave }),
         onJoined: (connection) => {
-          this.#log.info({ hub: address }, 'joined the hub');
+          joined = connection;
+          this.#log.info({ hub: address, ...leaving }, 'joined the hub');
           this.#onJoined(connection);
+        },
+        onHubs: (addresses) => this.#learn(address, addresses),
+        onMove: (request) => {
+          if (joined && !joined.ended.aborted) this.#onMove(address, joined, request);
         },
       };
       const reason = await this.#hub.join(address, listener, signal);
-      this.#connection = null;
-      if (!signal.aborted) this.#log.warn({ hub: address, reason }, 'the connection to the hub has ended');
-      const lastedMs = this.#runtime.clock.monotonicMs() - this.#joinedAtMs;
-      if (lastedMs >= STEADY_AFTER_MS) this.#pauses.reset();
-      return true;
+      this.#ended(address, reason);
+      return address;
     } catch (error) {
-      this.#connection = null;
-      if (signal.aborted) return false;
+      if (signal.aborted) return null;
       if (error instanceof JoinFailed) this.#logFailure(address, error.message);
       else
         this.#log.error(
           { err: error, hub: address },
           'joining the hub failed because of a defect of this program',
         );
-      return false;
+      return null;
     }
+  }
+
+  #ended(address: string, reason: string): void {
+    // A hub that was left for another is named in the line about that one.
+    if (!this.#stopped.signal.aborted && this.#move === null)
+      this.#log.warn({ hub: address, reason }, 'the connection to the hub has ended');
+    const lastedMs = this.#runtime.clock.monotonicMs() - this.#joinedAtMs;
+    if (lastedMs >= STEADY_AFTER_MS) this.#pauses.reset();
+  }
+
+  #learn(from: string, told: readonly string[]): void {
+    const refused = this.#addresses.learn(from, told);
+    if (refused.length === 0) return;
+    this.#log.warn(
+      { hub: from, refused },
+      'addresses of other hubs are not used: they must be addresses of hubs with the same scheme',
+    );
+  }
+
+  #onMove(from: string, connection: HubConnection, request: MoveRequest): void {
+    if (this.#move !== null || this.#stopped.signal.aborted) return;
+    const move: Move = {
+      ended: this.#moveFrom(from, connection, request).finally(() => {
+        if (this.#move === move) this.#move = null;
+      }),
+    };
+    this.#move = move;
+  }
+
+  /** Joins another hub, if one accepts a connection; this one is left only then. Never rejects. */
+  async #moveFrom(
+    from: string,
+    connection: HubConnection,
+    { reason, to }: MoveRequest,
+  ): Promise<string | null> {
+    let hasLeft = false;
+    const leave = () => {
+      hasLeft = true;
+      return connection.leave();
+    };
+    for (const address of this.#addresses.movesFrom(from, to)) {
+      const last = await this.#join(address, { left: from, reason }, leave);
+      if (last !== null || hasLeft || this.#stopped.signal.aborted) return last;
+    }
+    this.#log.warn({ hub: from, reason }, 'the hub wants this agent to move, but no other hub can be joined');
+    return null;
   }
 
   #onJoined(connection: HubConnection): void {

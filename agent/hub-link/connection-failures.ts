@@ -24,5 +24,11 @@ export function connectionFault(error: unknown): string {
 export function dialFailure(error: unknown, adviceOnSecret: string): string {
   if (!(error instanceof DialRefused)) return connectionFault(error);
   if (error.status === 401) return `${adviceOnSecret}; the log of the hub has the reason`;
+  if (NOT_READY.has(error.status)) {
+    return `no hub is ready at this address (${error.message}): it starts or stops, has lost its database, or a proxy does not reach it`;
+  }
   return `the server at this address is not a hub, or a proxy in front of it blocks WebSocket (${error.message}): check "hub"`;
 }
+
+/** Statuses of a hub that lets no agent join now, and of proxies that reach no hub. */
+const NOT_READY: ReadonlySet<number> = new Set([502, 503, 504]);

@@ -6,7 +6,6 @@ import {
   type AgentMessage,
   type HubMessage,
   INLINE_BLOB_BYTES,
-  LATER_REQUESTS,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -17,22 +16,17 @@ import {
   type Hub,
   type HubConnection,
   type HubListener,
-  type InstanceState,
   JoinFailed,
 } from '../core/ports/hub.js';
 import { connectUrl } from './addresses.js';
 import { dialFailure } from './connection-failures.js';
+import { type AgentNames, helloMessage, instanceMessage, refusalText } from './messages.js';
 import type { AgentSecret } from './secret.js';
 
 export interface HubLinkOptions {
   /** Base addresses, `ws://` or `wss://`. */
   readonly addresses: readonly string[];
-  readonly agent: {
-    readonly id: string;
-    readonly nodeId: string;
-    readonly version: string;
-    readonly revision: string;
-  };
+  readonly agent: AgentNames;
   readonly secret: AgentSecret;
   /** Called for each dial, so that certificates may be renewed; rejects with {@link JoinFailed}. */
   readonly tls: () => Promise<DialTls>;
@@ -46,12 +40,14 @@ export interface HubLinkOptions {
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Maximum wait for the hub's close frame. */
 const CLOSE_LIMIT_MS = 2000;
+const LEAVING = 'the agent joins another hub';
 /** Unsent bytes above which optional messages should be omitted. */
 const CONGESTED_BYTES = 1024 * 1024;
 
 export function hubLink(options: HubLinkOptions): Hub {
   return {
     addresses: options.addresses,
+    nodeId: options.agent.nodeId,
     join: (address, listener, signal) => new Joining(address, listener, signal, options).run(),
   };
 }
@@ -68,9 +64,12 @@ class Joining {
   #token = '';
   #tls: DialTls = {};
   #joined = false;
+  #leaving = false;
   #refusal: string | undefined;
   #onEnd: (reason: string) => void = () => undefined;
   #onTransportClosed: () => void = () => undefined;
+  /** The end of the transport, once it was asked for. */
+  #closed: Promise<void> | undefined;
 
   constructor(address: string, listener: HubListener, signal: AbortSignal, options: HubLinkOptions) {
     this.#address = address;
@@ -106,6 +105,7 @@ class Joining {
       },
     });
     this.#link = link;
+    if (this.#listener.onConnected) await this.#listener.onConnected();
     const deadline = runtime.timers.after(HANDSHAKE_TIMEOUT_MS, () => {
       if (!this.#joined) link.fail(`no answer to hello within ${HANDSHAKE_TIMEOUT_MS / 1000} s`);
     });
@@ -140,17 +140,8 @@ class Joining {
   }
 
   #introduce(link: Link<HubMessage, AgentMessage>): void {
-    const { instances, running, spooled } = this.#listener.introduce();
-    link.send({
-      type: 'hello',
-      protocolVersions: [...AGENT_PROTOCOL_VERSIONS],
-      agent: this.#options.agent,
-      clockMs: Math.round(this.#options.runtime.clock.nowMs()),
-      instances: instances.map(instanceMessage),
-      answers: [...LATER_REQUESTS],
-      running: [...running],
-      spooled: [...spooled],
-    });
+    const { agent, runtime } = this.#options;
+    link.send(helloMessage(agent, this.#listener.introduce(), runtime.clock.nowMs()));
     link.flush();
   }
 
@@ -178,7 +169,15 @@ class Joining {
       case 'acknowledged':
         this.#listener.onAcknowledged(message.ref, message.counted);
         return;
+      case 'hubs':
+        this.#listener.onHubs(message.hubs);
+        return;
+      case 'move':
+        this.#listener.onMove({ reason: message.reason, to: message.to ?? [] });
+        return;
       case 'request': {
+        // The hub no longer waits for the reply.
+        if (this.#leaving) return;
         const reply = this.#listener.onRequest(message.request);
         this.#link?.send({ type: 'reply', requestId: message.requestId, ...reply });
         return;
@@ -192,6 +191,7 @@ class Joining {
     silenceLimitMs,
     outputStorage = false,
     inlineBlobBytes = 0,
+    hubs = [],
   }: HubMessage & { type: 'welcome' }): void {
     if (this.#joined) return;
     if (!AGENT_PROTOCOL_VERSIONS.includes(protocolVersion)) {
@@ -200,11 +200,14 @@ class Joining {
     }
     this.#joined = true;
     this.#link?.watch(heartbeatIntervalMs, silenceLimitMs);
+    this.#listener.onHubs(hubs);
     this.#listener.onJoined(this.#connection(outputStorage, Math.min(inlineBlobBytes, INLINE_BLOB_BYTES)));
   }
 
   #connection(isOutputStorageOn: boolean, inlineBlobBytes: number): HubConnection {
-    const send = (message: AgentMessage) => this.#link?.send(message);
+    const send = (message: AgentMessage) => {
+      if (!this.#leaving) this.#link?.send(message);
+    };
     return {
       ended: this.#ended.signal,
       files: this.#options.files(this.#address, this.#token),
@@ -219,16 +222,37 @@ class Joining {
           report,
           ...(blobs.length === 0 ? {} : { blobs: blobs.map((blob) => blob.toString('base64')) }),
         }),
+      leave: () => this.#leave(),
       close: (reason) => this.#close(reason),
     };
   }
 
+  /** The hub ends the connection, after all that it has sent. */
+  async #leave(): Promise<void> {
+    const link = this.#link;
+    if (link === undefined || link.ended) return;
+    const closed = this.#transportClosed();
+    link.send({ type: 'leaving' });
+    link.flush();
+    this.#leaving = true;
+    this.#ended.abort(new Error(LEAVING));
+    await closed;
+    // Unless the hub has closed it: then it is down already.
+    link.down(LEAVING);
+  }
+
   async #close(reason: string): Promise<void> {
-    const transport = this.#transport;
-    if (!transport) return;
-    const closed = new Promise<void>((resolve) => {
+    if (!this.#transport) return;
+    const closed = this.#transportClosed();
+    this.#link?.close(CLOSE.GOING_AWAY, reason);
+    await closed;
+  }
+
+  /** Resolves when the transport is closed; it is ended when the hub does not close it in time. */
+  #transportClosed(): Promise<void> {
+    this.#closed ??= new Promise((resolve) => {
       const limit = this.#options.runtime.timers.after(CLOSE_LIMIT_MS, () => {
-        transport.terminate();
+        this.#transport?.terminate();
         resolve();
       });
       this.#onTransportClosed = () => {
@@ -236,23 +260,6 @@ class Joining {
         resolve();
       };
     });
-    this.#link?.close(CLOSE.GOING_AWAY, reason);
-    await closed;
-  }
-}
-
-function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {
-  return { id, version, revision, labels: [...labels], status, upForMs };
-}
-
-function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {
-  switch (code) {
-    case 'PROTOCOL_VERSION':
-    case 'AGENT_ID_NOT_PROVEN':
-      return `refused: ${message}`;
-    case 'AGENT_ID_TAKEN':
-      return `refused: ${message}; give this agent another "id", or stop the other one`;
-    case 'INSTANCE_ID_TAKEN':
-      return `refused: ${message}; give the instance another "id"`;
+    return this.#closed;
   }
 }

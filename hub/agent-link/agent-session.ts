@@ -5,7 +5,9 @@ import {
   type AgentMessage,
   type HelloMessage,
   type HubMessage,
+  type LATER_MESSAGES,
   LATER_REQUESTS,
+  MAX_HUBS,
   type REFUSALS,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -40,6 +42,8 @@ export interface AgentSessionOptions {
   readonly agents: EngineForAgents;
   readonly link: MessageLink;
   readonly terms: LinkTerms;
+  /** Addresses at which agents reach the other hubs of the cluster. */
+  readonly otherHubs: () => readonly string[];
   /** Address of the agent's host; null when it is unknown. */
   readonly remoteAddress: string | null;
   readonly log: Logger;
@@ -49,6 +53,8 @@ export class AgentSession {
   readonly #options: AgentSessionOptions;
   #agentId: string | undefined;
   #connection: AgentConnection | undefined;
+  /** Types of later messages that the agent takes; none before it is welcomed. */
+  #takes: readonly string[] = [];
 
   constructor(options: AgentSessionOptions) {
     this.#options = options;
@@ -69,8 +75,14 @@ export class AgentSession {
       return false;
     }
     this.#agentId = agent.id;
+    const sending = connectionOver(link, protocolVersion, this.#options);
     const connection: AgentConnection = {
-      ...connectionOver(link, protocolVersion, this.#options.terms),
+      ...sending,
+      welcome: (terms) => {
+        sending.welcome(terms);
+        this.#takes = hello.takes ?? [];
+      },
+      move: (reason, to = []) => this.#askToMove(reason, to),
       request: (requestId, request) => {
         if (isAnswered(request.kind, hello)) return link.send({ type: 'request', requestId, request });
         const error = `agent ${agent.id} has version ${agent.version}, which does not answer this: update it`;
@@ -101,7 +113,31 @@ export class AgentSession {
       case 'reply':
         return agents.replied(agentId, connection, message.requestId, message);
       case 'heartbeat':
+      case 'leaving':
     }
+  }
+
+  /** Tells the agent the addresses of the other hubs, if it takes them. */
+  tellHubs(): void {
+    const { link, otherHubs } = this.#options;
+    if (this.#isTaken('hubs')) link.send({ type: 'hubs', hubs: told(otherHubs()) });
+  }
+
+  /** Asks the agent to join another hub; false when it cannot be asked. */
+  move(reason: string): boolean {
+    return this.#connection?.move(reason) ?? false;
+  }
+
+  #askToMove(reason: string, to: readonly string[]): boolean {
+    const { link, log } = this.#options;
+    if (!this.#isTaken('move')) return false;
+    log.info({ agentId: this.#agentId, reason }, 'the agent is asked to join another hub');
+    link.send({ type: 'move', reason, ...(to.length === 0 ? {} : { to: told(to) }) });
+    return true;
+  }
+
+  #isTaken(type: (typeof LATER_MESSAGES)[number]): boolean {
+    return this.#takes.includes(type);
   }
 
   /** The connection has ended. */
@@ -109,6 +145,11 @@ export class AgentSession {
     if (this.#agentId !== undefined && this.#connection !== undefined)
       this.#options.agents.leave(this.#agentId, this.#connection, reason);
   }
+}
+
+/** As many addresses as a message may have. */
+function told(hubs: readonly string[]): string[] {
+  return hubs.slice(0, MAX_HUBS);
 }
 
 function decoded(blobs: readonly string[] = []): Buffer[] {
@@ -119,10 +160,14 @@ function decoded(blobs: readonly string[] = []): Buffer[] {
 function connectionOver(
   link: MessageLink,
   protocolVersion: number,
-  terms: LinkTerms,
-): Omit<AgentConnection, 'request'> {
+  { terms, otherHubs }: Pick<AgentSessionOptions, 'terms' | 'otherHubs'>,
+): Omit<AgentConnection, 'request' | 'move'> {
   return {
-    welcome: ({ outputStorage }) => link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage }),
+    welcome: ({ outputStorage }) => {
+      const hubs = told(otherHubs());
+      const ofCluster = hubs.length === 0 ? {} : { hubs };
+      link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage, ...ofCluster });
+    },
     refuse: (refusal) => link.send({ type: 'refused', ...refusal }),
     assign: ({ ref, timeLimitMs, job, requestId, traceContext }) =>
       link.send({

@@ -8,6 +8,7 @@ import {
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseAgentMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentAuthenticator, AgentEvent } from './agent-authenticator.js';
@@ -18,6 +19,8 @@ export interface ConnectionOptions extends LinkTerms {
   readonly authenticator: Pick<AgentAuthenticator, 'record'>;
   readonly agents: EngineForAgents;
   readonly credentials: Pick<AgentCredentials, 'faultOf' | 'joined' | 'endOf'>;
+  /** Addresses at which agents reach the other hubs of the cluster; by default, the hub is alone. */
+  readonly otherHubs?: () => readonly string[];
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -37,20 +40,30 @@ interface Peer {
 /** Time after which a connection without hello is closed. */
 const HELLO_TIMEOUT_MS = 10_000;
 
-/** Ends a connection whose credential is no longer valid. Rejects as the credential store does. */
-export type EndIfRevoked = () => Promise<void>;
+const LEFT = 'it joins another hub';
+
+/** Time in which claims for an agent that has left, and that were under way, fail. To the hub that it joins next they would look lost. */
+const CLAIMS_SETTLE_MS = 100;
+
+export interface ServedConnection {
+  /** Ends the connection if its credential is no longer valid. Rejects as the credential store does. */
+  endIfRevoked(): Promise<void>;
+  /** Tells a joined agent the addresses of the other hubs. */
+  tellHubs(): void;
+  /** Asks a joined agent to join another hub; false when it cannot be asked. */
+  move(reason: string): boolean;
+}
 
 /** Serves an open connection; `carry` returns its transport, which calls the handlers from then on. */
 export function serveConnection(
   carry: (handlers: TransportHandlers) => Transport,
   peer: Peer,
   options: ConnectionOptions,
-): EndIfRevoked {
-  const connection = new Connection(carry, peer, options);
-  return () => connection.endIfRevoked();
+): ServedConnection {
+  return new Connection(carry, peer, options);
 }
 
-class Connection {
+class Connection implements ServedConnection {
   readonly #options: ConnectionOptions;
   readonly #peer: Peer;
   readonly #flood: FloodGuard;
@@ -66,6 +79,8 @@ class Connection {
   #refusal: string | undefined;
   /** Messages are handled in order: a report waits for the join that precedes it. */
   #joined: Promise<boolean> | undefined;
+  /** Reports that are being processed. */
+  readonly #reports = new Set<Promise<void>>();
 
   constructor(carry: (handlers: TransportHandlers) => Transport, peer: Peer, options: ConnectionOptions) {
     this.#options = options;
@@ -88,7 +103,23 @@ class Connection {
     this.#helloTimer = runtime.timers.after(HELLO_TIMEOUT_MS, () => this.#link.fail('no hello in time'));
     const terms = { hubVersion, heartbeatIntervalMs, silenceLimitMs, inlineBlobBytes };
     const { remoteAddress } = peer;
-    this.#session = new AgentSession({ agents, link: this.#messages(), terms, remoteAddress, log });
+    const { otherHubs = () => [] } = options;
+    this.#session = new AgentSession({
+      agents,
+      link: this.#messages(),
+      terms,
+      otherHubs,
+      remoteAddress,
+      log,
+    });
+  }
+
+  tellHubs(): void {
+    this.#session.tellHubs();
+  }
+
+  move(reason: string): boolean {
+    return !this.#link.ended && this.#session.move(reason);
   }
 
   async endIfRevoked(): Promise<void> {
@@ -131,12 +162,29 @@ class Connection {
 
   async #handle(message: AgentMessage): Promise<void> {
     if (this.#joined !== undefined) {
-      if (await this.#joined) await this.#session.receive(message);
+      if (await this.#joined) await this.#receive(message);
     } else if (message.type === 'hello') {
       this.#helloTimer.cancel();
       this.#joined = this.#join(message);
       await this.#joined;
     } else this.#violated(`${message.type} before hello`);
+  }
+
+  async #receive(message: AgentMessage): Promise<void> {
+    if (message.type === 'leaving') return this.#left();
+    const handled = this.#session.receive(message);
+    if (message.type !== 'report') return handled;
+    this.#reports.add(handled);
+    await handled.finally(() => this.#reports.delete(handled));
+  }
+
+  /** The agent joins another hub: nothing more is assigned to it, and it gets all that was sent, and the acknowledgements of its reports,
+   *  before the connection is closed. */
+  async #left(): Promise<void> {
+    this.#session.down(LEFT);
+    await Promise.allSettled(this.#reports);
+    await pause(this.#options.runtime.timers, CLAIMS_SETTLE_MS);
+    this.#link.close(CLOSE.NORMAL, LEFT);
   }
 
   /** False when the agent may not join, or its connection has ended. */

@@ -16,9 +16,14 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentAuthenticator } from './agent-authenticator.js';
 import type { EngineForAgents, LinkTerms } from './agent-session.js';
-import { type EndIfRevoked, serveConnection, type TransportHandlers } from './connection.js';
+import { serveConnection, type TransportHandlers } from './connection.js';
+import { OpenConnections } from './open-connections.js';
 
 export interface AgentEndpointOptions extends LinkTerms {
+  /** Whether agents may join now; by default always. Those that have joined stay. */
+  readonly isReady?: () => boolean;
+  /** Addresses at which agents reach the other hubs of the cluster; by default, the hub is alone. */
+  readonly otherHubs?: () => readonly string[];
   readonly agents: EngineForAgents;
   readonly authenticator: AgentAuthenticator;
   readonly credentials: AgentCredentials;
@@ -34,11 +39,8 @@ interface UpgradeRefusal {
   readonly headers?: readonly string[];
 }
 
-/** Interval of the checks for revoked credentials. */
-const CHECK_REVOKED_MS = 2000;
-
-/** Serves the upgrade requests of `server`. */
-export function serveAgents(server: Server, options: AgentEndpointOptions): void {
+/** Serves the upgrade requests of `server`. Returns the connections that come of them. */
+export function serveAgents(server: Server, options: AgentEndpointOptions): OpenConnections {
   const { authenticator, refuse, log } = options;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -49,7 +51,7 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
     const headers = ['Sec-WebSocket-Version: 13'];
     refuse(request, socket, { status: request.method === 'GET' ? 400 : 405, message, headers });
   });
-  const connections = new Set<EndIfRevoked>();
+  const connections = new OpenConnections(options);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const onError = (error: Error) => log.debug({ err: error }, 'a connection broke during its upgrade');
     socket.on('error', onError);
@@ -83,15 +85,20 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       if (socket.destroyed) return;
       return sockets.handleUpgrade(request, socket, head, (webSocket) => tell(webSocket, status));
     }
+    if (options.isReady?.() === false) {
+      const message = 'the hub is not ready for agents: it starts or stops, or its store does not respond';
+      return refuse(request, socket, { status: 503, message });
+    }
     const remoteAddress = authenticator.addressOf(request);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const carry = (handlers: TransportHandlers) => webSocketTransport(webSocket, handlers);
-      const endIfRevoked = serveConnection(carry, { identity, remoteAddress }, options);
-      connections.add(endIfRevoked);
-      webSocket.once('close', () => connections.delete(endIfRevoked));
+      const connection = serveConnection(carry, { identity, remoteAddress }, options);
+      connections.add(connection);
+      webSocket.once('close', () => connections.delete(connection));
     });
   };
-  server.once('close', checkRevoked(connections, options));
+  server.once('close', connections.watch());
+  return connections;
 }
 
 /** Status for an agent that asks whether it could join with this id. Rejects as the credential store does. */
@@ -114,31 +121,6 @@ function tell(socket: WebSocket, status: LinkStatus): void {
 
 /** WebSocket close code of a purpose fulfilled. */
 const CLOSE_NORMAL = 1000;
-
-/** Ends connections soon after their credential was revoked, by whichever process. Returns a function that stops the checks. */
-function checkRevoked(
-  connections: ReadonlySet<EndIfRevoked>,
-  { credentials, runtime, log }: AgentEndpointOptions,
-): () => void {
-  let seen: string | undefined;
-  let isStopped = false;
-  const check = async () => {
-    try {
-      // Read first: a change during the checks is found by the next one.
-      const version = await credentials.version();
-      if (version !== seen) await Promise.all([...connections].map((endIfRevoked) => endIfRevoked()));
-      seen = version;
-    } catch (error) {
-      log.error({ err: error }, 'the check for revoked credentials of agents failed');
-    }
-    if (!isStopped) timer = runtime.timers.after(CHECK_REVOKED_MS, () => void check());
-  };
-  let timer = runtime.timers.after(CHECK_REVOKED_MS, () => void check());
-  return () => {
-    isStopped = true;
-    timer.cancel();
-  };
-}
 
 /** Serves a request that offers another protocol as if it did not: a client may offer one with any request (the HTTP client of
  *  Java offers h2c), and a server may ignore that (RFC 9110, 7.8). Node hands every such request to the listener for upgrades,

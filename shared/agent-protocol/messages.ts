@@ -31,6 +31,13 @@ const MAX_MESSAGE_LENGTH = 10_000;
 /** Kinds of requests that agents of earlier versions do not know; `hello` names those that the agent answers. */
 export const LATER_REQUESTS = ['instanceCrashes'] as const;
 
+/** Types of messages of a hub that agents of earlier versions do not know; `hello` names those that the agent takes. */
+export const LATER_MESSAGES = ['hubs', 'move'] as const;
+
+/** Maximum number of addresses of hubs in a message, and the maximum length of each. */
+export const MAX_HUBS = 100;
+const MAX_ADDRESS_LENGTH = 2000;
+
 const identifier = z
   .string()
   .min(1)
@@ -47,6 +54,9 @@ const relativePath = z.string().superRefine((path, context) => {
 });
 const namedFileRef = fileRef.extend({ path: relativePath });
 const storedFileRef = namedFileRef.refine(({ path }) => !path.includes('/'), { error: 'a name without /' });
+
+/** Base addresses at which agents reach hubs: `wss://hub-2.example.com:8080`. */
+const hubAddresses = z.array(z.string().min(1).max(MAX_ADDRESS_LENGTH)).max(MAX_HUBS);
 
 const attemptRef = z.object({ taskId: z.uuid(), attempt: z.int().positive(), instanceId: identifier });
 
@@ -117,6 +127,8 @@ export const helloMessage = z.object({
   instances: z.array(instanceReport),
   /** {@link LATER_REQUESTS} that the agent answers, and others of later versions. Absent from older agents. */
   answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
+  /** {@link LATER_MESSAGES} that the agent takes, and others of later versions. Absent from older agents. */
+  takes: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
   /** Attempts that run now. */
   running: z.array(attemptRef),
   /** Attempts whose report the hub has not acknowledged; the reports follow after `welcome`. */
@@ -148,6 +160,8 @@ export const agentMessage = z.discriminatedUnion('type', [
     offset: z.int().nonnegative().optional(),
     crashes: instanceCrashes.optional(),
   }),
+  /** The agent is connected to another hub, and joins it as soon as this one has closed the connection. Only after `move`. */
+  z.object({ type: z.literal('leaving') }),
 ]);
 
 export type AgentMessage = z.infer<typeof agentMessage>;
@@ -172,6 +186,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     outputStorage: z.boolean().optional(),
     /** Maximum size of all blobs in a report; absent from older hubs, which take none there. */
     inlineBlobBytes: z.int().positive().optional(),
+    /** Addresses of the other hubs of the cluster; absent from older hubs, and from a hub that is alone. */
+    hubs: hubAddresses.optional(),
   }),
   z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
   heartbeatMessage,
@@ -187,6 +203,10 @@ export const hubMessage = z.discriminatedUnion('type', [
   }),
   /** The report is durable in the hub, or dropped because it no longer counts; the agent may forget it. */
   z.object({ type: z.literal('acknowledged'), ref: attemptRef, counted: z.boolean() }),
+  /** The addresses of the other hubs have changed. Sent only to agents that take it, as is the next message. */
+  z.object({ type: z.literal('hubs'), hubs: hubAddresses }),
+  /** Request to join another hub, of `to` first. The agent stays when it can connect to none. */
+  z.object({ type: z.literal('move'), reason: z.string().max(MAX_NAME_LENGTH), to: hubAddresses.optional() }),
   /** Request to end an attempt; it is reported as CANCELED. */
   z.object({ type: z.literal('cancel'), ref: attemptRef }),
   z.object({

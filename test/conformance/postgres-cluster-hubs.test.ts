@@ -124,11 +124,14 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
       (await hub.hubs.all()).map(({ id, isLive, isScheduler, term }) => [id, isLive, isScheduler, term]);
 
     it('show each with its address, version and role', async () => {
-      const a = await hubs.start(A, { address: 'https://a.example.org', version: '1.2' });
+      const a = await hubs.start(A, { version: '1.2' });
+      await a.hubs.listensAt('https://a.example.org');
       const b = await hubs.start(B);
       await a.roles.contend({ gained: async () => undefined, lost: async () => undefined });
       const beforeMs = Date.now();
       await eventually(async () => (await b.hubs.all()).every(({ clockOffsetMs }) => clockOffsetMs !== null));
+      await eventually(() => b.hubs.otherAddresses().length === 1);
+      expect(b.hubs.otherAddresses()).toEqual(['https://a.example.org']);
       const [first, second] = await b.hubs.all();
       expect(first).toMatchObject({
         ...{

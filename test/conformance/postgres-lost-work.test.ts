@@ -41,7 +41,7 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
       newId: () => systemRuntime.newId(),
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
-      hub: { version: '', address: '' },
+      hub: { version: '' },
       blobPlace: null,
     });
   const during = async <T>(work: (store: Store) => Promise<T>, of = settings): Promise<T> => {

@@ -49,7 +49,7 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
       newId,
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
-      hub: { version: '', address: '' },
+      hub: { version: '' },
       blobPlace: null,
     });
 

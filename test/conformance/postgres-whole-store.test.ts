@@ -30,7 +30,7 @@ async function openOn(database: TestDatabase) {
     newId,
     log: memoryLog().log,
     metrics,
-    hub: { version: '', address: '' },
+    hub: { version: '' },
     blobPlace: null,
   });
 }

@@ -30,7 +30,7 @@ function hubOn(store: StoreUnderTest): SoleHub {
   const cluster = soleHub({
     agents: store.agents,
     queue: store.queue,
-    hub: { version: '', address: '' },
+    hub: { version: '' },
     clock: systemRuntime.clock,
     log: memoryLog().log,
   });

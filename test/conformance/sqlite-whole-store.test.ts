@@ -16,7 +16,7 @@ async function open(): Promise<WholeStoreUnderTest> {
     ...systemRuntime,
     log: memoryLog().log,
     metrics,
-    hub: { version: '', address: '' },
+    hub: { version: '' },
     blobPlace: null,
   });
   let isClosed = false;

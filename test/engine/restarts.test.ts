@@ -98,7 +98,7 @@ describe('start and stop of the engine', () => {
       cluster: soleHub({
         agents: store.agents,
         queue: store.queue,
-        hub: { version: '', address: '' },
+        hub: { version: '' },
         clock: runtime.clock,
         log,
       }),

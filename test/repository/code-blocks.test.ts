@@ -250,6 +250,10 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['storage check', { unavailable: 'hub.yaml of this page names an object store' }],
     ['"Version": "2012-10-17"', { sample: 'a policy for Amazon' }],
   ],
+  'packages/docs/load-balancer.md': [
+    ['# hub.yaml', { config: 'hub' }],
+    ['# agent.yaml', { config: 'agent' }],
+  ],
   'packages/docs/postgresql.md': [
     ['CREATE ROLE hub', POSTGRESQL],
     ['# hub.yaml', POSTGRESQL],

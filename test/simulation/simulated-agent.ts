@@ -234,7 +234,7 @@ export class SimulatedAgent {
         network.dial(this.id, process, handlers, handshakeTimeoutMs),
     });
     return {
-      addresses: link.addresses,
+      ...link,
       join: (address, listener, signal) => {
         return link.join(
           address,

@@ -281,7 +281,7 @@ export class SimulatedHub {
       cluster: soleHub({
         agents: store.agents,
         queue: store.queue,
-        hub: { version: '', address: '' },
+        hub: { version: '' },
         clock: process.runtime.clock,
         log,
       }),

@@ -30,6 +30,8 @@ export interface FakeAgentSetup {
   readonly protocolVersions?: number[];
   /** Kinds of later requests that it answers; those of an old agent by default. */
   readonly answers?: readonly string[];
+  /** Types of later messages that it takes; those of an old agent by default. */
+  readonly takes?: readonly string[];
   /** Called with each message of the hub. */
   readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
 }
@@ -198,7 +200,15 @@ export class FakeAgent {
 
 function helloOf(
   { id, nodeId }: { id: string; nodeId: string },
-  { instances = [{}], running = [], spooled = [], protocolVersions = [1], clockMs, answers }: FakeAgentSetup,
+  {
+    instances = [{}],
+    running = [],
+    spooled = [],
+    protocolVersions = [1],
+    clockMs,
+    answers,
+    takes,
+  }: FakeAgentSetup,
 ): HelloMessage {
   return {
     type: 'hello',
@@ -207,6 +217,7 @@ function helloOf(
     ...(clockMs === undefined ? {} : { clockMs }),
     instances: instances.map(instanceReportOf),
     ...(answers && { answers: [...answers] }),
+    ...(takes && { takes: [...takes] }),
     running: [...running],
     spooled: [...spooled],
   };

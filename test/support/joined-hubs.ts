@@ -135,7 +135,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
         member.receiver = receiver;
       },
     };
-    const hubs: Hubs = { ownId: `${members.length}`, all: async () => [], others: () => members.length - 1 };
+    const hubs: Hubs = { ownId: `${members.length}`, all: async () => [], others: () => members.length - 1, otherAddresses: () => [], listensAt: async () => undefined, };
     return { cluster: { signals: member.signals, roles, presence, mail, preparations, hubs }, member };
   };
   return { add, lost };

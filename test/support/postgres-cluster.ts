@@ -46,7 +46,7 @@ export interface TestHub extends OpenedCluster {
   crash(): Promise<void>;
 }
 
-export type TestHubOptions = Partial<Pick<ClusterOptions, 'timings' | 'address' | 'version' | 'clock'>>;
+export type TestHubOptions = Partial<Pick<ClusterOptions, 'timings' | 'version' | 'clock'>>;
 
 export class TestHubs {
   readonly database: TestDatabase;
@@ -81,7 +81,6 @@ export class TestHubs {
       hubId: id,
       incarnation: systemRuntime.newId(),
       version: '1',
-      address: '',
       log,
       timings: FAST,
       claimedTasks: async (taskIds) => taskIds.flatMap((taskId) => this.claimed.get(taskId) ?? []),

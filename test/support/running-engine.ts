@@ -136,7 +136,7 @@ async function startOn(
   const cluster = soleHub({
     agents: store.agents,
     queue: store.queue,
-    hub: { version: '', address: '' },
+    hub: { version: '' },
     clock: runtime.clock,
     log: logger,
   });
@@ -227,6 +227,7 @@ export class SocketlessAgent {
         silenceLimitMs: 30_000,
         inlineBlobBytes: 16_384,
       },
+      otherHubs: () => [],
       remoteAddress: null,
       log: engine.logger,
     });

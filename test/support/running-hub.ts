@@ -26,6 +26,8 @@ export interface HubSetup {
   readonly resolve?: Resolver;
   /** By default, the cheapest hashes. */
   readonly passwords?: Passwords;
+  /** Addresses of other hubs, for agents. */
+  readonly otherHubs?: () => readonly string[];
 }
 
 export interface RunningHub {
@@ -61,6 +63,7 @@ export async function startHub({
   runtime,
   resolve,
   passwords = quickPasswords,
+  otherHubs = () => [],
 }: HubSetup = {}): Promise<RunningHub> {
   const folder = dataDir === undefined ? await temporaryFolder() : undefined;
   const path = dataDir ?? join(folder?.path ?? '', 'data');
@@ -81,7 +84,7 @@ export async function startHub({
   keepSecret(config.agents.token ?? '');
   for (const user of config.security.users) keepSecretsOf(user);
   const { log, lines } = memoryLog();
-  const hub = createHub(config, log, { passwords, resolve, ...(runtime ? { runtime } : {}) });
+  const hub = createHub(config, log, { passwords, resolve, otherHubs, ...(runtime ? { runtime } : {}) });
   try {
     await hub.start();
   } catch (error) {

@@ -49,7 +49,16 @@ export interface Reply {
   readonly crashes?: InstanceCrashes;
 }
 
+/** Request of a hub to join another one. */
+export interface MoveRequest {
+  readonly reason: string;
+  /** Addresses of the hubs that are to be tried first. */
+  readonly to: readonly string[];
+}
+
 export interface HubListener {
+  /** Awaited when the hub has accepted the connection, before the introduction; by default, that follows at once. */
+  onConnected?(): Promise<void>;
   /** Called when the agent joins. */
   introduce(): Introduction;
   onJoined(connection: HubConnection): void;
@@ -58,6 +67,9 @@ export interface HubListener {
   /** The hub has acknowledged this report. */
   onAcknowledged(ref: AttemptRef, counted: boolean): void;
   onRequest(request: HubRequest): Reply;
+  /** The addresses of the other hubs of the cluster, when the agent joins and whenever they have changed. */
+  onHubs(addresses: readonly string[]): void;
+  onMove(request: MoveRequest): void;
 }
 
 /** Connection to a joined hub. Messages after its end are dropped. */
@@ -76,6 +88,9 @@ export interface HubConnection {
   sendOutput(ref: AttemptRef, offset: number, text: string): void;
   /** `blobs` of the report are sent with it; the others must have been uploaded. */
   sendReport(report: AttemptReport, blobs?: readonly Buffer[]): void;
+  /** Leaves the hub for another one. The connection counts as ended at once; resolves when it is closed, and all that the hub has sent
+   *  before is processed. */
+  leave(): Promise<void>;
   /** Sends all queued messages and resolves when the connection is closed. */
   close(reason: string): Promise<void>;
 }
@@ -102,8 +117,10 @@ export interface Download {
 }
 
 export interface Hub {
-  /** Addresses at which it can be joined: more than one for a cluster. */
+  /** Configured addresses at which it can be joined: more than one for a cluster. */
   readonly addresses: readonly string[];
+  /** Identity of the agent's data directory. */
+  readonly nodeId: string;
   /** Tries to join once. Resolves with the reason when the joined connection has ended; rejects with {@link JoinFailed}. */
   join(address: string, listener: HubListener, signal: AbortSignal): Promise<string>;
 }

@@ -72,6 +72,9 @@ export interface AgentConnection {
   request(requestId: string, request: AgentRequest): void;
   /** Acknowledges a report, which is durable or did not count: the agent forgets it. */
   acknowledge(ref: AttemptRef, counted: boolean): void;
+  /** Asks the agent to join another hub, of these addresses first; it takes along what it runs. False for an agent of an earlier
+   *  version, which cannot be asked. */
+  move(reason: string, to?: readonly string[]): boolean;
   close(reason: string): void;
   /** Ends the connection because the agent broke the protocol. */
   fail(fault: string): void;

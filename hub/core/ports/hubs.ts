@@ -3,7 +3,7 @@
 export interface HubView {
   readonly id: string;
   readonly version: string;
-  /** URL for agents and clients; empty when it is not configured. */
+  /** URL at which it can be reached itself; empty before it listens. */
   readonly address: string;
   /** Times by the clock of the store, in milliseconds since 1970. */
   readonly startedAtMs: number;
@@ -29,4 +29,8 @@ export interface Hubs {
   all(): Promise<readonly HubView[]>;
   /** Number of other live hubs, as last seen. */
   others(): number;
+  /** Their addresses, as last seen, in the order of their ids; of those that have one. */
+  otherAddresses(): readonly string[];
+  /** This hub can be reached at this URL. Rejects with HubError `STORE_UNAVAILABLE`. */
+  listensAt(address: string): Promise<void>;
 }

@@ -32,7 +32,7 @@ export interface OpenForHubOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: StoreMetrics;
-  readonly hub: { readonly version: string; readonly address: string };
+  readonly hub: { readonly version: string };
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
   readonly blobPlace: { readonly id: string; readonly text: string } | null;
   /** Name of this start of the hub, which no other has. */

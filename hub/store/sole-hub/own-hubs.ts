@@ -5,11 +5,9 @@ import type { Presence } from '../../core/ports/presence.js';
 import type { ShutdownPreparations } from '../../core/ports/shutdown-preparations.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 
-/** This hub, as clients and agents know it. */
+/** This hub, as the others know it. */
 export interface OwnHub {
   readonly version: string;
-  /** URL for agents and clients; empty when it is not configured. */
-  readonly address: string;
 }
 
 export interface OwnHubsOptions extends OwnHub {
@@ -21,8 +19,9 @@ export interface OwnHubsOptions extends OwnHub {
 
 const OWN_ID = 'hub';
 
-export function ownHubs({ version, address, presence, preparations, queue, clock }: OwnHubsOptions): Hubs {
+export function ownHubs({ version, presence, preparations, queue, clock }: OwnHubsOptions): Hubs {
   const startedAtMs = clock.nowMs();
+  let address = '';
   return {
     ownId: OWN_ID,
     all: async () => [
@@ -42,5 +41,9 @@ export function ownHubs({ version, address, presence, preparations, queue, clock
       },
     ],
     others: () => 0,
+    otherAddresses: () => [],
+    listensAt: async (url) => {
+      address = url;
+    },
   };
 }

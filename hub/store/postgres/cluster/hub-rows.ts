@@ -14,6 +14,7 @@ import {
   LOCK_HUB,
   REGISTER,
   REMOVE_HUB,
+  SET_ADDRESS,
   SWEEP,
 } from './hub-statements.js';
 import type { Patience } from './patience.js';
@@ -29,8 +30,6 @@ export interface HubSelf {
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   readonly version: string;
-  /** URL for agents and clients; empty when it is not configured. */
-  readonly address: string;
 }
 
 export interface HubRowsOptions {
@@ -61,7 +60,9 @@ export class HubRows implements Hubs {
   readonly ownId: string;
   readonly #options: HubRowsOptions;
   readonly #rest: Rest;
-  #live: ReadonlySet<string> = new Set();
+  /** Addresses of the other live hubs, by id. */
+  #live: ReadonlyMap<string, string> = new Map();
+  #address = '';
   #offsetMs: number | null = null;
   #seenAtMs: number;
   #sweptAtMs: number;
@@ -79,6 +80,18 @@ export class HubRows implements Hubs {
 
   others(): number {
     return this.#live.size;
+  }
+
+  otherAddresses(): string[] {
+    const sorted = [...this.#live].sort(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([, address]) => address).filter((address) => address !== '');
+  }
+
+  async listensAt(address: string): Promise<void> {
+    const { self, database, patience } = this.#options;
+    const { hubId, incarnation } = self;
+    this.#address = address;
+    await patience.run(() => rowsOf(database, SET_ADDRESS, { hubId, incarnation, address }));
   }
 
   isLive(hubId: string): boolean {
@@ -148,7 +161,8 @@ export class HubRows implements Hubs {
 
   #take(): Promise<boolean> {
     const { self, database, timings } = this.#options;
-    const { hubId, incarnation, version, address } = self;
+    const { hubId, incarnation, version } = self;
+    const address = this.#address;
     return database.transaction(async (queries) => {
       const former = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
       const values = { hubId, incarnation, version, address, restartMs: timings.restartMs };
@@ -187,7 +201,7 @@ export class HubRows implements Hubs {
     const hasBeaten = rows.some((row) => row.has_beaten);
     if (!hasBeaten && !(await this.#registerAgain(rows))) return undefined;
     const others = rows.filter(({ id }) => id !== hubId);
-    const live = new Set(others.filter((row) => row.is_live).map(({ id }) => id));
+    const live = new Map(others.filter((row) => row.is_live).map(({ id, address }) => [id, address]));
     const beat = {
       isAnyGone: live.size < others.length,
       hasMail: rows.some((row) => row.has_mail),

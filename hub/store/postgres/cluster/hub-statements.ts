@@ -34,6 +34,11 @@ export const REGISTER = sql(
    RETURNING id`,
 );
 
+export const SET_ADDRESS = sql(
+  { hubId: 'text', incarnation: 'text', address: 'text' },
+  'UPDATE hub SET address = :address WHERE id = :hubId AND incarnation = :incarnation',
+);
+
 export const DISCONNECT_AGENTS = sql(
   { hubId: 'text' },
   `WITH away AS (UPDATE agent SET hub_id = NULL, address = NULL WHERE hub_id = :hubId RETURNING id)
@@ -46,6 +51,7 @@ export interface BeatRow {
   readonly id: string;
   readonly incarnation: string;
   readonly is_live: boolean;
+  readonly address: string;
   /** Whether the own row was renewed. */
   readonly has_beaten: boolean;
   readonly has_mail: boolean;
@@ -59,7 +65,7 @@ export const BEAT = sql(
    beat AS (
      UPDATE hub SET seen_at = clock_timestamp(), clock_offset_ms = coalesce(:offsetMs, clock_offset_ms) FROM relaxed
      WHERE id = :hubId AND incarnation = :incarnation RETURNING id)
-   SELECT hub.id, hub.incarnation, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM beat) AS has_beaten,
+   SELECT hub.id, hub.incarnation, hub.address, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM beat) AS has_beaten,
      EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_mail, ${NOW_MS} AS now_ms
    FROM hub`,
 );

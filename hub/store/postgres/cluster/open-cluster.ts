@@ -27,8 +27,6 @@ export interface ClusterOptions {
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   readonly version: string;
-  /** URL for agents and clients; empty when it is not configured. */
-  readonly address: string;
   /** Clock of the machine. Times of the store come from the database. */
   readonly clock: Clock;
   readonly timers: Timers;
@@ -74,10 +72,10 @@ class ClusterParts {
   #isClosed = false;
 
   constructor(database: Database, options: ClusterOptions) {
-    const { hubId, incarnation, version, address, clock, timers, log } = options;
+    const { hubId, incarnation, version, clock, timers, log } = options;
     const timings = { ...CLUSTER_TIMINGS, ...options.timings };
     const { lapseMs } = timings;
-    const self = { hubId, incarnation, version, address };
+    const self = { hubId, incarnation, version };
     const patience = new Patience(options);
     const holders = new AgentHolders(hubId);
     this.#log = log;
@@ -165,7 +163,7 @@ class ClusterParts {
       },
       mail: { ask: (...question) => mail.ask(...question), serve: (receiver) => mail.serve(receiver) },
       preparations,
-      hubs: { ownId: hubs.ownId, all: () => hubs.all(), others: () => hubs.others() },
+      hubs: { ownId: hubs.ownId, all: () => hubs.all(), others: () => hubs.others(), otherAddresses: () => hubs.otherAddresses(), listensAt: (address) => hubs.listensAt(address) },
       close: () => this.close(),
     };
   }

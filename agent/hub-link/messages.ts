@@ -1,0 +1,48 @@
+/** Messages to hubs, and messages of hubs in words. */
+import {
+  AGENT_PROTOCOL_VERSIONS,
+  type HelloMessage,
+  type HubMessage,
+  LATER_MESSAGES,
+  LATER_REQUESTS,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import type { InstanceState, Introduction } from '../core/ports/hub.js';
+
+export type AgentNames = HelloMessage['agent'];
+
+/** The first message; `nowMs` is the time of this host, in milliseconds since 1970. */
+export function helloMessage(
+  agent: AgentNames,
+  { instances, running, spooled }: Introduction,
+  nowMs: number,
+): HelloMessage {
+  return {
+    type: 'hello',
+    protocolVersions: [...AGENT_PROTOCOL_VERSIONS],
+    agent,
+    clockMs: Math.round(nowMs),
+    instances: instances.map(instanceMessage),
+    answers: [...LATER_REQUESTS],
+    takes: [...LATER_MESSAGES],
+    running: [...running],
+    spooled: [...spooled],
+  };
+}
+
+/** State of an instance in the form of the protocol. */
+export function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {
+  return { id, version, revision, labels: [...labels], status, upForMs };
+}
+
+/** Reason of a refusal, with its remedy. */
+export function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {
+  switch (code) {
+    case 'PROTOCOL_VERSION':
+    case 'AGENT_ID_NOT_PROVEN':
+      return `refused: ${message}`;
+    case 'AGENT_ID_TAKEN':
+      return `refused: ${message}; give this agent another "id", or stop the other one`;
+    case 'INSTANCE_ID_TAKEN':
+      return `refused: ${message}; give the instance another "id"`;
+  }
+}
