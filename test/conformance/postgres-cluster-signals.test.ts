@@ -6,7 +6,7 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { hasPostgres } from '../support/postgres.js';
-import { joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { FAST, joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
 
 const [A, B, C] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb', 'cccccccccccc'];
 
@@ -173,6 +173,15 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       }
       await eventually(() => b.heard.length === 50);
       expect(b.heard).toEqual(Array.from({ length: 50 }, (_, n) => ended(`t${n}`)));
+    });
+
+    it('are backed by reading again now and then, while another hub lives', async () => {
+      const timings = { timings: { ...FAST, resyncMs: 100 } };
+      const a = await hubs.start(A, timings);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      expect(a.resyncs()).toBe(0);
+      await hubs.start(B);
+      await eventually(() => a.resyncs() > 2);
     });
 
     it('that no notification brings are replaced by reading again, with one warning', async () => {

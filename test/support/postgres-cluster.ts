@@ -16,7 +16,7 @@ import { type LogLine, memoryLog } from './memory-log.js';
 import { migratedDatabase, type TestDatabase } from './postgres.js';
 import { PostgresProxy } from './postgres-proxy.js';
 
-/** Shorter than in production, and long enough for a busy machine. */
+/** Shorter than in production, and long enough for a busy machine. No resync comes without a reason. */
 export const FAST: Partial<ClusterTimings> = {
   heartbeatMs: 100,
   lapseMs: 3000,
@@ -27,6 +27,7 @@ export const FAST: Partial<ClusterTimings> = {
   trustRoleMs: 1600,
   contendMs: 100,
   settleMs: 500,
+  resyncMs: 3_600_000,
   resyncWhenDeafMs: 200,
   pollMailMs: 200,
 };
