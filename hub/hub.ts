@@ -12,6 +12,7 @@ import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { rateLimitedAudit } from './audit/rate-limited-audit.js';
 import { type HubConfig, logFileOf } from './config.js';
+import { agentAddress } from './core/agent-address.js';
 import { ownAgentIdOf } from './core/own-agent.js';
 import type { Passwords } from './core/ports/accounts.js';
 import type { BlobStore } from './core/ports/blobs.js';
@@ -190,8 +191,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     files,
     engine,
     hubs: store.cluster.hubs,
-    otherHubs:
-      setup.otherHubs ?? (() => store.cluster.hubs.otherAddresses().map((url) => url.replace(/^http/, 'ws'))),
+    otherHubs: setup.otherHubs ?? (() => store.cluster.hubs.otherAddresses().map(agentAddress)),
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     isObjectStoreUsable: opened.isUsable,
     audit,

@@ -25,6 +25,7 @@ import type { RetryLimits } from '../core/report-consequences.js';
 import { AgentDrains } from './agent-drains.js';
 import { AgentExclusions } from './agent-exclusions.js';
 import { AgentSessions } from './agent-sessions.js';
+import { AgentSpread } from './agent-spread.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
 import { BulkChanges } from './bulk-changes.js';
@@ -283,9 +284,13 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
 }
 
 /** Everything that is known from signals is read again, in the order in which it is needed. */
-function resyncOf({ archive, log }: EngineOptions, parts: BaseParts & AgentParts): Resynchronization {
+function resyncOf(
+  { archive, cluster, log }: EngineOptions,
+  parts: BaseParts & AgentParts,
+): Resynchronization {
   const { views, leases, sessions, transitions, resultWaiters, webhooks } = parts;
   const held = new HeldAttempts({ sessions, archive, transitions, log });
+  const spread = new AgentSpread({ hubs: cluster.hubs, sessions, log });
   return new Resynchronization({
     refresh: () => views.refresh(),
     steps: [
@@ -293,6 +298,7 @@ function resyncOf({ archive, log }: EngineOptions, parts: BaseParts & AgentParts
       (running) => held.compare(running),
       () => wakeForEnded(resultWaiters, archive),
       () => webhooks?.refresh(),
+      () => spread.level(),
     ],
     log,
   });

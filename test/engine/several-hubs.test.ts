@@ -156,6 +156,33 @@ describe('an agent', () => {
   });
 });
 
+describe('the agents', () => {
+  it('are asked to move when one hub has many more than the others, until they are spread', async () => {
+    const agents = [];
+    for (let at = 1; at <= 7; at++) {
+      agents.push(
+        await SocketlessAgent.join(b, {
+          id: `agent-${at}`,
+          instances: [{ id: `sim-${at}` }],
+          takes: ['move'],
+        }),
+      );
+    }
+    await SocketlessAgent.join(c, { id: 'agent-8', instances: [{ id: 'sim-8' }] });
+    await c.resync();
+    await b.resync();
+    const moves = agents.flatMap(({ heard }) => heard.filter(({ type }) => type === 'move'));
+    // Eight agents at three hubs.
+    expect(moves).toHaveLength(4);
+    expect(moves.map((move) => (move as { to: string[] }).to[0])).toEqual([
+      'ws://hub-0:8080',
+      'ws://hub-2:8080',
+      'ws://hub-0:8080',
+      'ws://hub-2:8080',
+    ]);
+  });
+});
+
 describe('the next scheduler', () => {
   it('gives out what waits, to agents of all hubs, and gives out nothing twice', async () => {
     const agent = await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });

@@ -1,5 +1,5 @@
 /** Engines of several hubs on one store, joined in memory: the test chooses who schedules, and which signals are lost. */
-import type { Hubs } from '@workbench-hub/hub/core/ports/hubs';
+import type { Hubs, HubView } from '@workbench-hub/hub/core/ports/hubs';
 import { AgentUnavailable, type Mail, type MailReceiver } from '@workbench-hub/hub/core/ports/mail';
 import type { RoleHolder, Roles } from '@workbench-hub/hub/core/ports/roles';
 import type { Signal, SignalListener, Signals } from '@workbench-hub/hub/core/ports/signals';
@@ -33,6 +33,7 @@ export interface JoinedHubs {
 }
 
 interface Member {
+  readonly id: string;
   readonly signals: Signals;
   readonly tellOwn: Signals['tell'];
   role?: RoleHolder;
@@ -109,9 +110,25 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     send(from, signal);
   };
 
+  const viewOf = (member: Member): HubView => ({
+    id: member.id,
+    version: '1',
+    address: `http://hub-${member.id}:8080`,
+    startedAtMs: 0,
+    seenAtMs: 0,
+    isLive: true,
+    isScheduler: false,
+    term: null,
+    agents: [...holders.values()].filter((holder) => holder === member).length,
+    runningTasks: 0,
+    clockOffsetMs: 0,
+    preparedAtMs: null,
+  });
+
   const add = (): { readonly cluster: Cluster; readonly member: Member } => {
     const own = ownSignals(log);
     const member: Member = {
+      id: `${members.length}`,
       signals: {
         hear: (listener: SignalListener) => own.hear(listener),
         tell: (signal) => tell(member, signal),
@@ -135,7 +152,13 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
         member.receiver = receiver;
       },
     };
-    const hubs: Hubs = { ownId: `${members.length}`, all: async () => [], others: () => members.length - 1, otherAddresses: () => [], listensAt: async () => undefined, };
+    const hubs: Hubs = {
+      ownId: member.id,
+      all: async () => members.map(viewOf),
+      others: () => members.length - 1,
+      otherAddresses: () => [],
+      listensAt: async () => undefined,
+    };
     return { cluster: { signals: member.signals, roles, presence, mail, preparations, hubs }, member };
   };
   return { add, lost };

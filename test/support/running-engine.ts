@@ -197,6 +197,8 @@ export interface AgentSetup {
   readonly running?: readonly AttemptRef[];
   readonly spooled?: readonly AttemptRef[];
   readonly protocolVersions?: number[];
+  /** Types of later messages that it takes; those of an old agent by default. */
+  readonly takes?: string[];
 }
 
 /** An agent whose messages the test chooses, connected directly to the engine. */
@@ -235,7 +237,7 @@ export class SocketlessAgent {
 
   static async join(engine: EngineUnderTest, setup: AgentSetup = {}): Promise<SocketlessAgent> {
     const agent = new SocketlessAgent(engine, setup.id ?? 'agent-1', setup.nodeId ?? randomUUID());
-    const { instances = [{}], running = [], spooled = [], protocolVersions = [1] } = setup;
+    const { instances = [{}], running = [], spooled = [], protocolVersions = [1], takes = [] } = setup;
     const hello: HelloMessage = {
       type: 'hello',
       protocolVersions,
@@ -243,6 +245,7 @@ export class SocketlessAgent {
       instances: instances.map(instanceReportOf),
       running: [...running],
       spooled: [...spooled],
+      takes,
     };
     agent.welcome = await agent.#session.join(hello);
     await engine.runtime.settle();
