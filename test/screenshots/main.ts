@@ -13,7 +13,7 @@ import { ADMINISTRATOR, type Stage, setStage } from './stage.js';
 
 const HELP = `npm run screenshots -- [options]
 
-Makes the pictures of packages/docs/console.md, in packages/docs/pictures. It needs Chromium (apt-get install chromium).
+Makes the pictures of packages/docs/console.md and console-screens.md, in packages/docs/pictures. It needs Chromium (apt-get install chromium).
 
 Options:
   --all DIR    instead makes pictures of all screens in both themes and at three widths, there
@@ -22,8 +22,9 @@ Options:
 `;
 
 const DOCS_WIDTH = 1280;
-const WIDTHS = [360, 1280, 1920] as const;
-const HEIGHTS: Readonly<Record<number, number>> = { 360: 760, 1280: 800, 1920: 1080 };
+const PHONE_WIDTH = 360;
+const WIDTHS = [360, 1280, 2560] as const;
+const HEIGHTS: Readonly<Record<number, number>> = { 360: 760, 1280: 800, 2560: 1440 };
 const WEBP_QUALITY = 82;
 
 interface Picture {
@@ -66,12 +67,20 @@ async function main(): Promise<void> {
 
 function picturesOfDocs(screens: readonly ScreenToShow[]): Picture[] {
   const folder = join(ROOT, 'packages/docs/pictures');
-  return screens.flatMap((screen) =>
-    (screen.inDocs ?? []).map((theme) => {
-      const ending = theme === 'light' ? '' : `-${theme}`;
-      return { screen, theme, width: DOCS_WIDTH, file: join(folder, `console-${screen.name}${ending}.webp`) };
-    }),
-  );
+  return screens.flatMap((screen) => {
+    const picture = (theme: Theme, width: number, ending: string) => ({
+      screen,
+      theme,
+      width,
+      file: join(folder, `console-${screen.name}${ending}.webp`),
+    });
+    return [
+      ...(screen.inDocs ?? ['light']).map((theme) =>
+        picture(theme, DOCS_WIDTH, theme === 'light' ? '' : `-${theme}`),
+      ),
+      ...(screen.onPhoneInDocs ? [picture('light', PHONE_WIDTH, '-phone')] : []),
+    ];
+  });
 }
 
 function allPictures(screens: readonly ScreenToShow[], folder: string): Picture[] {

@@ -1,9 +1,6 @@
 /** Words of the overview. */
 export const en = {
   title: 'Overview',
-  queue: 'Queue',
-  waiting: 'Waiting',
-  running: 'Running',
   finished: 'Finished',
   failed: 'Failed',
   canceled: 'Canceled',
@@ -51,5 +48,8 @@ export const en = {
   nothingStuck: 'Nothing has waited for long',
   tasksStuck: (count: string) => (count === '1' ? '1 task' : `${count} tasks`),
   oldest: 'the first since',
+  stuckCut: (all: string, seen: string) => `${all} tasks. Here are the newest and the oldest ${seen}.`,
+  otherReasons: (count: string) => (count === '1' ? 'and 1 other reason' : `and ${count} other reasons`),
+  otherHosts: (count: string) => (count === '1' ? 'Show 1 more host' : `Show ${count} more hosts`),
   others: (count: string) => `and ${count} more`,
 };

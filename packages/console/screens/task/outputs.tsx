@@ -2,16 +2,22 @@ import { api, type TaskDetails } from '@workbench-hub/client';
 import { lazy, Suspense, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { saveResponse } from '../../data/save.js';
-import { Refusal } from '../../design/refusal.js';
+import { useSaving } from '../../data/use-saving.js';
+import { SaveFault } from '../../design/save-fault.js';
+import { SearchBox } from '../../design/search-box.js';
+import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
-import { sizeText } from '../../words/formats.js';
+import { numberText, sizeText } from '../../words/formats.js';
 import type { PreviewedFile } from './preview/previewed-file.js';
 import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
+
+/** Files that are shown at first, and from which on names are searched: a task may have 20,000. */
+const SHOWN_FILES = 200;
+const MANY_FILES = 20;
 
 const Preview = lazy(async () => ({ default: (await import('./preview/preview.js')).Preview }));
 
@@ -72,38 +78,29 @@ async function archiveOf(id: string): Promise<Response> {
   return new Response(data as unknown as ReadableStream);
 }
 
-/** Saves files one by one and as an archive; a fault is that of the last one. */
-function useSaving() {
-  const [fault, setFault] = useState<{ readonly name: string; readonly error: Error }>();
-  const [isPacking, setPacking] = useState(false);
-  const save = async ({ name, fetch }: Pick<PreviewedFile, 'name' | 'fetch'>) => {
-    setFault(undefined);
-    try {
-      await saveResponse(await fetch(), name);
-    } catch (error) {
-      setFault({ name, error: error instanceof Error ? error : new Error(String(error)) });
-    }
-  };
-  const saveAll = async (id: string) => {
-    setPacking(true);
-    await save({ name: `${id}.tar`, fetch: () => archiveOf(id) });
-    setPacking(false);
-  };
-  return { fault, isPacking, save, saveAll };
-}
-
 function Files({ title, archive, files }: FilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [shown, setShown] = useState<string>();
   const opener = useRef<HTMLButtonElement>(null);
   const shownFile = files.find(({ key }) => key === shown);
-  const { fault, isPacking, save, saveAll } = useSaving();
+  const [typed, setTyped] = useState('');
+  const saving = useSaving();
+  const wanted = typed.trim().toLowerCase();
+  const found = files.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const part = useShownPart(found, SHOWN_FILES);
+  const archiveName = `${archive}.tar`;
+  const isPacking = saving.saving === archiveName;
   return (
     <section className="card" aria-label={title}>
       {archive !== undefined && (
         <p className="download-all">
-          <button type="button" className="button" disabled={isPacking} onClick={() => void saveAll(archive)}>
+          <button
+            type="button"
+            className="button"
+            disabled={isPacking}
+            onClick={() => void saving.save(archiveName, () => archiveOf(archive))}
+          >
             <Icon name={isPacking ? 'loader-circle' : 'download'} />
             {words.downloadAll(
               sizeText(
@@ -114,7 +111,15 @@ function Files({ title, archive, files }: FilesProps) {
           </button>
         </p>
       )}
-      {fault && <Refusal words={`${fault.name}:`} error={fault.error} />}
+      <SaveFault saving={saving} />
+      {files.length > MANY_FILES && (
+        <search className="find-file">
+          <SearchBox label={words.findFile} value={typed} onChange={setTyped} />
+          <span className="faint numbers" role="status">
+            {words.files(numberText(found.length, language))}
+          </span>
+        </search>
+      )}
       <table className="plain-table files">
         <thead>
           <tr>
@@ -128,7 +133,7 @@ function Files({ title, archive, files }: FilesProps) {
           </tr>
         </thead>
         <tbody>
-          {files.map((file) => (
+          {part.shown.map((file) => (
             <FileRow
               key={file.name}
               file={file}
@@ -137,11 +142,13 @@ function Files({ title, archive, files }: FilesProps) {
                 opener.current = button;
                 setShown(file.key === shown ? undefined : file.key);
               }}
-              onSave={() => void save(file)}
+              isSaving={saving.saving === file.name}
+              onSave={() => void saving.save(file.name, file.fetch)}
             />
           ))}
         </tbody>
       </table>
+      <ShowMore {...part} />
       {shownFile && (
         <Suspense fallback={<Loading lines={4} />}>
           <Preview
@@ -162,10 +169,11 @@ interface FileRowProps {
   readonly file: PreviewedFile;
   readonly isShown: boolean;
   readonly onShow: (button: HTMLButtonElement) => void;
+  readonly isSaving: boolean;
   readonly onSave: () => void;
 }
 
-function FileRow({ file: { name, size }, isShown, onShow, onSave }: FileRowProps) {
+function FileRow({ file: { name, size }, isShown, isSaving, onShow, onSave }: FileRowProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   return (
@@ -186,9 +194,10 @@ function FileRow({ file: { name, size }, isShown, onShow, onSave }: FileRowProps
           type="button"
           className="button plain only-icon"
           aria-label={`${words.download}: ${name}`}
+          disabled={isSaving}
           onClick={onSave}
         >
-          <Icon name="download" />
+          <Icon name={isSaving ? 'loader-circle' : 'download'} className={isSaving ? 'turning' : ''} />
         </button>
       </td>
     </tr>
