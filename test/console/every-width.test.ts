@@ -65,7 +65,7 @@ const FOCUSED = `(() => {
   const at = document.elementFromPoint(Math.max(0, Math.min(innerWidth - 1, (left + right) / 2)), (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2);
   const label = element.closest('label');
   const isSeen = at !== null && (element.contains(at) || at.contains(element) || (label?.contains(at) ?? false));
-  const hasOutline = [element, label, element.closest('.chip, .tile, .drop')].some(
+  const hasOutline = [element, label, element.closest('.chip, .tile, .drop, .task-row')].some(
     (each) => each && parseFloat(getComputedStyle(each).outlineWidth) > 0 && getComputedStyle(each).outlineStyle !== 'none');
   return { name: element.tagName + ' ' + (element.getAttribute('aria-label') ?? element.textContent ?? '').slice(0, 60), isSeen, hasOutline,
     isTiny: width <= 1 || height <= 1 };
@@ -88,6 +88,7 @@ describe.runIf(hasBrowser)('every screen', () => {
       name: LONG,
       scripts: [script],
       variables: { [LONG.slice(0, 60).replaceAll('-', '_')]: LONG },
+      labels: 'gears',
       token,
     });
     waiting = await handIn({ name: 'for nobody', scripts: ['1'], labels: `${LONG.slice(0, 100)}`, token });

@@ -3,14 +3,14 @@ import type { Locator, Page } from 'playwright-core';
 
 const MOST_PRESSES = 150;
 
-/** Presses Tab until this element has the focus. */
-export async function tabTo(page: Page, wanted: Locator): Promise<void> {
+/** Presses Tab, or another key, until this element has the focus. */
+export async function tabTo(page: Page, wanted: Locator, key = 'Tab'): Promise<void> {
   await wanted.first().waitFor({ state: 'attached' });
   for (let press = 0; press < MOST_PRESSES; press++) {
-    await page.keyboard.press('Tab');
-    if (await wanted.first().evaluate('(element) => element === document.activeElement')) return;
+    await page.keyboard.press(key);
+    if ((await wanted.and(page.locator(':focus')).count()) > 0) return;
   }
-  throw new Error(`no way to ${wanted} by Tab`);
+  throw new Error(`no way to ${wanted} by ${key}`);
 }
 
 /** Goes to a screen by the command palette. */

@@ -83,26 +83,28 @@ export function LogPane({
         <button
           type="button"
           className="button plain"
+          title={words.wrap}
           aria-pressed={wrapLines}
           onClick={() => changePreferences({ wrapLines: !wrapLines })}
         >
           <Icon name="text-wrap" />
-          {words.wrap}
+          <span className="word">{words.wrap}</span>
         </button>
         {!isComplete && (
           <button
             type="button"
             className="button plain"
+            title={words.follow}
             aria-pressed={isFollowing}
             onClick={() => setFollowing(!isFollowing)}
           >
             <Icon name="arrow-down-to-line" />
-            {words.follow}
+            <span className="word">{words.follow}</span>
           </button>
         )}
-        <button type="button" className="button plain" onClick={onDownload}>
+        <button type="button" className="button plain" title={words.download} onClick={onDownload}>
           <Icon name="download" />
-          {words.download}
+          <span className="word">{words.download}</span>
         </button>
       </header>
       {text.lines === 0 ? (

@@ -66,7 +66,6 @@ export function Plot({ table, version, isComplete }: PlotProps) {
             )}
           </select>
         </div>
-        <Curves columns={columns} chosen={choice.y} onChange={(y) => setChosen({ ...choice, y })} />
         <label className="check">
           <input
             type="checkbox"
@@ -75,8 +74,9 @@ export function Plot({ table, version, isComplete }: PlotProps) {
           />
           {words.logarithmic}
         </label>
+        <RangeFields range={range} onChange={setRange} />
       </div>
-      <RangeBar range={range} onChange={setRange} />
+      <Curves columns={columns} chosen={choice.y} onChange={(y) => setChosen({ ...choice, y })} />
       <Chart
         data={plotted.data}
         names={names}
@@ -93,13 +93,13 @@ export function Plot({ table, version, isComplete }: PlotProps) {
   );
 }
 
-interface RangeBarProps {
+interface RangeFieldsProps {
   readonly range: PlotRange;
   readonly onChange: (range: PlotRange) => void;
 }
 
 /** The part that is shown, by numbers, for those who do not drag over the plot. */
-function RangeBar({ range, onChange }: RangeBarProps) {
+function RangeFields({ range, onChange }: RangeFieldsProps) {
   const words = useWords<typeof en>({ en, de });
   const field = (label: string, end: 'from' | 'to') => (
     <div className="chip">
@@ -116,7 +116,7 @@ function RangeBar({ range, onChange }: RangeBarProps) {
     </div>
   );
   return (
-    <div className="plot-bar">
+    <>
       {field(words.rangeFrom, 'from')}
       {field(words.rangeTo, 'to')}
       {range === WHOLE ? (
@@ -126,7 +126,7 @@ function RangeBar({ range, onChange }: RangeBarProps) {
           {words.whole}
         </button>
       )}
-    </div>
+    </>
   );
 }
 
