@@ -81,7 +81,7 @@ describe.runIf(hasBrowser)('an engineer', () => {
     await tabTo(page, page.getByRole('searchbox', { name: 'Search the log' }));
     await page.keyboard.type('100 %');
     await page.locator('.log-line.hit').waitFor();
-    await page.keyboard.press('Shift+Tab');
+    await tabTo(page, page.getByRole('tab', { name: 'Log' }), 'Shift+Tab');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('Enter');

