@@ -109,7 +109,7 @@ describe.runIf(hasBrowser)('the login of the console', () => {
       'Interface (API)',
     ]);
     const acts =
-      /^(?:Hand in|Run again|Cancel|Delete|Upload|Renew|Start|Stop|Restart|Drain|Undrain|Revoke|Prepare)/;
+      /^(?:Hand in|Run again|Cancel|Delete|Upload|Renew|Start|Stop|Restart|Drain|Undrain|Revoke|Prepare)\b/;
     for (const [path, title] of [
       ['/', 'Overview'],
       ['/tasks', 'Tasks'],

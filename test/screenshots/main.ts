@@ -103,18 +103,17 @@ async function take(pictures: readonly Picture[], stage: Stage, browser: Browser
         (picture) => picture.width === width && picture.screen.isForStrangers === isForStrangers,
       );
       if (wanted.length === 0) continue;
-      const context = await newContext(browser, width, language);
+      const context = await newContext(browser, width);
       if (isForStrangers === undefined) await logIn(context, stage);
-      for (const picture of wanted) await takeOne(context, stage, picture);
+      for (const picture of wanted) await takeOne(context, stage, picture, language);
       await context.close();
     }
   }
 }
 
-async function newContext(browser: Browser, width: number, language: string): Promise<BrowserContext> {
+async function newContext(browser: Browser, width: number): Promise<BrowserContext> {
   const viewport = { width, height: HEIGHTS[width] ?? 800 };
-  const locale = language === 'de' ? 'de-DE' : 'en-GB';
-  const context = await browser.newContext({ viewport, locale, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport, locale: 'en-GB', reducedMotion: 'reduce' });
   context.setDefaultTimeout(60_000);
   return context;
 }
@@ -129,17 +128,35 @@ async function logIn(context: BrowserContext, { address, passwordOf }: Stage): P
   await page.close();
 }
 
-async function takeOne(context: BrowserContext, stage: Stage, { screen, theme, file }: Picture) {
+async function takeOne(
+  context: BrowserContext,
+  stage: Stage,
+  { screen, theme, file }: Picture,
+  language: string,
+) {
   const page = await context.newPage();
   await page.emulateMedia({ colorScheme: theme });
   await page.goto(stage.address + screen.path(stage));
+  // The way to what is shown is in English.
+  await speak(page, 'en');
   await screen.show(page);
+  await speak(page, language);
   // Parts that are loaded later, and what fades in.
   await page.waitForLoadState('load');
   await page.waitForTimeout(700);
   await save(page, file);
   console.log(file);
   await page.close();
+}
+
+/** Chooses the language as another tab of the browser does it. */
+async function speak(page: Page, language: string): Promise<void> {
+  await page.evaluate(`{
+    const preferences = JSON.parse(localStorage.getItem('workbench-preferences') ?? '{}');
+    localStorage.setItem('workbench-preferences', JSON.stringify({ ...preferences, language: '${language}' }));
+    window.dispatchEvent(new StorageEvent('storage'));
+  }`);
+  await page.locator(`html[lang=${language}]`).waitFor();
 }
 
 async function save(page: Page, file: string): Promise<void> {

@@ -107,7 +107,7 @@ export function localText(timestamp: string): string {
 
 /** The timestamp in UTC of such a field, which is empty while it is half typed. */
 export function timestampOf(local: string): string {
-  const ms = Date.parse(local);
+  const ms = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(local) ? Date.parse(local) : Number.NaN;
   return Number.isNaN(ms) ? '' : `${new Date(ms).toISOString().slice(0, 16)}Z`;
 }
 
