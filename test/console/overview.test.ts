@@ -67,7 +67,7 @@ describe.runIf(hasBrowser)('the overview', () => {
     });
     const page = await visit({ path: '/' });
     const hosts = page.getByRole('region', { name: 'Hosts' }).locator('.hosts > li');
-    await hosts.filter({ hasText: 'ccx-2: failed' }).waitFor();
+    await hosts.filter({ hasText: 'ccx-2: failed' }).getByText('1 instance is not up').waitFor();
     expect(await hosts.first().textContent()).toContain('sim-host-1');
     await agent.leave();
     await hosts.first().getByText('unreachable').waitFor();

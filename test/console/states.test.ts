@@ -131,11 +131,12 @@ const VIEWS: readonly View[] = [
   },
 ];
 
-type Mode = 'stalls' | 'fails' | 'refuses' | 'responds';
+type Mode = 'stalls' | 'fails' | 'refuses' | 'is busy' | 'responds';
 
 const ERRORS = {
   fails: { status: 500, code: 'INTERNAL_ERROR', message: 'the disk is on fire' },
   refuses: { status: 403, code: 'FORBIDDEN', message: 'this takes another role' },
+  'is busy': { status: 503, code: 'OVERLOADED', message: 'too many requests at present' },
 } as const;
 
 /** Has the endpoint of the view respond as the present mode says. */
@@ -234,6 +235,18 @@ describe.runIf(hasBrowser)('each view', () => {
     await page.getByText('The hub cannot say: the disk is on fire').waitFor();
     respond('responds');
     await page.getByText('At once').waitFor();
+  });
+
+  it('says that the hub is busy when it stays so, and recovers', async () => {
+    const page = await visitAs('anna', '/tokens');
+    const respond = await interfere(page, '/api/x/storage/input');
+    respond('is busy');
+    await page.goto(`${hub.address}/storage`);
+    await page.locator('.loading').first().waitFor();
+    await page.getByText('too many requests at present').waitFor();
+    expect(await page.getByText('The hub cannot be reached.').count()).toBe(0);
+    respond('responds');
+    await page.getByText('No files').waitFor();
   });
 
   it('says that the hub is away when a proxy responds in its place', async () => {

@@ -58,7 +58,9 @@ function HostLine({ host }: { readonly host: Host }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { id, isUp, isDrained, instances } = host;
-  const state = isDrained ? words.drained : isUp ? words.up : words.down;
+  const notUp = instances.filter(({ status }) => status !== 'UP' && status !== 'STARTING').length;
+  const troubled = notUp === 0 ? words.up : words.notUp(numberText(notUp, language));
+  const state = isDrained ? words.drained : isUp ? troubled : words.down;
   const stateClass = isWell(host) ? 'of-finished' : isUp ? 'of-waiting' : 'of-failed';
   return (
     <li className={stateClass}>

@@ -34,6 +34,7 @@ export const de: DictionaryLike<typeof en> = {
   noHostsMore:
     'Starten Sie einen Agenten auf einem Simulationsrechner, oder geben Sie dem Hub eigene Instanzen.',
   up: 'bereit',
+  notUp: (count) => (count === '1' ? '1 Instanz ist nicht bereit' : `${count} Instanzen sind nicht bereit`),
   down: 'nicht erreichbar',
   drained: 'stillgelegt',
   instance: (id, state) => `${id}: ${state}`,

@@ -31,6 +31,7 @@ export const en = {
   noHosts: 'No host has joined',
   noHostsMore: 'Start an agent on a simulation host, or give the hub instances of its own.',
   up: 'up',
+  notUp: (count: string) => (count === '1' ? '1 instance is not up' : `${count} instances are not up`),
   down: 'unreachable',
   drained: 'drained',
   instance: (id: string, state: string) => `${id}: ${state}`,

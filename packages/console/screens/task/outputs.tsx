@@ -2,7 +2,7 @@ import { api, type TaskDetails } from '@workbench-hub/client';
 import { lazy, Suspense, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { useSaving } from '../../data/use-saving.js';
+import { type Saving, useSaving } from '../../data/use-saving.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { SearchBox } from '../../design/search-box.js';
 import { ShowMore, useShownPart } from '../../design/shown-part.js';
@@ -89,36 +89,12 @@ function Files({ title, archive, files }: FilesProps) {
   const wanted = typed.trim().toLowerCase();
   const found = files.filter(({ name }) => name.toLowerCase().includes(wanted));
   const part = useShownPart(found, SHOWN_FILES);
-  const archiveName = `${archive}.tar`;
-  const isPacking = saving.saving === archiveName;
   return (
     <section className="card" aria-label={title}>
-      {archive !== undefined && (
-        <p className="download-all">
-          <button
-            type="button"
-            className="button"
-            disabled={isPacking}
-            onClick={() => void saving.save(archiveName, () => archiveOf(archive))}
-          >
-            <Icon name={isPacking ? 'loader-circle' : 'download'} />
-            {words.downloadAll(
-              sizeText(
-                files.reduce((sum, { size }) => sum + size, 0),
-                language,
-              ),
-            )}
-          </button>
-        </p>
-      )}
+      {archive !== undefined && <DownloadAll id={archive} files={files} saving={saving} />}
       <SaveFault saving={saving} />
       {files.length > MANY_FILES && (
-        <search className="find-file">
-          <SearchBox label={words.findFile} value={typed} onChange={setTyped} />
-          <span className="faint numbers" role="status">
-            {words.files(numberText(found.length, language))}
-          </span>
-        </search>
+        <FindFile typed={typed} onType={setTyped} found={numberText(found.length, language)} />
       )}
       <table className="plain-table files">
         <thead>
@@ -162,6 +138,55 @@ function Files({ title, archive, files }: FilesProps) {
         </Suspense>
       )}
     </section>
+  );
+}
+
+interface DownloadAllProps {
+  /** Task. */
+  readonly id: string;
+  readonly files: readonly PreviewedFile[];
+  readonly saving: Saving;
+}
+
+/** All files in one archive. */
+function DownloadAll({ id, files, saving }: DownloadAllProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const name = `${id}.tar`;
+  const isPacking = saving.saving === name;
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return (
+    <p className="download-all">
+      <button
+        type="button"
+        className="button"
+        disabled={isPacking}
+        onClick={() => void saving.save(name, () => archiveOf(id))}
+      >
+        <Icon name={isPacking ? 'loader-circle' : 'download'} className={isPacking ? 'turning' : ''} />
+        {words.downloadAll(sizeText(bytes, language))}
+      </button>
+    </p>
+  );
+}
+
+interface FindFileProps {
+  readonly typed: string;
+  readonly onType: (text: string) => void;
+  /** Number of files that are found. */
+  readonly found: string;
+}
+
+/** The search among many files by a part of their path. */
+function FindFile({ typed, onType, found }: FindFileProps) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <search className="find-file">
+      <SearchBox label={words.findFile} value={typed} onChange={onType} />
+      <span className="faint numbers" role="status">
+        {words.files(found)}
+      </span>
+    </search>
   );
 }
 
