@@ -9,7 +9,8 @@ import { ErrorBoundary } from './design/error-boundary.js';
 import { Empty, Loading } from './design/states.js';
 import { prefetchData, preloadScreen, ROUTES } from './routes.js';
 import { LogInPage } from './screens/log-in/log-in-page.js';
-import { Shell } from './shell/shell.js';
+import { AwayNotice, Shell } from './shell/shell.js';
+import { useTitle } from './shell/use-title.js';
 import { de } from './shell/words-de.js';
 import { en } from './shell/words-en.js';
 import { useWords } from './words/dictionary.js';
@@ -77,6 +78,7 @@ function Screens() {
 
 function NotFound() {
   const words = useWords<typeof en>({ en, de });
+  useTitle(words.notFound);
   return (
     <Empty icon="search" title={words.notFound} isScreen>
       <p>{words.notFoundMore}</p>
@@ -90,6 +92,7 @@ function NotFound() {
 function Starting() {
   return (
     <main className="starting">
+      <AwayNotice />
       <Loading lines={3} />
     </main>
   );

@@ -69,6 +69,13 @@ describe.runIf(hasBrowser)('the administration', () => {
     await expectAccessible(page);
   });
 
+  it('shows entries of the audit log as they come', async () => {
+    const page = await visitAs('anna', '/administration/audit');
+    await rowOf(page, 'login').first().waitFor();
+    await logIn(new Api(hub), 'udo');
+    await rowOf(page, 'udo').first().waitFor();
+  });
+
   it('shows at a task who canceled it', async () => {
     const { accessToken } = await logIn(new Api(hub), 'anna');
     const id = await handIn({

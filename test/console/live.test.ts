@@ -69,6 +69,7 @@ describe.runIf(hasBrowser)('what is live', () => {
     ['/', 'Overview'],
     ['/tasks', 'Tasks'],
     ['/new', 'New job'],
+    ['/tasks/019aa4f2-6d3c-7c41-9f0e-000000000001', 'This task does not exist'],
   ])(
     'loads at most 150 KiB of JavaScript at first, compressed, and nothing again: %s',
     async (path, title) => {

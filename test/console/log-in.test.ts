@@ -97,6 +97,34 @@ describe.runIf(hasBrowser)('the login of the console', () => {
     expect(await search.inputValue()).toBe(typed);
   });
 
+  it('hides from a viewer, on every screen, what changes anything', async () => {
+    const page = await visit();
+    await logInAs(page, 'vera');
+    expect(await page.getByRole('navigation').getByRole('link').allTextContents()).toEqual([
+      'Overview',
+      'Tasks',
+      'Instances',
+      'Storage',
+      'Access tokens',
+      'Interface (API)',
+    ]);
+    const acts =
+      /^(?:Hand in|Run again|Cancel|Delete|Upload|Renew|Start|Stop|Restart|Drain|Undrain|Revoke|Prepare)\b/;
+    for (const [path, title] of [
+      ['/', 'Overview'],
+      ['/tasks', 'Tasks'],
+      ['/instances', 'Instances'],
+      ['/storage', 'Storage'],
+      ['/new', 'You may not see this'],
+      ['/administration', 'You may not see this'],
+    ] as const) {
+      await page.goto(hub.address + path);
+      await page.getByRole('heading', { name: title }).waitFor();
+      await page.locator('.loading').first().waitFor({ state: 'detached' });
+      expect(await page.getByRole('button', { name: acts }).count(), path).toBe(0);
+    }
+  });
+
   it('hides what the role does not allow', async () => {
     const { accessToken } = (await (
       await fetch(`${hub.address}/api/2.0/auth/login`, {

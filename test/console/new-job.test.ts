@@ -1,6 +1,6 @@
 /** A job that is put together and handed in by a browser. */
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -186,6 +186,81 @@ describe.runIf(hasBrowser)('a new job', () => {
     }`);
     expect(await page.getByLabel('Name 2').inputValue()).toBe('load');
     expect(await page.getByLabel('Value 2').inputValue()).toBe('NaN');
+  });
+
+  it('takes a table of thousands of variables and hundreds of files, and stays quick', async () => {
+    const page = await visit({ path: '/new' });
+    await page.getByLabel('Name 1').focus();
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', Array.from({ length: 5000 }, (_, at) => 'v' + at + '\\t' + at).join('\\n'));
+      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    }`);
+    await page.getByRole('button', { name: 'Show more (4,800 left)' }).waitFor();
+    await page.evaluate(`{
+      const transfer = new DataTransfer();
+      for (let at = 0; at < 500; at++) transfer.items.add(new File(['x'], 'part-' + at + '.csv'));
+      transfer.items.add(new File(['println(v4999)'], 'run.js'));
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }`);
+    await page.getByRole('button', { name: 'Show more (301 left)' }).click();
+    await page.getByRole('button', { name: 'Show more (101 left)' }).waitFor();
+    const beganMs = Date.now();
+    await page.getByLabel('Name of the task').fill('many');
+    expect(Date.now() - beganMs).toBeLessThan(2000);
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.locator('.log-lines').getByText('4999').waitFor();
+    await page.getByRole('tab', { name: 'Inputs 501' }).click();
+    await page.getByRole('button', { name: 'Show more (4,800 left)' }).waitFor();
+    await page.getByRole('button', { name: 'Show more (451 left)' }).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('says that what was dropped cannot be read', async () => {
+    const page = await visit({ path: '/new' });
+    await page.getByText('Choose files').waitFor();
+    await page.evaluate(`{
+      const entry = { isFile: true, fullPath: '/locked.txt', file: (_, reject) => reject(new DOMException('no right to read it', 'NotReadableError')) };
+      DataTransferItem.prototype.webkitGetAsEntry = () => entry;
+      const transfer = new DataTransfer();
+      transfer.items.add(new File(['x'], 'locked.txt'));
+      document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }`);
+    await page
+      .getByText('The browser cannot read what was dropped, so nothing was added: no right to read it')
+      .waitFor();
+    await expectAccessible(page);
+  });
+
+  it('says before it begins that a file is too large, and that a script is none', async () => {
+    const { path, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const huge = join(path, 'huge.bin');
+    const file = await open(huge, 'w');
+    await file.truncate(20 * 1024 ** 3);
+    await file.close();
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'run.js': '1' });
+    await page.getByLabel('Choose files').setInputFiles(huge);
+    await page.getByLabel('What huge.bin is').selectOption('SCRIPT');
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByText('A script has at most 64 MiB').waitFor();
+    await page.getByLabel('What huge.bin is').selectOption('FILE');
+    const parts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH') parts.push(request.url());
+    });
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await page.getByText('The hub refused:').waitFor();
+    await page.getByLabel('What run.js is').waitFor();
+    expect(parts).toEqual([]);
+  });
+
+  it('says of a link to a deleted task that its job is gone', async () => {
+    const page = await visit({ path: '/new?from=019aa4f2-6d3c-7c41-9f0e-000000000001' });
+    await page.getByText('That task does not exist any more').waitFor();
+    await page.getByRole('heading', { name: 'New job' }).waitFor();
+    await expectAccessible(page);
   });
 
   it('is kept as a template over a reload', async () => {

@@ -101,6 +101,53 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await png.getByRole('img', { name: 'pixel.png' }).waitFor();
   });
 
+  it('find one of hundreds of outputs, and show some of them', async () => {
+    const script =
+      "const fs = require('node:fs'); fs.mkdirSync('frames');" +
+      " for (let at = 0; at < 500; at++) fs.writeFileSync('frames/' + at + '.txt', 'frame ' + at);";
+    const id = await handIn({ name: 'frames', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.getByRole('tab', { name: 'Outputs 500' }).click();
+    await page.getByText('500 files').waitFor();
+    await page.getByRole('button', { name: 'Show more (300 left)' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('searchbox', { name: 'Find a file' }).fill('471');
+    await page.getByText('1 file', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'frames/471.txt', exact: true }).click();
+    await page.locator('pre').getByText('frame 471').waitFor();
+  });
+
+  it('show an output with the path of another folder as it is, and save it by its name alone', async () => {
+    const path = '../../x';
+    const id = await handIn({
+      name: 'elsewhere',
+      scripts: ["require('node:fs').writeFileSync('x', 'inside')"],
+    });
+    const page = await visit({ path: '/tasks' });
+    const isTask = (url: URL) => url.pathname === `/api/x/tasks/${id}`;
+    // No agent collects such a file: here, a hub says that there is one.
+    await page.route(isTask, async (route) => {
+      const response = await route.fetch();
+      const task = (await response.json()) as { outputs?: { path: string }[] };
+      await route.fulfill({
+        response,
+        json: { ...task, outputs: task.outputs?.map((file) => ({ ...file, path })) },
+      });
+    });
+    await page.route(
+      ({ pathname }) => pathname.startsWith(`/api/x/tasks/${id}/outputs/`),
+      (route) => route.fulfill({ body: 'inside' }),
+    );
+    await page.goto(new URL(`/tasks/${id}`, page.url()).href);
+    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.getByRole('tab', { name: /Outputs/ }).click();
+    await page.getByRole('button', { name: path, exact: true }).waitFor();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: `Download: ${path}` }).click();
+    expect((await saving).suggestedFilename()).toBe('x');
+  });
+
   it('open and close by keyboard, and the focus returns', async () => {
     const { page, shown } = await preview('raw.bin');
     await shown.getByText('This is no text').waitFor();
@@ -143,6 +190,40 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await nan.getByRole('cell', { name: 'NaN' }).waitFor();
     await nan.getByRole('button', { name: 'Plot' }).click();
     await nan.getByRole('img', { name: 'Plot of speed over time' }).waitFor();
+  });
+
+  it('show a part of a plot by numbers and by a drag, and plot what logarithms do not have', async () => {
+    const rows = Array.from(
+      { length: 100 },
+      (_, at) => `${at},${Math.cos(at / 8)},0,${10 ** (at / 10)},-1e308`,
+    ).join('\n');
+    const script = `require('node:fs').writeFileSync('odd.csv', ${JSON.stringify(`t,wave,zero,growth,least\n${rows}\n`)})`;
+    const { page, shown } = await preview('odd.csv', script);
+    await shown.getByRole('button', { name: 'Plot' }).click();
+    await shown.locator('canvas').waitFor();
+    await shown.getByLabel('From').fill('20');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('40');
+    await page.keyboard.press('Enter');
+    await shown.getByRole('button', { name: 'Show all of it' }).click();
+    expect(await shown.getByLabel('From').inputValue()).toBe('');
+    const over = await shown.locator('.u-over').boundingBox();
+    if (over === null) throw new Error('no plot');
+    await page.mouse.move(over.x + over.width * 0.25, over.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(over.x + over.width * 0.5, over.y + 50, { steps: 4 });
+    await page.mouse.up();
+    await shown.getByRole('button', { name: 'Show all of it' }).waitFor();
+    expect(Number(await shown.getByLabel('From').inputValue())).toBeGreaterThan(15);
+    expect(Number(await shown.getByLabel('To').inputValue())).toBeLessThan(60);
+    await shown.getByRole('checkbox', { name: 'Logarithmic' }).check();
+    for (const column of ['zero', 'growth', 'least']) {
+      await shown.getByRole('checkbox', { name: column }).check();
+      // The page lives: it draws another frame.
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => resolve()))');
+    }
+    await shown.getByRole('checkbox', { name: 'wave' }).uncheck();
+    await expectAccessible(page);
   });
 
   it('stay alive with a million rows, and say that they are cut', async () => {

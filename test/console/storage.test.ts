@@ -33,6 +33,31 @@ describe.runIf(hasBrowser)('the screen of the storage', () => {
     await expectAccessible(page);
   });
 
+  it('shows what others upload and delete, without a reload', async () => {
+    const page = await visit({ path: '/storage' });
+    const form = new FormData();
+    form.append('file', new Blob(['from a script']), 'by-script.txt');
+    await fetch(`${hub.address}/api/2.0/storage/input/upload`, { method: 'POST', body: form });
+    await rowOf(page, 'by-script.txt').waitFor();
+    await fetch(`${hub.address}/api/2.0/storage/input/by-script.txt/delete`, { method: 'DELETE' });
+    await rowOf(page, 'by-script.txt').waitFor({ state: 'detached' });
+  });
+
+  it('lets no file that is dropped elsewhere take the place of the page', async () => {
+    for (const path of ['/storage', '/tasks', '/']) {
+      const page = await visit({ path });
+      await page.getByRole('navigation').waitFor();
+      const refused = await page.evaluate(`(() => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(['x'], 'huge.bin'));
+        const event = new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true });
+        document.querySelector('nav').dispatchEvent(event);
+        return event.defaultPrevented;
+      })()`);
+      expect(refused).toBe(true);
+    }
+  });
+
   it('asks before it replaces a file, and takes another name', async () => {
     const page = await visit({ path: '/storage' });
     await drop(page, 'same.csv', 'one');

@@ -54,6 +54,26 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     await rowOf(page, 'bevel gear').waitFor();
   });
 
+  it('shows the tasks between two times, in the zone of the reader', async () => {
+    const browser = (await visit()).context().browser() as Browser;
+    const context = await browser.newContext({ timezoneId: 'Pacific/Auckland', locale: 'en-GB' });
+    onTestFinished(() => context.close());
+    const page = await visit({ context, path: '/tasks?name=gear' });
+    await page.getByText('3 tasks').waitFor();
+    await page.getByRole('combobox', { name: 'Requested' }).selectOption('between');
+    await page.getByLabel('From').fill('2026-01-01T12:30');
+    expect(new URL(page.url()).searchParams.get('from')).toBe('2025-12-31T23:30Z');
+    await page.getByText('3 tasks').waitFor();
+    await page.getByLabel('To', { exact: true }).fill('2026-01-02T00:00');
+    await page.getByText('No task matches').waitFor();
+    await page.reload();
+    await page.getByText('No task matches').waitFor();
+    expect(await page.getByLabel('From').inputValue()).toBe('2026-01-01T12:30');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await rowOf(page, 'bevel gear').waitFor();
+  });
+
   it('shows hundreds by a few rows, to the last one, by keyboard', async () => {
     const names = Array.from({ length: 500 }, (_, number) => `crowd ${String(number).padStart(3, '0')}`);
     for (let at = 0; at < names.length; at += 50) {
@@ -106,5 +126,24 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
     await page.keyboard.press('Control+k');
     await expectAccessible(page);
+    // The last command is in view when it is reached.
+    await page.setViewportSize({ width: 360, height: 420 });
+    await page.keyboard.press('ArrowUp');
+    const last = page.getByRole('option', { name: /^Times: Absolute/, selected: true });
+    const list = await page.getByRole('listbox').boundingBox();
+    const box = await last.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual((list?.y ?? 0) + (list?.height ?? 0) + 1);
+  });
+
+  it('says in which zone times are', async () => {
+    const browser = (await visit()).context().browser() as Browser;
+    const context = await browser.newContext({ timezoneId: 'Asia/Kolkata', locale: 'en-GB' });
+    onTestFinished(() => context.close());
+    const page = await visit({ context });
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page
+      .getByText('Times, in the zone Asia/Calcutta')
+      .or(page.getByText('Times, in the zone Asia/Kolkata'))
+      .waitFor();
   });
 });

@@ -13,7 +13,7 @@ import { ADMINISTRATOR, type Stage, setStage } from './stage.js';
 
 const HELP = `npm run screenshots -- [options]
 
-Makes the pictures of packages/docs/console.md, in packages/docs/pictures. It needs Chromium (apt-get install chromium).
+Makes the pictures of packages/docs/console.md and console-screens.md, in packages/docs/pictures. It needs Chromium (apt-get install chromium).
 
 Options:
   --all DIR    instead makes pictures of all screens in both themes and at three widths, there
@@ -22,8 +22,9 @@ Options:
 `;
 
 const DOCS_WIDTH = 1280;
-const WIDTHS = [360, 1280, 1920] as const;
-const HEIGHTS: Readonly<Record<number, number>> = { 360: 760, 1280: 800, 1920: 1080 };
+const PHONE_WIDTH = 360;
+const WIDTHS = [360, 1280, 2560] as const;
+const HEIGHTS: Readonly<Record<number, number>> = { 360: 760, 1280: 800, 2560: 1440 };
 const WEBP_QUALITY = 82;
 
 interface Picture {
@@ -66,12 +67,20 @@ async function main(): Promise<void> {
 
 function picturesOfDocs(screens: readonly ScreenToShow[]): Picture[] {
   const folder = join(ROOT, 'packages/docs/pictures');
-  return screens.flatMap((screen) =>
-    (screen.inDocs ?? []).map((theme) => {
-      const ending = theme === 'light' ? '' : `-${theme}`;
-      return { screen, theme, width: DOCS_WIDTH, file: join(folder, `console-${screen.name}${ending}.webp`) };
-    }),
-  );
+  return screens.flatMap((screen) => {
+    const picture = (theme: Theme, width: number, ending: string) => ({
+      screen,
+      theme,
+      width,
+      file: join(folder, `console-${screen.name}${ending}.webp`),
+    });
+    return [
+      ...(screen.inDocs ?? ['light']).map((theme) =>
+        picture(theme, DOCS_WIDTH, theme === 'light' ? '' : `-${theme}`),
+      ),
+      ...(screen.onPhoneInDocs ? [picture('light', PHONE_WIDTH, '-phone')] : []),
+    ];
+  });
 }
 
 function allPictures(screens: readonly ScreenToShow[], folder: string): Picture[] {
@@ -94,18 +103,17 @@ async function take(pictures: readonly Picture[], stage: Stage, browser: Browser
         (picture) => picture.width === width && picture.screen.isForStrangers === isForStrangers,
       );
       if (wanted.length === 0) continue;
-      const context = await newContext(browser, width, language);
+      const context = await newContext(browser, width);
       if (isForStrangers === undefined) await logIn(context, stage);
-      for (const picture of wanted) await takeOne(context, stage, picture);
+      for (const picture of wanted) await takeOne(context, stage, picture, language);
       await context.close();
     }
   }
 }
 
-async function newContext(browser: Browser, width: number, language: string): Promise<BrowserContext> {
+async function newContext(browser: Browser, width: number): Promise<BrowserContext> {
   const viewport = { width, height: HEIGHTS[width] ?? 800 };
-  const locale = language === 'de' ? 'de-DE' : 'en-GB';
-  const context = await browser.newContext({ viewport, locale, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport, locale: 'en-GB', reducedMotion: 'reduce' });
   context.setDefaultTimeout(60_000);
   return context;
 }
@@ -120,17 +128,35 @@ async function logIn(context: BrowserContext, { address, passwordOf }: Stage): P
   await page.close();
 }
 
-async function takeOne(context: BrowserContext, stage: Stage, { screen, theme, file }: Picture) {
+async function takeOne(
+  context: BrowserContext,
+  stage: Stage,
+  { screen, theme, file }: Picture,
+  language: string,
+) {
   const page = await context.newPage();
   await page.emulateMedia({ colorScheme: theme });
   await page.goto(stage.address + screen.path(stage));
+  // The way to what is shown is in English.
+  await speak(page, 'en');
   await screen.show(page);
+  await speak(page, language);
   // Parts that are loaded later, and what fades in.
   await page.waitForLoadState('load');
   await page.waitForTimeout(700);
   await save(page, file);
   console.log(file);
   await page.close();
+}
+
+/** Chooses the language as another tab of the browser does it. */
+async function speak(page: Page, language: string): Promise<void> {
+  await page.evaluate(`{
+    const preferences = JSON.parse(localStorage.getItem('workbench-preferences') ?? '{}');
+    localStorage.setItem('workbench-preferences', JSON.stringify({ ...preferences, language: '${language}' }));
+    window.dispatchEvent(new StorageEvent('storage'));
+  }`);
+  await page.locator(`html[lang=${language}]`).waitFor();
 }
 
 async function save(page: Page, file: string): Promise<void> {

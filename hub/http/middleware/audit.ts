@@ -34,6 +34,9 @@ export interface RequestAudit {
 /** Endpoints that change something by GET. */
 const CHANGES_BY_GET = new Set(['/api/2.0/auth/refresh', '/api/2.0/auth/logout']);
 
+/** Endpoints that only answer a question by POST. */
+const READS_BY_POST = new Set(['/api/x/explain']);
+
 /** Audit of one endpoint; null when nothing is audited. */
 export function auditOf(
   { method, path }: { readonly method: string; readonly path: string },
@@ -42,7 +45,8 @@ export function auditOf(
 ): RequestAudit | null {
   if (trail === null) return null;
   const action = `${method.toUpperCase()} ${path}`;
-  const isChange = !['get', 'options'].includes(method) || CHANGES_BY_GET.has(path);
+  const isReading = ['get', 'options'].includes(method);
+  const isChange = isReading ? CHANGES_BY_GET.has(path) : !READS_BY_POST.has(path);
 
   const record = (request: AuditedRequest, status: number, detail: string | null) => {
     const outcome = outcomeOf(status);

@@ -1,20 +1,23 @@
 /** The cache of what the hub has said. */
 
 import { QueryClient } from '@tanstack/react-query';
-import { HubError, OverloadedError } from '@workbench-hub/client';
+import { OverloadedError, UnreachableError } from '@workbench-hub/client';
 import { reachability } from '../session/reachability.js';
 import { session } from './hub.js';
 
 const RETRY_MS = 1000;
 const STALE_MS = 5000;
+/** Tries at a hub that is busy, before the page says so. */
+const BUSY_TRIES = 10;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       networkMode: 'always',
       staleTime: STALE_MS,
-      // A refusal stays one; a hub that is away or busy is asked until it responds.
-      retry: (_, error) => !(error instanceof HubError) || error instanceof OverloadedError,
+      // A refusal stays one; a hub that is away is asked until it responds, as the page says meanwhile.
+      retry: (tries, error) =>
+        error instanceof UnreachableError || (error instanceof OverloadedError && tries < BUSY_TRIES),
       retryDelay: RETRY_MS,
     },
     mutations: { networkMode: 'always', retry: false },

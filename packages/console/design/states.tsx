@@ -37,14 +37,22 @@ export function Loading({ lines = 6 }: { readonly lines?: number }) {
   );
 }
 
+interface FailureProps {
+  readonly error: Error;
+  readonly onAgain?: () => void;
+  /** Whether there is nothing else on the screen, so that this is its heading. */
+  readonly isScreen?: boolean;
+}
+
 /** Failure or refusal of the hub. */
-export function Failure({ error, onAgain }: { readonly error: Error; readonly onAgain?: () => void }) {
+export function Failure({ error, onAgain, isScreen = false }: FailureProps) {
   const words = useCommonWords();
   const isRefused = error instanceof PermissionError;
+  const Title = isScreen ? 'h1' : 'strong';
   return (
     <div className="state" role="alert">
       <Icon name={isRefused ? 'shield' : 'triangle-exclamation-point'} size={28} />
-      <strong>{isRefused ? words.refused : words.failed}</strong>
+      <Title>{isRefused ? words.refused : words.failed}</Title>
       <p>
         <ErrorWords error={error} />
       </p>

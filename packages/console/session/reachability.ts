@@ -16,12 +16,21 @@ export const reachability = new Store<Reachability>(HERE);
 export async function watchedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   try {
     const response = await fetch(...request);
-    heard(response);
+    if (isOfProxy(response)) lost();
+    else heard(response);
     return response;
   } catch (error) {
     if (!isAborted(error, request)) lost();
     throw error;
   }
+}
+
+/** Statuses with which a proxy says that the hub behind it does not respond. */
+const NO_HUB: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Whether a proxy has responded in place of the hub, whose errors have a code. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return NO_HUB.has(status) && !headers.has('x-error-code');
 }
 
 function heard({ headers }: Response): void {

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { type KeyboardEvent, useId, useState } from 'react';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { usePerson } from '../data/hub.js';
 import { changePreferences, usePreferences } from '../data/preference-store.js';
@@ -46,6 +46,10 @@ function Commands({ onDone }: { readonly onDone: () => void }) {
   const listId = useId();
   const commands = useCommands(text.trim());
   const active = Math.min(at, commands.length - 1);
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    list.current?.children.item(active)?.scrollIntoView({ block: 'nearest' });
+  }, [active]);
   const run = (command: Command | undefined) => {
     if (!command) return;
     onDone();
@@ -75,7 +79,7 @@ function Commands({ onDone }: { readonly onDone: () => void }) {
         }}
         onKeyDown={onKeyDown}
       />
-      <div role="listbox" id={listId} aria-label={words.palette} className="commands">
+      <div ref={list} role="listbox" id={listId} aria-label={words.palette} className="commands">
         {commands.map((command, index) => (
           <div
             key={command.label}

@@ -40,7 +40,7 @@ export function SettingsMenu({ label, onLogOut }: SettingsMenuProps) {
               onChange={(value) => change({ language: value as Language })}
             />
             <Choice
-              label={words.times}
+              label={words.timesOf(Intl.DateTimeFormat().resolvedOptions().timeZone)}
               value={times}
               options={words.timeStyles}
               onChange={(value) => change({ times: value as TimeStyle })}

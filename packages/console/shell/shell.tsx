@@ -11,6 +11,7 @@ import { holdsRole } from '../session/session.js';
 import { useWords } from '../words/dictionary.js';
 import { PaletteTrigger } from './palette-trigger.js';
 import { SettingsTrigger } from './settings-trigger.js';
+import { useNoNavigationByDrop } from './use-no-navigation-by-drop.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -18,6 +19,7 @@ import { en } from './words-en.js';
 export function Shell({ children }: { readonly children: ReactNode }) {
   const words = useWords<typeof en>({ en, de });
   const main = useFocusAfterNavigation();
+  useNoNavigationByDrop();
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -106,7 +108,8 @@ function LiveMark() {
   );
 }
 
-function AwayNotice() {
+/** Word of a hub that is away; nothing while it is here. */
+export function AwayNotice() {
   const words = useWords<typeof en>({ en, de });
   const { isAway } = useStore(reachability);
   return (

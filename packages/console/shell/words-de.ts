@@ -27,6 +27,7 @@ export const de: DictionaryLike<typeof en> = {
   language: 'Sprache',
   languages: { en: 'English', de: 'Deutsch' },
   times: 'Zeiten',
+  timesOf: (zone) => `Zeiten, in der Zone ${zone}`,
   timeStyles: { relative: 'Relativ: vor 5 Min.', absolute: 'Absolut: 14:32:10' },
   loggedInAs: (name) => `Angemeldet als ${name}`,
   openHub: 'Dieser Hub hat keine Anmeldung',

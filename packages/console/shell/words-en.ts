@@ -25,6 +25,7 @@ export const en = {
   language: 'Language',
   languages: { en: 'English', de: 'Deutsch' },
   times: 'Times',
+  timesOf: (zone: string) => `Times, in the zone ${zone}`,
   timeStyles: { relative: 'Relative: 5 min. ago', absolute: 'Absolute: 14:32:10' },
   loggedInAs: (name: string) => `Logged in as ${name}`,
   openHub: 'This hub has no login',

@@ -28,5 +28,6 @@ export const de: DictionaryLike<typeof en> = {
   reload: 'Seite neu laden',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  showMore: (left) => `Mehr zeigen (noch ${left})`,
   noName: 'ohne Namen',
 };

@@ -26,5 +26,6 @@ export const en = {
   reload: 'Load the page again',
   copy: 'Copy',
   copied: 'Copied',
+  showMore: (left: string) => `Show more (${left} left)`,
   noName: 'without a name',
 };

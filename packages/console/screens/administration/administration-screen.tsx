@@ -2,6 +2,7 @@ import { type ComponentType, lazy, Suspense } from 'react';
 import { Link } from 'wouter';
 import { useRole } from '../../data/hub.js';
 import { Empty, Loading } from '../../design/states.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { de } from './words-de.js';
@@ -29,6 +30,7 @@ export function AdministrationScreen({
   const isAdmin = useRole('ADMIN');
   const part = NAMES.find((each) => each === params['part']) ?? 'agents';
   const View = PARTS[part];
+  useTitle(isAdmin ? `${words.parts[part]} · ${words.title}` : common.refused);
   if (!isAdmin) {
     return (
       <Empty icon="shield" title={common.refused} isScreen>

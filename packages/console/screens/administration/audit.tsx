@@ -13,6 +13,9 @@ import { de } from './words-de.js';
 import { en } from './words-en.js';
 
 const WINDOW = 200;
+/** Time after which the newest entries are asked for again. With filters, the hub may have to read far. */
+const EVERY_MS = 1000;
+const SELDOM_EVERY_MS = 10_000;
 const MINUTE_MS = 60_000;
 const PERIODS = ['', 'hour', 'day', 'week'] as const;
 const OUTCOMES = ['ALLOWED', 'REFUSED', 'FAILED'] as const;
@@ -70,6 +73,10 @@ function useEntries({ user, action, outcome, period }: AuditFilters) {
     placeholderData: keepPreviousData,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }: api.AuditPage) => next,
+    refetchInterval: ({ state: { data } }) =>
+      (data?.pages.length ?? 0) > 1 || `${user}${action}${outcome}`.trim() !== ''
+        ? SELDOM_EVERY_MS
+        : EVERY_MS,
     queryFn: async ({ pageParam, signal }) => {
       const fromMs = period === '' ? undefined : nowMs() - PERIODS_MS[period];
       const query = {

@@ -1,7 +1,8 @@
 import { api } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
-import { saveResponse } from '../../data/save.js';
+import { useSaving } from '../../data/use-saving.js';
 import { Refusal } from '../../design/refusal.js';
+import { SaveFault } from '../../design/save-fault.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogPane } from '../task/log-view.js';
 import { useFollowedLog } from '../task/use-followed-log.js';
@@ -22,14 +23,16 @@ export function HubLog() {
     return response;
   };
   const { log, error } = useFollowedLog('hub', read);
+  const saving = useSaving();
   return (
     <>
       {error && <Refusal words={words.logAway} error={error} />}
+      <SaveFault saving={saving} />
       <LogPane
         log={log}
         none={words.noLog}
         isFollowedAtFirst
-        onDownload={async () => saveResponse(await read({}), 'hub.log')}
+        onDownload={() => void saving.save('hub.log', () => read({}))}
       />
     </>
   );

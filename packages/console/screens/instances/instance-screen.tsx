@@ -4,14 +4,16 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { hub, useRole } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
-import { saveResponse } from '../../data/save.js';
+import { useSaving } from '../../data/use-saving.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Fact } from '../../design/fact.js';
 import { Refusal } from '../../design/refusal.js';
+import { SaveFault } from '../../design/save-fault.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { TaskLinks } from '../../design/task-links.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogPane } from '../task/log-view.js';
@@ -37,6 +39,7 @@ export function InstanceScreen({
 }) {
   const id = params['id'] ?? '';
   const words = useWords<typeof en>({ en, de });
+  useTitle(id);
   const { data, error, refetch } = useQuery({
     queryKey: [...INSTANCES_KEY, 'one', id],
     refetchInterval: EVERY_MS,
@@ -54,7 +57,7 @@ export function InstanceScreen({
     );
   }
   if (data !== undefined) return <InstanceView key={id} instance={data} />;
-  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
+  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} isScreen />;
   return <Loading lines={12} />;
 }
 
@@ -123,10 +126,13 @@ function InstanceLog({ id }: { readonly id: string }) {
     });
     return response;
   });
-  const save = async () => saveResponse(new Response(await hub.instanceLog(id, part)), `${id}-${part}.log`);
+  const saving = useSaving();
+  const save = () =>
+    saving.save(`${id}-${part}.log`, async () => new Response(await hub.instanceLog(id, part)));
   return (
     <>
       {error && <Refusal words={words.logAway} error={error} />}
+      <SaveFault saving={saving} />
       <LogPane log={log} none={words.noLog} isFollowedAtFirst onDownload={() => void save()}>
         <select
           className="input log-part"
@@ -199,13 +205,14 @@ function About({ instance: { id, version, revision, labels, agentId, startedDate
 
 function LatestTasks({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: [...INSTANCES_KEY, 'tasks', id],
     queryFn: ({ signal }) => hub.window({ instance: [id] }, { limit: LATEST_TASKS }, signal),
   });
   return (
     <section className="card facts" aria-labelledby="latest-title">
       <h2 id="latest-title">{words.lastTasks}</h2>
+      {!data && (error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={3} />)}
       {data?.tasks.length === 0 && <p className="faint">{words.noTasks}</p>}
       {data && data.tasks.length > 0 && (
         <>

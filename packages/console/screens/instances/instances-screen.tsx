@@ -6,6 +6,7 @@ import { Refusal } from '../../design/refusal.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { AgentGroup } from './agent-group.js';
@@ -19,6 +20,7 @@ import { en } from './words-en.js';
 /** All instances by agent: how they are, what they work on, and what to do about it. */
 export function InstancesScreen() {
   const words = useWords<typeof en>({ en, de });
+  useTitle(words.title);
   const [{ language }] = usePreferences();
   const { data, error, refetch } = useHosts();
   return (

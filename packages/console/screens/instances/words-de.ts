@@ -88,7 +88,6 @@ export const de: DictionaryLike<typeof en> = {
   logPart: 'Teil des Logs',
   noLog: 'Nichts ausgegeben',
   logAway: 'Das Log lässt sich nicht lesen:',
-  began: 'Das Log hat neu begonnen',
   gone: 'Diese Instanz gibt es nicht',
   goneMore: 'Ihr Agent war lange nicht verbunden, oder der Link ist falsch.',
 };

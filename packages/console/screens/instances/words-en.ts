@@ -86,7 +86,6 @@ export const en = {
   logPart: 'Part of the log',
   noLog: 'Nothing printed',
   logAway: 'The log cannot be read:',
-  began: 'The log began anew',
   gone: 'There is no such instance',
   goneMore: 'Its agent was not connected for long, or the link is wrong.',
 };

@@ -23,5 +23,4 @@ export const de: DictionaryLike<typeof en> = {
   signOnForbidden: (reason) =>
     `Die Firmenanmeldung kennt Sie, aber dieser Hub lässt Sie nicht ein: ${reason}`,
   signOnAway: 'Die Firmenanmeldung ist nicht erreichbar. Versuchen Sie es gleich noch einmal.',
-  starting: 'Der Hub wird gefragt …',
 };

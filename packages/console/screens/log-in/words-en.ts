@@ -19,5 +19,4 @@ export const en = {
   signOnForbidden: (reason: string) =>
     `The company’s sign-on knows you, but this hub does not let you in: ${reason}`,
   signOnAway: 'The company’s sign-on cannot be reached. Try again in a moment.',
-  starting: 'Asking the hub …',
 };

@@ -1,3 +1,4 @@
+import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { VerdictFigures } from '../task/why-it-waits.js';
@@ -17,13 +18,14 @@ const CLASS_OF = {
 /** Whether and when the job would run, as things are. */
 export function AnswerCard({ draft }: { readonly draft: Draft }) {
   const words = useWords<typeof en>({ en, de });
-  const { data } = useAnswer(draft);
+  const { data, error } = useAnswer(draft);
   return (
     <section
       className={`card part answer ${data ? CLASS_OF[data.verdict] : ''}`}
       aria-labelledby="answer-title"
     >
       <h2 id="answer-title">{words.answer}</h2>
+      {!data && error && <Refusal words={words.noAnswer} error={error} />}
       <div role="status">
         {data ? (
           <p className="answer-verdict">
@@ -34,7 +36,7 @@ export function AnswerCard({ draft }: { readonly draft: Draft }) {
             <strong>{words.verdicts[data.verdict]}</strong>
           </p>
         ) : (
-          <p className="faint">{words.asking}</p>
+          !error && <p className="faint">{words.asking}</p>
         )}
       </div>
       {data && <VerdictFigures explanation={data} />}

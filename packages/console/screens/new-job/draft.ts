@@ -104,7 +104,10 @@ export function withFileMoved(draft: Draft, id: string, step: -1 | 1): Draft {
   return other ? { ...draft, files: draft.files.with(from, other).with(to, moved) } : draft;
 }
 
-export type Fault = 'noSeconds' | 'noScript' | 'twoFiles' | 'noKey' | 'twoKeys' | 'timeLimit';
+/** Longest script: it travels in the request, which is in memory. */
+const LONGEST_SCRIPT = 64 * 1024 * 1024;
+
+export type Fault = 'noSeconds' | 'noScript' | 'longScript' | 'twoFiles' | 'noKey' | 'twoKeys' | 'timeLimit';
 
 /** Faults for which the hub would refuse it. */
 export function faultsOf({ files, variables, timeLimitS, simulatedS }: Draft): readonly Fault[] {
@@ -114,6 +117,7 @@ export function faultsOf({ files, variables, timeLimitS, simulatedS }: Draft): r
   const faults: [Fault, boolean][] = [
     ['noSeconds', simulatedS !== undefined && !isWholeSeconds(simulatedS)],
     ['noScript', simulatedS === undefined && files.every(({ role }) => role !== 'SCRIPT')],
+    ['longScript', files.some(({ role, size }) => role === 'SCRIPT' && size > LONGEST_SCRIPT)],
     ['twoFiles', new Set(additional).size < additional.length],
     ['noKey', keys.includes('')],
     ['twoKeys', new Set(keys).size < keys.length],

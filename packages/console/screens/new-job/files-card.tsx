@@ -1,5 +1,6 @@
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
+import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
@@ -19,6 +20,8 @@ import { useFocusLater } from './use-focus-later.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
+/** Lines that are shown at first: a folder may have thousands of files. */
+const SHOWN_FILES = 200;
 const ROLES: readonly FileRole[] = ['MODEL', 'SCRIPT', 'FILE'];
 const ICONS = { MODEL: 'layers', SCRIPT: 'file-code', FILE: 'file' } as const;
 
@@ -32,10 +35,18 @@ export function FilesCard({ draft, onChange }: PartProps) {
   const words = useWords<typeof en>({ en, de });
   // A folder takes time to read, in which the job may be changed otherwise.
   const add = (files: readonly ChosenFile[]) => onChange(withFiles(draftStore.get(), files, newId));
-  const isDragged = useFileDrag(add);
+  const [unread, setUnread] = useState<string>();
+  const isDragged = useFileDrag(
+    (files) => {
+      setUnread(undefined);
+      add(files);
+    },
+    (error) => setUnread(error instanceof Error ? error.message : String(error)),
+  );
   const [part, focusLater] = useFocusLater<HTMLElement>();
   const hasModel = draft.files.some(({ role }) => role === 'MODEL');
   const sorted = ROLES.flatMap((role) => draft.files.filter((file) => file.role === role));
+  const lines = useShownPart(sorted, SHOWN_FILES);
   const remove = (id: string) => {
     const at = sorted.findIndex((file) => file.id === id);
     focusLater((place) => {
@@ -55,13 +66,22 @@ export function FilesCard({ draft, onChange }: PartProps) {
           <FileButton label={words.chooseFolder} isFolder onChoose={add} />
         </div>
       </div>
+      {unread !== undefined && (
+        <p className="notice of-failed" role="alert">
+          <Icon name="circle-x" />
+          <span>
+            {words.unread} <span className="mono">{unread}</span>
+          </span>
+        </p>
+      )}
       {sorted.length > 0 && (
         <ul className="draft-files">
-          {sorted.map((file) => (
+          {lines.shown.map((file) => (
             <FileLine key={file.id} file={file} draft={draft} onChange={onChange} onRemove={remove} />
           ))}
         </ul>
       )}
+      <ShowMore {...lines} />
       {sorted.length > 0 && <p className="faint">{words.roleHints}</p>}
       {!hasModel && (
         <details className="host-path" open={draft.hostPath !== ''}>
@@ -81,10 +101,13 @@ export function FilesCard({ draft, onChange }: PartProps) {
 }
 
 /** Takes files that are dropped anywhere on the page; tells whether some are above it. */
-function useFileDrag(onFiles: (files: readonly ChosenFile[]) => void): boolean {
+function useFileDrag(
+  onFiles: (files: readonly ChosenFile[]) => void,
+  onUnread: (error: unknown) => void,
+): boolean {
   const [isDragged, setDragged] = useState(false);
-  const latest = useRef(onFiles);
-  latest.current = onFiles;
+  const latest = useRef({ onFiles, onUnread });
+  latest.current = { onFiles, onUnread };
   useEffect(() => {
     const over = (event: globalThis.DragEvent) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
@@ -95,7 +118,11 @@ function useFileDrag(onFiles: (files: readonly ChosenFile[]) => void): boolean {
     const drop = (event: globalThis.DragEvent) => {
       event.preventDefault();
       setDragged(false);
-      if (event.dataTransfer) void droppedFiles(event.dataTransfer).then((files) => latest.current(files));
+      if (!event.dataTransfer) return;
+      droppedFiles(event.dataTransfer).then(
+        (files) => latest.current.onFiles(files),
+        (error: unknown) => latest.current.onUnread(error),
+      );
     };
     window.addEventListener('dragover', over);
     window.addEventListener('dragleave', leave);

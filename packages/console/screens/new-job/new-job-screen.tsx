@@ -1,13 +1,15 @@
-import { useMutation } from '@tanstack/react-query';
-import { api, type TaskDetails, type UploadProgress } from '@workbench-hub/client';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { api, NotFoundError, type UploadProgress } from '@workbench-hub/client';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { hub, patientHub } from '../../data/hub.js';
+import { hub, patientHub, useRole } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { useStore } from '../../data/store.js';
 import { Refusal } from '../../design/refusal.js';
+import { Empty } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
+import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { AnswerCard } from './answer-card.js';
@@ -25,7 +27,18 @@ import { en } from './words-en.js';
 /** A job is put together and handed in; with `?from=<task>`, the job of that task once more. */
 export function NewJobScreen() {
   const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
   useTitle(words.title);
+  if (useRole('USER')) return <NewJob />;
+  return (
+    <Empty icon="shield" title={common.refused} isScreen>
+      <p>{common.refusedWhy('USER')}</p>
+    </Empty>
+  );
+}
+
+function NewJob() {
+  const words = useWords<typeof en>({ en, de });
   const draft = useStore(draftStore);
   const from = useEarlierTask();
   const change = (changed: Draft) => draftStore.set(changed);
@@ -33,7 +46,7 @@ export function NewJobScreen() {
     <section className="new-job" aria-labelledby="new-job-title">
       <header className="new-job-head">
         <h1 id="new-job-title">
-          {from === undefined
+          {from === undefined || from.error
             ? words.title
             : from.name === undefined
               ? words.againNameless
@@ -46,6 +59,7 @@ export function NewJobScreen() {
           </button>
         )}
       </header>
+      {from?.error && <NoEarlierTask error={from.error} />}
       <div className="new-job-columns">
         <div className="new-job-main">
           {draft.simulatedS !== undefined && <SimulatedCard draft={draft} onChange={change} />}
@@ -72,26 +86,43 @@ export function NewJobScreen() {
   );
 }
 
-/** The task whose job is run again; its job becomes the draft. */
-function useEarlierTask(): { readonly name?: string } | undefined {
+function NoEarlierTask({ error }: { readonly error: Error }) {
+  const words = useWords<typeof en>({ en, de });
+  if (!(error instanceof NotFoundError)) return <Refusal words={words.noEarlierTask} error={error} />;
+  return (
+    <p className="notice of-waiting" role="alert">
+      <Icon name="info" />
+      <span>{words.earlierTaskGone}</span>
+    </p>
+  );
+}
+
+interface EarlierTask {
+  /** Name of the task; undefined while it is not known, and when it has none. */
+  readonly name?: string;
+  /** Why its job cannot be had. */
+  readonly error: Error | null;
+}
+
+/** The task whose job is run again; its job becomes the draft. Undefined for a new job. */
+function useEarlierTask(): EarlierTask | undefined {
   const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
-  const [task, setTask] = useState<TaskDetails>();
+  const { data: task, error } = useQuery({
+    queryKey: ['new-job', 'from', from],
+    enabled: from !== undefined,
+    queryFn: ({ signal }) => hub.task(from ?? '').details(signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const taken = useRef<string>(undefined);
   useEffect(() => {
-    if (from === undefined) return;
-    const loading = new AbortController();
-    hub
-      .task(from)
-      .details(loading.signal)
-      .then((details) => {
-        draftStore.set(draftOfTask(details));
-        setTask(details);
-      })
-      // A task that is gone leaves an empty form.
-      .catch(() => undefined);
-    return () => loading.abort();
-  }, [from]);
+    // Once: the task may change afterwards, and what was typed meanwhile stays.
+    if (task === undefined || taken.current === task.id) return;
+    taken.current = task.id;
+    draftStore.set(draftOfTask(task));
+  }, [task]);
   if (from === undefined) return undefined;
-  return task?.id === from ? task : {};
+  return { error, ...(task?.name === undefined ? {} : { name: task.name }) };
 }
 
 async function createSimulatedWork(draft: Draft, duration: number, signal: AbortSignal) {

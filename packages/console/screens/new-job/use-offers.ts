@@ -5,7 +5,7 @@ import { hub } from '../../data/hub.js';
 import { classifiersOf, type Draft } from './draft.js';
 
 const OFFERS_EVERY_MS = 5000;
-const ANSWER_EVERY_MS = 5000;
+const ANSWER_EVERY_MS = 1000;
 
 export interface Offers {
   /** Versions of instances with the wanted labels, newest first. */

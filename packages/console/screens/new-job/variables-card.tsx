@@ -1,4 +1,5 @@
 import type { ClipboardEvent } from 'react';
+import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import type { Variable } from './draft.js';
@@ -6,6 +7,9 @@ import { pastedVariables } from './pasted-variables.js';
 import { useFocusLater } from './use-focus-later.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
+
+/** Rows that are shown at first: a pasted table may have thousands. */
+const SHOWN_ROWS = 200;
 
 interface VariablesCardProps {
   readonly variables: readonly Variable[];
@@ -19,6 +23,7 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
   const focusNameLater = (at: number) =>
     focusLater((place) => place.children.item(at)?.querySelector('input'));
   const rows = variables.length === 0 ? [{ key: '', value: '' }] : variables;
+  const part = useShownPart(rows, SHOWN_ROWS);
   const change = (at: number, part: Partial<Variable>) =>
     onChange(rows.map((row, index) => (index === at ? { ...row, ...part } : row)));
   const add = () => {
@@ -41,7 +46,7 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
     <section className="card part" aria-labelledby="variables-title" onPaste={paste}>
       <h2 id="variables-title">{words.variables}</h2>
       <div className="variables" ref={list}>
-        {rows.map(({ key, value }, at) => (
+        {part.shown.map(({ key, value }, at) => (
           // Rows have no other name than their place: their text is being typed.
           <div key={String(at)} className="variable">
             <input
@@ -71,6 +76,7 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
           </div>
         ))}
       </div>
+      <ShowMore {...part} />
       <div className="variables-foot">
         <button type="button" className="button" onClick={add}>
           <Icon name="plus" />

@@ -23,6 +23,10 @@ export const de: DictionaryLike<typeof en> = {
   firstLines: (lines) => `Außerhalb des Browsers brauchen Skripte ohne erste Zeile #! eine solche. ${lines}`,
   again: (name) => `${name} noch einmal`,
   againNameless: 'Den Job noch einmal',
+  noEarlierTask: 'Der Job jener Aufgabe ist nicht zu haben:',
+  earlierTaskGone: 'Jene Aufgabe gibt es nicht mehr, also auch nicht ihren Job.',
+  noAnswer: 'Der Hub kann es nicht sagen:',
+  unread: 'Der Browser kann nicht lesen, was hierher gezogen wurde; nichts wurde hinzugefügt:',
   files: 'Dateien',
   drop: 'Modell, Skripte und Dateien hierher ziehen, auch Ordner',
   dropHere: 'Loslassen, um sie hinzuzufügen',
@@ -74,6 +78,7 @@ export const de: DictionaryLike<typeof en> = {
   faults: {
     noSeconds: 'Simulierte Arbeit braucht eine ganze Zahl von Sekunden.',
     noScript: 'Es fehlt mindestens ein Skript.',
+    longScript: 'Ein Skript hat höchstens 64 MiB. Ist es ein Modell oder eine Datei?',
     twoFiles: 'Zwei Dateien haben denselben Pfad.',
     noKey: 'Eine Variable hat keinen Namen.',
     twoKeys: 'Zwei Variablen heißen gleich.',

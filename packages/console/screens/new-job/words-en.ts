@@ -21,6 +21,10 @@ export const en = {
   firstLines: (lines: string) => `Outside the browser, scripts without a first line #! need one. ${lines}`,
   again: (name: string) => `Run ${name} again`,
   againNameless: 'Run the job again',
+  noEarlierTask: 'The job of that task cannot be had:',
+  earlierTaskGone: 'That task does not exist any more, so its job cannot be run again.',
+  noAnswer: 'The hub cannot say:',
+  unread: 'The browser cannot read what was dropped, so nothing was added:',
   files: 'Files',
   drop: 'Drop the model, scripts and files here, folders too',
   dropHere: 'Let go to add them',
@@ -72,6 +76,7 @@ export const en = {
   faults: {
     noSeconds: 'Simulated work takes a whole number of seconds.',
     noScript: 'Add at least one script.',
+    longScript: 'A script has at most 64 MiB. Is it a model or a file?',
     twoFiles: 'Two files have the same path.',
     noKey: 'A variable has no name.',
     twoKeys: 'Two variables have the same name.',

@@ -3,7 +3,6 @@ import uPlot from 'uplot';
 import { usePreferences } from '../../data/preference-store.js';
 import type { Language } from '../../data/preferences.js';
 
-const HEIGHT = 190;
 const AXIS_SIZE = 76;
 const TIME_AXIS_SIZE = 32;
 /** Distances of marks that are whole units of time, in seconds. */
@@ -59,7 +58,7 @@ export function Chart({ label, timesMs, series, format, isDuration = false }: Ch
     });
     plot.current = new uPlot(options, first as uPlot.AlignedData, element);
     const resizing = new ResizeObserver(() =>
-      plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }),
+      plot.current?.setSize({ width: element.clientWidth, height: element.clientHeight }),
     );
     resizing.observe(element);
     return () => {
@@ -127,7 +126,7 @@ function optionsOf(
   };
   return {
     width: element.clientWidth,
-    height: HEIGHT,
+    height: element.clientHeight,
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 24, 0, 0],

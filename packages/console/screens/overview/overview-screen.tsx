@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Failure } from '../../design/states.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { HostsCard } from './hosts-card.js';
@@ -6,7 +7,7 @@ import { RANGES, type Range } from './periods.js';
 import { StatisticsCards } from './statistics-cards.js';
 import { StuckCard } from './stuck-card.js';
 import { Tiles } from './tiles.js';
-import { useHosts, useQueue, useStatistics, useStuck } from './use-overview.js';
+import { useChangesOfTasks, useHosts, useQueue, useStatistics, useStuck } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -15,10 +16,11 @@ export function OverviewScreen() {
   const words = useWords<typeof en>({ en, de });
   useTitle(words.title);
   const [range, setRange] = useState<Range>('day');
+  useChangesOfTasks();
   const queue = useQueue();
   const hosts = useHosts();
   const stuck = useStuck();
-  const buckets = useStatistics(range) ?? [];
+  const statistics = useStatistics(range);
   return (
     <section className="overview" aria-labelledby="overview-title">
       <header className="overview-head">
@@ -32,9 +34,14 @@ export function OverviewScreen() {
           ))}
         </fieldset>
       </header>
-      <Tiles queue={queue} hosts={hosts} buckets={buckets} range={range} />
+      {queue.error && !queue.data && (
+        <div className="card">
+          <Failure error={queue.error} onAgain={() => void queue.refetch()} />
+        </div>
+      )}
+      <Tiles queue={queue.data} hosts={hosts.data} buckets={statistics.data} range={range} />
       <div className="overview-grid">
-        <StatisticsCards buckets={buckets} />
+        <StatisticsCards statistics={statistics} />
         <StuckCard stuck={stuck} />
         <HostsCard hosts={hosts} />
       </div>

@@ -1,6 +1,6 @@
 import type { api } from '@workbench-hub/client';
 import { expect, it } from 'vitest';
-import { bucketsOf } from './periods.js';
+import { bucketsOf, periodsWith } from './periods.js';
 
 function period(minute: number, part: Partial<api.StatisticsPeriod>): api.StatisticsPeriod {
   const start = `2026-11-21T06:${String(minute).padStart(2, '0')}:00.000+01:00`;
@@ -43,4 +43,11 @@ it('adds counts, and weighs means by what they are means of', () => {
 
 it('is empty without periods', () => {
   expect(bucketsOf([], 60_000)).toEqual([]);
+});
+
+it('takes newer responses in place of older ones', () => {
+  const old = [period(0, { created: 1 }), period(1, { created: 2 })];
+  const newer = [period(1, { created: 5 }), period(2, { created: 1 })];
+  expect(periodsWith(old, newer).map(({ created }) => created)).toEqual([1, 5, 1]);
+  expect(periodsWith(old, [])).toBe(old);
 });

@@ -7,10 +7,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 export const RANGES = {
-  hour: { lengthMs: HOUR_MS, step: 'MINUTE', bucketMs: MINUTE_MS },
-  day: { lengthMs: DAY_MS, step: 'MINUTE', bucketMs: 20 * MINUTE_MS },
-  week: { lengthMs: 7 * DAY_MS, step: 'HOUR', bucketMs: 2 * HOUR_MS },
-  month: { lengthMs: 30 * DAY_MS, step: 'HOUR', bucketMs: 12 * HOUR_MS },
+  hour: { lengthMs: HOUR_MS, step: 'MINUTE', stepMs: MINUTE_MS, bucketMs: MINUTE_MS },
+  day: { lengthMs: DAY_MS, step: 'MINUTE', stepMs: MINUTE_MS, bucketMs: 20 * MINUTE_MS },
+  week: { lengthMs: 7 * DAY_MS, step: 'HOUR', stepMs: HOUR_MS, bucketMs: 2 * HOUR_MS },
+  month: { lengthMs: 30 * DAY_MS, step: 'HOUR', stepMs: HOUR_MS, bucketMs: 12 * HOUR_MS },
 } as const;
 export type Range = keyof typeof RANGES;
 
@@ -25,6 +25,16 @@ export interface Bucket {
   readonly waitS: number | undefined;
   /** Mean of the run times of the tasks that finished or failed, in seconds; undefined when none did. */
   readonly runS: number | undefined;
+}
+
+/** Periods in their order, with newer responses in place of older ones. */
+export function periodsWith(
+  periods: readonly api.StatisticsPeriod[],
+  newer: readonly api.StatisticsPeriod[],
+): readonly api.StatisticsPeriod[] {
+  const firstMs = Date.parse(newer[0]?.start ?? '');
+  if (Number.isNaN(firstMs)) return periods;
+  return [...periods.filter(({ start }) => Date.parse(start) < firstMs), ...newer];
 }
 
 /** Buckets of this length, each beginning at a multiple of it after the first period. */

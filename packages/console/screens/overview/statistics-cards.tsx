@@ -1,8 +1,10 @@
 import { type ComponentProps, lazy, Suspense } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
+import { Failure, Loading } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
 import { absoluteText, durationText, numberText } from '../../words/formats.js';
 import type { Bucket } from './periods.js';
+import type { Statistics } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -17,83 +19,103 @@ function Chart(props: ComponentProps<typeof LazyChart>) {
   );
 }
 
-interface StatisticsCardsProps {
-  readonly buckets: readonly Bucket[];
-}
-
 /** Charts of what ended and how long it took, each with its numbers as a table. */
-export function StatisticsCards({ buckets }: StatisticsCardsProps) {
+export function StatisticsCards({ statistics }: { readonly statistics: Statistics }) {
   const words = useWords<typeof en>({ en, de });
-  const [{ language }] = usePreferences();
-  const timesMs = buckets.map(({ startMs }) => startMs);
-  const number = (value: number) => numberText(value, language);
-  const time = (value: number | undefined) =>
-    value === undefined ? '–' : durationText(value * 1000, language);
+  const { data, error, refetch } = statistics;
+  const state = error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={7} />;
   return (
     <>
       <section className="card part" aria-labelledby="throughput-title">
         <h2 id="throughput-title">{words.throughput}</h2>
-        <Chart
-          label={words.throughput}
-          timesMs={timesMs}
-          format={(value) => (Number.isInteger(value) ? number(value) : '')}
-          series={[
-            {
-              label: words.finished,
-              colour: '--finished-mark',
-              kind: 'bars',
-              // Drawn behind the failed ones, and so as high as both.
-              values: buckets.map(({ finished, failed }) => finished + failed),
-            },
-            {
-              label: words.failed,
-              colour: '--failed-mark',
-              kind: 'bars',
-              values: buckets.map(({ failed }) => failed),
-            },
-          ]}
-        />
-        <NumbersTable
-          buckets={buckets}
-          columns={[
-            [words.created, ({ created }) => number(created)],
-            [words.finished, ({ finished }) => number(finished)],
-            [words.failed, ({ failed }) => number(failed)],
-            [words.canceled, ({ canceled }) => number(canceled)],
-            [words.lost, ({ lost }) => number(lost)],
-          ]}
-        />
+        {data ? <Throughput buckets={data} /> : state}
       </section>
       <section className="card part" aria-labelledby="times-title">
         <h2 id="times-title">{words.times}</h2>
-        <Chart
-          label={words.times}
-          timesMs={timesMs}
-          format={(value) => (value === 0 ? '0' : durationText(value * 1000, language))}
-          isDuration
-          series={[
-            {
-              label: words.waitTime,
-              colour: '--waiting-mark',
-              kind: 'line',
-              values: buckets.map(({ waitS }) => waitS),
-            },
-            {
-              label: words.runTime,
-              colour: '--running-mark',
-              kind: 'line',
-              values: buckets.map(({ runS }) => runS),
-            },
-          ]}
-        />
-        <NumbersTable
-          buckets={buckets}
-          columns={[
-            [words.waitTime, ({ waitS }) => time(waitS)],
-            [words.runTime, ({ runS }) => time(runS)],
-          ]}
-        />
+        {data ? <Times buckets={data} /> : state}
       </section>
+    </>
+  );
+}
+
+interface BucketsProps {
+  readonly buckets: readonly Bucket[];
+}
+
+function Throughput({ buckets }: BucketsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const number = (value: number) => numberText(value, language);
+  return (
+    <>
+      <Chart
+        label={words.throughput}
+        timesMs={buckets.map(({ startMs }) => startMs)}
+        format={(value) => (Number.isInteger(value) ? number(value) : '')}
+        series={[
+          {
+            label: words.finished,
+            colour: '--finished-mark',
+            kind: 'bars',
+            // Drawn behind the failed ones, and so as high as both.
+            values: buckets.map(({ finished, failed }) => finished + failed),
+          },
+          {
+            label: words.failed,
+            colour: '--failed-mark',
+            kind: 'bars',
+            values: buckets.map(({ failed }) => failed),
+          },
+        ]}
+      />
+      <NumbersTable
+        buckets={buckets}
+        columns={[
+          [words.created, ({ created }) => number(created)],
+          [words.finished, ({ finished }) => number(finished)],
+          [words.failed, ({ failed }) => number(failed)],
+          [words.canceled, ({ canceled }) => number(canceled)],
+          [words.lost, ({ lost }) => number(lost)],
+        ]}
+      />
+    </>
+  );
+}
+
+function Times({ buckets }: BucketsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const time = (value: number | undefined) =>
+    value === undefined ? '–' : durationText(value * 1000, language);
+  return (
+    <>
+      <Chart
+        label={words.times}
+        timesMs={buckets.map(({ startMs }) => startMs)}
+        format={(value) => (value === 0 ? '0' : durationText(value * 1000, language))}
+        isDuration
+        series={[
+          {
+            label: words.waitTime,
+            colour: '--waiting-mark',
+            kind: 'line',
+            values: buckets.map(({ waitS }) => waitS),
+          },
+          {
+            label: words.runTime,
+            colour: '--running-mark',
+            kind: 'line',
+            values: buckets.map(({ runS }) => runS),
+          },
+        ]}
+      />
+      <NumbersTable
+        buckets={buckets}
+        columns={[
+          [words.waitTime, ({ waitS }) => time(waitS)],
+          [words.runTime, ({ runS }) => time(runS)],
+        ]}
+      />
     </>
   );
 }

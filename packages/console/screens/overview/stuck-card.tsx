@@ -1,13 +1,14 @@
+import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
-import { Loading } from '../../design/states.js';
+import { Failure, Loading } from '../../design/states.js';
 import { TaskReason } from '../../design/task-reason.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
-import type { StuckGroup } from './use-overview.js';
+import type { Stuck, StuckGroup } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -15,23 +16,31 @@ const SHOWN_TASKS = 3;
 const SHOWN_REASONS = 8;
 
 /** Tasks that have waited for long, by the reason that the hub gives. */
-export function StuckCard({ stuck }: { readonly stuck: readonly StuckGroup[] | undefined }) {
+export function StuckCard({ stuck: { data, error, refetch } }: { readonly stuck: UseQueryResult<Stuck> }) {
   const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const number = (value: number) => numberText(value, language);
   return (
     <section className="card part" aria-labelledby="stuck-title">
       <h2 id="stuck-title">{words.stuck}</h2>
-      {stuck === undefined && <Loading lines={3} />}
-      {stuck?.length === 0 && (
+      {!data && (error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={3} />)}
+      {data?.total === 0 && (
         <p className="quiet well">
           <Icon name="circle-check" />
           {words.nothingStuck}
         </p>
       )}
+      {data && data.seen < data.total && (
+        <p className="quiet">{words.stuckCut(number(data.total), number(data.seen))}</p>
+      )}
       <ul className="stuck">
-        {stuck?.slice(0, SHOWN_REASONS).map((group) => (
+        {data?.groups.slice(0, SHOWN_REASONS).map((group) => (
           <StuckReason key={group.reason} group={group} />
         ))}
       </ul>
+      {data && data.groups.length > SHOWN_REASONS && (
+        <p className="faint">{words.otherReasons(number(data.groups.length - SHOWN_REASONS))}</p>
+      )}
     </section>
   );
 }

@@ -15,30 +15,30 @@ import { en } from './words-en.js';
 interface TilesProps {
   readonly queue: Queue | undefined;
   readonly hosts: readonly Host[] | undefined;
-  readonly buckets: readonly Bucket[];
+  readonly buckets: readonly Bucket[] | undefined;
   readonly range: Range;
 }
 
 /** The numbers that one looks at first; each leads to its tasks. */
-export function Tiles({ queue, hosts = [], buckets, range }: TilesProps) {
+export function Tiles({ queue, hosts, buckets, range }: TilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const number = (value: number | undefined) => (value === undefined ? '–' : numberText(value, language));
-  const states = hosts.flatMap(({ instances, isDrained }) =>
+  const states = (hosts ?? []).flatMap(({ instances, isDrained }) =>
     instances.map((instance) => stateOf(instance, { drained: isDrained })),
   );
   const inState = (wanted: InstanceState) => states.filter((state) => state === wanted).length;
   const busy = inState('WORKING');
   const up = busy + inState('FREE');
   const drained = inState('DRAINED');
-  const sum = (value: (bucket: Bucket) => number) => buckets.reduce((all, bucket) => all + value(bucket), 0);
+  const sum = (value: (bucket: Bucket) => number) => buckets?.reduce((all, bucket) => all + value(bucket), 0);
   return (
     <div className="tiles">
       <Tile status="WAITING" count={number(queue?.counts.WAITING)}>
         {queue && <Priorities queue={queue} />}
       </Tile>
       <Tile status="RUNNING" count={number(queue?.counts.RUNNING)}>
-        {up === 0 ? words.noneUp : words.instancesBusy(number(busy), number(up))}
+        {hosts === undefined ? '–' : up === 0 ? words.noneUp : words.instancesBusy(number(busy), number(up))}
         {drained > 0 && ` · ${words.drainedInstances(number(drained))}`}
         <span className="meter" aria-hidden="true">
           <span style={{ width: `${up === 0 ? 0 : (100 * busy) / up}%` }} />

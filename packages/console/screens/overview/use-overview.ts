@@ -1,25 +1,26 @@
 /** Data of the overview, asked for repeatedly while it is open. */
-import { useQuery } from '@tanstack/react-query';
-import { api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
-import { useEffect } from 'react';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
+import { useEffect, useMemo } from 'react';
 import { nowMs } from '../../data/clock.js';
 import { groupBy } from '../../data/group-by.js';
 import { hub } from '../../data/hub.js';
 import { queryClient } from '../../data/query-client.js';
 import { reasonOf } from '../../data/task-rows.js';
 import { liveEvents } from '../../live/live-cache.js';
-import { bucketsOf, RANGES, type Range } from './periods.js';
+import { useHosts as useInstances } from '../instances/use-instances.js';
+import { type Bucket, bucketsOf, periodsWith, RANGES, type Range } from './periods.js';
+import { stuckTasks } from './stuck.js';
 
-const QUEUE_KEY = ['overview', 'queue'];
+/** Beginning of the keys of what changes with each task. */
+const BY_TASKS_KEY = ['overview', 'by-tasks'];
 /** Shortest time between two requests that changes of tasks cause. */
-const QUEUE_EVERY_MS = 1000;
-const HOSTS_EVERY_MS = 3000;
-const STATISTICS_EVERY_MS = 15_000;
-const STUCK_EVERY_MS = 10_000;
-/** A task that waits for longer is asked about. */
-const STUCK_AFTER_MS = 60_000;
-const STUCK_LIMIT = 500;
-const PAGE_SIZE = 500;
+const BY_TASKS_EVERY_MS = 1000;
+const STATISTICS_EVERY_MS = 60_000;
+/** Number of tasks up to which they are asked for each second, also since reasons change without an event. */
+const FEW_STUCK = 100;
+const FEW_STUCK_EVERY_MS = 1000;
+const MANY_STUCK_EVERY_MS = 10_000;
 
 const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] as const;
 type Priority = (typeof PRIORITIES)[number];
@@ -29,23 +30,27 @@ export interface Queue {
   readonly waiting: readonly { readonly priority: Priority; readonly count: number }[];
 }
 
-/** Numbers of tasks by status, and of waiting ones by priority. */
-export function useQueue(): Queue | undefined {
+/** Asks anew for what changes with each task, at most once a second. */
+export function useChangesOfTasks(): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = liveEvents.onEvents(() => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        void queryClient.invalidateQueries({ queryKey: QUEUE_KEY });
-      }, QUEUE_EVERY_MS);
+        void queryClient.invalidateQueries({ queryKey: BY_TASKS_KEY });
+      }, BY_TASKS_EVERY_MS);
     });
     return () => {
       stop();
       clearTimeout(timer);
     };
   }, []);
+}
+
+/** Numbers of tasks by status, and of waiting ones by priority. */
+export function useQueue(): UseQueryResult<Queue> {
   return useQuery({
-    queryKey: QUEUE_KEY,
+    queryKey: [...BY_TASKS_KEY, 'queue'],
     queryFn: async ({ signal }) => {
       const place = { limit: 1 };
       const [all, ...waiting] = await Promise.all([
@@ -57,7 +62,7 @@ export function useQueue(): Queue | undefined {
       ]);
       return { counts: all.counts, waiting };
     },
-  }).data;
+  });
 }
 
 export interface Host {
@@ -69,26 +74,13 @@ export interface Host {
 }
 
 /** Hosts with their instances; those with a trouble first. */
-export function useHosts(): readonly Host[] | undefined {
-  const { data } = useQuery({
-    queryKey: ['overview', 'hosts'],
-    queryFn: async ({ signal }) => {
-      const query = { size: PAGE_SIZE };
-      const [instances, { data: agents }] = await Promise.all([
-        hub.instances(signal),
-        api.listAgentStates({ client: hub.client, query, signal, throwOnError: true }),
-      ]);
-      return hostsOf(instances, agents.content);
-    },
-    refetchInterval: HOSTS_EVERY_MS,
-  });
-  return data;
+export function useHosts() {
+  const { data, error, refetch } = useInstances();
+  const hosts = useMemo(() => data && hostsOf(data.instances, data.agents), [data]);
+  return { data: hosts, error, refetch };
 }
 
-function hostsOf(
-  instances: readonly WorkbenchInstance[],
-  agents: readonly api.AgentState[],
-): readonly Host[] {
+function hostsOf(instances: readonly WorkbenchInstance[], agents: readonly AgentState[]): readonly Host[] {
   const byHost = groupBy(instances, ({ agentId }) => agentId ?? null);
   const own = byHost.get(null);
   const hosts: Host[] = [
@@ -114,33 +106,66 @@ export interface StuckGroup {
   readonly tasks: readonly TaskItem[];
 }
 
-/** Tasks that have waited for long, by the reason; the most frequent first. */
-export function useStuck(): readonly StuckGroup[] | undefined {
+export interface Stuck {
+  /** Number of all tasks that have waited for long. */
+  readonly total: number;
+  /** Number of those that are in the groups. */
+  readonly seen: number;
+  /** The most frequent reason first. */
+  readonly groups: readonly StuckGroup[];
+}
+
+/** Tasks that have waited for long, by the reason. */
+export function useStuck(): UseQueryResult<Stuck> {
   return useQuery({
     queryKey: ['overview', 'stuck'],
     queryFn: async ({ signal }) => {
-      const to = new Date(nowMs() - STUCK_AFTER_MS).toISOString();
-      const { tasks } = await hub.window({ status: ['WAITING'], to }, { limit: STUCK_LIMIT }, signal);
+      const ask = (beforeMs: number, limit: number) =>
+        hub.window({ status: ['WAITING'], to: new Date(beforeMs).toISOString() }, { limit }, signal);
+      const { total, tasks } = await stuckTasks(ask, nowMs());
       const groups = groupBy(tasks, ({ message = '' }) => reasonOf(message));
-      return [...groups]
-        .map(([reason, members]) => ({ reason, tasks: members }))
-        .sort((a, b) => b.tasks.length - a.tasks.length);
+      return {
+        total,
+        seen: tasks.length,
+        groups: [...groups]
+          .map(([reason, members]) => ({ reason, tasks: members }))
+          .sort((a, b) => b.tasks.length - a.tasks.length),
+      };
     },
-    refetchInterval: STUCK_EVERY_MS,
-  }).data;
+    refetchInterval: ({ state: { data } }) =>
+      (data?.total ?? 0) > FEW_STUCK ? MANY_STUCK_EVERY_MS : FEW_STUCK_EVERY_MS,
+  });
 }
 
-/** Buckets of the statistics of this range. */
-export function useStatistics(range: Range) {
-  const { lengthMs, step, bucketMs } = RANGES[range];
-  return useQuery({
+export interface Statistics {
+  readonly data: readonly Bucket[] | undefined;
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+}
+
+/** Buckets of the statistics of this range: all of it once a minute, and the latest periods as tasks change. */
+export function useStatistics(range: Range): Statistics {
+  const { lengthMs, step, stepMs } = RANGES[range];
+  const ask = async (fromMs: number, signal: AbortSignal) => {
+    const query = { step, from: new Date(fromMs).toISOString() };
+    const { data } = await api.getStatistics({ client: hub.client, query, signal, throwOnError: true });
+    return { range, step, periods: data.periods };
+  };
+  const { data, error, refetch } = useQuery({
     queryKey: ['overview', 'statistics', range],
-    queryFn: async ({ signal }) => {
-      const query = { step, from: new Date(nowMs() - lengthMs).toISOString() };
-      const { data } = await api.getStatistics({ client: hub.client, query, signal, throwOnError: true });
-      return bucketsOf(data.periods, bucketMs);
-    },
+    queryFn: ({ signal }) => ask(nowMs() - lengthMs, signal),
     refetchInterval: STATISTICS_EVERY_MS,
     placeholderData: (before) => before,
-  }).data;
+  });
+  const { data: latest } = useQuery({
+    queryKey: [...BY_TASKS_KEY, 'statistics', step],
+    queryFn: ({ signal }) => ask(nowMs() - 2 * stepMs, signal),
+  });
+  const buckets = useMemo(() => {
+    if (data === undefined) return undefined;
+    // Until the response of another range comes, what is shown is the one before.
+    const newer = latest?.step === data.step ? latest.periods : [];
+    return bucketsOf(periodsWith(data.periods, newer), RANGES[data.range].bucketMs);
+  }, [data, latest]);
+  return { data: buckets, error, refetch };
 }

@@ -3,9 +3,6 @@ import type { en } from './words-en.js';
 
 export const de: DictionaryLike<typeof en> = {
   title: 'Übersicht',
-  queue: 'Warteschlange',
-  waiting: 'Warten',
-  running: 'Laufen',
   finished: 'Fertig',
   failed: 'Gescheitert',
   canceled: 'Abgebrochen',
@@ -35,8 +32,9 @@ export const de: DictionaryLike<typeof en> = {
   ownHost: 'Der Rechner des Hubs',
   noHosts: 'Kein Host ist beigetreten',
   noHostsMore:
-    'Starten Sie einen Agent auf einem Simulationsrechner, oder geben Sie dem Hub eigene Instanzen.',
+    'Starten Sie einen Agenten auf einem Simulationsrechner, oder geben Sie dem Hub eigene Instanzen.',
   up: 'bereit',
+  notUp: (count) => (count === '1' ? '1 Instanz ist nicht bereit' : `${count} Instanzen sind nicht bereit`),
   down: 'nicht erreichbar',
   drained: 'stillgelegt',
   instance: (id, state) => `${id}: ${state}`,
@@ -54,5 +52,8 @@ export const de: DictionaryLike<typeof en> = {
   nothingStuck: 'Nichts wartet schon lange',
   tasksStuck: (count) => (count === '1' ? '1 Aufgabe' : `${count} Aufgaben`),
   oldest: 'die erste seit',
+  stuckCut: (all, seen) => `${all} Aufgaben. Hier sind die neuesten und die ältesten ${seen}.`,
+  otherReasons: (count) => (count === '1' ? 'und 1 weiterer Grund' : `und ${count} weitere Gründe`),
+  otherHosts: (count) => (count === '1' ? '1 weiteren Host zeigen' : `${count} weitere Hosts zeigen`),
   others: (count) => `und ${count} weitere`,
 };

@@ -1,9 +1,6 @@
 /** Words of the overview. */
 export const en = {
   title: 'Overview',
-  queue: 'Queue',
-  waiting: 'Waiting',
-  running: 'Running',
   finished: 'Finished',
   failed: 'Failed',
   canceled: 'Canceled',
@@ -34,6 +31,7 @@ export const en = {
   noHosts: 'No host has joined',
   noHostsMore: 'Start an agent on a simulation host, or give the hub instances of its own.',
   up: 'up',
+  notUp: (count: string) => (count === '1' ? '1 instance is not up' : `${count} instances are not up`),
   down: 'unreachable',
   drained: 'drained',
   instance: (id: string, state: string) => `${id}: ${state}`,
@@ -51,5 +49,8 @@ export const en = {
   nothingStuck: 'Nothing has waited for long',
   tasksStuck: (count: string) => (count === '1' ? '1 task' : `${count} tasks`),
   oldest: 'the first since',
+  stuckCut: (all: string, seen: string) => `${all} tasks. Here are the newest and the oldest ${seen}.`,
+  otherReasons: (count: string) => (count === '1' ? 'and 1 other reason' : `and ${count} other reasons`),
+  otherHosts: (count: string) => (count === '1' ? 'Show 1 more host' : `Show ${count} more hosts`),
   others: (count: string) => `and ${count} more`,
 };

@@ -6,18 +6,12 @@ import { MoreButton } from '../../design/more-button.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { FileTable } from './file-table.js';
 import { UnfinishedList } from './unfinished-list.js';
 import { UploadList } from './upload-list.js';
-import {
-  type Area,
-  type StorageFilter,
-  useDrop,
-  useNoNavigationByDrop,
-  useStorage,
-  useUploads,
-} from './use-storage.js';
+import { type Area, type StorageFilter, useDrop, useStorage, useUploads } from './use-storage.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -26,7 +20,7 @@ const AREAS: readonly Area[] = ['input', 'output'];
 /** Files of the input and the output storage. */
 export function StorageScreen() {
   const words = useWords<typeof en>({ en, de });
-  useNoNavigationByDrop();
+  useTitle(words.title);
   const query = new URLSearchParams(useSearch());
   const [, navigate] = useLocation();
   const area: Area = query.get('area') === 'output' ? 'output' : 'input';

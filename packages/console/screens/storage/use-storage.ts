@@ -6,7 +6,7 @@ import {
   useInfiniteQuery,
 } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
-import { type DragEvent as ReactDragEvent, useEffect, useState } from 'react';
+import { type DragEvent, useState } from 'react';
 import { hub, session } from '../../data/hub.js';
 import { queryClient } from '../../data/query-client.js';
 import { useStore } from '../../data/store.js';
@@ -14,6 +14,9 @@ import { sendFile } from './send-file.js';
 import { Uploads } from './uploads.js';
 
 const WINDOW = 200;
+/** Time after which the files are asked for again: others upload, too. More windows take as many requests. */
+const EVERY_MS = 1000;
+const MANY_WINDOWS_EVERY_MS = 10_000;
 const KEY = 'storage';
 
 export type Area = 'input' | 'output';
@@ -33,6 +36,8 @@ export function useStorage(area: Area, { prefix, owner }: StorageFilter): UseInf
     placeholderData: (before, query) => (query?.queryKey[1] === area ? keepPreviousData(before) : undefined),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }: api.StoredFiles) => next,
+    refetchInterval: ({ state: { data } }) =>
+      (data?.pages.length ?? 0) > 1 ? MANY_WINDOWS_EVERY_MS : EVERY_MS,
     queryFn: async ({ pageParam, signal }) => {
       const query = {
         limit: WINDOW,
@@ -62,34 +67,21 @@ export function useUploads() {
   return { uploads, list: useStore(uploads.state) };
 }
 
-/** Keeps a file that misses the place to drop it from taking the place of the page. */
-export function useNoNavigationByDrop(): void {
-  useEffect(() => {
-    const refuse = (event: DragEvent) => event.preventDefault();
-    window.addEventListener('dragover', refuse);
-    window.addEventListener('drop', refuse);
-    return () => {
-      window.removeEventListener('dragover', refuse);
-      window.removeEventListener('drop', refuse);
-    };
-  }, []);
-}
-
 /** Whether files are dragged over an element, with the handlers that it needs. */
 export function useDrop(onFiles: (files: readonly File[]) => void) {
   const [isOver, setOver] = useState(false);
   return {
     isOver,
     handlers: {
-      onDragOver: (event: ReactDragEvent) => {
+      onDragOver: (event: DragEvent) => {
         if (!event.dataTransfer.types.includes('Files')) return;
         event.preventDefault();
         setOver(true);
       },
-      onDragLeave: (event: ReactDragEvent) => {
+      onDragLeave: (event: DragEvent) => {
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
       },
-      onDrop: (event: ReactDragEvent) => {
+      onDrop: (event: DragEvent) => {
         event.preventDefault();
         setOver(false);
         onFiles([...event.dataTransfer.files]);

@@ -74,5 +74,4 @@ export const de: DictionaryLike<typeof en> = {
   cancel: 'Abbrechen',
   dismiss: 'Liste leeren',
   newName: 'Hochladen als',
-  folder: (name) => `${name} ist ein Ordner oder nicht lesbar`,
 };

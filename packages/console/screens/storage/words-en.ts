@@ -71,5 +71,4 @@ export const en = {
   cancel: 'Cancel',
   dismiss: 'Clear the list',
   newName: 'Upload as',
-  folder: (name: string) => `${name} is a folder, or cannot be read`,
 };

@@ -3,7 +3,9 @@ import type { api, TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { saveResponse } from '../../data/save.js';
+import { useSaving } from '../../data/use-saving.js';
+import { SaveFault } from '../../design/save-fault.js';
+import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { taskKey } from '../../live/live-cache.js';
@@ -13,9 +15,15 @@ import { textBeginning } from './text-beginning.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
+/** Rows and files that are shown at first: a task may have thousands. */
+const SHOWN_VARIABLES = 200;
+const SHOWN_FILES = 50;
+
 /** Inputs of a task: variables, scripts, model and files. */
 export function Inputs({ task: { id, inputs, variables } }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
+  const rows = useShownPart(variables, SHOWN_VARIABLES);
+  const files = useShownPart(inputs, SHOWN_FILES);
   return (
     <div className="inputs">
       <section className="card" aria-labelledby="variables-title">
@@ -31,7 +39,7 @@ export function Inputs({ task: { id, inputs, variables } }: { readonly task: Tas
               </tr>
             </thead>
             <tbody>
-              {variables.map(({ key, value }) => (
+              {rows.shown.map(({ key, value }) => (
                 <tr key={key}>
                   <th scope="row" className="mono">
                     {key}
@@ -42,17 +50,13 @@ export function Inputs({ task: { id, inputs, variables } }: { readonly task: Tas
             </tbody>
           </table>
         )}
+        <ShowMore {...rows} />
       </section>
       {inputs.length === 0 && <p className="faint">{words.noInputs}</p>}
-      {inputs.map((file, at) => (
-        <InputFile
-          key={file.path}
-          id={id}
-          file={file}
-          number={at}
-          isOpenAtFirst={file.kind === 'SCRIPT' && at < 3}
-        />
+      {files.shown.map((file, at) => (
+        <InputFile key={file.path} id={id} file={file} isOpenAtFirst={file.kind === 'SCRIPT' && at < 3} />
       ))}
+      <ShowMore {...files} />
     </div>
   );
 }
@@ -60,7 +64,6 @@ export function Inputs({ task: { id, inputs, variables } }: { readonly task: Tas
 interface InputFileProps {
   readonly id: string;
   readonly file: api.TaskInputFile;
-  readonly number: number;
   readonly isOpenAtFirst: boolean;
 }
 
@@ -68,6 +71,7 @@ function InputFile({ id, file: { kind, path, size }, isOpenAtFirst }: InputFileP
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [isOpen, setOpen] = useState(isOpenAtFirst);
+  const saving = useSaving();
   const name = path.slice(path.indexOf('/') + 1);
   const title = kind === 'SCRIPT' ? words.script(name) : name;
   return (
@@ -89,11 +93,12 @@ function InputFile({ id, file: { kind, path, size }, isOpenAtFirst }: InputFileP
           type="button"
           className="button plain only-icon"
           aria-label={`${words.download}: ${title}`}
-          onClick={async () => saveResponse(await hub.task(id).input(path), name)}
+          onClick={() => void saving.save(name, () => hub.task(id).input(path))}
         >
           <Icon name="download" />
         </button>
       </header>
+      <SaveFault saving={saving} />
       {isOpen && <Content id={id} path={path} />}
     </section>
   );
@@ -102,12 +107,12 @@ function InputFile({ id, file: { kind, path, size }, isOpenAtFirst }: InputFileP
 function Content({ id, path }: { readonly id: string; readonly path: string }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: taskKey(id, 'input', path),
     queryFn: async ({ signal }) => textBeginning(await hub.task(id).input(path, signal)),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} />;
+  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   if (data.text === undefined) return <p className="faint">{words.notText}</p>;
   return (

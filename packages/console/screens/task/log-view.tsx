@@ -1,7 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
+import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
+import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText, sizeText } from '../../words/formats.js';
 import { LogSearch, useLogSearch } from './log-search.js';
@@ -33,14 +35,21 @@ interface LogViewProps {
 /** The log of a task: live, in its colours, with a search over all of it. */
 export function LogView({ id, hasEnded, isEndFirst, isWaiting, hasRun, onDownload }: LogViewProps) {
   const words = useWords<typeof en>({ en, de });
+  const common = useCommonWords();
   const [{ language }] = usePreferences();
   const log = useLog(id, hasEnded, {
     skipped: (bytes) => words.skipped(sizeText(bytes, language)),
     newAttempt: (attempt) => words.newAttempt(String(attempt)),
   });
   const noneAtEnd = hasRun ? words.noLog : words.noLogNeverRan;
-  const none = isWaiting ? words.noLogWaiting : log.isComplete ? noneAtEnd : words.noLogYet;
-  return <LogPane log={log} none={none} isFollowedAtFirst={isEndFirst} onDownload={onDownload} />;
+  const noneBefore = hasEnded ? common.loading : words.noLogYet;
+  const none = isWaiting ? words.noLogWaiting : log.isComplete ? noneAtEnd : noneBefore;
+  return (
+    <>
+      {log.error && <Refusal words={words.logAway} error={log.error} />}
+      <LogPane log={log} none={none} isFollowedAtFirst={isEndFirst} onDownload={onDownload} />
+    </>
+  );
 }
 
 interface LogPaneProps {
@@ -74,26 +83,28 @@ export function LogPane({
         <button
           type="button"
           className="button plain"
+          title={words.wrap}
           aria-pressed={wrapLines}
           onClick={() => changePreferences({ wrapLines: !wrapLines })}
         >
           <Icon name="text-wrap" />
-          {words.wrap}
+          <span className="word">{words.wrap}</span>
         </button>
         {!isComplete && (
           <button
             type="button"
             className="button plain"
+            title={words.follow}
             aria-pressed={isFollowing}
             onClick={() => setFollowing(!isFollowing)}
           >
             <Icon name="arrow-down-to-line" />
-            {words.follow}
+            <span className="word">{words.follow}</span>
           </button>
         )}
-        <button type="button" className="button plain" onClick={onDownload}>
+        <button type="button" className="button plain" title={words.download} onClick={onDownload}>
           <Icon name="download" />
-          {words.download}
+          <span className="word">{words.download}</span>
         </button>
       </header>
       {text.lines === 0 ? (

@@ -2,16 +2,22 @@ import { api, type TaskDetails } from '@workbench-hub/client';
 import { lazy, Suspense, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { saveResponse } from '../../data/save.js';
-import { Refusal } from '../../design/refusal.js';
+import { type Saving, useSaving } from '../../data/use-saving.js';
+import { SaveFault } from '../../design/save-fault.js';
+import { SearchBox } from '../../design/search-box.js';
+import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
-import { sizeText } from '../../words/formats.js';
+import { numberText, sizeText } from '../../words/formats.js';
 import type { PreviewedFile } from './preview/previewed-file.js';
 import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
+
+/** Files that are shown at first, and from which on names are searched: a task may have 20,000. */
+const SHOWN_FILES = 200;
+const MANY_FILES = 20;
 
 const Preview = lazy(async () => ({ default: (await import('./preview/preview.js')).Preview }));
 
@@ -72,49 +78,24 @@ async function archiveOf(id: string): Promise<Response> {
   return new Response(data as unknown as ReadableStream);
 }
 
-/** Saves files one by one and as an archive; a fault is that of the last one. */
-function useSaving() {
-  const [fault, setFault] = useState<{ readonly name: string; readonly error: Error }>();
-  const [isPacking, setPacking] = useState(false);
-  const save = async ({ name, fetch }: Pick<PreviewedFile, 'name' | 'fetch'>) => {
-    setFault(undefined);
-    try {
-      await saveResponse(await fetch(), name);
-    } catch (error) {
-      setFault({ name, error: error instanceof Error ? error : new Error(String(error)) });
-    }
-  };
-  const saveAll = async (id: string) => {
-    setPacking(true);
-    await save({ name: `${id}.tar`, fetch: () => archiveOf(id) });
-    setPacking(false);
-  };
-  return { fault, isPacking, save, saveAll };
-}
-
 function Files({ title, archive, files }: FilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [shown, setShown] = useState<string>();
   const opener = useRef<HTMLButtonElement>(null);
   const shownFile = files.find(({ key }) => key === shown);
-  const { fault, isPacking, save, saveAll } = useSaving();
+  const [typed, setTyped] = useState('');
+  const saving = useSaving();
+  const wanted = typed.trim().toLowerCase();
+  const found = files.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const part = useShownPart(found, SHOWN_FILES);
   return (
     <section className="card" aria-label={title}>
-      {archive !== undefined && (
-        <p className="download-all">
-          <button type="button" className="button" disabled={isPacking} onClick={() => void saveAll(archive)}>
-            <Icon name={isPacking ? 'loader-circle' : 'download'} />
-            {words.downloadAll(
-              sizeText(
-                files.reduce((sum, { size }) => sum + size, 0),
-                language,
-              ),
-            )}
-          </button>
-        </p>
+      {archive !== undefined && <DownloadAll id={archive} files={files} saving={saving} />}
+      <SaveFault saving={saving} />
+      {files.length > MANY_FILES && (
+        <FindFile typed={typed} onType={setTyped} found={numberText(found.length, language)} />
       )}
-      {fault && <Refusal words={`${fault.name}:`} error={fault.error} />}
       <table className="plain-table files">
         <thead>
           <tr>
@@ -128,7 +109,7 @@ function Files({ title, archive, files }: FilesProps) {
           </tr>
         </thead>
         <tbody>
-          {files.map((file) => (
+          {part.shown.map((file) => (
             <FileRow
               key={file.name}
               file={file}
@@ -137,11 +118,13 @@ function Files({ title, archive, files }: FilesProps) {
                 opener.current = button;
                 setShown(file.key === shown ? undefined : file.key);
               }}
-              onSave={() => void save(file)}
+              isSaving={saving.saving === file.name}
+              onSave={() => void saving.save(file.name, file.fetch)}
             />
           ))}
         </tbody>
       </table>
+      <ShowMore {...part} />
       {shownFile && (
         <Suspense fallback={<Loading lines={4} />}>
           <Preview
@@ -158,14 +141,64 @@ function Files({ title, archive, files }: FilesProps) {
   );
 }
 
+interface DownloadAllProps {
+  /** Task. */
+  readonly id: string;
+  readonly files: readonly PreviewedFile[];
+  readonly saving: Saving;
+}
+
+/** All files in one archive. */
+function DownloadAll({ id, files, saving }: DownloadAllProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const name = `${id}.tar`;
+  const isPacking = saving.saving === name;
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return (
+    <p className="download-all">
+      <button
+        type="button"
+        className="button"
+        disabled={isPacking}
+        onClick={() => void saving.save(name, () => archiveOf(id))}
+      >
+        <Icon name={isPacking ? 'loader-circle' : 'download'} className={isPacking ? 'turning' : ''} />
+        {words.downloadAll(sizeText(bytes, language))}
+      </button>
+    </p>
+  );
+}
+
+interface FindFileProps {
+  readonly typed: string;
+  readonly onType: (text: string) => void;
+  /** Number of files that are found. */
+  readonly found: string;
+}
+
+/** The search among many files by a part of their path. */
+function FindFile({ typed, onType, found }: FindFileProps) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <search className="find-file">
+      <SearchBox label={words.findFile} value={typed} onChange={onType} />
+      <span className="faint numbers" role="status">
+        {words.files(found)}
+      </span>
+    </search>
+  );
+}
+
 interface FileRowProps {
   readonly file: PreviewedFile;
   readonly isShown: boolean;
   readonly onShow: (button: HTMLButtonElement) => void;
+  readonly isSaving: boolean;
   readonly onSave: () => void;
 }
 
-function FileRow({ file: { name, size }, isShown, onShow, onSave }: FileRowProps) {
+function FileRow({ file: { name, size }, isShown, isSaving, onShow, onSave }: FileRowProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   return (
@@ -186,9 +219,10 @@ function FileRow({ file: { name, size }, isShown, onShow, onSave }: FileRowProps
           type="button"
           className="button plain only-icon"
           aria-label={`${words.download}: ${name}`}
+          disabled={isSaving}
           onClick={onSave}
         >
-          <Icon name="download" />
+          <Icon name={isSaving ? 'loader-circle' : 'download'} className={isSaving ? 'turning' : ''} />
         </button>
       </td>
     </tr>

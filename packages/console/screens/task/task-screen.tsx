@@ -1,11 +1,12 @@
 import { Tabs } from '@base-ui/react/tabs';
-import { NotFoundError, type TaskDetails } from '@workbench-hub/client';
+import { api, NotFoundError, type TaskDetails } from '@workbench-hub/client';
 import { lazy, Suspense } from 'react';
 import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { saveResponse } from '../../data/save.js';
+import { useSaving } from '../../data/use-saving.js';
 import { HubWords } from '../../design/hub-words.js';
+import { SaveFault } from '../../design/save-fault.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { StatusBadge } from '../../design/status.js';
 import { TaskReason } from '../../design/task-reason.js';
@@ -29,21 +30,24 @@ const Outputs = lazy(async () => ({ default: (await import('./outputs.js')).Outp
 /** One task: its life, its log, what was handed in and what came out. */
 export function TaskScreen({ params }: { readonly params: Readonly<Record<string, string | undefined>> }) {
   const id = params['id'] ?? '';
-  const words = useWords<typeof en>({ en, de });
   const { data: task, error, refetch } = useTask(id);
   if (task !== undefined && !(error instanceof NotFoundError)) return <TaskView key={task.id} task={task} />;
-  if (error instanceof NotFoundError) {
-    return (
-      <Empty icon="search" title={words.gone} isScreen>
-        <p>{words.goneMore}</p>
-        <Link href="/tasks" className="button">
-          {words.back}
-        </Link>
-      </Empty>
-    );
-  }
-  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} />;
+  if (error instanceof NotFoundError) return <Gone />;
+  if (error !== null) return <Failure error={error} onAgain={() => void refetch()} isScreen />;
   return <Loading lines={12} />;
+}
+
+function Gone() {
+  const words = useWords<typeof en>({ en, de });
+  useTitle(words.gone);
+  return (
+    <Empty icon="search" title={words.gone} isScreen>
+      <p>{words.goneMore}</p>
+      <Link href="/tasks" className="button">
+        {words.back}
+      </Link>
+    </Empty>
+  );
 }
 
 function TaskView({ task }: { readonly task: TaskDetails }) {
@@ -51,7 +55,7 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
   const common = useCommonWords();
   const { id, name, status, message } = task;
   useTitle(`${name ?? common.noName}: ${common.status[status]}`);
-  const saveLog = async () => saveResponse(new Response(await hub.task(id).logText()), `${name ?? id}.log`);
+  const saving = useSaving();
   return (
     <article className="task-view" aria-labelledby="task-title">
       <header className="task-head">
@@ -79,7 +83,11 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
       <div className="task-columns">
         <div className="task-main">
           {status === 'WAITING' && <WhyItWaits id={id} />}
-          <TaskTabs task={task} onSaveLog={() => void saveLog()} />
+          <SaveFault saving={saving} />
+          <TaskTabs
+            task={task}
+            onSaveLog={() => void saving.save(`${name ?? id}.log`, () => logFileOf(id))}
+          />
         </div>
         <div className="task-side">
           <Timeline task={task} />
@@ -88,6 +96,16 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
       </div>
     </article>
   );
+}
+
+async function logFileOf(id: string): Promise<Response> {
+  const { data } = await api.getTaskLog({
+    client: hub.client,
+    path: { id },
+    parseAs: 'stream',
+    throwOnError: true,
+  });
+  return new Response(data as unknown as ReadableStream | null);
 }
 
 interface TaskTabsProps {

@@ -1,4 +1,4 @@
-import { api, type LogEvent } from '@workbench-hub/client';
+import { api, HubError, type LogEvent } from '@workbench-hub/client';
 import { useEffect, useMemo } from 'react';
 import { hub } from '../../data/hub.js';
 import { Store, useStore } from '../../data/store.js';
@@ -7,6 +7,7 @@ import { LogText } from './log-text.js';
 /** Time within which what arrives is shown together. */
 const SHOW_EVERY_MS = 100;
 const RETRY_MS = 1000;
+const RETRY_REFUSED_MS = 5000;
 
 export interface LogWords {
   skipped(bytes: number): string;
@@ -18,6 +19,8 @@ export interface LogState {
   /** Rises with each text that was added. */
   readonly version: number;
   readonly isComplete: boolean;
+  /** Refusal of the hub; it is asked again. */
+  readonly error?: Error | undefined;
 }
 
 /** Output of a task's scripts: from the log file when it has ended, live before. A live log with gaps is read
@@ -52,9 +55,13 @@ async function read(
       else if (!(await follow(id, text, words, signal))) text = await wholeLog(id, text, signal);
       show(true);
       return;
-    } catch {
+    } catch (error) {
       if (signal.aborted) return;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      // That the hub is away is said above all screens.
+      const refusal = error instanceof HubError ? error : undefined;
+      if (refusal !== undefined) store.set({ ...store.get(), error: refusal });
+      const delayMs = refusal === undefined ? RETRY_MS : RETRY_REFUSED_MS;
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
     } finally {
       clearInterval(timer);
     }

@@ -18,9 +18,9 @@ function detailsOf(id: string) {
   return queryOptions({ queryKey: taskKey(id), queryFn: ({ signal }) => hub.task(id).details(signal) });
 }
 
-const EXPLAIN_EVERY_MS = 5000;
+const EXPLAIN_EVERY_MS = 1000;
 
-/** Why the task waits; asked again now and then, since it depends on other tasks. */
+/** Why the task waits; asked again each second, since it depends on other tasks and on instances. */
 export function useExplanation(id: string, isWaiting: boolean): UseQueryResult<api.TaskExplanation> {
   return useQuery({
     queryKey: taskKey(id, 'explain'),

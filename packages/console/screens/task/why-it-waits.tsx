@@ -2,6 +2,7 @@ import type { api } from '@workbench-hub/client';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { HubWords } from '../../design/hub-words.js';
+import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -13,8 +14,17 @@ import { en } from './words-en.js';
 /** Why a task waits, and what would help. */
 export function WhyItWaits({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
-  const { data } = useExplanation(id, true);
-  if (data?.verdict === undefined) return null;
+  const { data, error, refetch } = useExplanation(id, true);
+  if (data === undefined) {
+    return (
+      <section className="card why" aria-labelledby="why-title">
+        <h2 id="why-title">{words.why}</h2>
+        {error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={3} />}
+      </section>
+    );
+  }
+  // It has just begun to run.
+  if (data.verdict === undefined) return null;
   return (
     <section className="card why" aria-labelledby="why-title">
       <h2 id="why-title">{words.why}</h2>

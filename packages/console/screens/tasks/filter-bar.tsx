@@ -3,7 +3,15 @@ import { ChoiceChip } from '../../design/choice.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
-import { type Filters, NO_FILTERS, PERIODS_MS, type Period, PRIORITIES, searchOf } from './filters.js';
+import {
+  type Filters,
+  localText,
+  NO_FILTERS,
+  PRIORITIES,
+  searchOf,
+  TIME_CHOICES,
+  timestampOf,
+} from './filters.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -60,12 +68,15 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
       <ChoiceChip
         label={words.period}
         value={filters.period}
-        options={(['', ...Object.keys(PERIODS_MS)] as (Period | '')[]).map((each) => [
-          each,
-          words.periods[each],
-        ])}
-        onChange={(period) => onChange({ period })}
+        options={TIME_CHOICES.map((each) => [each, words.periods[each]])}
+        onChange={(period) => onChange(period === 'between' ? { period } : { period, from: '', to: '' })}
       />
+      {filters.period === 'between' && (
+        <>
+          <TimeField label={words.from} value={filters.from} onChange={(from) => onChange({ from })} />
+          <TimeField label={words.to} value={filters.to} onChange={(to) => onChange({ to })} />
+        </>
+      )}
       {searchOf(filters) !== '' && (
         <button type="button" className="button plain" onClick={() => onChange(NO_FILTERS)}>
           <Icon name="x" />
@@ -73,6 +84,37 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         </button>
       )}
     </search>
+  );
+}
+
+interface TimeFieldProps {
+  readonly label: string;
+  /** Timestamp; empty for none. */
+  readonly value: string;
+  readonly onChange: (timestamp: string) => void;
+}
+
+/** A date and time in the zone of the reader. A year that is half typed does not count. */
+function TimeField({ label, value, onChange }: TimeFieldProps) {
+  const [text, setText] = useState(() => localText(value));
+  // The address has changed otherwise.
+  useEffect(() => setText((typed) => (timestampOf(typed) === value ? typed : localText(value))), [value]);
+  const change = (typed: string) => {
+    setText(typed);
+    const timestamp = timestampOf(typed);
+    if (timestamp === '' || timestamp >= '1970') onChange(timestamp);
+  };
+  return (
+    <div className="chip time-field">
+      <span aria-hidden="true">{label}</span>
+      <input
+        type="datetime-local"
+        className="input"
+        aria-label={label}
+        value={text}
+        onChange={(event) => change(event.target.value)}
+      />
+    </div>
   );
 }
 

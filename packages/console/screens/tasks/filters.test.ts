@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { filtersIn, hubFilterOf, NO_FILTERS, searchOf } from './filters.js';
+import { filtersIn, hubFilterOf, localText, NO_FILTERS, searchOf, timestampOf } from './filters.js';
 
 it('come back from an address as they were', () => {
   const filters = {
@@ -11,6 +11,28 @@ it('come back from an address as they were', () => {
   };
   expect(filtersIn(searchOf(filters))).toEqual(filters);
   expect(searchOf(NO_FILTERS)).toBe('');
+});
+
+it('reach from one time to another, whose minute belongs to it', () => {
+  const filters = {
+    ...NO_FILTERS,
+    period: 'between' as const,
+    from: '2026-11-20T08:00Z',
+    to: '2026-11-20T09:30Z',
+  };
+  expect(filtersIn(searchOf(filters))).toEqual(filters);
+  expect(hubFilterOf(filters, 0)).toEqual({
+    from: '2026-11-20T08:00:00.000Z',
+    to: '2026-11-20T09:31:00.000Z',
+  });
+  expect(hubFilterOf({ ...filters, from: '' }, 0)).toEqual({ to: '2026-11-20T09:31:00.000Z' });
+  expect(filtersIn('period=between&from=yesterday')).toEqual({ ...NO_FILTERS, period: 'between' });
+});
+
+it('are typed in the zone of the reader', () => {
+  expect(timestampOf(localText('2026-11-20T08:00Z'))).toBe('2026-11-20T08:00Z');
+  expect(localText('')).toBe('');
+  expect(timestampOf('2026-11-')).toBe('');
 });
 
 it('leave out what an address says wrongly', () => {

@@ -2,6 +2,8 @@
 import type { TaskFilter } from '@workbench-hub/client';
 import type { TaskStatus } from '../../data/task-rows.js';
 
+const MINUTE_MS = 60_000;
+
 export const STATUSES: readonly TaskStatus[] = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'];
 export const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] as const;
 
@@ -14,6 +16,10 @@ export const PERIODS_MS = {
 } as const;
 export type Period = keyof typeof PERIODS_MS;
 
+/** Choices of the time of the request: any, the latest ones, or between two times. */
+export type TimeChoice = '' | Period | 'between';
+export const TIME_CHOICES = ['', ...(Object.keys(PERIODS_MS) as Period[]), 'between'] as const;
+
 /** As they are typed: an empty text filters nothing. */
 export interface Filters {
   readonly status: readonly TaskStatus[];
@@ -22,7 +28,10 @@ export interface Filters {
   readonly creator: string;
   readonly priority: string;
   readonly instance: string;
-  readonly period: Period | '';
+  readonly period: TimeChoice;
+  /** Timestamps in UTC, which count with the period `between`; empty for none. */
+  readonly from: string;
+  readonly to: string;
 }
 
 export const NO_FILTERS: Filters = {
@@ -32,6 +41,8 @@ export const NO_FILTERS: Filters = {
   priority: '',
   instance: '',
   period: '',
+  from: '',
+  to: '',
 };
 
 /** Filters of an address; what it says wrongly is left out. */
@@ -39,13 +50,16 @@ export function filtersIn(search: string): Filters {
   const query = new URLSearchParams(search);
   const text = (key: string) => (query.get(key) ?? '').slice(0, 200);
   const statuses = text('status').split(',');
+  const time = (key: string) => (Number.isNaN(Date.parse(text(key))) ? '' : text(key));
   return {
     status: STATUSES.filter((status) => statuses.includes(status)),
     name: text('name'),
     creator: text('creator'),
     priority: PRIORITIES.find((priority) => priority === text('priority')) ?? '',
     instance: text('instance'),
-    period: (Object.keys(PERIODS_MS) as Period[]).find((period) => period === text('period')) ?? '',
+    period: TIME_CHOICES.find((period) => period === text('period')) ?? '',
+    from: time('from'),
+    to: time('to'),
   };
 }
 
@@ -60,16 +74,41 @@ export function searchOf(filters: Filters): string {
 
 /** Filters as the hub takes them. A period ends now, and begins at a whole minute so that it stays the same for a while. */
 export function hubFilterOf(filters: Filters, nowMs: number): TaskFilter {
-  const { status, name, creator, priority, instance, period } = filters;
-  const fromMs = period === '' ? undefined : nowMs - PERIODS_MS[period];
+  const { status, name, creator, priority, instance } = filters;
   return {
     ...(status.length === 0 ? {} : { status: [...status] }),
     ...(name.trim() === '' ? {} : { name: patternOf(name.trim()) }),
     ...(creator.trim() === '' ? {} : { creator: creator.trim() }),
     ...(priority === '' ? {} : { priority: priority as NonNullable<TaskFilter['priority']> }),
     ...(instance.trim() === '' ? {} : { instance: [instance.trim()] }),
-    ...(fromMs === undefined ? {} : { from: new Date(Math.floor(fromMs / 60_000) * 60_000).toISOString() }),
+    ...timesOf(filters, nowMs),
   };
+}
+
+function timesOf({ period, from, to }: Filters, nowMs: number): Pick<TaskFilter, 'from' | 'to'> {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  if (period === '') return {};
+  if (period !== 'between')
+    return { from: iso(Math.floor((nowMs - PERIODS_MS[period]) / MINUTE_MS) * MINUTE_MS) };
+  return {
+    ...(from === '' ? {} : { from: iso(Date.parse(from)) }),
+    // The minute that the reader has chosen belongs to it.
+    ...(to === '' ? {} : { to: iso(Date.parse(to) + MINUTE_MS) }),
+  };
+}
+
+/** The value of a field for date and time, in the zone of the reader; empty for none. */
+export function localText(timestamp: string): string {
+  const ms = Date.parse(timestamp);
+  if (Number.isNaN(ms)) return '';
+  const localMs = ms - new Date(ms).getTimezoneOffset() * MINUTE_MS;
+  return new Date(localMs).toISOString().slice(0, 16);
+}
+
+/** The timestamp in UTC of such a field, which is empty while it is half typed. */
+export function timestampOf(local: string): string {
+  const ms = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(local) ? Date.parse(local) : Number.NaN;
+  return Number.isNaN(ms) ? '' : `${new Date(ms).toISOString().slice(0, 16)}Z`;
 }
 
 /** A text without wildcards may be anywhere in the name. */

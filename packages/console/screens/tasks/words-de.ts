@@ -20,9 +20,11 @@ export const de: DictionaryLike<typeof en> = {
     day: 'in den letzten 24 Stunden',
     week: 'in den letzten 7 Tagen',
     month: 'in den letzten 30 Tagen',
+    between: 'zwischen zwei Zeiten',
   },
+  from: 'Von',
+  to: 'Bis',
   clear: 'Filter löschen',
-  more: 'Mehr Filter',
   list: 'Aufgaben, die neuesten zuerst',
   columns: {
     now: 'Status',
@@ -38,7 +40,5 @@ export const de: DictionaryLike<typeof en> = {
   noneMatch: 'Keine Aufgabe passt',
   noneMatchMore: 'Ändern oder löschen Sie die Filter.',
   full: 'Das sind die neuesten 20.000. Mit Filtern sehen Sie ältere.',
-  loadingMore: 'Ältere Aufgaben werden geladen …',
   shown: (total) => (total === '1' ? '1 Aufgabe' : `${total} Aufgaben`),
-  anyVersion: 'jede Version',
 };

@@ -18,9 +18,11 @@ export const en = {
     day: 'in the last 24 hours',
     week: 'in the last 7 days',
     month: 'in the last 30 days',
+    between: 'between two times',
   },
+  from: 'From',
+  to: 'To',
   clear: 'Clear filters',
-  more: 'More filters',
   list: 'Tasks, newest first',
   columns: {
     now: 'Status',
@@ -36,7 +38,5 @@ export const en = {
   noneMatch: 'No task matches',
   noneMatchMore: 'Change or clear the filters.',
   full: 'These are the newest 20,000. Narrow the list by filters to see older ones.',
-  loadingMore: 'Loading older tasks …',
   shown: (total: string) => (total === '1' ? '1 task' : `${total} tasks`),
-  anyVersion: 'any version',
 };

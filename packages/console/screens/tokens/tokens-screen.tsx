@@ -14,6 +14,7 @@ import { Empty, Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { holdsRole, type Person } from '../../session/session.js';
+import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { de } from './words-de.js';
@@ -28,6 +29,7 @@ const ROLES = ['VIEWER', 'USER', 'ADMIN'] as const;
 export function TokensScreen() {
   const words = useWords<typeof en>({ en, de });
   const by = usePerson()?.by;
+  useTitle(words.title);
   if (by !== 'SIGN_ON' && by !== 'OPEN_HUB') return <OwnTokens />;
   return (
     <section className="screen" aria-labelledby="tokens-title">

@@ -14,7 +14,7 @@ export const de: DictionaryLike<typeof en> = {
   role: 'Rolle',
   roles: {
     VIEWER: 'Viewer: sieht',
-    USER: 'User: gibt Aufträge',
+    USER: 'User: gibt Jobs ab',
     ADMIN: 'Verwaltung',
     METRICS: 'Nur Messwerte',
   },

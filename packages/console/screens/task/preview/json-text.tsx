@@ -18,12 +18,12 @@ interface Shown {
 /** JSON, indented; as it is when it is none, such as with `NaN` in it. */
 export function JsonText({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['preview', file.key, 'json'],
     queryFn: async ({ signal }) => shownOf(await (await file.fetch(signal)).text()),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} />;
+  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   return (
     <>

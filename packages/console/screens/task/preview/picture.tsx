@@ -19,14 +19,14 @@ const TYPES: Readonly<Record<string, string>> = {
 export function Picture({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const type = TYPES[endingOf(file.name)] ?? '';
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['preview', file.key, 'picture'],
     queryFn: async ({ signal }) => new Blob([await (await file.fetch(signal)).blob()], { type }),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const url = useImageUrl(data);
   const [isBad, setBad] = useState(false);
-  if (error) return <Failure error={error} />;
+  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
   if (isBad) {
     return (
       <p className="notice of-failed">

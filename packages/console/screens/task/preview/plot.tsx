@@ -4,6 +4,7 @@ import { usePreferences } from '../../../data/preference-store.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
 import { type Choice, firstChoice } from './plot-choice.js';
+import { type PlotRange, rowsWithin, typedNumber, WHOLE } from './plot-range.js';
 import { thinnedCurves } from './thinned.js';
 import type { Column, ValueTable } from './value-table.js';
 import { de } from './words-de.js';
@@ -12,6 +13,8 @@ import { en } from './words-en.js';
 const HEIGHT = 340;
 const MAX_POINTS = 20_000;
 const MAX_CURVES = 8;
+/** Drag in pixels that is no press. */
+const SHORTEST_DRAG = 4;
 /** Colours of curves by their tokens, so that they are seen on the ground of either theme. */
 const COLOURS = Array.from({ length: MAX_CURVES }, (_, at) => `--curve-${at + 1}`);
 
@@ -27,8 +30,12 @@ export function Plot({ table, version, isComplete }: PlotProps) {
   const [{ language }] = usePreferences();
   const columns = useMemo(() => table.names.map((_, at) => table.column(at)), [table, version]);
   const [chosen, setChosen] = useState<Choice>();
+  const [range, setRange] = useState(WHOLE);
   const choice = chosen ?? firstChoice(columns);
-  const plotted = useMemo(() => dataOf(columns, choice, table.rowCount), [columns, choice, table.rowCount]);
+  const plotted = useMemo(
+    () => dataOf(columns, choice, table.rowCount, range),
+    [columns, choice, table.rowCount, range],
+  );
   if (!columns.some(({ count }) => count > 0)) {
     return isComplete ? <p className="faint">{words.noNumbers}</p> : null;
   }
@@ -43,9 +50,10 @@ export function Plot({ table, version, isComplete }: PlotProps) {
             className="input"
             aria-label={words.across}
             value={choice.x ?? ''}
-            onChange={({ target: { value } }) =>
-              setChosen({ ...choice, x: value === '' ? undefined : Number(value) })
-            }
+            onChange={({ target: { value } }) => {
+              setChosen({ ...choice, x: value === '' ? undefined : Number(value) });
+              setRange(WHOLE);
+            }}
           >
             <option value="">{words.rowNumber}</option>
             {columns.map(
@@ -58,7 +66,6 @@ export function Plot({ table, version, isComplete }: PlotProps) {
             )}
           </select>
         </div>
-        <Curves columns={columns} chosen={choice.y} onChange={(y) => setChosen({ ...choice, y })} />
         <label className="check">
           <input
             type="checkbox"
@@ -67,17 +74,57 @@ export function Plot({ table, version, isComplete }: PlotProps) {
           />
           {words.logarithmic}
         </label>
+        <RangeFields range={range} onChange={setRange} />
       </div>
+      <Curves columns={columns} chosen={choice.y} onChange={(y) => setChosen({ ...choice, y })} />
       <Chart
         data={plotted.data}
         names={names}
         xName={xName}
         isLogarithmic={choice.isLogarithmic}
         label={words.plotOf(names.join(', '), xName)}
+        onRange={setRange}
       />
       {plotted.isThinned && <p className="faint">{words.thinned}</p>}
       {choice.y.length >= MAX_CURVES && (
         <p className="faint">{words.cutCurves(numberText(MAX_CURVES, language))}</p>
+      )}
+    </>
+  );
+}
+
+interface RangeFieldsProps {
+  readonly range: PlotRange;
+  readonly onChange: (range: PlotRange) => void;
+}
+
+/** The part that is shown, by numbers, for those who do not drag over the plot. */
+function RangeFields({ range, onChange }: RangeFieldsProps) {
+  const words = useWords<typeof en>({ en, de });
+  const field = (label: string, end: 'from' | 'to') => (
+    <div className="chip">
+      <span aria-hidden="true">{label}</span>
+      <input
+        key={range[end] ?? ''}
+        className="input"
+        inputMode="decimal"
+        aria-label={label}
+        defaultValue={range[end] ?? ''}
+        onBlur={(event) => onChange({ ...range, [end]: typedNumber(event.target.value) })}
+        onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
+      />
+    </div>
+  );
+  return (
+    <>
+      {field(words.rangeFrom, 'from')}
+      {field(words.rangeTo, 'to')}
+      {range === WHOLE ? (
+        <span className="faint">{words.rangeHint}</span>
+      ) : (
+        <button type="button" className="button plain" onClick={() => onChange(WHOLE)}>
+          {words.whole}
+        </button>
       )}
     </>
   );
@@ -118,12 +165,13 @@ function Curves({ columns, chosen, onChange }: CurvesProps) {
   );
 }
 
-function dataOf(columns: readonly Column[], { x, y }: Choice, rows: number) {
+function dataOf(columns: readonly Column[], { x, y }: Choice, rows: number, range: PlotRange) {
   const numbers = (at: number) => columns[at]?.numbers ?? new Float64Array(rows);
   const across = x === undefined ? Float64Array.from({ length: rows }, (_, row) => row + 1) : numbers(x);
+  const [first, end] = rowsWithin(across, range);
   const curves = thinnedCurves(
-    across,
-    y.map((at) => numbers(at)),
+    across.subarray(first, end),
+    y.map((at) => numbers(at).subarray(first, end)),
     MAX_POINTS,
   );
   return { data: [curves.x, ...curves.y] as UPlot.AlignedData, isThinned: curves.isThinned };
@@ -135,9 +183,11 @@ interface ChartProps {
   readonly xName: string;
   readonly isLogarithmic: boolean;
   readonly label: string;
+  /** Called with the part over which the reader has dragged. */
+  readonly onRange: (range: PlotRange) => void;
 }
 
-function Chart({ data, names, xName, isLogarithmic, label }: ChartProps) {
+function Chart({ data, names, xName, isLogarithmic, label, onRange }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const [{ theme, language }] = usePreferences();
   const isDark = useSystemDark();
@@ -146,9 +196,17 @@ function Chart({ data, names, xName, isLogarithmic, label }: ChartProps) {
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const made = new UPlot(optionsOf(element, names, xName, isLogarithmic, language), data, element);
+    const options = optionsOf(element, names, xName, isLogarithmic, language);
+    const made = new UPlot({ ...options, hooks: { setSelect: [dragged] } }, data, element);
     chart.current = made;
     element.scrollIntoView({ block: 'nearest' });
+    function dragged(plot: UPlot) {
+      const { left, width } = plot.select;
+      if (width < SHORTEST_DRAG) return;
+      const [from, to] = [left, left + width].map((at) => Number(plot.posToVal(at, 'x').toPrecision(6)));
+      plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      onRange({ from, to });
+    }
     const watching = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }));
     watching.observe(element);
     return () => {
@@ -196,7 +254,7 @@ function optionsOf(
         points: { show: false },
       })),
     ],
-    cursor: { drag: { x: true, y: false } },
+    cursor: { drag: { x: true, y: false, setScale: false } },
   };
 }
 

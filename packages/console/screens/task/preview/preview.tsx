@@ -87,12 +87,12 @@ function TooLarge({ file, kind }: TooLargeProps) {
 function PlainText({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['preview', file.key, 'text'],
     queryFn: async ({ signal }) => textBeginning(await file.fetch(signal)),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} />;
+  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   if (data.text === undefined) return <p className="faint">{words.notText}</p>;
   return (

@@ -16,12 +16,12 @@ const NEARER = 0.8;
 
 /** A model in 3-D. */
 export function Solid({ file }: { readonly file: PreviewedFile }) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['preview', file.key, 'solid'],
     queryFn: async ({ signal }) => (await file.fetch(signal)).arrayBuffer(),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} />;
+  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   return <Stage name={file.name} content={data} />;
 }

@@ -1,5 +1,5 @@
 /** A table that is read from a file while it is shown. */
-import { useEffect, useMemo } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { Store, useStore } from '../../../data/store.js';
 import type { PreviewedFile } from './previewed-file.js';
 import { ValueTable } from './value-table.js';
@@ -10,7 +10,7 @@ const TURN_MS = 12;
 const PART = 64 * 1024;
 const SHOW_EVERY_MS = 200;
 
-export interface Values {
+interface Values {
   readonly table: ValueTable;
   /** Rises with each part that was read. */
   readonly version: number;
@@ -18,10 +18,16 @@ export interface Values {
   readonly error?: Error;
 }
 
-export function useValues(file: PreviewedFile): Values {
+export interface ReadValues extends Values {
+  /** Reads the file once more. */
+  again(): void;
+}
+
+export function useValues(file: PreviewedFile): ReadValues {
+  const [tries, setTries] = useState(0);
   const store = useMemo(
     () => new Store<Values>({ table: new ValueTable(), version: 0, isComplete: false }),
-    [file.key],
+    [file.key, tries],
   );
   useEffect(() => {
     const reading = new AbortController();
@@ -40,7 +46,7 @@ export function useValues(file: PreviewedFile): Values {
       clearInterval(timer);
     };
   }, [store]);
-  return useStore(store);
+  return { ...useStore(store), again: () => setTries(tries + 1) };
 }
 
 async function read(file: PreviewedFile, table: ValueTable, signal: AbortSignal): Promise<void> {

@@ -16,10 +16,10 @@ const Plot = lazy(async () => ({ default: (await import('./plot.js')).Plot }));
 export function Values({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { table, version, isComplete, error } = useValues(file);
+  const { table, version, isComplete, error, again } = useValues(file);
   const [isPlot, setPlot] = useState(false);
   const count = numberText(table.rowCount, language);
-  if (error && table.rowCount === 0) return <Failure error={error} />;
+  if (error && table.rowCount === 0) return <Failure error={error} onAgain={again} />;
   if (table.names.length === 0) {
     return isComplete ? <p className="faint">{words.noRows}</p> : <Loading lines={4} />;
   }
@@ -49,7 +49,7 @@ export function Values({ file }: { readonly file: PreviewedFile }) {
       {table.hiddenColumns > 0 && (
         <p className="faint">{words.cutColumns(numberText(table.hiddenColumns, language))}</p>
       )}
-      {error && <Failure error={error} />}
+      {error && <Failure error={error} onAgain={again} />}
     </>
   );
 }

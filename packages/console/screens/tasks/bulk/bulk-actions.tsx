@@ -29,8 +29,10 @@ export function BulkActions({ filters }: { readonly filters: Filters }) {
       onClick={(event) => {
         opener.current = event.currentTarget;
         const now = nowMs();
+        const filter = hubFilterOf(filters, now);
         // Tasks that come while the reader decides are not meant.
-        setAsked({ kind, filter: { ...hubFilterOf(filters, now), to: new Date(now).toISOString() } });
+        const toMs = Math.min(now, Date.parse(filter.to ?? '') || now);
+        setAsked({ kind, filter: { ...filter, to: new Date(toMs).toISOString() } });
       }}
     >
       <Icon name={kind === 'cancel' ? 'ban' : 'trash'} />

@@ -1,0 +1,160 @@
+/** All screens from a phone to a wall, and what Tab reaches on them. */
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { hasBrowser } from '../support/browser.js';
+import { consoleForAllTests, handIn, hub, visitAs } from '../support/console.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
+import { logIn } from '../support/login.js';
+import { USERS } from '../support/running-hub.js';
+
+/** 320 is a window of 1280 at a zoom of 400 %. */
+const WIDTHS = [320, 360, 768, 1280, 2560];
+const LANGUAGES = ['en', 'de'];
+const LONG = 'without-a-place-to-break-'.repeat(6);
+
+let ended = '';
+let waiting = '';
+let agent: FakeAgent;
+
+const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
+  ['overview', () => '/'],
+  ['new job', () => `/new?from=${ended}`],
+  ['tasks', () => '/tasks?status=WAITING,FINISHED&period=between'],
+  ['a task that has ended', () => `/tasks/${ended}`],
+  ['a task that waits', () => `/tasks/${waiting}`],
+  ['instances', () => '/instances'],
+  ['an instance', () => '/instances/sim-1'],
+  ['storage', () => '/storage'],
+  ['tokens', () => '/tokens'],
+  ['agents', () => '/administration/agents'],
+  ['audit log', () => '/administration/audit'],
+  ['machine of the hub', () => '/administration/server'],
+  ['log file', () => '/administration/log'],
+  ['shutdown', () => '/administration/shutdown'],
+];
+
+/** Goes to the screen in this language and waits until nothing of it is loading. */
+async function open(page: Page, path: string, language: string): Promise<void> {
+  await page.evaluate(`localStorage.setItem('workbench-preferences', JSON.stringify({
+    ...JSON.parse(localStorage.getItem('workbench-preferences') ?? '{}'), language: '${language}' }))`);
+  await page.goto(hub.address + path);
+  await page.locator('h1').first().waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
+}
+
+/** Elements that reach beyond the right side of the window, but for those within something that scrolls or cuts by itself. */
+const BEYOND = `(() => {
+  const isWithin = (element) => {
+    for (let each = element.parentElement; each && each.tagName !== 'MAIN'; each = each.parentElement)
+      if (/auto|scroll|hidden|clip/.test(getComputedStyle(each).overflowX)) return true;
+    return false;
+  };
+  return [...document.querySelectorAll('main *, header *, nav *')]
+    .filter((element) => element.checkVisibility() && element.getBoundingClientRect().width > 1)
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !isWithin(element))
+    .map((element) => element.tagName + '.' + element.className + ' ' + (element.textContent ?? '').slice(0, 40));
+})()`;
+
+/** What has the focus: whether it is seen where it is, and has an outline, of its own or of what surrounds it. */
+const FOCUSED = `(() => {
+  const element = document.activeElement;
+  if (element === document.body || element === null) return undefined;
+  const { left, right, top, bottom, width, height } = element.getBoundingClientRect();
+  const at = document.elementFromPoint(Math.max(0, Math.min(innerWidth - 1, (left + right) / 2)), (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2);
+  const label = element.closest('label');
+  const isSeen = at !== null && (element.contains(at) || at.contains(element) || (label?.contains(at) ?? false));
+  const hasOutline = [element, label, element.closest('.chip, .tile, .drop, .task-row')].some(
+    (each) => each && parseFloat(getComputedStyle(each).outlineWidth) > 0 && getComputedStyle(each).outlineStyle !== 'none');
+  return { name: element.tagName + ' ' + (element.getAttribute('aria-label') ?? element.textContent ?? '').slice(0, 60), isSeen, hasOutline,
+    isTiny: width <= 1 || height <= 1 };
+})()`;
+
+interface Focused {
+  readonly name: string;
+  readonly isSeen: boolean;
+  readonly hasOutline: boolean;
+  readonly isTiny: boolean;
+}
+
+describe.runIf(hasBrowser)('every screen', () => {
+  consoleForAllTests({ users: USERS });
+
+  beforeAll(async () => {
+    const { accessToken: token } = await logIn(new Api(hub), 'anna');
+    const script = `const fs = require('node:fs'); fs.writeFileSync('${LONG}.csv', 'a,b\\n1,2\\n'); fs.writeFileSync('b.txt', 'b'); println('${LONG}')`;
+    ended = await handIn({
+      name: LONG,
+      scripts: [script],
+      variables: { [LONG.slice(0, 60).replaceAll('-', '_')]: LONG },
+      labels: 'gears',
+      token,
+    });
+    waiting = await handIn({ name: 'for nobody', scripts: ['1'], labels: `${LONG.slice(0, 100)}`, token });
+    agent = await FakeAgent.join(hub, {
+      id: 'a-host-with-a-name-that-is-rather-long.simulation.example.com',
+      instances: [instanceReportOf({ id: 'lab-1', labels: ['gpu', LONG.slice(0, 60)] })],
+    });
+    await eventually(async () => {
+      const response = await fetch(`${hub.address}/api/x/tasks/${ended}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return ((await response.json()) as { status: string }).status === 'FINISHED';
+    });
+    return () => agent.leave(token);
+  });
+
+  it.each(SCREENS)('fits, in both languages, from 320 to 2560 pixels: %s', async (_, path) => {
+    const page = await visitAs('anna', '/tokens');
+    for (const language of LANGUAGES) {
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        await open(page, path(), language);
+        const place = `${language} at ${width}`;
+        expect(
+          await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+          place,
+        ).toBeLessThanOrEqual(0);
+        expect(
+          await page.evaluate(
+            '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("main"))',
+          ),
+          place,
+        ).toBeLessThanOrEqual(0);
+        expect(await page.evaluate(BEYOND), place).toEqual([]);
+      }
+    }
+  });
+
+  it('has a title that names it', async () => {
+    const page = await visitAs('anna', '/tokens');
+    const titles: string[] = [];
+    for (const [, path] of SCREENS) {
+      await open(page, path(), 'en');
+      titles.push(await page.title());
+    }
+    expect(new Set(titles).size).toBe(SCREENS.length);
+    for (const title of titles) expect(title).toMatch(/^.+ · Workbench Hub$/);
+    await page.evaluate("history.pushState(null, '', '/nowhere')");
+    await expect.poll(() => page.title()).toBe('There is nothing at this address · Workbench Hub');
+  });
+
+  it.each(SCREENS)('shows what has the focus, and lets Tab come round: %s', async (_, path) => {
+    const page = await visitAs('anna', '/tokens');
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await open(page, path(), 'en');
+    const names: string[] = [];
+    for (let press = 0; press < 200; press++) {
+      await page.keyboard.press('Tab');
+      const focused = (await page.evaluate(FOCUSED)) as Focused | undefined;
+      if (focused === undefined || (focused.name.includes('Skip to the content') && press > 0)) break;
+      names.push(focused.name);
+      expect(focused.isSeen, focused.name).toBe(true);
+      expect(focused.hasOutline, focused.name).toBe(true);
+    }
+    // The way round has begun at the link that skips the navigation, and has led through it.
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.length).toBeLessThan(200);
+  });
+});
