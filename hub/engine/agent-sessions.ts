@@ -90,6 +90,11 @@ export class AgentSessions {
     this.#requests.replied(agentId, requestId, reply);
   }
 
+  /** Asks an agent to join another hub, of these addresses first. False when it is not connected, or too old to be asked. */
+  move(agentId: string, reason: string, to: readonly string[] = []): boolean {
+    return this.#sessions.get(agentId)?.connection.move(reason, to) ?? false;
+  }
+
   /** Closes all connections. */
   closeAll(reason: string): void {
     for (const { connection } of [...this.#sessions.values()]) connection.close(reason);

@@ -2,11 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { type HubDoor, openDoor } from '../support/hub-door.js';
 import { endPrograms, type HubProgram, type LogLine, startAgent, startHub } from '../support/programs.js';
 import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { startHub as startHubHere } from '../support/running-hub.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -17,6 +18,8 @@ const TOKEN = 'token-of-both-hubs';
 const JOBS = 100;
 /** Interval of the requests to move. */
 const MOVE_EVERY_MS = 250;
+/** Silence after which an agent notices by itself that its hub is gone. */
+const SILENCE_LIMIT_MS = 30_000;
 /** A line in the ledger for each run, and an output file. */
 const SCRIPT = `
   set -eu
@@ -51,10 +54,14 @@ async function openDoorOf(hub: HubProgram): Promise<HubDoor> {
   return door;
 }
 
-function startAgentOf(hub: HubProgram, addresses: readonly string[]) {
+function startAgentOf(
+  hub: Pick<HubProgram, 'baseUrl' | 'tokenFile'>,
+  addresses: readonly string[],
+  token = TOKEN,
+) {
   const command = ['workbench-runner', '--interpreter', 'sh'];
   const instances = [{ id: 'sim', version: '9.1.0', count: 3, command }];
-  return startAgent(folder.path, hub, 'host', { hub: addresses, token: TOKEN, tokenFile: null, instances });
+  return startAgent(folder.path, hub, 'host', { hub: addresses, token, tokenFile: null, instances });
 }
 
 const addressOf = (hub: HubProgram) => hub.baseUrl.replace('http', 'ws');
@@ -83,7 +90,7 @@ describe('an agent with the addresses of two hubs', () => {
     await (how === 'stops' ? away.stop() : away.kill());
     const second = await agent.logged((line) => isJoin(line) && line['hub'] !== first);
     expect(second['hub']).toBe(addressOf(left));
-    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    expect(performance.now() - beganMs).toBeLessThan(SILENCE_LIMIT_MS);
     const result = await restClient(left.baseUrl).batchJobResult(await createJob(left, 1));
     expect(outputsOf(result)).toEqual({ 'out.txt': '1' });
   });
@@ -99,6 +106,28 @@ describe('an agent with the addresses of two hubs', () => {
     const result = await restClient(two.baseUrl).batchJobResult(await createJob(two, 1));
     expect(outputsOf(result)).toEqual({ 'out.txt': '1' });
     expect(door.connected).toBe(0);
+  });
+});
+
+describe('an agent with the address of one hub', () => {
+  it('moves to another that its hub has told it of, when that stops', async () => {
+    const left = await startHubHere();
+    onTestFinished(() => left.stop());
+    const leftAddress = left.address.replace('http', 'ws');
+    const away = await startHubHere({ otherHubs: () => [leftAddress] });
+    const agent = startAgentOf(
+      { baseUrl: away.address, tokenFile: '' },
+      [away.address.replace('http', 'ws')],
+      away.token,
+    );
+    await agent.logged(isJoin);
+    await away.stop();
+    const moved = await agent.logged((line) => isJoin(line) && line['hub'] === leftAddress);
+    expect(moved['reason']).toBe('the hub stops');
+    expect(away.log.find(({ msg }) => msg === 'agent is unreachable')).toMatchObject({
+      reason: 'it joins another hub',
+    });
+    expect(agent.lines.filter(({ msg }) => msg === 'the connection to the hub has ended')).toEqual([]);
   });
 });
 

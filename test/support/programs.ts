@@ -156,7 +156,7 @@ export async function startHub(
 /** Starts an agent in `folder` for this hub; `by` is a command that wraps it, `node` its Node.js. */
 export function startAgent(
   folder: string,
-  hub: HubProgram,
+  hub: Pick<HubProgram, 'baseUrl' | 'tokenFile'>,
   id: string,
   config: Record<string, unknown>,
   {
