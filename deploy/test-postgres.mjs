@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { prepare, root } from './prepare.mjs';
 
 const SCENARIOS = [
+  'agents-and-several-hubs',
   'failures',
   'followed-events',
   'killed-and-stalled',
