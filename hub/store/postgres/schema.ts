@@ -5,6 +5,7 @@ import { changesAndWebhooks } from './migrations/0002-changes-and-webhooks.js';
 import { storage } from './migrations/0003-storage.js';
 import { orderAndTerm } from './migrations/0004-order-and-term.js';
 import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
+import { listBuckets } from './migrations/0008-list-buckets.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -13,5 +14,6 @@ export const MIGRATIONS: readonly Migration[] = [
   storage,
   orderAndTerm,
   blobCatalogue,
+  listBuckets,
   accounts,
 ];

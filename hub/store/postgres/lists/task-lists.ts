@@ -8,14 +8,25 @@ import type {
   TaskWindow,
   TaskWindowQuery,
 } from '../../../core/ports/task-archive.js';
+import type { TaskFilter } from '../../../core/task-filter.js';
 import type { Database } from '../pool.js';
 import { rowOf } from '../statement.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
-import { type ListStatement, pageOf, windowOf } from './list-statements.js';
+import { isByKind, numbersOf } from './by-kind.js';
+import { type ListStatement, READ_TOTAL } from './list-statement.js';
+import { pageOf, windowOf } from './list-statements.js';
 import { ListTurns } from './list-turns.js';
+import { kindsOf } from './task-kinds.js';
 
 /** Statuses in the order of their numbers in `kind`. */
 const STATUSES: readonly TaskStatus[] = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'];
+
+/** Number of tasks before a page from which on it is worth the while to look which end of the list is nearer. */
+const FAR = 5000;
+
+/** Each list is planned for its very filter, may look at all tasks, and has memory for the numbers of a million. */
+const SETTINGS =
+  "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on; SET LOCAL work_mem = '64MB'";
 
 interface PageRow {
   readonly total: number;
@@ -56,12 +67,21 @@ export class TaskLists {
   }
 
   async #list({ page, size, order = 'NEWEST_FIRST', ...filter }: TaskQuery): Promise<TaskPage> {
-    const row = await this.#read<PageRow>(pageOf(filter, order, { offset: page * size, size }));
+    const places = { offset: page * size, size };
+    const fromEnd = isByKind(filter) && (await this.#isNearerToEnd(filter, places.offset));
+    const row = await this.#read<PageRow>(pageOf(filter, order, places, fromEnd));
     return { tasks: (row?.tasks ?? []).map(taskOfRow), totalElements: row?.total ?? 0 };
   }
 
+  async #isNearerToEnd(filter: TaskFilter, offset: number): Promise<boolean> {
+    if (offset < FAR) return false;
+    const kinds = numbersOf(kindsOf(filter));
+    const row = await rowOf<{ total: number }, 'kinds'>(this.#db, READ_TOTAL, { kinds });
+    return offset * 2 > (row?.total ?? 0);
+  }
+
   #read<Row extends object>({ statement, values }: ListStatement): Promise<Row | undefined> {
-    return rowOf<Row, string>(this.#db, statement, values);
+    return this.#db.transaction((queries) => rowOf<Row, string>(queries, statement, values), SETTINGS);
   }
 }
 
