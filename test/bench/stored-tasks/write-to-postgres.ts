@@ -1,7 +1,9 @@
 import { foldedName } from '@workbench-hub/hub/core/task-filter';
+import { lastingKindOf } from '@workbench-hub/hub/store/postgres/lists/task-kinds';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { requirementIds } from '@workbench-hub/hub/store/postgres/requirement-ids';
 import { searchable } from '@workbench-hub/hub/store/postgres/searchable-text';
+import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
 import pg from 'pg';
 import type { StoredTask, StoredTasks } from './stored-task.js';
 
@@ -20,15 +22,15 @@ const INSERT = `
   requests AS (
     INSERT INTO task_request (task_seq, id, requirement_id, requested_at, creator, name, classifiers, job)
     SELECT seq, id, requirement, requested_at, creator, name, classifiers, job FROM given)
-  INSERT INTO task_text (task_seq, requested_at, id, name, creator)
-  SELECT seq, requested_at, id, searchable_name, creator FROM given`;
+  INSERT INTO task_text (task_seq, requested_at, lasting_kind, id, name, creator)
+  SELECT seq, requested_at, lasting_kind, id, searchable_name, creator FROM given`;
 
 /** Columns of a given task. */
 const ROW_TYPE = `
   CREATE TYPE bench_task AS (
     id text, type text, status text, priority smallint, requirement bigint, requested_at bigint, started_at bigint,
     ended_at bigint, attempt integer, agent_id text, instance_id text, instance_version text, instance_revision text,
-    batch_status text, creator text, name text, searchable_name text, classifiers text, job text)`;
+    batch_status text, creator text, name text, searchable_name text, lasting_kind smallint, classifiers text, job text)`;
 
 /** What the server does by itself in time. */
 const SETTLE = [
@@ -50,6 +52,7 @@ export async function writeToPostgres(url: string, { requirements, tasks }: Stor
         ...task,
         name,
         requirement: ids[task.requirement],
+        lasting_kind: lastingKindOf(task.type, priorityOfRank(task.priority)),
         searchable_name: name === null ? null : searchable(foldedName(name)),
       }));
       await client.query(INSERT, [JSON.stringify(rows)]);

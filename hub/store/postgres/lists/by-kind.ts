@@ -38,7 +38,11 @@ export function byKind(filter: TaskFilter, order: TaskOrder, fromEnd: boolean): 
   const { skipped, taken } = placesOf(fromEnd);
   return {
     parts: `counted AS (${TOTAL})`,
-    page: `SELECT ${COLUMNS[order].join(', ')} FROM (${source.text}) AS found ORDER BY ${by} OFFSET ${skipped} LIMIT ${taken}`,
+    // The outer limit tells the server how few rows there are.
+    page: `
+      SELECT * FROM (
+        SELECT ${COLUMNS[order].join(', ')} FROM (${source.text}) AS found ORDER BY ${by} OFFSET ${skipped} LIMIT ${taken}) AS taken
+      LIMIT :size`,
     types: { kinds: 'smallint[]', ...source.types },
     values: { kinds: numbersOf(kinds), ...source.values },
   };

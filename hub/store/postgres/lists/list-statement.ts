@@ -106,3 +106,9 @@ export function windowStatement(tasks: WindowTasks, below: number, size: number)
 export const TOTAL =
   'SELECT coalesce(sum(tasks), 0)::bigint AS total FROM task_count WHERE kind = ANY (:kinds)';
 export const READ_TOTAL = sql({ kinds: 'smallint[]' }, TOTAL);
+
+/** The status that most tasks have, as its number; no row when there are no tasks. */
+export const READ_MAIN_STATUS = sql(
+  {},
+  'SELECT (kind / 8) % 8 AS status FROM task_count GROUP BY 1 ORDER BY sum(tasks) DESC LIMIT 1',
+);
