@@ -17,6 +17,9 @@ let sent: string[];
 /** Uploads that the test holds until it continues them. */
 let uploads: (() => void)[];
 let areHeld: boolean;
+/** Bytes that the hub has of each blob, and the offsets from which blobs were sent. */
+let keptBytes: number;
+let offsets: number[];
 
 beforeEach(() => {
   runtime = manualRuntime();
@@ -24,6 +27,8 @@ beforeEach(() => {
   sent = [];
   uploads = [];
   areHeld = false;
+  keptBytes = 0;
+  offsets = [];
   const spool = {
     leftOver: [],
     put: async () => undefined,
@@ -39,8 +44,9 @@ beforeEach(() => {
 function join(inlineBlobBytes = 0): AbortController {
   const ended = new AbortController();
   const files = {
-    uploadedBytes: () => Promise.resolve({ keptBytes: 0 }),
-    upload: ({ digest }: { digest: string }) => {
+    uploadedBytes: () => Promise.resolve({ keptBytes }),
+    upload: ({ digest }: { digest: string }, _: unknown, fromByte: number) => {
+      offsets.push(fromByte);
       if (areHeld) return new Promise<void>((resolve) => uploads.push(resolve));
       return tooLarge.has(digest)
         ? Promise.reject(new TransferFailed('REFUSED', 'the disk of the hub is full'))
@@ -129,6 +135,19 @@ describe('a result', () => {
     join(1);
     reporting.add({ ...withContent('task'), folder: 'damaged' });
     expect(sent).toEqual(['task INSTANCE_LOST']);
+  });
+
+  test.each([
+    [0, 0],
+    [1, 1],
+    [2, 0],
+  ])('of one byte, of which the hub has %d, is sent from byte %d on', async (kept, offset) => {
+    join();
+    keptBytes = kept;
+    reporting.add(withContent('task'));
+    await runtime.advance(0);
+    expect(offsets).toEqual([offset]);
+    expect(sent).toEqual(['task']);
   });
 
   test('waits for its turn: four at a time are uploaded, however many have been', async () => {

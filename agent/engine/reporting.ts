@@ -197,7 +197,8 @@ export class Reporting {
     await eachOf(filesOfReport(report), BLOBS_AT_A_TIME, async (file) => {
       const stored = await files.uploadedBytes(file.digest, ended);
       if (stored === 'WHOLE') return;
-      const fromByte = stored.keptBytes < file.sizeBytes ? stored.keptBytes : 0;
+      // From its end on while the hub still stores it: then the answer is waited for, and no byte is sent again.
+      const fromByte = stored.keptBytes <= file.sizeBytes ? stored.keptBytes : 0;
       const beganMs = runtime.clock.monotonicMs();
       try {
         await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);

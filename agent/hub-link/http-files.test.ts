@@ -86,6 +86,8 @@ describe('contents over HTTP', () => {
     [status, headers] = [204, {}];
     await files.upload({ digest: DIGEST, sizeBytes: 8 }, source('fresh'), 3, NEVER);
     expect([content, asked['content-range'], asked['content-length']]).toEqual(['fresh', 'bytes 3-7/8', '5']);
+    await files.upload({ digest: DIGEST, sizeBytes: 8 }, source(''), 8, NEVER);
+    expect([content, asked['content-range'], asked['content-length']]).toEqual(['', 'bytes 8-7/8', '0']);
   });
 
   test('share connections', async () => {

@@ -17,7 +17,8 @@ const SILENT_SENDER_MS = 10_000;
 
 interface Sender {
   readonly stream: Readable;
-  readonly done: Promise<void>;
+  /** Resolves with whether the blob was kept. */
+  readonly done: Promise<boolean>;
   /** Null while the hub reads the stored part, which may take long. */
   heardAtMs: number | null;
 }
@@ -46,8 +47,8 @@ export class PartialBlobs {
     return this.#disk.stat(this.#pathOf(digest)).then(({ size }) => size, absent(0));
   }
 
-  /** Receives a blob from `fromByte` on. `keep` takes over the path of the complete, verified and synced file. Rejects
-   *  as the port's `receive` does, and with errors of the disk. */
+  /** Receives a blob from `fromByte` on. `keep` takes over the path of the complete, verified and synced file. A sender that has
+   *  nothing left to send waits for the one before. Rejects as the port's `receive` does, and with errors of the disk. */
   async receive(
     expected: FileRef,
     stream: Readable,
@@ -57,21 +58,24 @@ export class PartialBlobs {
     const { digest } = expected;
     // The check and the claim of the turn happen in the same tick: of several waiting senders one gets it.
     for (let before = this.#senders.get(digest); before; before = this.#senders.get(digest)) {
-      await this.#giveWay(before);
+      const isKept = await this.#giveWay(before);
+      if (isKept && fromByte === expected.sizeBytes) return;
     }
-    let settle: () => void = () => undefined;
-    const done = new Promise<void>((resolve) => {
+    let settle: (isKept: boolean) => void = () => undefined;
+    const done = new Promise<boolean>((resolve) => {
       settle = resolve;
     });
     const sender: Sender = { stream, done, heardAtMs: null };
     this.#senders.set(digest, sender);
+    let isKept = false;
     try {
       const path = this.#pathOf(digest);
       await this.#write(path, expected, sender, fromByte);
       await keep(path);
+      isKept = true;
     } finally {
       this.#senders.delete(digest);
-      settle();
+      settle(isKept);
     }
   }
 
@@ -111,12 +115,12 @@ export class PartialBlobs {
     return join(this.#folder, `${digest}.partial`);
   }
 
-  async #giveWay({ stream, done, heardAtMs }: Sender): Promise<void> {
+  async #giveWay({ stream, done, heardAtMs }: Sender): Promise<boolean> {
     if (heardAtMs === null || this.#runtime.clock.monotonicMs() - heardAtMs < SILENT_SENDER_MS) {
       throw new TransferInProgress();
     }
     stream.destroy(new Error('another connection continues this transfer'));
-    await done;
+    return done;
   }
 
   async #write(path: string, expected: FileRef, sender: Sender, fromByte: number): Promise<void> {

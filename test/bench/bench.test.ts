@@ -1,7 +1,8 @@
 /** Every workload of the benchmark at a small scale; its figures are not checked. */
 import { describe, expect, it } from 'vitest';
+import { hasPostgres } from '../support/postgres.js';
 import { runWorkload } from './run-workload.js';
-import { WORKLOADS } from './workloads.js';
+import { type STORES, WORKLOADS } from './workloads.js';
 
 interface Measured {
   readonly said: readonly string[];
@@ -10,8 +11,12 @@ interface Measured {
   readonly skipped: readonly string[];
 }
 
-async function inSmall(name: string, only?: readonly string[]): Promise<Measured> {
-  const workload = WORKLOADS.find((each) => each.name === name);
+async function inSmall(
+  name: string,
+  only?: readonly string[],
+  store: (typeof STORES)[number] = 'sqlite',
+): Promise<Measured> {
+  const workload = WORKLOADS[store].find((each) => each.name === name);
   if (!workload) throw new Error(`there is no workload ${name}`);
   const said: string[] = [];
   const { figures, processes, skipped } = await runWorkload(workload, {
@@ -89,6 +94,28 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
+    it.skipIf(!hasPostgres).each([
+      ['w0', 'creates'],
+      ['w1', 'tasks'],
+      ['w2', 'round trip, median'],
+    ])('%s measures a hub on PostgreSQL, one on SQLite, and a queue on PostgreSQL', async (name, figure) => {
+      const { figures, processes } = await inSmall(name, undefined, 'postgres');
+      const subjects = ['hub on postgres', 'hub on sqlite', 'graphile batch'];
+      expect(figures).toEqual(expect.arrayContaining(subjects.map((subject) => `${subject}: ${figure}`)));
+      expect(processes).toContain('hub on postgres: processes of postgres');
+    });
+
+    it.skipIf(!hasPostgres)('w3 works off a backlog on PostgreSQL', async () => {
+      const { figures } = await inSmall('w3', ['hub on postgres'], 'postgres');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'hub on postgres: tasks from the backlog',
+          'hub on postgres: start after a kill to first answer',
+          'hub on postgres: task of the highest priority, median',
+        ]),
+      );
+    });
+
     it('w5 joins, disconnects and rejoins its agents', async () => {
       const { figures } = await inSmall('w5');
       expect(figures).toEqual(
@@ -147,6 +174,19 @@ describe.skipIf(process.platform !== 'linux')(
           '2.0 list?creator=rita (3)',
           '2.0 list?name=*haystack (3)',
           '2.0 list?name=*xyzzy* (0)',
+          '1.0 list/running (16)',
+        ]),
+      );
+      expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
+    });
+
+    it.skipIf(!hasPostgres)('lists finds the same tasks on PostgreSQL', async () => {
+      const { said, figures } = await inSmall('lists', undefined, 'postgres');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          '2.0 list (1116)',
+          '2.0 list?name=*haystack (3)',
+          '2.0 list?page=55&size=20 (1116)',
           '1.0 list/running (16)',
         ]),
       );

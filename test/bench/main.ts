@@ -7,18 +7,20 @@ import { machine, versions } from './machine.js';
 import { reportProfiles } from './profiles/report.js';
 import { runWorkload, type WorkloadResult } from './run-workload.js';
 import { costTable, processTable, tableOf, targetTable } from './table.js';
-import { WORKLOADS } from './workloads.js';
+import { STORES, WORKLOADS } from './workloads.js';
 
 const HELP = `npm run bench -- [workload ...] [options]
 
 Workloads (all of them when none is named):
-${WORKLOADS.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\n')}
+${WORKLOADS.sqlite.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\n')}
 
 Options:
+  --store KIND  sqlite (default), or postgres: ${WORKLOADS.postgres.map(({ name }) => name).join(', ')} of a hub on PostgreSQL, beside
+                the same hub on SQLite and graphile-worker
   --runs N      how often each is measured, 3 by default; medians count
   --scale X     part of the full size, such as 0.01; or more, such as 10 for storage with a file of 10 GiB
   --seed N      of the generated data, 42 by default
-  --only A,B    of hub, peers and limits measures these alone, such as "hub,limit pipeline"
+  --only A,B    of hubs, peers and limits measures these alone, such as "hub,limit pipeline" or "hub on postgres"
   --json FILE   also writes the figures there
   --profile DIR w0 to w4: also says what each step of a task costs on hub, agents and instances, and leaves their
                 profiles and flame graphs there; all are slower then
@@ -33,6 +35,7 @@ async function main(): Promise<void> {
       scale: { type: 'string', default: '1' },
       seed: { type: 'string', default: '42' },
       only: { type: 'string' },
+      store: { type: 'string', default: 'sqlite' },
       json: { type: 'string' },
       profile: { type: 'string' },
       plans: { type: 'boolean', default: false },
@@ -40,13 +43,17 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(HELP);
-  const unknown = positionals.filter((name) => !WORKLOADS.some((workload) => workload.name === name));
-  if (unknown.length > 0) throw new Error(`there is no workload ${unknown.join(', ')}\n\n${HELP}`);
+  const store = STORES.find((kind) => kind === values.store);
+  if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(values.store)}`);
+  const workloads = WORKLOADS[store];
+  const unknown = positionals.filter((name) => !workloads.some((workload) => workload.name === name));
+  if (unknown.length > 0)
+    throw new Error(`on ${store} there is no workload ${unknown.join(', ')}\n\n${HELP}`);
 
-  const about = { at: new Date().toISOString(), versions: versions(), machine: machine() };
+  const about = { at: new Date().toISOString(), store, versions: versions(), machine: machine() };
   console.log(JSON.stringify(about));
   const results: WorkloadResult[] = [];
-  for (const workload of WORKLOADS) {
+  for (const workload of workloads) {
     if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
     const profiles = values.profile === undefined ? undefined : resolve(values.profile, workload.name);
     const result = await runWorkload(workload, {

@@ -24,7 +24,9 @@ export function runInside({ needsUsers }: { readonly needsUsers: boolean }): num
   if (spawnSync(command, [...words, 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status !== 0) return undefined;
   const env = { ...process.env, [INSIDE]: 'yes' };
   const args = [...words, process.execPath, ...process.argv.slice(1)];
-  return spawnSync(command, args, { stdio: 'inherit', env }).status ?? 1;
+  const { status, signal } = spawnSync(command, args, { stdio: 'inherit', env });
+  if (signal) console.error(`no summary: the run was ended from outside, by ${signal}`);
+  return status ?? 1;
 }
 
 /** A small file system that can be filled. */

@@ -75,7 +75,24 @@ async function main(): Promise<void> {
   else console.log(`its logs: ${folder}`);
 }
 
-main().catch((error: unknown) => {
-  console.error(error);
+let hasEnded = false;
+process.once('beforeExit', () => {
+  if (hasEnded) return;
+  console.error('no summary: the run waits for something that cannot happen any more');
   process.exitCode = 1;
 });
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    console.error(`no summary: the run was ended from outside, by ${signal}`);
+    process.kill(process.pid, signal);
+  });
+}
+
+main()
+  .catch((error: unknown) => {
+    console.error(error);
+    process.exitCode = 1;
+  })
+  .finally(() => {
+    hasEnded = true;
+  });

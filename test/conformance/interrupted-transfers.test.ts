@@ -1,8 +1,13 @@
 /** Transfers of blobs that are interrupted and resumed. */
+import { rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { TransferInProgress, WrongOffset } from '@workbench-hub/hub/core/ports/blobs';
+import { systemDisk } from '@workbench-hub/hub/files/blob-disk';
+import { PartialBlobs } from '@workbench-hub/hub/files/partial-blobs';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import {
   blobStoreForEachTest,
   broken,
@@ -104,6 +109,46 @@ describe('an interrupted transfer', () => {
     await expect(files.receive(ref, rest(1_100_000), 1_100_000)).rejects.toThrow(TransferInProgress);
     await first;
     expect((await read(ref.digest))?.equals(blob)).toBe(true);
+  });
+
+  it('that is stored slowly is waited for by its sender, who sends nothing again', async () => {
+    const folder = await temporaryFolder();
+    const partial = await PartialBlobs.open(folder.path, systemDisk, runtime);
+    const stored: string[] = [];
+    let store: () => void = () => undefined;
+    const slowly = (path: string) =>
+      new Promise<void>((resolve) => {
+        stored.push(path);
+        store = () => {
+          rmSync(path);
+          resolve();
+        };
+      });
+    const first = partial.receive(ref, rest(0), 0, slowly);
+    await eventually(() => stored.length === 1);
+    expect(await partial.sizeOf(ref.digest)).toBe(blob.length);
+    await expect(partial.receive(ref, rest(blob.length), blob.length, slowly)).rejects.toThrow(
+      TransferInProgress,
+    );
+    runtime.skip(60_000);
+    const again = partial.receive(ref, rest(blob.length), blob.length, slowly);
+    store();
+    await Promise.all([first, again]);
+    expect(stored).toHaveLength(1);
+    await folder.remove();
+  });
+
+  it('that could not be stored is stored by the next try, which sends nothing', async () => {
+    const folder = await temporaryFolder();
+    const partial = await PartialBlobs.open(folder.path, systemDisk, runtime);
+    const away = partial.receive(ref, rest(0), 0, () => Promise.reject(new Error('the place is away')));
+    await expect(away).rejects.toThrow('the place is away');
+    let kept: Buffer | undefined;
+    await partial.receive(ref, rest(blob.length), blob.length, async (path) => {
+      kept = await readFile(path);
+    });
+    expect(kept?.equals(blob)).toBe(true);
+    await folder.remove();
   });
 
   it('is swept when nobody resumes it for a long time', async () => {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openS3Place } from '@workbench-hub/hub/files/s3/open-s3-place';
+import { IMPATIENT, S3Bucket } from '@workbench-hub/hub/files/s3/s3-bucket';
 import type { S3Settings } from '@workbench-hub/hub/files/s3/s3-settings';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
@@ -86,6 +87,20 @@ describe('a passing fault', () => {
     expect((await read(name)).equals(large)).toBe(true);
     expect(state.left).toBeLessThan(1);
   });
+});
+
+it('a download that stalls in the middle is continued when its connection was silent for too long', async () => {
+  await put(large);
+  const [key = ''] = await under.store.keys();
+  const { timers, clock } = systemRuntime;
+  const patience = { ...IMPATIENT, silenceMs: 300 };
+  const bucket = new S3Bucket({ settings: under.store.settings, ca: null, timers, clock, patience });
+  const state = failFirst(3, isObject('GET'), { stallAfter: 3_000_000 });
+  const pieces: Buffer[] = [];
+  for await (const piece of bucket.read(key, 0, large.length)) pieces.push(piece);
+  expect(Buffer.concat(pieces).equals(large)).toBe(true);
+  expect(state.left).toBeLessThan(1);
+  bucket.close();
 });
 
 describe('an object store that is away', () => {

@@ -3,7 +3,7 @@ import { STATISTICS_STEPS, STEP_MS } from '@workbench-hub/hub/core/ports/task-st
 import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
-import { idOf } from '../bench/lists/fill-store.js';
+import { idOf } from '../bench/stored-tasks/stored-task.js';
 import { type SeededRandom, seededRandom } from '../support/random.js';
 
 const SEED = 7;

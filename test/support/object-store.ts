@@ -14,6 +14,8 @@ export type StoreFault =
   | { readonly status: number; readonly code: string }
   /** A response that breaks after so many bytes of its body. */
   | { readonly cutAfter: number }
+  /** A response of which nothing comes after so many bytes of its body. */
+  | { readonly stallAfter: number }
   /** A connection that is cut when the request has come. */
   | 'CUT'
   /** No response at all. */
@@ -141,7 +143,8 @@ export class ObjectStore {
       respond(response, fault.status, `<Error><Code>${fault.code}</Code></Error>`);
       return;
     }
-    if (fault) cutAfter(response, fault.cutAfter);
+    if (fault && 'cutAfter' in fault) cutAfter(response, fault.cutAfter);
+    if (fault && 'stallAfter' in fault) stallAfter(response, fault.stallAfter);
     if (method === 'GET' && query.has('uploads')) {
       respond(response, 200, this.#listed(query));
       return;
@@ -193,4 +196,15 @@ function cutAfter(response: ServerResponse, bytes: number): void {
     if (left <= 0) setImmediate(() => response.socket?.resetAndDestroy());
     return went;
   }) as typeof response.write;
+}
+
+function stallAfter(response: ServerResponse, bytes: number): void {
+  const { write } = response;
+  let left = bytes;
+  response.write = ((piece: Buffer, ...rest: unknown[]) => {
+    const part = piece.subarray(0, left);
+    left -= part.length;
+    return part.length > 0 ? Reflect.apply(write, response, [part, ...rest]) : true;
+  }) as typeof response.write;
+  response.end = (() => response) as typeof response.end;
 }

@@ -63,6 +63,7 @@ export async function startServerProcess(
     stop: async () => void (await ask('stop')),
     kill: async () => void (await ask('kill')),
     end: async () => {
+      if (keeper.exitCode !== null || keeper.signalCode !== null) return;
       const ended = new Promise((resolve) => keeper.once('exit', resolve));
       keeper.ref();
       keeper.disconnect();
@@ -82,7 +83,10 @@ interface Started {
 function asking(keeper: ChildProcess): (command: 'copy' | 'start' | 'stop' | 'kill') => Promise<Started> {
   return (command) =>
     new Promise((resolve, reject) => {
-      const onExit = () => reject(new Error('the process of the PostgreSQL server ended'));
+      const { exitCode, signalCode } = keeper;
+      const hasEnded = new Error('the process of the PostgreSQL server ended');
+      if (exitCode !== null || signalCode !== null) return reject(hasEnded);
+      const onExit = () => reject(hasEnded);
       keeper.once('exit', onExit);
       keeper.once('message', (answer: { readonly ok?: Started; readonly failure?: string }) => {
         keeper.off('exit', onExit);

@@ -4,6 +4,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import pg from 'pg';
 import { type DatabaseFault, databaseFault } from './database-fault.js';
 import { locationOf } from './location.js';
+import { PlanRenewal } from './plan-renewal.js';
 
 /** A statement that each connection prepares once. */
 export interface Statement {
@@ -39,8 +40,8 @@ export interface Connection extends Queries {
 export interface Database extends Queries {
   /** Address for messages, without the password. */
   readonly location: string;
-  /** Commits when `work` resolves and rolls back when it rejects. */
-  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>;
+  /** Commits when `work` resolves and rolls back when it rejects. `settings`: statements that hold until then. */
+  transaction<T>(work: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
   /** Opens a connection, which the caller closes. Zero as timeout is none. */
   connect(timeouts?: { readonly statementTimeoutMs?: number }): Promise<Connection>;
   /** Waits for the statements that run, and closes all connections of the pool. */
@@ -95,9 +96,11 @@ export function openPool(given: DatabaseSettings): Database {
   pool.on('error', (error) => log?.warn({ err: error }, 'an idle connection to the database broke'));
   pool.on('connect', (client) => void client.on('error', () => undefined));
 
+  const plans = new PlanRenewal();
   const held = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
     const client = await pool.connect().catch(fail(location, false));
     try {
+      await plans.renew(client).catch(fail(location, false));
       const result = await work(client);
       client.release();
       return result;
@@ -111,10 +114,10 @@ export function openPool(given: DatabaseSettings): Database {
   return {
     ...queries,
     location,
-    transaction: (work) =>
+    transaction: (work, inTransaction = '') =>
       held(async (client) => {
         const inside = queriesBy((query) => run(client, query, location));
-        await inside.script('BEGIN');
+        await inside.script(`BEGIN; ${inTransaction}`);
         try {
           const result = await work(inside);
           await inside.script('COMMIT');

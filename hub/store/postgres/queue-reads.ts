@@ -3,6 +3,7 @@ import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Database } from './pool.js';
 import { rowOf, rowsOf, sql } from './statement.js';
 import { type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from './task-row.js';
+import { isOneOf } from './transition-sql.js';
 
 interface WaitingRow {
   readonly seq: number;
@@ -42,7 +43,7 @@ const WAITING = sql(
   { taskIds: 'text[]' },
   `SELECT task.seq, task_request.id, task.priority, requirement.id AS group_id, requirement.key
    FROM unnest(:taskIds) WITH ORDINALITY AS asked (id, at) JOIN task_request ON task_request.id = asked.id
-   JOIN task ON task.seq = task_request.task_seq AND task.status = 'WAITING'
+   JOIN task ON task.seq = task_request.task_seq AND ${isOneOf(['WAITING'])}
    JOIN requirement ON requirement.id = task.requirement_id ORDER BY asked.at`,
 );
 

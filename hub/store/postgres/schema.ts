@@ -7,6 +7,7 @@ import { orderAndTerm } from './migrations/0004-order-and-term.js';
 import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
 import { cluster } from './migrations/0006-cluster.js';
 import { shared } from './migrations/0007-shared.js';
+import { listBuckets } from './migrations/0008-list-buckets.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -17,5 +18,6 @@ export const MIGRATIONS: readonly Migration[] = [
   blobCatalogue,
   cluster,
   shared,
+  listBuckets,
   accounts,
 ];

@@ -5,6 +5,7 @@ import { type LaneWrite, laneStatement } from './lane-statements.js';
 import type { Lanes } from './lanes.js';
 import type { Database } from './pool.js';
 import { rowsOf, sql } from './statement.js';
+import { isOneOf } from './transition-sql.js';
 
 interface Row {
   readonly id: string;
@@ -48,7 +49,7 @@ const SINCE = sql(
   { after: 'bigint' },
   `SELECT task_request.id, requirement.key, noted.agent_id, reason, noted_at
    FROM (SELECT task_seq, agent_id, reason, noted_at FROM task_exclusion WHERE noted_at > :after) AS noted
-   JOIN task ON task.seq = noted.task_seq AND task.status IN ('WAITING', 'RUNNING')
+   JOIN task ON task.seq = noted.task_seq AND ${isOneOf(['WAITING', 'RUNNING'])}
    JOIN task_request ON task_request.task_seq = noted.task_seq
    JOIN requirement ON requirement.id = task.requirement_id
    ORDER BY noted_at, task_request.id, noted.agent_id`,

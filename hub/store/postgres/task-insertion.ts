@@ -6,6 +6,7 @@ import type { NewTask } from '../../core/task.js';
 import { foldedName } from '../../core/task-filter.js';
 import { addFiles, FILE_PARAMETERS, fileValues } from './file-references.js';
 import { type LaneWrite, laneStatement } from './lane-statements.js';
+import { lastingKindOf } from './lists/task-kinds.js';
 import type { RequirementIds } from './requirement-ids.js';
 import { searchable } from './searchable-text.js';
 
@@ -46,6 +47,7 @@ const INSERT = laneStatement({
     keys: 'text[]',
     notifyUrls: 'text[]',
     notifyReceivers: 'text[]',
+    lastingKinds: 'smallint[]',
     ...FILE_PARAMETERS,
   },
   parts: `
@@ -53,10 +55,10 @@ const INSERT = laneStatement({
       SELECT given.* FROM held, unnest(
         :ids, :types, :statuses, :priorities, :requirementIds, :requestedAts, :timeLimits, :creators, :names, :classifiers, :jobs,
         :requestIds, :traceContexts, :ignoredFields, :searchableIds, :searchableNames, :searchableCreators, :keys, :notifyUrls,
-        :notifyReceivers) WITH ORDINALITY AS given (
+        :notifyReceivers, :lastingKinds) WITH ORDINALITY AS given (
         id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name, classifiers, job,
         request_id, trace_context, ignored_fields, searchable_id, searchable_name, searchable_creator, key, notify_url,
-        notify_receiver, at)),
+        notify_receiver, lasting_kind, at)),
     known AS (
       SELECT input.at, task_request.id FROM input
       JOIN idempotency_key ON idempotency_key.creator = coalesce(input.creator, '') AND idempotency_key.key = input.key
@@ -73,8 +75,8 @@ const INSERT = laneStatement({
       SELECT seq, id, requirement_id, requested_at, time_limit_s, creator, name, classifiers, request_id, trace_context,
              ignored_fields, job FROM added),
     texts AS (
-      INSERT INTO task_text (task_seq, requested_at, id, name, creator)
-      SELECT seq, requested_at, searchable_id, searchable_name, searchable_creator FROM added),
+      INSERT INTO task_text (task_seq, requested_at, lasting_kind, id, name, creator)
+      SELECT seq, requested_at, lasting_kind, searchable_id, searchable_name, searchable_creator FROM added),
     files AS (${addFiles('added')}),
     keys AS (
       INSERT INTO idempotency_key (creator, key, task_seq, used_at)
@@ -158,6 +160,7 @@ function valuesOfTasks(tasks: readonly NewTask[]) {
     searchableCreators: tasks.map(({ creator }) => orNull(creator, searchable)),
     notifyUrls: tasks.map(({ notify }) => notify?.url ?? null),
     notifyReceivers: tasks.map(({ notify }) => notify?.receiver ?? null),
+    lastingKinds: tasks.map(({ type, priority }) => lastingKindOf(type, priority)),
     ...fileValues(
       tasks.map(({ job }) =>
         filesOfJob(job).map((file, position) => ({ role: 'INPUT', position, path: null, file })),

@@ -3,9 +3,14 @@ import { nextState, type Transition } from '@workbench-hub/shared/domain/state-m
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import { firstOnly } from './batch-items.js';
 
-/** Condition and assignment of a transition. */
-export const from = ({ from: statuses }: Transition<TaskStatus | '-'>) =>
-  `task.status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
+/** Condition that a task has one of some statuses, in a form that fits no index: the server must begin with the tasks that are named, not
+ *  with all of a status, of which there may be a million more than when it made the plan. */
+export const isOneOf = (statuses: readonly (TaskStatus | '-')[]) =>
+  `(task.status || '') IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
+
+/** Condition of a transition. */
+export const from = ({ from: statuses }: Transition<TaskStatus | '-'>) => isOneOf(statuses);
+/** Assignment of a transition. */
 export const to = (transition: Transition<TaskStatus | '-'>) => `status = '${nextState(transition)}'`;
 
 /** Joins the tasks that the input names to the updated table. Conditions follow. */

@@ -7,7 +7,7 @@ export function translatedReads(db: Database): Database {
   return {
     ...db,
     rows: (statement, values) => db.rows<never>(statement, values).catch(translate),
-    transaction: (work) => db.transaction(work).catch(translate),
+    transaction: (work, settings) => db.transaction(work, settings).catch(translate),
   };
 }
 

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { quantile } from '../figures.js';
 import { fillStore } from '../lists/fill-store.js';
-import { LIST_CASES } from '../lists/list-cases.js';
+import { LIST_PATHS } from '../lists/list-cases.js';
 import { HttpConnection } from '../load/http-connection.js';
 import { runLoad } from '../load/load.js';
 import { treeUse } from '../machine.js';
@@ -89,7 +89,7 @@ async function measure(
   };
   const lists = new HttpConnection(running.port);
   // The first list after a start reads the whole store.
-  await listOnce(lists, LIST_CASES[0]?.path ?? '');
+  await listOnce(lists, LIST_PATHS[0] ?? '');
   await quiet(running.hub.pid);
   const alone = await w1();
 
@@ -126,7 +126,7 @@ function lookThrough(connection: HttpConnection): { stop(): Promise<number[]> } 
   const loop = (async () => {
     for (let at = 0; !stopped; at++) {
       const began = performance.now();
-      await listOnce(connection, LIST_CASES[at % LIST_CASES.length]?.path ?? '');
+      await listOnce(connection, LIST_PATHS[at % LIST_PATHS.length] ?? '');
       times.push(performance.now() - began);
       await new Promise((resolve) => setTimeout(resolve, LIST_EVERY_MS - (performance.now() - began)));
     }

@@ -6,8 +6,7 @@ export interface ListCase {
   readonly limitMs: number;
 }
 
-const FIRST_PAGE_LIMIT_MS = 50;
-const FAR_PAGE_LIMIT_MS = 200;
+const TEXT_FILTER = /[?&](id|name|creator)=/;
 
 const V2 = '/api/2.0/workbench/task/list';
 const V1 = '/api/1.0/workbench/task/list';
@@ -62,10 +61,34 @@ const FAR_PAGES = [
   `${V1}/waiting?page=1000&size=20`,
 ];
 
-export const LIST_CASES: readonly ListCase[] = [
-  ...FIRST_PAGES.map((path) => ({ path, limitMs: FIRST_PAGE_LIMIT_MS })),
-  ...FAR_PAGES.map((path) => ({ path, limitMs: FAR_PAGE_LIMIT_MS })),
-];
+/** Pages in the middle and at the end of a store with this number of tasks, and of waiting ones. */
+function endPages(total: number, waiting: number): string[] {
+  const page = (tasks: number) => `page=${Math.floor((tasks - 1) / 20)}&size=20`;
+  return [
+    `${V2}?${page(total / 2)}`,
+    `${V2}?${page(total)}`,
+    `${V2}?${page(waiting)}&status=WAITING`,
+    `${V2}?${page(total / 2)}&name=*run*`,
+    `${V1}/waiting?${page(waiting)}`,
+  ];
+}
+
+export const LIST_PATHS: readonly string[] = [...FIRST_PAGES, ...FAR_PAGES];
+
+export interface ListLimits {
+  readonly firstPageMs: number;
+  readonly textFilterMs: number;
+  readonly farPageMs: number;
+}
+
+/** All lists of a store with this number of tasks, and of waiting ones. */
+export function listCases(limits: ListLimits, total: number, waiting: number): ListCase[] {
+  const far = [...FAR_PAGES, ...endPages(total, waiting)];
+  return [...FIRST_PAGES, ...far].map((path) => {
+    const byPage = far.includes(path) ? limits.farPageMs : limits.firstPageMs;
+    return { path, limitMs: TEXT_FILTER.test(path) ? Math.max(byPage, limits.textFilterMs) : byPage };
+  });
+}
 
 /** Label in a table. */
 export function nameOf({ path }: ListCase): string {

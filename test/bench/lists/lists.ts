@@ -1,15 +1,12 @@
 /** Lists on a grown store, over HTTP, one after the other; meanwhile another client reads single tasks. */
-import { join } from 'node:path';
-import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
-import { LIST_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/list-reader';
-import { SEGMENT_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/segment-rows';
 import { Pool } from 'undici';
 import { startHub } from '../../support/programs.js';
 import { quantile } from '../figures.js';
-import { cpuSeconds, peakRssMib, rssMib } from '../machine.js';
-import type { ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
-import { fillStore } from './fill-store.js';
-import { LIST_CASES, nameOf } from './list-cases.js';
+import { cpuSeconds, peakRssMib, rssMib, treeUse } from '../machine.js';
+import { missingPostgres } from '../subjects/postgres.js';
+import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import { type ListCase, type ListLimits, listCases, nameOf } from './list-cases.js';
+import { type ListStore, type OpenListStore, onPostgres, onSqlite } from './list-stores.js';
 
 const ENDED = 1_000_000;
 const WAITING = 100_000;
@@ -30,24 +27,48 @@ interface ListBody {
   readonly totalElements: number;
 }
 
-export const lists: Workload = {
-  name: 'lists',
-  what: 'lists with every filter on a store of 1,000,000 ended and 100,000 waiting tasks',
-  prepare,
-};
+interface ListSetup {
+  readonly open: OpenListStore;
+  readonly missing?: () => string | undefined;
+  readonly limits: ListLimits;
+  /** Whether the hub remembers the results of filters. */
+  readonly remembers: boolean;
+}
 
-async function prepare({ folder, seed, scale, plans, say }: WorkloadOptions): Promise<ReadyWorkload> {
+export const lists = listWorkload({
+  open: onSqlite,
+  limits: { firstPageMs: 50, textFilterMs: 50, farPageMs: 200 },
+  remembers: true,
+});
+
+export const listsOnPostgres = listWorkload({
+  open: onPostgres,
+  missing: missingPostgres,
+  limits: { firstPageMs: 50, textFilterMs: 300, farPageMs: 200 },
+  remembers: false,
+});
+
+function listWorkload(setup: ListSetup): Workload {
+  return {
+    name: 'lists',
+    what: 'lists with every filter on a store of 1,000,000 ended and 100,000 waiting tasks',
+    prepare: (options) => prepare(setup, options),
+  };
+}
+
+async function prepare(
+  { open, missing, limits, remembers }: ListSetup,
+  { folder, seed, scale, plans, say }: WorkloadOptions,
+): Promise<ReadyWorkload> {
+  const reason = missing?.();
+  if (reason !== undefined) return notMeasured(reason);
   const size = { ended: Math.ceil(ENDED * scale), waiting: Math.ceil(WAITING * scale), running: RUNNING };
-  say(`lists: writing ${size.ended + size.waiting + size.running} tasks`);
-  const db = fillStore(join(folder, 'hub', 'hub.sqlite'), size, seed);
-  if (plans) for (const line of queryPlans(db)) say(line);
-  const bareScanMs = quantile(
-    Array.from({ length: REPEATS }, () => timedMs(() => bareScan(db))),
-    0.5,
-  );
-  db.close();
+  const total = size.ended + size.waiting + size.running;
+  say(`lists: writing ${total} tasks`);
+  const store = await open(folder, size, seed);
+  if (plans) for (const line of store.plans) say(line);
 
-  const hub = await startHub(folder);
+  const hub = await startHub(folder, store.settings);
   const pid = hub.process.pid ?? 0;
   const pool = new Pool(hub.baseUrl, { connections: 2 });
   const get = async (path: string) => {
@@ -60,11 +81,12 @@ async function prepare({ folder, seed, scale, plans, say }: WorkloadOptions): Pr
   const firstMs = performance.now() - first;
   say(`lists: the first list after the start came after ${(firstMs / 1000).toFixed(1)} s`);
   const oneTask = `/api/2.0/workbench/task/${content[0]?.id}`;
+  const cases = listCases(limits, total, size.waiting);
 
   return {
     measure: async () => {
       const reading = readMeanwhile(() => get(oneTask));
-      const samples = await measureLists(get);
+      const samples = await measureLists(cases, remembers ? OTHER_FILTERS : 0, get);
       const readMs = await reading.stop();
       const slowestMs = Math.max(...samples.map(({ value }) => value));
       return [
@@ -72,33 +94,48 @@ async function prepare({ folder, seed, scale, plans, say }: WorkloadOptions): Pr
         { name: 'one task meanwhile, median', value: quantile(readMs, 0.5), unit: 'ms' },
         { name: 'one task meanwhile, 99 of 100', value: quantile(readMs, 0.99), unit: 'ms' },
         {
-          name: 'slowest list to a bare scan of the ids by SQLite',
-          value: slowestMs / bareScanMs,
+          name: 'slowest list to a bare scan of the ids by the database',
+          value: slowestMs / store.bareScanMs,
           unit: 'times',
         },
-        { name: 'bare scan of the ids by SQLite', value: bareScanMs, unit: 'ms' },
+        { name: 'bare scan of the ids by the database', value: store.bareScanMs, unit: 'ms' },
         { name: 'memory of the hub', value: rssMib(pid), unit: 'MiB' },
       ];
     },
-    use: () => [{ name: 'hub', cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) }],
+    use: () => [{ name: 'hub', cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) }, ...serverUse(store)],
     end: async () => {
       await pool.destroy();
       await hub.stop();
+      await store.end();
     },
   };
 }
 
+function notMeasured(reason: string): ReadyWorkload {
+  return { measure: async () => [], use: () => [], skipped: () => [reason], end: async () => undefined };
+}
+
+function serverUse({ serverPid }: ListStore): ProcessUse[] {
+  if (serverPid === undefined) return [];
+  const { beneath } = treeUse(serverPid);
+  return beneath ? [{ ...beneath, name: 'processes of postgres' }] : [];
+}
+
 /** All lists in turn, each twice: once after so many other requests that the hub does not remember the results of its filter,
  *  and again at once. */
-async function measureLists(get: (path: string) => Promise<string>): Promise<Sample[]> {
-  const measured = LIST_CASES.map((each) => ({
+async function measureLists(
+  cases: readonly ListCase[],
+  others: number,
+  get: (path: string) => Promise<string>,
+): Promise<Sample[]> {
+  const measured = cases.map((each) => ({
     each,
     first: [] as number[],
     again: [] as number[],
     total: 0,
   }));
   for (let repeat = 0; repeat < REPEATS; repeat++) {
-    for (let other = 0; other < OTHER_FILTERS; other++) await get(`${LISTS}?name=*other%20${other}*`);
+    for (let other = 0; other < others; other++) await get(`${LISTS}?name=*other%20${other}*`);
     for (const one of measured) {
       for (const times of [one.first, one.again]) {
         const began = performance.now();
@@ -137,24 +174,4 @@ function readMeanwhile(call: () => Promise<unknown>): { stop(): Promise<number[]
       return times;
     },
   };
-}
-
-/** Shortest time in which SQLite compares each identifier with a pattern. */
-function bareScan(db: SqliteDatabase): void {
-  db.prepare('SELECT count(*) FROM task WHERE id GLOB ?').get('*abc*');
-}
-
-function queryPlans(db: SqliteDatabase): string[] {
-  return Object.entries({ ...SEGMENT_STATEMENTS, ...LIST_STATEMENTS }).flatMap(([name, sql]) => {
-    const parameters = Array.from({ length: sql.split('?').length - 1 }, () => null);
-    const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
-    const statement = sql.replaceAll(/\s+/g, ' ').trim();
-    return [`query plan of ${name}: ${statement}`, ...steps.map(({ detail }) => `  ${detail}`)];
-  });
-}
-
-function timedMs(work: () => void): number {
-  const began = performance.now();
-  work();
-  return performance.now() - began;
 }

@@ -36,11 +36,10 @@ const END = `
 
 type Row = readonly (string | number)[];
 
-const urlOf = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`;
 const quiet = new Logger(() => () => undefined);
 
-function poolOf(port: number, max: number): pg.Pool {
-  const pool = new pg.Pool({ connectionString: urlOf(port), max });
+function poolOf(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max });
   // The server is stopped while they are open.
   pool.on('error', () => undefined).on('connect', (client) => client.on('error', () => undefined));
   return pool;
@@ -55,11 +54,11 @@ function byColumns(pool: pg.Pool, name: string, text: string): (rows: readonly R
 }
 
 export const graphileRoles: PeerRoles = {
-  async front({ serverPort }) {
-    const pool = poolOf(serverPort, FRONT_CONNECTIONS);
+  async front({ serverUrl }) {
+    const pool = poolOf(serverUrl, FRONT_CONNECTIONS);
     await runMigrations({ pgPool: pool, logger: quiet });
     await pool.query(SCHEMA);
-    const listener = new pg.Client({ connectionString: urlOf(serverPort) });
+    const listener = new pg.Client({ connectionString: serverUrl });
     listener.on('error', () => undefined);
     await listener.connect();
     const add = inBatches(byColumns(pool, 'create', CREATE), MAX_CREATED_TOGETHER);
@@ -84,8 +83,8 @@ export const graphileRoles: PeerRoles = {
     return port;
   },
 
-  async worker({ serverPort, slots }, go) {
-    const pgPool = poolOf(serverPort, WORKER_CONNECTIONS);
+  async worker({ serverUrl, slots }, go) {
+    const pgPool = poolOf(serverUrl, WORKER_CONNECTIONS);
     const end = inBatches(byColumns(pgPool, 'end', END), MAX_ENDED_TOGETHER);
     await go();
     await run({

@@ -9,8 +9,10 @@ import type { RoleOptions } from './role.js';
 
 export interface PeerServer {
   /** In the order in which they were started; they are ended the other way round. */
-  readonly programs: Readonly<Record<string, ServerProgram>>;
+  readonly programs: Readonly<Record<string, Pick<ServerProgram, 'pid' | 'stop'>>>;
   readonly port: number;
+  /** Where a port is not enough. */
+  readonly url?: string;
 }
 
 export interface PeerSetup {
@@ -37,7 +39,7 @@ async function startPeer(
   { peer, variant, worker: hasWorker = true, startServer }: PeerSetup,
   { folder, slots, paused }: SubjectSetup,
 ): Promise<RunningSubject> {
-  const programs: ServerProgram[] = [];
+  const programs: Pick<ServerProgram, 'stop'>[] = [];
   const stop = async () => {
     for (const program of programs.splice(0).reverse()) await program.stop();
   };
@@ -60,7 +62,8 @@ async function startPeer(
       programs.push(program);
       pids.set(name, program.pid);
     }
-    const options = { folder, slots, variant, serverPort: server?.port ?? 0 };
+    const { port: serverPort = 0, url: serverUrl = '' } = server ?? {};
+    const options = { folder, slots, variant, serverPort, serverUrl };
     const front = await startRole('front', options);
     pids.set('front', front.program.pid);
     let resume: RunningSubject['resume'] = async () => undefined;

@@ -9,8 +9,10 @@ export const SANDBOXED = 'sandboxed';
 export interface RoleOptions {
   readonly folder: string;
   readonly slots: number;
-  /** Address of the peer's server, or for the worker of a limit, of the front. */
+  /** Port of the peer's server, or for the worker of a limit, of the front. */
   readonly serverPort: number;
+  /** Address of the peer's server, where its port is not enough. */
+  readonly serverUrl: string;
   /** Variant of the peer. */
   readonly variant: string;
 }

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { missingPostgres, startServer } from './postgres.js';
 import { ServerProgram } from './server-program.js';
 import type { RunningSubject, Subject, SubjectSetup } from './subject.js';
 
@@ -23,10 +24,13 @@ export interface HubOptions {
   readonly agents?: readonly string[];
   /** Configuration of each agent, by default the same for all. */
   readonly instances?: readonly InstanceClass[];
+  /** Address of the database in which it keeps its tasks, instead of SQLite. */
+  readonly store?: string | undefined;
 }
 
 export interface RunningHub extends RunningSubject {
   readonly hub: ServerProgram;
+  readonly pids: Map<string, number>;
   readonly dataDir: string;
   /** Resolves when all instances are up. */
   allUp(): Promise<void>;
@@ -50,9 +54,38 @@ export const hub: Subject = {
   start: (setup) => startHub(setup),
 };
 
+/** The same beside one on PostgreSQL. */
+export const hubOnSqlite: Subject = { ...hub, name: 'hub on sqlite' };
+
+/** With a server of its own, whose processes count. */
+export const hubOnPostgres: Subject = {
+  name: 'hub on postgres',
+  missing: missingPostgres,
+  start: startOnPostgres,
+};
+
+async function startOnPostgres(setup: SubjectSetup): Promise<RunningSubject> {
+  const server = await startServer();
+  try {
+    const { url } = await server.create();
+    const running = await startHub(setup, { store: url });
+    return {
+      ...running,
+      pids: running.pids.set('postgres', server.pid),
+      stop: async () => {
+        await running.stop();
+        await server.end();
+      },
+    };
+  } catch (error) {
+    await server.end();
+    throw error;
+  }
+}
+
 export async function startHub(
   { folder, slots, paused, profiles }: SubjectSetup,
-  { agents = AGENTS, instances = [] }: HubOptions = {},
+  { agents = AGENTS, instances = [], store }: HubOptions = {},
 ): Promise<RunningHub> {
   const programs: ServerProgram[] = [];
   const stop = async () => {
@@ -71,7 +104,8 @@ export async function startHub(
   };
   try {
     const dataDir = join(folder, 'hub-data');
-    const program = start('hub', 'hub', { server: { port: 0 }, dataDir });
+    const kept = store === undefined ? {} : { store };
+    const program = start('hub', 'hub', { server: { port: 0 }, dataDir, ...kept });
     const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
     const pids = new Map([['hub', program.pid]]);
     const resume = async () => {

@@ -6,6 +6,7 @@ import { graphile } from '../peers/graphile.js';
 import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
 import { slurm } from '../peers/slurm.js';
 import { hub } from '../subjects/hub.js';
+import { W0, W1, W1C, W2, W4 } from './setups.js';
 import { throughputWorkload } from './throughput.js';
 
 /** The alternatives to the hub, and the limit of the machine. */
@@ -17,13 +18,7 @@ const PEAK_LIMIT_MIB = 350;
 const IN_PROCESSES = [bullmqSandboxed, celery];
 
 export const w0 = throughputWorkload({
-  name: 'w0',
-  what: '20,000 creates over 64 connections, durable before 201, nothing is taken yet',
-  load: 'create',
-  count: 20_000,
-  connections: 64,
-  slots: 16,
-  paused: true,
+  ...W0,
   subjects: [hub, ...OTHERS, limitSqlite, limitHttp],
   targets: [
     { figure: 'hub: creates', is: 'at least', value: 1.5, times: 'bullmq always: creates' },
@@ -32,12 +27,7 @@ export const w0 = throughputWorkload({
 });
 
 export const w1 = throughputWorkload({
-  name: 'w1',
-  what: '20,000 tasks that do nothing, 64 connections, 16 instances on 2 agents, first create to last end',
-  load: 'throughput',
-  count: 20_000,
-  connections: 64,
-  slots: 16,
+  ...W1,
   subjects: [hub, ...OTHERS, ...IN_PROCESSES, slurm],
   targets: [
     { figure: 'hub: tasks', is: 'at least', value: 1, times: 'bullmq always: tasks' },
@@ -48,12 +38,7 @@ export const w1 = throughputWorkload({
 });
 
 export const w1c = throughputWorkload({
-  name: 'w1c',
-  what: '64 clients: each creates a task, long-polls its result, and goes on, 10,000 times in all',
-  load: 'closed-loop',
-  count: 10_000,
-  connections: 64,
-  slots: 16,
+  ...W1C,
   subjects: [hub, ...OTHERS, ...IN_PROCESSES],
   targets: [
     { figure: 'hub: round trips', is: 'at least', value: 1, times: 'bullmq always: round trips' },
@@ -63,12 +48,7 @@ export const w1c = throughputWorkload({
 });
 
 export const w2 = throughputWorkload({
-  name: 'w2',
-  what: 'one client, one task after the other: create to result, 500 times',
-  load: 'one-by-one',
-  count: 500,
-  connections: 1,
-  slots: 16,
+  ...W2,
   subjects: [hub, ...OTHERS, ...IN_PROCESSES, slurm],
   targets: [
     {
@@ -82,12 +62,7 @@ export const w2 = throughputWorkload({
 });
 
 export const w4 = throughputWorkload({
-  name: 'w4',
-  what: '500 batch jobs that start one process each, on 4 instances',
-  load: 'processes',
-  count: 500,
-  connections: 64,
-  slots: 4,
+  ...W4,
   subjects: [hub, ...OTHERS, ...IN_PROCESSES, slurm],
   targets: [
     { figure: 'hub: tasks', is: 'at least', value: 0.6, times: 'limit pipeline: tasks' },

@@ -14,7 +14,7 @@ export function postgresAccountStore(db: Database, log: Logger | null): AccountS
   const database: Database = {
     ...db,
     ...withAnyText(db),
-    transaction: (work) => db.transaction((queries) => work(withAnyText(queries))),
+    transaction: (work, settings) => db.transaction((queries) => work(withAnyText(queries)), settings),
   };
   return {
     users: postgresUserStore(database, log),

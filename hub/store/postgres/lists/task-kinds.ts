@@ -1,10 +1,10 @@
 /** Kinds of tasks: type, status and priority as one number, as the column `kind` has it. */
-import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { TASK_STATUSES, TASK_TYPES, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
+import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
 import type { TaskFilter } from '../../../core/task-filter.js';
 
 /** As in the migration. */
-const STATUS_NUMBERS: Readonly<Record<TaskStatus, number>> = {
+export const STATUS_NUMBERS: Readonly<Record<TaskStatus, number>> = {
   WAITING: 0,
   RUNNING: 1,
   FINISHED: 2,
@@ -39,4 +39,9 @@ export function kindsOf({
       })),
     ),
   );
+}
+
+/** The part of the kind of a task that never changes: the kind that it has while it waits. */
+export function lastingKindOf(type: TaskType, priority: Priority): number {
+  return priorityRank(priority) + 64 * TYPE_NUMBERS[type];
 }

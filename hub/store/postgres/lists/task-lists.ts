@@ -8,14 +8,25 @@ import type {
   TaskWindow,
   TaskWindowQuery,
 } from '../../../core/ports/task-archive.js';
+import type { TaskFilter } from '../../../core/task-filter.js';
 import type { Database } from '../pool.js';
 import { rowOf } from '../statement.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
-import { type ListStatement, pageOf, windowOf } from './list-statements.js';
+import { isByKind, numbersOf } from './by-kind.js';
+import { type ListStatement, READ_MAIN_STATUS, READ_TOTAL } from './list-statement.js';
+import { pageOf, windowOf } from './list-statements.js';
 import { ListTurns } from './list-turns.js';
+import { kindsOf } from './task-kinds.js';
 
 /** Statuses in the order of their numbers in `kind`. */
 const STATUSES: readonly TaskStatus[] = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'];
+
+/** Number of tasks before a page from which on it is worth the while to look which end of the list is nearer. */
+const FAR = 5000;
+
+/** Each list is planned for its very filter, may look at all tasks, and has memory for the numbers of a million. */
+const SETTINGS =
+  "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = on; SET LOCAL work_mem = '64MB'";
 
 interface PageRow {
   readonly total: number;
@@ -42,7 +53,10 @@ export class TaskLists {
 
   async window({ after, size, ...filter }: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
     const below = after === null ? Number.MAX_SAFE_INTEGER : placeOf(after);
-    const row = await this.#turns.run(client, () => this.#read<WindowRow>(windowOf(filter, below, size)));
+    const row = await this.#turns.run(client, async () => {
+      const mainStatus = await this.#mainStatus(filter);
+      return this.#read<WindowRow>(windowOf(filter, below, size, { mainStatus }));
+    });
     const { seqs, tasks, counts } = row ?? { seqs: null, tasks: null, counts: null };
     const isLast = (seqs ?? []).length <= size;
     const byStatus = new Map((counts ?? []).map(([status, count]) => [STATUSES[status], count]));
@@ -56,12 +70,29 @@ export class TaskLists {
   }
 
   async #list({ page, size, order = 'NEWEST_FIRST', ...filter }: TaskQuery): Promise<TaskPage> {
-    const row = await this.#read<PageRow>(pageOf(filter, order, { offset: page * size, size }));
+    const places = { offset: page * size, size };
+    const isNearerToEnd = await this.#isNearerToEnd(filter, places.offset);
+    const mainStatus = await this.#mainStatus(filter);
+    const row = await this.#read<PageRow>(pageOf(filter, order, places, { isNearerToEnd, mainStatus }));
     return { tasks: (row?.tasks ?? []).map(taskOfRow), totalElements: row?.total ?? 0 };
   }
 
+  async #isNearerToEnd(filter: TaskFilter, offset: number): Promise<boolean> {
+    if (offset < FAR || !isByKind(filter)) return false;
+    const kinds = numbersOf(kindsOf(filter));
+    const row = await rowOf<{ total: number }, 'kinds'>(this.#db, READ_TOTAL, { kinds });
+    return offset * 2 > (row?.total ?? 0);
+  }
+
+  /** Only lists that look at all tasks need to know it. */
+  async #mainStatus(filter: TaskFilter): Promise<TaskStatus> {
+    if (isByKind(filter)) return 'FINISHED';
+    const row = await rowOf<{ status: number }>(this.#db, READ_MAIN_STATUS, {});
+    return STATUSES[row?.status ?? 0] ?? 'FINISHED';
+  }
+
   #read<Row extends object>({ statement, values }: ListStatement): Promise<Row | undefined> {
-    return rowOf<Row, string>(this.#db, statement, values);
+    return this.#db.transaction((queries) => rowOf<Row, string>(queries, statement, values), SETTINGS);
   }
 }
 

@@ -1,13 +1,9 @@
-/**
- * A store in which many tasks wait, written straight into the database: through the interface the same would take
- * minutes for each run, and leave the same rows.
- */
-import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
+/** Tasks that wait: through the interface the same would take minutes for each run, and leave the same rows. */
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { seededRandom } from '../../support/random.js';
-import { idOf } from '../lists/fill-store.js';
+import { idOf, type StoredTask, type StoredTasks } from '../stored-tasks/stored-task.js';
 
 /** Every one of them fits the first agent, about half of them the second one too. */
 export const INSTANCES = [
@@ -29,34 +25,44 @@ const OTHER_PRIORITIES = PRIORITIES.filter((priority) => priority !== 'HIGHEST')
 const FIRST_REQUEST_MS = Date.UTC(2026, 0, 1);
 const JOB = JSON.stringify({ type: 'SIMULATE_WORK', durationS: 0 });
 
-const INSERT = `
-  INSERT INTO task (id, type, status, priority, requirement_id, requested_at, name, classifiers, job)
-  VALUES (?, 'SIMULATE_WORK', 'WAITING', ?, ?, ?, ?, ?, '${JOB}')`;
+export function waitingTasks(count: number, seed: number): StoredTasks {
+  return { requirements: REQUIREMENTS.map(requirementKey), tasks: tasksOf(count, seed) };
+}
 
-/** Creates the database and returns the id of one of its tasks. */
-export function fillBacklog(file: string, count: number, seed: number): string {
+/** Id of the first of the tasks. */
+export function firstWaiting(seed: number): string {
+  const [first] = tasksOf(1, seed);
+  return first?.id ?? '';
+}
+
+function* tasksOf(count: number, seed: number): Generator<StoredTask> {
   const random = seededRandom(seed);
-  const db = openDatabase(file);
-  db.pragma('synchronous = OFF');
-  const insertRequirement = db.prepare('INSERT INTO requirement (id, key) VALUES (?, ?)');
-  for (const [at, requirement] of REQUIREMENTS.entries()) {
-    insertRequirement.run(at + 1, requirementKey(requirement));
+  for (let at = 0; at < count; at++) {
+    const requestedAt = FIRST_REQUEST_MS + at;
+    const id = idOf(requestedAt, random);
+    const requirement = random.below(REQUIREMENTS.length);
+    const priority = random.oneIn(ONE_HIGHEST_IN) ? 'HIGHEST' : random.of(OTHER_PRIORITIES);
+    yield {
+      id,
+      type: 'SIMULATE_WORK',
+      status: 'WAITING',
+      priority: priorityRank(priority),
+      requirement,
+      requested_at: requestedAt,
+      started_at: null,
+      ended_at: null,
+      attempt: 0,
+      agent_id: null,
+      instance_id: null,
+      instance_version: null,
+      instance_revision: null,
+      batch_status: null,
+      creator: null,
+      name: `Gear study run ${at}`,
+      classifiers: JSON.stringify(classifiersOf(REQUIREMENTS[requirement], priority)),
+      job: JOB,
+    };
   }
-  const insert = db.prepare(INSERT);
-  let id = '';
-  db.transaction(() => {
-    for (let at = 0; at < count; at++) {
-      id = idOf(FIRST_REQUEST_MS + at, random);
-      const which = random.below(REQUIREMENTS.length);
-      const priority = random.oneIn(ONE_HIGHEST_IN) ? 'HIGHEST' : random.of(OTHER_PRIORITIES);
-      const classifiers = JSON.stringify(classifiersOf(REQUIREMENTS[which], priority));
-      const requestedAt = FIRST_REQUEST_MS + at;
-      insert.run(id, priorityRank(priority), which + 1, requestedAt, `Gear study run ${at}`, classifiers);
-    }
-  })();
-  db.pragma('wal_checkpoint(TRUNCATE)');
-  db.close();
-  return id;
 }
 
 function classifiersOf(requirement: Requirement | undefined, priority: Priority): Classifier[] {

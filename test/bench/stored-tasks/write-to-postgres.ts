@@ -1,0 +1,87 @@
+import { foldedName } from '@workbench-hub/hub/core/task-filter';
+import { lastingKindOf } from '@workbench-hub/hub/store/postgres/lists/task-kinds';
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { requirementIds } from '@workbench-hub/hub/store/postgres/requirement-ids';
+import { searchable } from '@workbench-hub/hub/store/postgres/searchable-text';
+import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
+import pg from 'pg';
+import type { StoredTask, StoredTasks } from './stored-task.js';
+
+/** Tasks of one statement. */
+const TOGETHER = 20_000;
+
+const INSERT = `
+  WITH given AS MATERIALIZED (
+    SELECT nextval('task_seq') AS seq, each.*
+    FROM json_populate_recordset(null::bench_task, $1) WITH ORDINALITY AS each ORDER BY each.ordinality),
+  tasks AS (
+    INSERT INTO task (seq, type, status, priority, requirement_id, started_at, ended_at, attempt, agent_id, instance_id,
+                      instance_version, instance_revision, batch_status)
+    SELECT seq, type, status, priority, requirement, started_at, ended_at, attempt, agent_id, instance_id,
+           instance_version, instance_revision, batch_status FROM given),
+  requests AS (
+    INSERT INTO task_request (task_seq, id, requirement_id, requested_at, creator, name, classifiers, job)
+    SELECT seq, id, requirement, requested_at, creator, name, classifiers, job FROM given)
+  INSERT INTO task_text (task_seq, requested_at, lasting_kind, id, name, creator)
+  SELECT seq, requested_at, lasting_kind, id, searchable_name, creator FROM given`;
+
+/** Columns of a given task. */
+const ROW_TYPE = `
+  CREATE TYPE bench_task AS (
+    id text, type text, status text, priority smallint, requirement bigint, requested_at bigint, started_at bigint,
+    ended_at bigint, attempt integer, agent_id text, instance_id text, instance_version text, instance_revision text,
+    batch_status text, creator text, name text, searchable_name text, lasting_kind smallint, classifiers text, job text)`;
+
+/** What the server does by itself in time. */
+const SETTLE = [
+  'WITH former AS (DELETE FROM task_count RETURNING *) INSERT INTO task_count SELECT kind, sum(tasks) FROM former GROUP BY kind',
+  'VACUUM ANALYZE',
+  'CHECKPOINT',
+];
+
+/** Writes tasks into a migrated database. */
+export async function writeToPostgres(url: string, { requirements, tasks }: StoredTasks): Promise<void> {
+  const ids = await requirementRows(url, requirements);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(ROW_TYPE);
+    await client.query('SET synchronous_commit = off');
+    for (const some of inParts(tasks)) {
+      const rows = some.map(({ name, ...task }) => ({
+        ...task,
+        name,
+        requirement: ids[task.requirement],
+        lasting_kind: lastingKindOf(task.type, priorityOfRank(task.priority)),
+        searchable_name: name === null ? null : searchable(foldedName(name)),
+      }));
+      await client.query(INSERT, [JSON.stringify(rows)]);
+    }
+    await client.query('DROP TYPE bench_task');
+    for (const statement of SETTLE) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Row ids of requirements, in their order. */
+async function requirementRows(url: string, keys: readonly string[]): Promise<number[]> {
+  const database = openPool({ url, log: null });
+  try {
+    const ids = await requirementIds(database).of(keys);
+    return keys.map((key) => ids.get(key) ?? 0);
+  } finally {
+    await database.close();
+  }
+}
+
+function* inParts(tasks: Iterable<StoredTask>): Generator<readonly StoredTask[]> {
+  let part: StoredTask[] = [];
+  for (const task of tasks) {
+    part.push(task);
+    if (part.length < TOGETHER) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}
