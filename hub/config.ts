@@ -141,7 +141,10 @@ export const hubConfigSchema = z
       /** 0: any free port, which the log names. */
       port: port.default(8080),
       /** Address of this hub itself; by default, host (or the name of the machine) and port. */
-      address: z.url({ protocol: /^https?$/ }).nullable().default(null),
+      address: z
+        .url({ protocol: /^https?$/ })
+        .nullable()
+        .default(null),
       publicUrl: z
         .url({ protocol: /^https?$/, error: PUBLIC_URL_ALLOWED })
         .nullable()

@@ -211,6 +211,8 @@ async function run(
   const address = await web.listen();
   await parts.hubs.listensAt(parts.config.server.address ?? addressOnNetwork(address));
   onStop(async () => {
+    // While the agents move, another hub schedules.
+    if (parts.hubs.others() > 0) await engine.resign();
     await agentConnections.moveAll('the hub stops', MOVE_LIMIT_MS);
     const closed = web.close(STOP_GRACE_MS);
     await engine.quiesce();

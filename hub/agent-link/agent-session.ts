@@ -62,9 +62,10 @@ export class AgentSession {
 
   /** Handles the first message of the connection. Resolves with false when the agent is refused, and informed. Rejects as the
    *  store of the engine does. */
-  async join(hello: HelloMessage): Promise<boolean> {
+  async join({ instances, running, spooled, ...hello }: HelloMessage): Promise<boolean> {
+    // The connection keeps the rest of the message as long as it is open.
     const { agents, link, remoteAddress, log } = this.#options;
-    const { agent, clockMs = null, instances, running, spooled } = hello;
+    const { agent, clockMs = null } = hello;
     const protocolVersion = AGENT_PROTOCOL_VERSIONS.find((version) =>
       hello.protocolVersions.includes(version),
     );
@@ -186,12 +187,12 @@ function connectionOver(
 }
 
 /** Whether the agent knows requests of this kind. One that it does not know would end the connection. */
-function isAnswered(kind: string, { answers = [] }: HelloMessage): boolean {
+function isAnswered(kind: string, { answers = [] }: Pick<HelloMessage, 'answers'>): boolean {
   const isLater = LATER_REQUESTS.some((later) => later === kind);
   return !isLater || answers.includes(kind);
 }
 
-function versionRefusal({ agent, protocolVersions }: HelloMessage): {
+function versionRefusal({ agent, protocolVersions }: Pick<HelloMessage, 'agent' | 'protocolVersions'>): {
   code: (typeof REFUSALS)[number];
   message: string;
 } {

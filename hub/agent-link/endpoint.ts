@@ -52,8 +52,9 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): Open
     refuse(request, socket, { status: request.method === 'GET' ? 400 : 405, message, headers });
   });
   const connections = new OpenConnections(options);
+  // One for all: a listener made for each request would keep the request as long as its connection.
+  const onError = (error: Error) => log.debug({ err: error }, 'a connection broke during its upgrade');
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const onError = (error: Error) => log.debug({ err: error }, 'a connection broke during its upgrade');
     socket.on('error', onError);
     // The server has ended a connection with pending requests.
     if (socket.destroyed) return;

@@ -118,6 +118,8 @@ export interface Engine {
   start(): Promise<void>;
   /** Sweeps now, instead of within a minute. */
   sweep(): Promise<void>;
+  /** Gives the role of the scheduler up for good, so that another hub gains it at once. */
+  resign(): Promise<void>;
   /** Ends dispatching, and releases agents and waiting clients. */
   quiesce(): Promise<void>;
   /** Ends everything that runs, also when it was not started; the store may be closed afterwards. */
@@ -337,7 +339,7 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
 }
 
 /** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
-function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
+function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'resign' | 'quiesce' | 'stop'> {
   const {
     leases,
     scheduler,
@@ -403,6 +405,7 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'qu
       starting ??= start();
       return starting;
     },
+    resign: () => roles.resign(),
     quiesce,
     stop: () => {
       stopping ??= stop();

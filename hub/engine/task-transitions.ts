@@ -53,6 +53,8 @@ export interface TaskRequeue {
 export class TaskTransitions {
   readonly #options: TaskTransitionsOptions;
   readonly #subscribers: TaskSubscriber[] = [];
+  /** Handlers of the subscribers by type, as far as they were needed. */
+  readonly #handlers = new Map<TaskEvent['type'], ((event: TaskEvent) => void)[]>();
 
   constructor(options: TaskTransitionsOptions) {
     this.#options = options;
@@ -61,6 +63,7 @@ export class TaskTransitions {
   /** Adds a subscriber; events reach subscribers in the order in which they were added. */
   subscribe(subscriber: TaskSubscriber): void {
     this.#subscribers.push(subscriber);
+    this.#handlers.clear();
   }
 
   /** Enqueues a new task; resolves when it is durable. */
@@ -181,11 +184,21 @@ export class TaskTransitions {
     }
   }
 
+  #handlersOf(type: TaskEvent['type']): readonly ((event: TaskEvent) => void)[] {
+    const known = this.#handlers.get(type);
+    if (known) return known;
+    const handlers = this.#subscribers.flatMap((subscriber) => {
+      const handle = subscriber[type] as ((event: TaskEvent) => void) | undefined;
+      return handle ? [handle] : [];
+    });
+    this.#handlers.set(type, handlers);
+    return handlers;
+  }
+
   #publish<Type extends TaskEvent['type']>(event: Extract<TaskEvent, { readonly type: Type }>): void {
-    for (const subscriber of this.#subscribers) {
-      const handle = subscriber[event.type as Type] as ((event: TaskEvent) => void) | undefined;
+    for (const handle of this.#handlersOf(event.type)) {
       try {
-        handle?.(event);
+        handle(event);
       } catch (error) {
         // The other subscribers must not miss the event.
         this.#options.log.error({ err: error, event: event.type }, 'a subscriber failed on a task event');

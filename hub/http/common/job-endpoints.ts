@@ -61,8 +61,7 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
     locked: descriptions.locked,
     takesIdempotencyKey,
   });
-  const once = <Request extends { readonly context: Context }>(request: Request) =>
-    takesIdempotencyKey ? { ...request, onceBy: request.context } : request;
+  const onceBy = (context: Context) => (takesIdempotencyKey ? context : undefined);
   const result = {
     description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
     params: idParams,
@@ -85,8 +84,13 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
           'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
       },
-      async (request) =>
-        request.context.json(version.creation(await requests.createSimulateWork(once(request))), 201),
+      async (request) => {
+        const { context } = request;
+        return context.json(
+          version.creation(await requests.createSimulateWork(request, onceBy(context))),
+          201,
+        );
+      },
     ),
     endpoint(
       {
@@ -114,8 +118,10 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
         body: executeBatchJobRequest,
         blobs: batchJobContents,
       },
-      async (request) =>
-        request.context.json(version.creation(await requests.createBatchJob(once(request))), 201),
+      async (request) => {
+        const { context } = request;
+        return context.json(version.creation(await requests.createBatchJob(request, onceBy(context))), 201);
+      },
     ),
     endpoint(
       {

@@ -10,7 +10,7 @@ import type { BlobStore, Hold } from '../../core/ports/blobs.js';
 import type { NamedSize, Task } from '../../core/task.js';
 import type { Disconnect } from '../../engine/result-waiters.js';
 import type { Storage } from '../../engine/storage.js';
-import type { Tasks } from '../../engine/tasks.js';
+import type { TaskRequest, Tasks } from '../../engine/tasks.js';
 import { parseBatchJob } from '../parsing/batch-job-parsing.js';
 import type { FileLimits } from '../parsing/body-blob.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '../parsing/request-schemas.js';
@@ -30,8 +30,6 @@ interface Notifying {
 }
 
 interface CreationRequest<Body> {
-  /** Context whose header Idempotency-Key counts; absent where the API version has none. */
-  readonly onceBy?: Context;
   readonly body: Body & Notifying;
   readonly caller: Caller;
   readonly requestId: string | null;
@@ -43,8 +41,9 @@ interface CreationRequest<Body> {
 export interface TaskRequests {
   /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
   readonly admit: () => void;
-  createSimulateWork(request: CreationRequest<SimulateWorkRequest>): Promise<Task>;
-  createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
+  /** `onceBy` is the context whose header Idempotency-Key counts; absent where the API version has none. */
+  createSimulateWork(request: CreationRequest<SimulateWorkRequest>, onceBy?: Context): Promise<Task>;
+  createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>, onceBy?: Context): Promise<Task>;
   /** Waits for the end for as long as the request says. */
   simulateWorkResult(
     request: ResultRequest,
@@ -91,16 +90,16 @@ export interface TaskRequestsOptions {
 }
 
 export function taskRequests({ tasks, files, storage, limits, log }: TaskRequestsOptions): TaskRequests {
-  const create = async (
+  const create = (
     {
       body,
       caller,
       requestId,
       traceContext,
       ignoredFields,
-      onceBy,
     }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
     job: Job,
+    onceBy: Context | undefined,
   ) => {
     const request = {
       name: body.name ?? null,
@@ -114,7 +113,9 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       notify: body.notify ?? null,
     };
     const key = onceBy && idempotencyKeyOf(onceBy);
-    if (key === undefined) return tasks.create(request);
+    return key === undefined ? tasks.create(request) : createOnce(request, key, onceBy);
+  };
+  const createOnce = async (request: TaskRequest, key: string, onceBy: Context | undefined) => {
     const { task, isNew } = await tasks.createOnce(request, key);
     if (!isNew) onceBy?.header('Idempotency-Replayed', 'true');
     return task;
@@ -131,13 +132,13 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
 
   return {
     admit: () => tasks.refuseWhenShutdownPrepared(),
-    createSimulateWork: (request) =>
-      create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }),
-    createBatchJob: async (request) => {
+    createSimulateWork: async (request, onceBy) =>
+      create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }, onceBy),
+    createBatchJob: async (request, onceBy) => {
       const { body, hold } = request;
       const errors = [...tasks.classifierErrors(body.classifiers ?? []), ...tasks.notifyErrors(body.notify)];
       const job = await parseBatchJob(body, errors, files, storage, limits, hold);
-      return create(request, job);
+      return create(request, job, onceBy);
     },
     simulateWorkResult: (request, present) => atEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>

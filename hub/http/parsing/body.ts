@@ -48,11 +48,9 @@ const TINY_BYTES = 16 * 1024;
 const HELD: BodyLimit = { bytes: 1024 * 1024, setBy: 'the limit of bodies without files' };
 
 export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyReader {
-  return async (context, blobs, permit, hold) => {
-    const limit = { bytes: maxBytes, setBy: 'limits.requestBody' };
-    if (!blobs) return readJson(context, maxBytes < HELD.bytes ? limit : HELD, permit);
-    const announced = announcedBytes(context);
-    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit, permit);
+  const limit = { bytes: maxBytes, setBy: 'limits.requestBody' };
+  const limitWithoutFiles = maxBytes < HELD.bytes ? limit : HELD;
+  const readWithFiles: WithFiles = async (context, announced, blobs, permit, hold) => {
     if (announced !== undefined && announced > maxBytes) throw tooLarge(limit);
     const { incoming } = context.env as HttpBindings;
     const body = counted(incoming.iterator({ destroyOnReturn: false }), limit);
@@ -66,7 +64,21 @@ export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyRea
         : error;
     }
   };
+  return (context, blobs, permit, hold) => {
+    if (!blobs) return readJson(context, limitWithoutFiles, permit);
+    const announced = announcedBytes(context);
+    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit, permit);
+    return readWithFiles(context, announced, blobs, permit, hold);
+  };
 }
+
+type WithFiles = (
+  context: Context,
+  announced: number | undefined,
+  blobs: BlobPaths,
+  permit: BodyMemory,
+  hold: Hold,
+) => Promise<unknown>;
 
 async function parseWithBlobs(
   body: AsyncIterable<Buffer>,
@@ -92,15 +104,16 @@ async function parseWithBlobs(
 /** Reads a JSON body into memory, whatever its content type. Throws BODY_TOO_LARGE as soon as more than the limit is announced
  *  or has arrived, and INVALID_INPUT for a body that is not JSON. */
 export async function readJson(context: Context, limit: BodyLimit, permit: BodyMemory): Promise<unknown> {
-  return parse(await readBytes(context, limit, permit));
+  return parse(arrivedBytes(context, limit, permit) ?? (await readBytes(context, limit, permit)));
 }
 
 /** Reads a body into memory. Throws as {@link readJson}. */
 export async function readBytes(context: Context, limit: BodyLimit, permit: BodyMemory): Promise<Buffer> {
+  const arrived = arrivedBytes(context, limit, permit);
+  if (arrived !== undefined) return arrived;
   const announced = announcedBytes(context);
-  if (announced !== undefined && announced > limit.bytes) throw tooLarge(limit);
   if (announced !== undefined && announced <= TINY_BYTES) {
-    const body = completeBody(context, announced) ?? Buffer.from(await context.req.arrayBuffer());
+    const body = Buffer.from(await context.req.arrayBuffer());
     permit.hold(body.length);
     return body;
   }
@@ -110,6 +123,17 @@ export async function readBytes(context: Context, limit: BodyLimit, permit: Body
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** The body if it is tiny and all of it has arrived; undefined otherwise. Throws BODY_TOO_LARGE. */
+function arrivedBytes(context: Context, limit: BodyLimit, permit: BodyMemory): Buffer | undefined {
+  const announced = announcedBytes(context);
+  if (announced === undefined) return undefined;
+  if (announced > limit.bytes) throw tooLarge(limit);
+  if (announced > TINY_BYTES) return undefined;
+  const body = completeBody(context, announced);
+  if (body !== undefined) permit.hold(body.length);
+  return body;
 }
 
 /** The body as a stream of Node, which costs less than a web stream over it. */

@@ -17,9 +17,9 @@ const NAMEABLE = /^[A-Za-z0-9_-]{1,40}$/;
 
 /** Names unknown fields, in words and in ASCII; null when there are none. The text holds no values. */
 export function unknownFieldsOf(schema: z.ZodType, body: unknown): string | null {
+  if (!hasUnknown(schema, body)) return null;
   const found = new Map<string, UnknownField>();
   collect(schema, body, { path: '', place: '' }, found);
-  if (found.size === 0) return null;
   const named = [...found.values()].filter(({ name }) => NAMEABLE.test(name)).slice(0, MAX_NAMED);
   const more = found.size - named.length;
   const amount = `${found.size === MAX_FOUND ? 'at least ' : ''}${more}`;
@@ -30,6 +30,22 @@ export function unknownFieldsOf(schema: z.ZodType, body: unknown): string | null
 /** Value of the header `Warning` (RFC 7234). */
 export function unknownFieldsWarning(names: string): string {
   return `299 - "ignored request fields that the hub does not know: ${names}"`;
+}
+
+/** Whether there is any. Most requests have none: they are spared the paths. */
+function hasUnknown(schema: z.ZodType, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const inner = unwrapped(schema, value);
+  if (inner instanceof z.ZodArray) {
+    return Array.isArray(value) && value.some((item) => hasUnknown(inner.element as z.ZodType, item));
+  }
+  if (!(inner instanceof z.ZodObject)) return false;
+  const shape: Readonly<Record<string, z.ZodType>> = inner.shape;
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(shape, name)) return true;
+    if (hasUnknown(shape[name] as z.ZodType, Reflect.get(value, name))) return true;
+  }
+  return false;
 }
 
 /** `place` is the path without indexes: a field that many items of a list have is found once. */

@@ -8,7 +8,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { identifyRequest } from '../middleware/request-id.js';
-import { setSecurityHeaders } from '../middleware/security-headers.js';
+import { securedResponse } from '../middleware/security-headers.js';
 import { Connections } from './connections.js';
 import {
   MAX_HEADERS,
@@ -120,7 +120,6 @@ export class WebServer {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const { clock, fetch, newId } = this.#options;
     identifyRequest(request, newId);
-    setSecurityHeaders(request, response);
     this.#slowClients.began(request, response);
     const rejection = rejectionOf(request);
     if (rejection) {
@@ -153,7 +152,7 @@ export class WebServer {
     const server = createTlsServer(
       {
         ...tls,
-        ServerResponse: countedResponse(responseMemory),
+        ServerResponse: securedResponse(countedResponse(responseMemory)),
         requestCert: tls.ca !== undefined,
         rejectUnauthorized: false,
         handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
@@ -166,7 +165,7 @@ export class WebServer {
 
   #createPlainServer(): Server {
     const server = createServer(
-      { ServerResponse: countedResponse(this.#options.responseMemory) },
+      { ServerResponse: securedResponse(countedResponse(this.#options.responseMemory)) },
       (request, response) => this.#connections.take(request, response),
     );
     server.on('connection', (socket: Socket) => this.#connections.opened(socket));

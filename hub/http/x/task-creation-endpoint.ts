@@ -49,12 +49,12 @@ export function taskCreationEndpoint(
       blobs: batchJobContents,
     },
     async ({ body, ...request }) => {
-      const common = { ...request, onceBy: request.context };
+      const { context } = request;
       const task =
         body.type === 'SIMULATE_WORK'
-          ? await requests.createSimulateWork({ ...common, body })
-          : await requests.createBatchJob({ ...common, body });
-      return request.context.json(presentTaskItem(task, waitReason(task)), 201);
+          ? await requests.createSimulateWork({ ...request, body }, context)
+          : await requests.createBatchJob({ ...request, body }, context);
+      return context.json(presentTaskItem(task, waitReason(task)), 201);
     },
   );
 }

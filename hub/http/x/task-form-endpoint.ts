@@ -58,15 +58,8 @@ export function taskFormEndpoint({
       const { incoming } = context.env as HttpBindings;
       const body = jobOfForm(await receiveForm(incoming, options, hold));
       await reauthorize();
-      const task = await requests.createBatchJob({
-        body,
-        caller,
-        requestId,
-        traceContext,
-        hold,
-        ignoredFields: null,
-        onceBy: context,
-      });
+      const request = { body, caller, requestId, traceContext, hold, ignoredFields: null };
+      const task = await requests.createBatchJob(request, context);
       return context.json(presentTaskItem(task, waitReason(task)), 201);
     },
   );

@@ -5,7 +5,13 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentRecord, AgentStore } from '../../core/ports/agent-store.js';
 import type { JoinRefusal } from '../../core/ports/agents.js';
-import type { JoiningAgent, Presence, PresentAgent, PresentInstance } from '../../core/ports/presence.js';
+import type {
+  JoiningAgent,
+  KnownAgent,
+  Presence,
+  PresentAgent,
+  PresentInstance,
+} from '../../core/ports/presence.js';
 
 export interface OwnPresenceOptions {
   readonly agents: AgentStore;
@@ -16,7 +22,7 @@ export interface OwnPresenceOptions {
 interface Connection {
   readonly epoch: number;
   readonly nodeId: string;
-  readonly agent: JoiningAgent;
+  readonly agent: Omit<JoiningAgent, 'instances'>;
   /** By id. */
   readonly instances: Map<string, PresentInstance>;
 }
@@ -45,15 +51,16 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
   };
 
   return {
-    join: async (agent) => {
-      const refusal = refusalOf(agent, connections.get(agent.id)?.nodeId, holders);
+    join: async (joining) => {
+      const refusal = refusalOf(joining, connections.get(joining.id)?.nodeId, holders);
       if (refusal) return refusal;
+      const { instances: reports, ...agent } = joining;
       end(agent.id);
-      const instances = new Map(agent.instances.map((report) => [report.id, presentAs(report, clock)]));
+      const instances = new Map(reports.map((report) => [report.id, presentAs(report, clock)]));
       for (const instanceId of instances.keys()) holders.set(instanceId, agent.id);
       epoch++;
       connections.set(agent.id, { epoch, nodeId: agent.nodeId, agent, instances });
-      void save(recordOf(agent));
+      void save(recordOf(agent, instances));
       return { epoch };
     },
     changed: (agentId, ofEpoch, report) => {
@@ -72,7 +79,7 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
       const connection = currentOf(agentId, ofEpoch);
       if (!connection) return false;
       end(agentId);
-      await save({ ...recordOf(connection.agent), seenAtMs: atMs });
+      await save({ ...recordOf(connection.agent, connection.instances), seenAtMs: atMs });
       return true;
     },
     all: async () => {
@@ -111,8 +118,12 @@ function refusalOf(
   return undefined;
 }
 
-function recordOf({ id, version, revision, seenAtMs, clockOffsetMs, instances }: JoiningAgent): AgentRecord {
-  return { id, version, revision, seenAtMs, clockOffsetMs, instances: instances.map(profileOf) };
+function recordOf(
+  { id, version, revision, seenAtMs, clockOffsetMs }: KnownAgent,
+  instances: ReadonlyMap<string, PresentInstance>,
+): AgentRecord {
+  const profiles = [...instances.values()].map(({ profile }) => profile);
+  return { id, version, revision, seenAtMs, clockOffsetMs, instances: profiles };
 }
 
 function profileOf({ id, version, revision, labels }: InstanceReport) {
@@ -125,7 +136,10 @@ function presentAs(report: InstanceReport, clock: Clock): PresentInstance {
   return { profile: profileOf(report), status, startedAtMs };
 }
 
-function connectedAs(agent: JoiningAgent, instances: ReadonlyMap<string, PresentInstance>): PresentAgent {
+function connectedAs(
+  agent: Connection['agent'],
+  instances: ReadonlyMap<string, PresentInstance>,
+): PresentAgent {
   const { id, version, revision, seenAtMs, clockOffsetMs, address } = agent;
   const sorted = [...instances.values()].sort((a, b) => byId(a.profile, b.profile));
   return {

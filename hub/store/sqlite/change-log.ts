@@ -52,8 +52,9 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
   #latest: number;
   #durable: number;
   #removedUpTo: number;
-  /** Committed changes that are not durable yet, with the number of the latest of each task. */
-  readonly #undurable = new Map<Change, number>();
+  /** Changed tasks whose changes are committed, but not durable yet: since the latest sync began, and before. */
+  #undurable = new Set<Change>();
+  #syncing = new Set<Change>();
   #syncTimer: Timer | undefined;
 
   constructor({ db, commit, timers, keptChanges = KEPT_CHANGES }: ChangeLogOptions) {
@@ -74,6 +75,8 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
     });
     commit.onSync(() => {
       const latest = this.#latest;
+      this.#syncing = this.#undurable;
+      this.#undurable = new Set();
       return () => this.#synced(latest);
     });
   }
@@ -137,15 +140,16 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
 
   #committed(): void {
     if (this.#noted.length === 0) return;
-    for (const change of this.#noted) this.#undurable.set(change, ++this.#latest);
+    for (const change of this.#noted) this.#undurable.add(change);
+    this.#latest += this.#noted.length;
     this.#noted = [];
     this.#syncSoon();
   }
 
   #synced(latest: number): void {
+    this.#syncing.clear();
     if (latest === this.#durable) return;
     this.#durable = latest;
-    for (const [change, number] of this.#undurable) if (number <= latest) this.#undurable.delete(change);
     for (const onChanges of [...this.#watchers]) onChanges();
   }
 
@@ -173,8 +177,8 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
   /** The changes up to the first whose task has changed again in a way that a power failure may still undo: shown now, its task
    *  would be shown as it may never have been. */
   #settled(logged: readonly NumberedChange[]): readonly NumberedChange[] {
-    if (this.#undurable.size === 0) return logged;
-    const at = logged.findIndex(({ change }) => this.#undurable.has(change));
+    if (this.#undurable.size + this.#syncing.size === 0) return logged;
+    const at = logged.findIndex(({ change }) => this.#undurable.has(change) || this.#syncing.has(change));
     return at < 0 ? logged : logged.slice(0, at);
   }
 

@@ -148,7 +148,8 @@ export class GroupCommit {
     if (this.#isClosed) return Promise.reject(storeClosed());
     return new Promise<T>((resolve, reject) => {
       if (this.#waiting.length === 0) this.#options.timers.soon(() => this.flush());
-      this.#waiting.push({ ...kind, work, written, resolve: resolve as (result: unknown) => void, reject });
+      const { durable, frees } = kind;
+      this.#waiting.push({ durable, frees, work, written, resolve: resolve as Operation['resolve'], reject });
     });
   }
 

@@ -51,8 +51,9 @@ export function taskInsertion(
       task.traceContext,
       task.ignoredFields,
     );
-    for (const [position, file] of filesOfJob(task.job).entries())
+    filesOfJob(task.job).forEach((file, position) => {
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
+    });
     if (task.notify) webhooks.named(seq, task.notify);
     tasks.added(seq);
     return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };

@@ -31,7 +31,7 @@ const STEPS: Readonly<Record<Where, readonly Step[]>> = {
     [
       'write the response',
       [
-        /^(?:responseVia|end$|setSecurityHeaders$|setHeader$|writeHead$|_storeHeader$|resOnFinish)/,
+        /^(?:responseVia|end$|setHeader$|writeHead$|_storeHeader$|resOnFinish)/,
         /node-server|^node:_http|^hub\/http/,
       ],
     ],

@@ -163,7 +163,13 @@ class ClusterParts {
       },
       mail: { ask: (...question) => mail.ask(...question), serve: (receiver) => mail.serve(receiver) },
       preparations,
-      hubs: { ownId: hubs.ownId, all: () => hubs.all(), others: () => hubs.others(), otherAddresses: () => hubs.otherAddresses(), listensAt: (address) => hubs.listensAt(address) },
+      hubs: {
+        ownId: hubs.ownId,
+        all: () => hubs.all(),
+        others: () => hubs.others(),
+        otherAddresses: () => hubs.otherAddresses(),
+        listensAt: (address) => hubs.listensAt(address),
+      },
       close: () => this.close(),
     };
   }
