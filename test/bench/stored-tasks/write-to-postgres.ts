@@ -1,10 +1,9 @@
 import { foldedName } from '@workbench-hub/hub/core/task-filter';
 import { lastingKindOf } from '@workbench-hub/hub/store/postgres/lists/task-kinds';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
 import { requirementIds } from '@workbench-hub/hub/store/postgres/requirement-ids';
 import { searchable } from '@workbench-hub/hub/store/postgres/searchable-text';
 import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
-import pg from 'pg';
 import type { StoredTask, StoredTasks } from './stored-task.js';
 
 /** Tasks of one statement. */
@@ -41,35 +40,24 @@ const SETTLE = [
 
 /** Writes tasks into a migrated database. */
 export async function writeToPostgres(url: string, { requirements, tasks }: StoredTasks): Promise<void> {
-  const ids = await requirementRows(url, requirements);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const database = openPool({ url, log: null, statementTimeoutMs: 0 });
   try {
-    await client.query(ROW_TYPE);
-    await client.query('SET synchronous_commit = off');
+    const ids = await requirementIds(database).of(requirements);
+    const rowIds = requirements.map((key) => ids.get(key) ?? 0);
+    await database.script(ROW_TYPE);
+    const insert = statement(INSERT);
     for (const some of inParts(tasks)) {
       const rows = some.map(({ name, ...task }) => ({
         ...task,
         name,
-        requirement: ids[task.requirement],
+        requirement: rowIds[task.requirement],
         lasting_kind: lastingKindOf(task.type, priorityOfRank(task.priority)),
         searchable_name: name === null ? null : searchable(foldedName(name)),
       }));
-      await client.query(INSERT, [JSON.stringify(rows)]);
+      await database.rows(insert, [JSON.stringify(rows)]);
     }
-    await client.query('DROP TYPE bench_task');
-    for (const statement of SETTLE) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-/** Row ids of requirements, in their order. */
-async function requirementRows(url: string, keys: readonly string[]): Promise<number[]> {
-  const database = openPool({ url, log: null });
-  try {
-    const ids = await requirementIds(database).of(keys);
-    return keys.map((key) => ids.get(key) ?? 0);
+    await database.script('DROP TYPE bench_task');
+    for (const each of SETTLE) await database.script(each);
   } finally {
     await database.close();
   }
