@@ -1,5 +1,5 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { AgentConnection } from '../core/ports/agents.js';
 import { AgentSessions } from './agent-sessions.js';
@@ -19,7 +19,11 @@ function connectionWith(moves: Moves, canMove = true): AgentConnection {
 
 function newSessions(): AgentSessions {
   const traces = { contextOf: () => null };
-  return new AgentSessions({ runtime: manualRuntime(), log: pino({ level: 'silent' }), traces });
+  return new AgentSessions({
+    runtime: manualRuntime(),
+    log: { debug: () => undefined } as unknown as Logger,
+    traces,
+  });
 }
 
 it('an agent is asked to move on its latest connection', () => {

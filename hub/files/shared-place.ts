@@ -1,14 +1,7 @@
+import type { SharedPlace } from '../core/ports/blobs.js';
 import { folderMark } from './folder-mark.js';
 import type { PlaceSettings } from './open-place.js';
 import { locationOf } from './s3/s3-settings.js';
-
-/** A place of blobs that several hubs can share. */
-export interface SharedPlace {
-  /** The same for hubs with the same place. */
-  readonly id: string;
-  /** The place in words. */
-  readonly text: string;
-}
 
 /** The configured place; null for the folder in `dataDir`, which is one hub's own. Rejects with `StartRefused` when a folder cannot be
  *  used. */

@@ -158,7 +158,7 @@ describe('an agent', () => {
 
 describe('the agents', () => {
   it('are asked to move when one hub has many more than the others, until they are spread', async () => {
-    const agents = [];
+    const agents: SocketlessAgent[] = [];
     for (let at = 1; at <= 7; at++) {
       agents.push(
         await SocketlessAgent.join(b, {

@@ -166,3 +166,11 @@ export interface InlineBlobs {
   dropped(afterId: number, limit: number): Promise<DroppedBlob[]>;
   forgetDropped(ids: readonly number[]): Promise<void>;
 }
+
+/** A place of blobs that several hubs can share. */
+export interface SharedPlace {
+  /** The same for hubs with the same place. */
+  readonly id: string;
+  /** The place in words. */
+  readonly text: string;
+}

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { claimedTasks } from '../../core/claimed-tasks.js';
+import type { SharedPlace } from '../../core/ports/blobs.js';
 import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { Roles } from '../../core/ports/roles.js';
 import type { Store } from '../../core/ports/store.js';
@@ -34,7 +35,7 @@ export interface OpenForHubOptions {
   readonly metrics: StoreMetrics;
   readonly hub: { readonly version: string };
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
-  readonly blobPlace: { readonly id: string; readonly text: string } | null;
+  readonly blobPlace: SharedPlace | null;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   newId(): string;

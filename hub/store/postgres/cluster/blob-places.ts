@@ -1,5 +1,7 @@
 /** The places of the blobs of all hubs: each hub must find what the others have stored. */
+
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { SharedPlace } from '../../../core/ports/blobs.js';
 import type { Queries } from '../pool.js';
 import { rowOf, rowsOf, sql } from '../statement.js';
 import { IS_LIVE } from './hub-statements.js';
@@ -20,11 +22,7 @@ const OTHER = sql(
 
 /** Records the place of this hub's blobs; null is a folder of its own. Rejects with `StartRefused` when another hub has another place, and
  *  with `DatabaseFault`. */
-export async function shareBlobPlace(
-  db: Queries,
-  hubId: string,
-  place: { readonly id: string; readonly text: string } | null,
-): Promise<void> {
+export async function shareBlobPlace(db: Queries, hubId: string, place: SharedPlace | null): Promise<void> {
   const placeId = place?.id ?? 'local';
   await rowsOf(db, SET, { hubId, placeId, place: place?.text ?? 'its dataDir' });
   const values = { hubId, placeId, lapseMs: CLUSTER_TIMINGS.lapseMs };
