@@ -248,7 +248,7 @@ async function openBlobPlace(
 
 async function openFiles(
   { config: { dataDir }, runtime, log }: Setup,
-  { inlineBlobs }: Store,
+  { inlineBlobs, cluster }: Store,
   place: BlobPlace,
   encryptionKey: Buffer,
   machineClock: Clock,
@@ -261,6 +261,7 @@ async function openFiles(
     log,
     encryptionKey,
     isPostponed: () => isBackupLinking(dataDir, machineClock),
+    isShared: () => cluster.hubs.others() > 0,
   });
 }
 

@@ -52,6 +52,8 @@ export interface BlobStoreOptions {
   readonly encryptionKey: Buffer;
   /** True while files must stay, referenced or not; never when left out. */
   readonly isPostponed?: () => Promise<boolean>;
+  /** Whether other hubs use the same blobs now; never when left out. */
+  readonly isShared?: () => boolean;
   /** The machine's disk when left out. */
   readonly disk?: BlobDisk;
   readonly maxInlineBytes?: number;
@@ -92,6 +94,7 @@ class TieredBlobStore implements BlobStore {
       runtime,
       log,
       isPostponed = async () => false,
+      isShared = () => false,
       maxInlineBytes = MAX_INLINE_BYTES,
     } = options;
     this.#inline = inline;
@@ -118,6 +121,7 @@ class TieredBlobStore implements BlobStore {
       log,
       removeFiles: (blobs) => this.#removeFiles(blobs, location.place),
       isPostponed,
+      isShared,
     });
     this.#sweeping = new Sweeping({
       location,

@@ -22,6 +22,8 @@ export interface ReclaimingOptions {
   readonly removeFiles: (blobs: readonly BlobForm[]) => Promise<void>;
   /** True while files must stay: a backup links blobs whose names it has read. */
   readonly isPostponed: () => Promise<boolean>;
+  /** Whether other hubs may hold blobs, too: then only the sweep removes blobs, when nobody has used them for long. */
+  readonly isShared: () => boolean;
 }
 
 const BATCH = 100;
@@ -90,6 +92,7 @@ export class Reclaiming {
   async #reclaimAbandoned(): Promise<boolean> {
     const abandoned = [...this.#abandoned.values()];
     this.#abandoned.clear();
+    if (this.#options.isShared()) return false;
     let isLeft = false;
     for (let start = 0; start < abandoned.length; start += BATCH) {
       const { left } = await this.remove(abandoned.slice(start, start + BATCH));
@@ -100,14 +103,14 @@ export class Reclaiming {
   }
 
   async #reclaimDropped(): Promise<boolean> {
-    const { inline } = this.#options;
+    const { inline, isShared } = this.#options;
     let isLeft = false;
     for (let after = 0; ; ) {
       const dropped = await inline.dropped(after, BATCH);
       const last = dropped.at(-1);
       if (!last) return isLeft;
       after = last.id;
-      const { left } = await this.remove(dropped);
+      const { left } = isShared() ? { left: [] } : await this.remove(dropped);
       const kept = new Set(left.map(blobKey));
       const done = dropped.filter((blob) => !kept.has(blobKey(blob)));
       if (done.length < dropped.length) isLeft = true;

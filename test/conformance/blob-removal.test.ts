@@ -11,6 +11,7 @@ import {
   nameBlob,
   onDisk,
   refOf,
+  reopen,
   restart,
   root,
   runtime,
@@ -49,6 +50,20 @@ describe('a blob', () => {
     await files.reclaim();
     expect(await exist()).toEqual([false, false]);
     expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+  });
+
+  it('that another hub may hold is left to the sweep, which removes it when nobody has used it for long', async () => {
+    await reopen({ isShared: () => true });
+    const hold = files.hold();
+    for (const each of [blob, small]) await files.put(each, hold);
+    await drop();
+    hold.abandon();
+    await files.reclaim();
+    expect(await exist()).toEqual([true, true]);
+    expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+    runtime.skip(2 * HOUR_MS);
+    await files.sweep(HOUR_MS);
+    expect(await exist()).toEqual([false, false]);
   });
 
   it('that is stored again under a hold stays, though its removal has begun', async () => {

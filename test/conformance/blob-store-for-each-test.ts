@@ -38,13 +38,16 @@ export function blobStoreForEachTest(): void {
 export async function reopen({
   disk = systemDisk,
   key = 'key',
+  isShared = () => false,
 }: {
   readonly disk?: BlobDisk;
   readonly key?: string;
+  readonly isShared?: () => boolean;
 } = {}): Promise<void> {
   const encryptionKey = Buffer.alloc(32, key);
   const inline = store.inlineBlobs;
-  files = await openBlobStore({ disk, folder: root(), inline, runtime, log: memoryLog().log, encryptionKey });
+  const { log } = memoryLog();
+  files = await openBlobStore({ disk, folder: root(), inline, runtime, log, encryptionKey, isShared });
 }
 
 /** Reopens database and blob store, as a restart of the hub does. */
