@@ -31,7 +31,7 @@ import type { HubParts } from './hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './hub-reload.js';
 import { makeKeyFiles } from './key-files.js';
 import { observeHub } from './metrics/gauges.js';
-import { hubMetrics } from './metrics/hub-metrics.js';
+import { type HubMetrics, hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
 import { openWebhooks } from './outgoing-webhooks.js';
 import type { OwnAgent } from './own-agent/own-agent.js';
@@ -117,41 +117,19 @@ export function createHub(
 /** Opens everything that the interfaces work on. */
 async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const { config, log } = setup;
-  const { dataDir, agents } = config;
+  const { dataDir } = config;
   const tls = config.server.tls && (await openTlsFiles(config.server.tls));
   const metrics = hubMetrics(buildInfo);
   const { runtime: machine } = setup;
   const { clock: machineClock, timers } = machine;
-  const store = await openStore(config, {
-    clock: machineClock,
-    timers,
-    log,
-    metrics: metrics.store,
-    hub: { version: buildInfo.version },
-    blobPlace: await sharedPlaceOf(config.storage),
-    newId: () => machine.newId(),
-  });
+  const store = await openHubStore(setup, metrics);
   onStop(() => store.close());
-  if (store.keyFiles) {
-    await makeKeyFiles(config);
-    await store.keyFiles.share();
-  }
-  const joinToken = agents.enrolledOnly ? null : await agentToken(agents.token, dataDir);
   // Hubs with different clocks must agree on the times that they store.
   const { clock } = store;
   const runtime = { clock, timers, random: () => machine.random(), newId: () => machine.newId() };
   const storing = { ...setup, runtime };
   const ownSecret = newOwnSecret(config);
-  const ownAgentId = ownAgentIdOf(store.isOnServer ? store.cluster.hubs.ownId : null);
-  if (ownSecret === null) await store.cluster.presence.forget(ownAgentId);
-  const credentials = new AgentCredentials({
-    store: store.accounts.agentCredentials,
-    secrets: agentSecrets,
-    clock,
-    joinToken,
-    ownSecret,
-    ownAgentId,
-  });
+  const credentials = await openCredentials(storing, store, ownSecret);
   const key = await storageKey(config.storage.encryptionKey, dataDir);
   const accounts = await openAccounts({
     ...storing,
@@ -198,6 +176,46 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     reopenAudit,
     logFile: setup.logFile,
   };
+}
+
+/** Opens the store, and makes the key files those of its hubs. */
+async function openHubStore({ config, log, runtime }: Setup, metrics: HubMetrics): Promise<Store> {
+  const { clock, timers } = runtime;
+  const store = await openStore(config, {
+    clock,
+    timers,
+    log,
+    metrics: metrics.store,
+    hub: { version: buildInfo.version },
+    blobPlace: () => sharedPlaceOf(config.storage),
+    newId: () => runtime.newId(),
+  });
+  if (!store.keyFiles) return store;
+  try {
+    await makeKeyFiles(config);
+    await store.keyFiles.share();
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function openCredentials(
+  { config: { agents, dataDir }, runtime }: Setup,
+  store: Store,
+  ownSecret: string | null,
+): Promise<AgentCredentials> {
+  const ownAgentId = ownAgentIdOf(store.isOnServer ? store.cluster.hubs.ownId : null);
+  if (ownSecret === null) await store.cluster.presence.forget(ownAgentId);
+  return new AgentCredentials({
+    store: store.accounts.agentCredentials,
+    secrets: agentSecrets,
+    clock: runtime.clock,
+    joinToken: agents.enrolledOnly ? null : await agentToken(agents.token, dataDir),
+    ownSecret,
+    ownAgentId,
+  });
 }
 
 /** Lets clients and agents in; resolves with the address. */

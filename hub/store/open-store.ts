@@ -40,7 +40,7 @@ export interface StoreOptions {
   /** This hub, as the others know it. */
   readonly hub: OwnHub;
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
-  readonly blobPlace: SharedPlace | null;
+  blobPlace(): Promise<SharedPlace | null>;
   newId(): string;
 }
 

@@ -42,7 +42,7 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
       hub: { version: '' },
-      blobPlace: null,
+      blobPlace: async () => null,
     });
   const during = async <T>(work: (store: Store) => Promise<T>, of = settings): Promise<T> => {
     const store = await open(of);

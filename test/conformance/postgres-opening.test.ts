@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
       hub: { version: '' },
-      blobPlace: null,
+      blobPlace: async () => null,
     });
 
   it('keeps what it was given, over a restart', async () => {

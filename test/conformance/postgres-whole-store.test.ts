@@ -31,7 +31,7 @@ async function openOn(database: TestDatabase) {
     log: memoryLog().log,
     metrics,
     hub: { version: '' },
-    blobPlace: null,
+    blobPlace: async () => null,
   });
 }
 

@@ -17,7 +17,7 @@ async function open(): Promise<WholeStoreUnderTest> {
     log: memoryLog().log,
     metrics,
     hub: { version: '' },
-    blobPlace: null,
+    blobPlace: async () => null,
   });
   let isClosed = false;
   const close = async () => {

@@ -198,6 +198,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['seeds                ', { sample: 'output of a program' }],
     ['npm run chaos', { unavailable: 'it takes minutes; test/chaos runs a part' }],
     ['tasks answered with 201                      371', { sample: 'output of a program' }],
+    ['tasks answered with 201                       73', { sample: 'output of a program' }],
   ],
   'packages/docs/security.md': [
     ['# /etc/workbench-hub/hub.yaml', COMMANDS],
@@ -253,6 +254,9 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
   'packages/docs/load-balancer.md': [
     ['# hub.yaml', { config: 'hub' }],
     ['# agent.yaml', { config: 'agent' }],
+  ],
+  'packages/docs/several-hubs.md': [
+    ['# hub.yaml, the same on each machine', { yaml: 'of a hub with a database server' }],
   ],
   'packages/docs/postgresql.md': [
     ['CREATE ROLE hub', POSTGRESQL],

@@ -62,6 +62,8 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
     takesIdempotencyKey,
   });
   const onceBy = (context: Context) => (takesIdempotencyKey ? context : undefined);
+  const created = (context: Context, task: Parameters<typeof version.creation>[0]) =>
+    context.json(version.creation(task), 201);
   const result = {
     description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
     params: idParams,
@@ -84,13 +86,8 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
           'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
       },
-      async (request) => {
-        const { context } = request;
-        return context.json(
-          version.creation(await requests.createSimulateWork(request, onceBy(context))),
-          201,
-        );
-      },
+      async (request) =>
+        created(request.context, await requests.createSimulateWork(request, onceBy(request.context))),
     ),
     endpoint(
       {
@@ -118,10 +115,8 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
         body: executeBatchJobRequest,
         blobs: batchJobContents,
       },
-      async (request) => {
-        const { context } = request;
-        return context.json(version.creation(await requests.createBatchJob(request, onceBy(context))), 201);
-      },
+      async (request) =>
+        created(request.context, await requests.createBatchJob(request, onceBy(request.context))),
     ),
     endpoint(
       {

@@ -35,7 +35,7 @@ export interface OpenForHubOptions {
   readonly metrics: StoreMetrics;
   readonly hub: { readonly version: string };
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
-  readonly blobPlace: SharedPlace | null;
+  blobPlace(): Promise<SharedPlace | null>;
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   newId(): string;
@@ -73,7 +73,7 @@ interface Member {
 
 /** Opens the store as one of the hubs of the database. */
 async function openMember({ database, hubId, opened }: Member, options: OpenForHubOptions): Promise<Store> {
-  const { incarnation, hub, blobPlace, timers, log } = options;
+  const { incarnation, hub, timers, log } = options;
   let archive: TaskArchive | undefined;
   const cluster = await openCluster(database, {
     ...{ hubId, incarnation, ...hub },
@@ -82,7 +82,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
     onBroken: options.onBroken,
   });
   opened.push(() => cluster.close());
-  await shareBlobPlace(database, hubId, blobPlace);
+  await shareBlobPlace(database, hubId, await options.blobPlace());
   const isShared = () => cluster.hubs.others() > 0;
   const confirmed = await openConfirmedBatches(database, { ...options, hub: hubId, isShared: isShared() });
   opened.push(() => confirmed.close());
