@@ -192,6 +192,15 @@ describe.runIf(hasBrowser)('each view', () => {
     await page.getByText('This could not be loaded').first().waitFor();
     await page.getByText('the disk is on fire').first().waitFor();
     await expectAccessible(page);
+    // It stays while the hub is asked again.
+    await page.evaluate(`{
+      window.flickers = 0;
+      new MutationObserver(() => {
+        if (!document.body.textContent.includes('the disk is on fire')) window.flickers++;
+      }).observe(document.body, { childList: true, subtree: true });
+    }`);
+    await page.waitForTimeout(1500);
+    expect(await page.evaluate('window.flickers')).toBe(0);
     respond('responds');
     await page
       .getByRole('button', { name: 'Try again' })

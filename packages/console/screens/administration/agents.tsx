@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
@@ -89,7 +90,9 @@ function Enrolment({ onCode }: { readonly onCode: (code: api.EnrolmentCode) => v
 
 function AgentList() {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch } = useHosts();
+  const query = useHosts();
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   const [revoked, setRevoked] = useState<string>();
   return (
     <section className="card storage-card" aria-label={words.agents}>

@@ -3,6 +3,7 @@ import { api } from '@workbench-hub/client';
 import { useLocation, useSearch } from 'wouter';
 import { nowMs } from '../../data/clock.js';
 import { hub, usePerson } from '../../data/hub.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { ChoiceChip } from '../../design/choice.js';
 import { MoreButton } from '../../design/more-button.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
@@ -46,7 +47,8 @@ export function Audit() {
     navigate(`/administration/audit${query.size === 0 ? '' : `?${query}`}`, { replace: true });
   };
   const list = useEntries(filters);
-  const { data, error, refetch } = list;
+  const { data, refetch } = list;
+  const error = useSteadyError(list);
   const entries = data?.pages.flatMap((page) => page.entries);
   return (
     <>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { Fact } from '../../design/fact.js';
 import { Failure, Loading } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
@@ -16,12 +17,14 @@ const SCARCE = 0.9;
 /** The hub and its machine at present. */
 export function Server() {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['server-info'],
     refetchInterval: EVERY_MS,
     queryFn: async ({ signal }) =>
       (await api.getServerInfo({ client: hub.client, signal, throwOnError: true })).data,
   });
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={8} />;
   const { systemInfo: system, memoryInfo, diskSpaceInfo } = data;
   return (

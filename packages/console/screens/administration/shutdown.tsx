@@ -5,6 +5,7 @@ import { hub } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { queryClient } from '../../data/query-client.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
 import { Failure, Loading } from '../../design/states.js';
@@ -24,7 +25,7 @@ export function Shutdown() {
   const [{ language }] = usePreferences();
   const hubTime = useHubTime();
   const [isAsked, setAsked] = useState(false);
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: KEY,
     refetchInterval: EVERY_MS,
     queryFn: async ({ signal }) => {
@@ -35,6 +36,8 @@ export function Shutdown() {
       return { ...status.data, running: counts.RUNNING };
     },
   });
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   const change = useMutation({
     mutationFn: async (initiated: boolean) => {
       const body = { initiated };

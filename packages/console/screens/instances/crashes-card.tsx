@@ -3,6 +3,7 @@ import { api, HubError } from '@workbench-hub/client';
 import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { HubWords } from '../../design/hub-words.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
@@ -17,7 +18,7 @@ const EVERY_MS = 5000;
 /** The crashes of an instance since its agent started. */
 export function CrashesCard({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [...INSTANCES_KEY, 'crashes', id],
     refetchInterval: EVERY_MS,
     // That the agent is away is shown at once.
@@ -25,6 +26,8 @@ export function CrashesCard({ id }: { readonly id: string }) {
     queryFn: async ({ signal }) =>
       (await api.listInstanceCrashes({ client: hub.client, path: { id }, signal, throwOnError: true })).data,
   });
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   return (
     <section className="card facts" aria-labelledby="crashes-title">
       <h2 id="crashes-title">{words.crashes}</h2>

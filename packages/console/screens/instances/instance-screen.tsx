@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { hub, useRole } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { useSaving } from '../../data/use-saving.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Fact } from '../../design/fact.js';
 import { Refusal } from '../../design/refusal.js';
@@ -40,12 +41,14 @@ export function InstanceScreen({
   const id = params['id'] ?? '';
   const words = useWords<typeof en>({ en, de });
   useTitle(id);
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [...INSTANCES_KEY, 'one', id],
     refetchInterval: EVERY_MS,
     queryFn: async ({ signal }) =>
       (await api.getInstance({ client: hub.client, path: { id }, signal, throwOnError: true })).data,
   });
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   if (error instanceof NotFoundError) {
     return (
       <Empty icon="server" title={words.gone} isScreen>

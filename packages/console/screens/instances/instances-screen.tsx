@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
 import { SearchBox } from '../../design/search-box.js';
@@ -22,7 +23,9 @@ export function InstancesScreen() {
   const words = useWords<typeof en>({ en, de });
   useTitle(words.title);
   const [{ language }] = usePreferences();
-  const { data, error, refetch } = useHosts();
+  const query = useHosts();
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   return (
     <section className="instances" aria-labelledby="instances-title">
       <header className="tasks-head">

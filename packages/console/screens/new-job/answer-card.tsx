@@ -1,3 +1,4 @@
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -18,7 +19,9 @@ const CLASS_OF = {
 /** Whether and when the job would run, as things are. */
 export function AnswerCard({ draft }: { readonly draft: Draft }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error } = useAnswer(draft);
+  const query = useAnswer(draft);
+  const { data } = query;
+  const error = useSteadyError(query);
   return (
     <section
       className={`card part answer ${data ? CLASS_OF[data.verdict] : ''}`}

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { Failure } from '../../design/states.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
@@ -21,6 +22,7 @@ export function OverviewScreen() {
   const hosts = useHosts();
   const stuck = useStuck();
   const statistics = useStatistics(range);
+  const queueError = useSteadyError(queue);
   return (
     <section className="overview" aria-labelledby="overview-title">
       <header className="overview-head">
@@ -34,9 +36,9 @@ export function OverviewScreen() {
           ))}
         </fieldset>
       </header>
-      {queue.error && !queue.data && (
+      {queueError && !queue.data && (
         <div className="card">
-          <Failure error={queue.error} onAgain={() => void queue.refetch()} />
+          <Failure error={queueError} onAgain={() => void queue.refetch()} />
         </div>
       )}
       <Tiles queue={queue.data} hosts={hosts.data} buckets={statistics.data} range={range} />

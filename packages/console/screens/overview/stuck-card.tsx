@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { Failure, Loading } from '../../design/states.js';
 import { TaskReason } from '../../design/task-reason.js';
 import { Time } from '../../design/time.js';
@@ -16,10 +17,12 @@ const SHOWN_TASKS = 3;
 const SHOWN_REASONS = 8;
 
 /** Tasks that have waited for long, by the reason that the hub gives. */
-export function StuckCard({ stuck: { data, error, refetch } }: { readonly stuck: UseQueryResult<Stuck> }) {
+export function StuckCard({ stuck }: { readonly stuck: UseQueryResult<Stuck> }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const number = (value: number) => numberText(value, language);
+  const { data, refetch } = stuck;
+  const error = useSteadyError(stuck);
   return (
     <section className="card part" aria-labelledby="stuck-title">
       <h2 id="stuck-title">{words.stuck}</h2>

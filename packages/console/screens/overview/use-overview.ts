@@ -7,6 +7,7 @@ import { groupBy } from '../../data/group-by.js';
 import { hub } from '../../data/hub.js';
 import { queryClient } from '../../data/query-client.js';
 import { reasonOf } from '../../data/task-rows.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { liveEvents } from '../../live/live-cache.js';
 import { useHosts as useInstances } from '../instances/use-instances.js';
 import { type Bucket, bucketsOf, periodsWith, RANGES, type Range } from './periods.js';
@@ -75,7 +76,9 @@ export interface Host {
 
 /** Hosts with their instances; those with a trouble first. */
 export function useHosts() {
-  const { data, error, refetch } = useInstances();
+  const query = useInstances();
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   const hosts = useMemo(() => data && hostsOf(data.instances, data.agents), [data]);
   return { data: hosts, error, refetch };
 }
@@ -151,12 +154,14 @@ export function useStatistics(range: Range): Statistics {
     const { data } = await api.getStatistics({ client: hub.client, query, signal, throwOnError: true });
     return { range, step, periods: data.periods };
   };
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['overview', 'statistics', range],
     queryFn: ({ signal }) => ask(nowMs() - lengthMs, signal),
     refetchInterval: STATISTICS_EVERY_MS,
     placeholderData: (before) => before,
   });
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   const { data: latest } = useQuery({
     queryKey: [...BY_TASKS_KEY, 'statistics', step],
     queryFn: ({ signal }) => ask(nowMs() - 2 * stepMs, signal),

@@ -2,6 +2,7 @@ import { NotPossibleError } from '@workbench-hub/client';
 import { type ReactNode, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { useRole } from '../../data/hub.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { MoreButton } from '../../design/more-button.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
@@ -133,7 +134,8 @@ function FilterFields({ filter: { prefix, owner }, onChange }: FilterFieldsProps
 function Files({ area, filter }: { readonly area: Area; readonly filter: StorageFilter }) {
   const words = useWords<typeof en>({ en, de });
   const query = useStorage(area, filter);
-  const { data, error, refetch } = query;
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   const files = data?.pages.flatMap((page) => page.files);
   const isFiltered = filter.prefix !== '' || filter.owner !== '';
   if (error instanceof NotPossibleError) {

@@ -1,6 +1,7 @@
 import type { api } from '@workbench-hub/client';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { HubWords } from '../../design/hub-words.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
@@ -14,7 +15,9 @@ import { en } from './words-en.js';
 /** Why a task waits, and what would help. */
 export function WhyItWaits({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch } = useExplanation(id, true);
+  const query = useExplanation(id, true);
+  const { data, refetch } = query;
+  const error = useSteadyError(query);
   if (data === undefined) {
     return (
       <section className="card why" aria-labelledby="why-title">
