@@ -92,6 +92,15 @@ describe.runIf(hasBrowser)('the administration', () => {
     await page.getByRole('region', { name: 'Life' }).getByText('by anna').waitFor();
   });
 
+  it('shows the hubs, and which one schedules', async () => {
+    const page = await visitAs('anna', '/administration/hubs');
+    const row = page.getByRole('row', { name: 'Shows this page' });
+    await row.getByText('Schedules').waitFor();
+    await row.getByText(hub.address).waitFor();
+    await row.getByText('Agents: 1, running tasks: 0').waitFor();
+    await expectAccessible(page);
+  });
+
   it('shows the machine, and the log file as it grows', async () => {
     const page = await visitAs('anna', '/administration/server');
     await page.getByText(process.version.slice(1)).waitFor();

@@ -30,6 +30,7 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['tokens', () => '/tokens'],
   ['agents', () => '/administration/agents'],
   ['audit log', () => '/administration/audit'],
+  ['hubs', () => '/administration/hubs'],
   ['machine of the hub', () => '/administration/server'],
   ['log file', () => '/administration/log'],
   ['shutdown', () => '/administration/shutdown'],

@@ -118,6 +118,12 @@ const VIEWS: readonly View[] = [
     shown: text('/api/2.0/auth/login'),
   },
   {
+    title: 'the hubs',
+    path: () => '/administration/hubs',
+    endpoint: () => '/api/x/hubs',
+    shown: text('Shows this page'),
+  },
+  {
     title: 'the machine of the hub',
     path: () => '/administration/server',
     endpoint: () => '/api/2.0/monitoring/server-info',

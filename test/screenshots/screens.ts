@@ -163,6 +163,7 @@ export const SCREENS: readonly ScreenToShow[] = [
     ...part('audit', (page) => page.getByRole('row').nth(5).waitFor()),
     path: () => '/administration/audit?user=bela',
   },
+  part('hubs', (page) => page.getByText('Schedules').waitFor()),
   part('server', (page) => page.getByRole('meter', { name: 'Memory' }).waitFor()),
   part('log', (page) => page.locator('.log-line').first().waitFor()),
   part('shutdown', (page) => page.getByRole('button', { name: 'Prepare a shutdown' }).waitFor()),

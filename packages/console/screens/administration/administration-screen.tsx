@@ -13,6 +13,7 @@ type Part = keyof typeof en.parts;
 const PARTS: Readonly<Record<Part, ComponentType>> = {
   agents: lazy(async () => ({ default: (await import('./agents.js')).Agents })),
   audit: lazy(async () => ({ default: (await import('./audit.js')).Audit })),
+  hubs: lazy(async () => ({ default: (await import('./hubs.js')).Hubs })),
   server: lazy(async () => ({ default: (await import('./server.js')).Server })),
   log: lazy(async () => ({ default: (await import('./hub-log.js')).HubLog })),
   shutdown: lazy(async () => ({ default: (await import('./shutdown.js')).Shutdown })),

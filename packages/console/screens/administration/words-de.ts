@@ -6,6 +6,7 @@ export const de: DictionaryLike<typeof en> = {
   parts: {
     agents: 'Agenten',
     audit: 'Audit-Log',
+    hubs: 'Hubs',
     server: 'Server',
     log: 'Logdatei',
     shutdown: 'Abschalten',
@@ -57,6 +58,12 @@ export const de: DictionaryLike<typeof en> = {
   used: (used, total) => `${used} von ${total} belegt`,
   free: (free) => `${free} frei`,
   hub: 'Hub',
+  hubColumns: { work: 'Arbeit', since: 'Gestartet' },
+  hubUp: 'läuft',
+  hubDown: 'lange nicht gesehen',
+  schedules: 'Verteilt',
+  responds: 'Zeigt diese Seite',
+  hubWork: (agents, tasks) => `Agenten: ${agents}, laufende Aufgaben: ${tasks}`,
   machine: 'Rechner',
   facts: {
     version: 'Version',

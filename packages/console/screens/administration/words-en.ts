@@ -1,7 +1,14 @@
 /** Words of the administration. */
 export const en = {
   title: 'Administration',
-  parts: { agents: 'Agents', audit: 'Audit log', server: 'Server', log: 'Log file', shutdown: 'Shutdown' },
+  parts: {
+    agents: 'Agents',
+    audit: 'Audit log',
+    hubs: 'Hubs',
+    server: 'Server',
+    log: 'Log file',
+    shutdown: 'Shutdown',
+  },
   refused: 'The hub refused:',
   enrol: 'Enrol an agent',
   agentId: 'Id of the agent',
@@ -49,6 +56,12 @@ export const en = {
   used: (used: string, total: string) => `${used} of ${total} used`,
   free: (free: string) => `${free} free`,
   hub: 'Hub',
+  hubColumns: { work: 'Work', since: 'Started' },
+  hubUp: 'up',
+  hubDown: 'not seen lately',
+  schedules: 'Schedules',
+  responds: 'Shows this page',
+  hubWork: (agents: string, tasks: string) => `Agents: ${agents}, running tasks: ${tasks}`,
   machine: 'Machine',
   facts: {
     version: 'Version',
