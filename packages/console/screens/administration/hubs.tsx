@@ -60,9 +60,9 @@ function HubRow({ hubState }: { readonly hubState: api.HubState }) {
     <tr>
       <th scope="row">
         <span className="file-name">{id}</span>
-        {address !== undefined && <span className="faint">{address}</span>}
+        {address !== undefined && <span className="hub-address faint">{address}</span>}
       </th>
-      <td>
+      <td className="hub-states">
         <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
           <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
           {isUp ? words.hubUp : words.hubDown}
