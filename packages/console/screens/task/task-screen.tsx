@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { useSaving } from '../../data/use-saving.js';
+import { useSteadyError } from '../../data/use-steady-error.js';
 import { HubWords } from '../../design/hub-words.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
@@ -30,7 +31,13 @@ const Outputs = lazy(async () => ({ default: (await import('./outputs.js')).Outp
 /** One task: its life, its log, what was handed in and what came out. */
 export function TaskScreen({ params }: { readonly params: Readonly<Record<string, string | undefined>> }) {
   const id = params['id'] ?? '';
-  const { data: task, error, refetch } = useTask(id);
+  return <TaskOf key={id} id={id} />;
+}
+
+function TaskOf({ id }: { readonly id: string }) {
+  const query = useTask(id);
+  const { data: task, refetch } = query;
+  const error = useSteadyError(query);
   if (task !== undefined && !(error instanceof NotFoundError)) return <TaskView key={task.id} task={task} />;
   if (error instanceof NotFoundError) return <Gone />;
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} isScreen />;
