@@ -20,6 +20,8 @@ export async function goTo(page: Page, screen: string): Promise<void> {
   await page.keyboard.type(screen);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: screen, exact: true }).waitFor();
+  // Its end gives the focus back.
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
 /** Pastes a text into what has the focus, as Ctrl+V does with the clipboard of a spreadsheet. */

@@ -57,7 +57,7 @@ const shutdownStatusSchema = z
   .meta({ id: 'ShutdownStatus' });
 
 const shutdownScope = z
-  .enum(['hub', 'cluster'])
+  .enum(['hub', 'cluster'], { error: 'must be hub or cluster' })
   .default('hub')
   .meta({ description: 'The hub that responds, or all hubs of its cluster.' });
 
