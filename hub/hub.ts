@@ -186,6 +186,8 @@ async function openHubStore({ config, log, runtime }: Setup, metrics: HubMetrics
     timers,
     log,
     metrics: metrics.store,
+    machine: systemRuntime,
+    followsServerClock: runtime === systemRuntime,
     hub: { version: buildInfo.version },
     blobPlace: () => sharedPlaceOf(config.storage),
     newId: () => runtime.newId(),

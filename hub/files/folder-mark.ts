@@ -20,7 +20,7 @@ export async function folderMark(folder: string): Promise<string> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new StartRefused(
-      `storage.folder: ${file} cannot be used (${code}): correct the path, mount the file system, or give the hub's user the right to write there`,
+      `storage.folder: ${folder} cannot be used (${code}): correct the path, mount the file system, or give the hub's user the right to write there`,
       { cause: error },
     );
   }

@@ -37,6 +37,10 @@ export interface StoreOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: StoreMetrics;
+  /** Clock and timers of the machine, also where those above are simulated: the time of other hubs is not. */
+  readonly machine: { readonly clock: Clock; readonly timers: Timers };
+  /** Whether times that are stored follow the clock of a database server. Not where time is simulated. */
+  readonly followsServerClock: boolean;
   /** This hub, as the others know it. */
   readonly hub: OwnHub;
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */

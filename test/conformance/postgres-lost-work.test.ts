@@ -42,6 +42,8 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
       hub: { version: '' },
+      machine: systemRuntime,
+      followsServerClock: true,
       blobPlace: async () => null,
     });
   const during = async <T>(work: (store: Store) => Promise<T>, of = settings): Promise<T> => {

@@ -50,6 +50,8 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
       log: memoryLog().log,
       metrics: hubMetrics(buildInfo).store,
       hub: { version: '' },
+      machine: systemRuntime,
+      followsServerClock: true,
       blobPlace: async () => null,
     });
 

@@ -31,6 +31,8 @@ async function openOn(database: TestDatabase) {
     log: memoryLog().log,
     metrics,
     hub: { version: '' },
+    machine: systemRuntime,
+    followsServerClock: true,
     blobPlace: async () => null,
   });
 }

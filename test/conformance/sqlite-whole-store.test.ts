@@ -17,6 +17,8 @@ async function open(): Promise<WholeStoreUnderTest> {
     log: memoryLog().log,
     metrics,
     hub: { version: '' },
+    machine: systemRuntime,
+    followsServerClock: true,
     blobPlace: async () => null,
   });
   let isClosed = false;

@@ -1,5 +1,7 @@
 /** Lists that one user makes as costly as possible, and their effect on others. */
+
 import { join } from 'node:path';
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fillStore } from '../bench/lists/fill-store.js';
 import { type Answer, Api, expectError } from '../support/api.js';
@@ -32,6 +34,7 @@ afterAll(async () => {
 });
 
 const NAME = 'a'.repeat(1000);
+const ANYTHING = requirementKey({ version: null, labels: [] });
 
 function fillOnSqlite(): void {
   const db = fillStore(join(folder.path, 'hub.sqlite'), { ended: TASKS, running: 0, waiting: 0 }, 1);
@@ -44,6 +47,7 @@ async function fillOnPostgres(): Promise<void> {
   const url = await storeFor(folder.path);
   const from = `FROM generate_series(1, ${TASKS}) AS seq`;
   for (const statement of [
+    `INSERT INTO requirement (id, digest, key) OVERRIDING SYSTEM VALUE VALUES (1, 'digest', '${ANYTHING}')`,
     `INSERT INTO task (seq, type, status, priority, requirement_id, ended_at)
      SELECT seq, 'SIMULATE_WORK', 'CANCELED', 2, 1, 1 ${from}`,
     `INSERT INTO task_request (task_seq, id, requirement_id, requested_at, name, classifiers, job)

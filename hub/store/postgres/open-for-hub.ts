@@ -33,6 +33,8 @@ export interface OpenForHubOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly metrics: StoreMetrics;
+  readonly followsServerClock: boolean;
+  readonly machine: { readonly clock: Clock; readonly timers: Timers };
   readonly hub: { readonly version: string };
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
   blobPlace(): Promise<SharedPlace | null>;
@@ -77,7 +79,8 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   let archive: TaskArchive | undefined;
   const cluster = await openCluster(database, {
     ...{ hubId, incarnation, ...hub },
-    ...{ clock: options.clock, timers, log },
+    ...options.machine,
+    log,
     claimedTasks: async (taskIds) => (archive ? claimedTasks(archive, taskIds) : []),
     onBroken: options.onBroken,
   });
@@ -86,8 +89,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   const isShared = () => cluster.hubs.others() > 0;
   const confirmed = await openConfirmedBatches(database, { ...options, hub: hubId, isShared: isShared() });
   opened.push(() => confirmed.close());
-  const clock = await databaseClock(database, options);
-  opened.push(() => clock.close());
+  const clock = await clockOf(database, options, opened);
   const { close, logClaimsOfEndedHubs, ...tasks } = await openPostgresStore(database, {
     ...options,
     hub: hubId,
@@ -111,6 +113,17 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
       for (const end of opened.reverse()) await end();
     },
   };
+}
+
+async function clockOf(
+  database: Database,
+  options: OpenForHubOptions,
+  opened: Member['opened'],
+): Promise<Clock> {
+  if (!options.followsServerClock) return options.clock;
+  const clock = await databaseClock(database, options);
+  opened.push(() => clock.close());
+  return clock;
 }
 
 /** A role whose terms begin with this step. */

@@ -1,6 +1,7 @@
 /** The id of a hub, by which the hubs of a database tell each other apart: made at its first start, and kept in its data folder. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const ID = /^[0-9a-f]{12}$/;
@@ -34,7 +35,6 @@ function fileIn(dataDir: string): string {
 async function makeId(file: string, newId: () => string): Promise<string> {
   // The end of an id is its random part.
   const id = newId().replaceAll('-', '').slice(-ID_LENGTH);
-  await writeFile(`${file}.new`, `${id}\n`);
-  await rename(`${file}.new`, file);
+  await replacePrivateFile(file, `${id}\n`);
   return id;
 }
