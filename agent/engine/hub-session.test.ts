@@ -18,7 +18,7 @@ let dialing: Promise<void> | undefined;
 let refusal: string | undefined;
 /** Fields of the lines about joined hubs. */
 let joins: object[];
-/** What happens to connections, in order: `joined ws://a`. */
+/** Events of connections, in order: `joined ws://a`. */
 let events: string[];
 /** The listener of each hub that was joined last. */
 let listeners: Map<string, HubListener>;

@@ -12,7 +12,7 @@ const SET = sql(
   'UPDATE hub SET place_id = :placeId, place = :place WHERE id = :hubId',
 );
 
-/** Of two hubs that start at the same time, the second one is refused. */
+/** A hub with another place that began earlier: when two start at the same time, the second one is refused. */
 const OTHER = sql(
   { hubId: 'text', placeId: 'text', lapseMs: 'bigint' },
   `SELECT hub.id, hub.place FROM hub, hub AS own WHERE own.id = :hubId AND hub.id <> own.id AND hub.place_id <> '' AND ${IS_LIVE}

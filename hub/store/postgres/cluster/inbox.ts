@@ -57,7 +57,7 @@ export class Inbox {
     if (!sender.isWorking) void this.#work(sender);
   }
 
-  /** Of a hub that has not been heard yet, earlier messages count as known. */
+  /** Messages that a hub sent before it was heard for the first time count as known. */
   #senderOf({ hubId, incarnation, number }: Message): Sender {
     const known = this.#senders.get(hubId);
     if (known?.incarnation === incarnation) return known;

@@ -21,7 +21,7 @@ export interface SentAssignment extends AttemptRef {
 
 export interface SentSignal {
   readonly signal: Exclude<Signal, { readonly kind: 'ASSIGNED' }> | SentAssignment;
-  /** Of the agent's connection, in signals about connections of the hub that tells them. */
+  /** Epoch of the agent's connection; only in signals about connections of the hub that tells them. */
   readonly epoch?: number | undefined;
 }
 

@@ -1,29 +1,29 @@
 /** Periods of the adapters between hubs, in milliseconds. Tests shorten them. */
 export interface ClusterTimings {
-  /** Between renewals of the row of a hub. */
+  /** Time between renewals of the row of a hub. */
   readonly heartbeatMs: number;
-  /** Without renewal, after which a hub is gone. */
+  /** Time without renewal after which a hub is gone. */
   readonly lapseMs: number;
-  /** Without renewal, after which the next start of a hub replaces it. */
+  /** Time without renewal after which the next start of a hub replaces it. */
   readonly restartMs: number;
-  /** Without a response, after which a connection counts as broken. */
+  /** Time without a response after which a connection counts as broken. */
   readonly silenceMs: number;
-  /** Of the scheduler's role, from its latest renewal. */
+  /** Duration of the scheduler's role from its latest renewal. */
   readonly roleMs: number;
   readonly renewRoleMs: number;
-  /** For which a hub relies on the role, from the beginning of its latest renewal. */
+  /** Time for which a hub relies on the role, from the beginning of its latest renewal. */
   readonly trustRoleMs: number;
-  /** Between attempts to gain the role. */
+  /** Time between attempts to gain the role. */
   readonly contendMs: number;
-  /** For which signals are gathered before they are sent. */
+  /** Time for which signals are gathered before they are sent. */
   readonly gatherMs: number;
-  /** Between resyncs while other hubs live. */
+  /** Time between resyncs while other hubs live. */
   readonly resyncMs: number;
   /** The same while notifications do not arrive. */
   readonly resyncWhenDeafMs: number;
-  /** From the start to the first resync, and from the own first message to its arrival. */
+  /** Time from the start to the first resync, and limit of the way of the own first message. */
   readonly settleMs: number;
-  /** Between looks for replies to open requests. */
+  /** Time between looks for replies to open requests. */
   readonly pollMailMs: number;
 }
 

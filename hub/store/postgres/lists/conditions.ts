@@ -142,7 +142,7 @@ function ofStatus(filter: TaskFilter, main: TaskStatus): Condition[] {
 
 /** Status of each match as a number. */
 export interface StatusOfMatch extends Parameters {
-  /** What the table of the matches is joined with. */
+  /** Joins of the table of the matches. */
   readonly join: string;
   readonly value: string;
 }

@@ -1,4 +1,4 @@
-/** What several hubs share: key files, and requirements that one hub removes while another refers to them. */
+/** Key files, places of blobs and requirements, which several hubs share. */
 export const shared = {
   id: '0007-shared',
   phase: 'expand',
