@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres)('agents of several hubs on PostgreSQL', () => {
       await joinAgent(a, 'x');
       const joined = await b.presence.join(testAgent('x'));
       expect(joined).toHaveProperty('epoch');
-      // Told at the same time as the join at the other hub.
+      // Both hubs tell at the same time.
       a.signals.tell({ kind: 'LEFT', agentId: 'x' });
       b.signals.tell({ kind: 'JOINED', agent: testAgent('x'), running: [] });
       await eventually(

@@ -58,7 +58,7 @@ const BEYOND = `(() => {
     .map((element) => element.tagName + '.' + element.className + ' ' + (element.textContent ?? '').slice(0, 40));
 })()`;
 
-/** What has the focus: whether it is seen where it is, and has an outline, of its own or of what surrounds it. */
+/** The element with the focus: whether it is visible at its place, and whether it or an element around it has an outline. */
 const FOCUSED = `(() => {
   const element = document.activeElement;
   if (element === document.body || element === null) return undefined;

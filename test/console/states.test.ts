@@ -212,7 +212,7 @@ describe.runIf(hasBrowser)('each view', () => {
       .getByRole('button', { name: 'Try again' })
       .first()
       .click({ timeout: 2000 })
-      // What is asked for each second has recovered by itself.
+      // A view that asks each second has recovered by itself.
       .catch(() => undefined);
     await view.shown(page);
   });

@@ -31,7 +31,7 @@ const ROW_TYPE = `
     ended_at bigint, attempt integer, agent_id text, instance_id text, instance_version text, instance_revision text,
     batch_status text, creator text, name text, searchable_name text, lasting_kind smallint, classifiers text, job text)`;
 
-/** What the server does by itself in time. */
+/** Upkeep that a server in use does by itself in time. */
 const SETTLE = [
   'WITH former AS (DELETE FROM task_count RETURNING *) INSERT INTO task_count SELECT kind, sum(tasks) FROM former GROUP BY kind',
   'VACUUM ANALYZE',

@@ -1,7 +1,7 @@
 /** PostgreSQL servers of subjects. Hubs and peers get the same settings. */
 import { hasPostgres, type OwnPostgresServer, startPostgres } from '../../support/postgres.js';
 
-/** Of a server that survives a power failure, for a machine that others use, too. */
+/** Settings of a server that survives a power failure, on a machine with other programs. */
 const SETTINGS = {
   fsync: 'on',
   full_page_writes: 'on',

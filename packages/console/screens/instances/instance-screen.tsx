@@ -39,6 +39,10 @@ export function InstanceScreen({
   readonly params: Readonly<Record<string, string | undefined>>;
 }) {
   const id = params['id'] ?? '';
+  return <InstanceOf key={id} id={id} />;
+}
+
+function InstanceOf({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
   useTitle(id);
   const query = useQuery({
@@ -59,7 +63,7 @@ export function InstanceScreen({
       </Empty>
     );
   }
-  if (data !== undefined) return <InstanceView key={id} instance={data} />;
+  if (data !== undefined) return <InstanceView instance={data} />;
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} isScreen />;
   return <Loading lines={12} />;
 }

@@ -38,7 +38,7 @@ function TaskOf({ id }: { readonly id: string }) {
   const query = useTask(id);
   const { data: task, refetch } = query;
   const error = useSteadyError(query);
-  if (task !== undefined && !(error instanceof NotFoundError)) return <TaskView key={task.id} task={task} />;
+  if (task !== undefined && !(error instanceof NotFoundError)) return <TaskView task={task} />;
   if (error instanceof NotFoundError) return <Gone />;
   if (error !== null) return <Failure error={error} onAgain={() => void refetch()} isScreen />;
   return <Loading lines={12} />;
