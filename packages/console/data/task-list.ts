@@ -8,6 +8,8 @@ import { mergeEvents, type TaskStatus, withHead } from './task-rows.js';
 const WINDOW = 200;
 /** Rows beyond this cannot be scrolled in a useful way; filters lead to the rest. */
 const MAX_ROWS = 20_000;
+/** Rows that are kept while only the newest are on the screen. */
+const KEPT_ROWS = 1000;
 /** Shortest time between two requests that changes cause. */
 const REFRESH_MS = 1000;
 const RETRY_MS = 1000;
@@ -36,11 +38,15 @@ export class TaskList {
   readonly state = new Store<TaskListState>(EMPTY);
   /** Place in pixels to which the list was scrolled when it was left. */
   scrolledTo = 0;
+  /** Index of the last row on the screen. */
+  lastShown = 0;
   readonly #hub: Hub;
   readonly #live: LiveEvents;
   readonly #filter: TaskFilter;
   #closing = new AbortController();
   #next: string | undefined;
+  /** Whether rows at the end were dropped, so that there is a gap between the last one and the next window. */
+  #isCut = false;
   #isBusy = false;
   #isStale = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -78,7 +84,8 @@ export class TaskList {
   /** Loads the next window, unless one is on its way. */
   async loadMore(): Promise<void> {
     const after = this.#next;
-    if (after === undefined || this.#isBusy || this.state.get().rows.length >= MAX_ROWS) return;
+    if (after === undefined || this.#isBusy || this.#isCut) return;
+    if (this.state.get().rows.length >= MAX_ROWS) return;
     await this.#alone(async () => {
       const window = await this.#hub.window(this.#filter, { limit: WINDOW, after }, this.#closing.signal);
       const known = new Set(this.state.get().rows.map(({ id }) => id));
@@ -121,13 +128,26 @@ export class TaskList {
     this.#refreshedAtMs = Date.now();
     await this.#alone(async () => {
       const window = await this.#hub.window(this.#filter, { limit: WINDOW }, this.#closing.signal);
-      const rows = withHead(this.state.get().rows, window.tasks, window.next !== undefined);
-      if (rows === undefined || rows.length <= window.tasks.length) this.#next = window.next;
+      const rows = this.#rowsWith(window);
       const { total, counts } = window;
       this.state.set({ ...this.state.get(), total, counts, error: undefined });
-      this.#show(rows ?? window.tasks, window.cursor);
+      this.#show(rows, window.cursor);
     });
     if (this.#isStale) this.#refreshSoon();
+  }
+
+  /** Rows that begin with the newest window; the older ones stay as far as they are of use. */
+  #rowsWith({ tasks, next }: Awaited<ReturnType<Hub['window']>>): readonly TaskItem[] {
+    const { rows } = this.state.get();
+    const isHeadEnough = rows.length > KEPT_ROWS && this.lastShown < WINDOW;
+    const merged = isHeadEnough ? undefined : withHead(rows, tasks, next !== undefined);
+    if (merged === undefined || merged.length <= tasks.length) {
+      this.#next = next;
+      this.#isCut = false;
+      return merged ?? tasks;
+    }
+    if (merged.length > MAX_ROWS) this.#isCut = true;
+    return merged.slice(0, MAX_ROWS);
   }
 
   /** Shows rows of a response, with the changes that came while it was on its way. */
@@ -135,12 +155,12 @@ export class TaskList {
     const later = this.#live.after(cursor);
     const merged =
       later === undefined ? { rows, isStale: false } : mergeEvents(rows, later, this.#filter.status ?? []);
-    const isFull = merged.rows.length >= MAX_ROWS;
+    const isFull = this.#isCut || merged.rows.length >= MAX_ROWS;
     this.state.set({
       ...this.state.get(),
       rows: merged.rows,
       hasMore: this.#next !== undefined && !isFull,
-      isFull: this.#next !== undefined && isFull,
+      isFull: isFull && (this.#isCut || this.#next !== undefined),
     });
     if (merged.isStale) this.#isStale = true;
   }

@@ -22,12 +22,14 @@ interface TaskTableProps {
   /** Place in pixels at which the list begins to be shown. */
   readonly initialOffset: number;
   readonly onScroll: (offset: number) => void;
+  /** Called with the index of the last row on the screen. */
+  readonly onShow: (lastIndex: number) => void;
   /** Called when the reader comes near the last row. */
   readonly onEnd: () => void;
 }
 
 /** Rows of tasks, of which only the visible ones are in the page. */
-export function TaskTable({ rows, total, hasMore, initialOffset, onScroll, onEnd }: TaskTableProps) {
+export function TaskTable({ rows, total, hasMore, initialOffset, onScroll, onShow, onEnd }: TaskTableProps) {
   const words = useWords<typeof en>({ en, de });
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -39,7 +41,9 @@ export function TaskTable({ rows, total, hasMore, initialOffset, onScroll, onEnd
     getItemKey: (index) => rows[index]?.id ?? index,
   });
   const shown = virtual.getVirtualItems();
-  const isNearEnd = (shown.at(-1)?.index ?? 0) >= rows.length - AHEAD;
+  const last = shown.at(-1)?.index ?? 0;
+  useEffect(() => onShow(last), [last]);
+  const isNearEnd = last >= rows.length - AHEAD;
   useEffect(() => {
     if (isNearEnd && hasMore) onEnd();
   }, [isNearEnd, hasMore, rows.length]);

@@ -58,6 +58,9 @@ export function TasksScreen() {
             onScroll={(offset) => {
               list.scrolledTo = offset;
             }}
+            onShow={(lastIndex) => {
+              list.lastShown = lastIndex;
+            }}
             onEnd={() => void list.loadMore()}
           />
         )}

@@ -1,0 +1,74 @@
+import type { Hub, TaskItem } from '@workbench-hub/client';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { LiveEvents } from '../live/live-events.js';
+import { TaskList } from './task-list.js';
+
+const task = (number: number) =>
+  ({ id: `t${number}`, status: 'FINISHED', requestedAt: new Date(number * 1000).toISOString() }) as TaskItem;
+
+/** Number of tasks of the hub; the newest has this number. */
+let count: number;
+let list: TaskList;
+let close: () => void;
+let reset: () => void;
+
+const hub = {
+  window: async (_: unknown, { limit, after }: { limit: number; after?: string }) => {
+    const first = after === undefined ? count : Number(after);
+    const numbers = Array.from({ length: Math.min(limit, first) }, (_, at) => first - at);
+    const next = first > limit ? { next: String(first - limit) } : {};
+    return { tasks: numbers.map(task), total: count, counts: {}, cursor: `h.${count}`, ...next };
+  },
+} as unknown as Hub;
+const live = {
+  onEvents: () => () => undefined,
+  onReset: (listener: () => void) => {
+    reset = listener;
+    return () => undefined;
+  },
+  after: () => [],
+} as unknown as LiveEvents;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  count = 50_000;
+  list = new TaskList(hub, live, {});
+  close = list.open();
+  await vi.advanceTimersByTimeAsync(0);
+});
+afterEach(() => {
+  close();
+  vi.useRealTimers();
+});
+
+async function grow(by: number) {
+  count += by;
+  reset();
+  await vi.advanceTimersByTimeAsync(1000);
+}
+
+const shown = () => list.state.get();
+
+it('keeps a bounded number of rows while tasks come in and only the newest are looked at', async () => {
+  for (let round = 0; round < 30; round++) await grow(100);
+  expect(shown().rows[0]?.id).toBe('t53000');
+  expect(shown().rows.length).toBeLessThanOrEqual(1200);
+  expect(shown().hasMore).toBe(true);
+  await list.loadMore();
+  const numbers = shown().rows.map(({ id }) => Number(id.slice(1)));
+  expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, at) => 53_000 - at));
+});
+
+it('keeps the rows to which it was scrolled, up to as many as can be shown', async () => {
+  while (shown().rows.length < 19_900) await list.loadMore();
+  list.lastShown = 19_800;
+  await grow(150);
+  expect(shown().rows).toHaveLength(20_000);
+  expect(shown()).toMatchObject({ hasMore: false, isFull: true });
+  await list.loadMore();
+  expect(shown().rows).toHaveLength(20_000);
+  list.lastShown = 20;
+  await grow(1);
+  expect(shown().rows).toHaveLength(200);
+  expect(shown()).toMatchObject({ hasMore: true, isFull: false });
+});
