@@ -5,6 +5,7 @@ import type { HubConfig } from './config.js';
 import { ANYBODY } from './core/access.js';
 import type { Passwords } from './core/ports/accounts.js';
 import type { KeyFiles } from './core/ports/key-files.js';
+import type { LoginRecords } from './core/ports/login-records.js';
 import type { LoginMetrics } from './core/ports/metrics.js';
 import type { AccountStore } from './core/ports/store.js';
 import { AuthenticatorChain } from './engine/accounts/authenticator-chain.js';
@@ -45,6 +46,7 @@ export interface AccountsOptions {
   readonly key: Buffer;
   /** Shares the key files with other hubs; null for a hub that has its store alone. */
   readonly keyFiles: KeyFiles | null;
+  readonly loginRecords: LoginRecords;
 }
 
 /** While security is off, everybody may do everything, and sessions end with the process. */
@@ -85,6 +87,7 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
     sweep: async () => {
       await store.sessions.sweep(clock.nowMs());
       await personalTokens.sweep();
+      await options.loginRecords.sweep();
     },
     close: async () => {
       // A failure has been logged and must not prevent the stop.
@@ -95,7 +98,15 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
 
 async function openSessions(
   { users, sessions }: AccountStore,
-  { config: { dataDir, security }, passwords, runtime, log, metrics, keyFiles }: AccountsOptions,
+  {
+    config: { dataDir, security },
+    passwords,
+    runtime,
+    log,
+    metrics,
+    keyFiles,
+    loginRecords: records,
+  }: AccountsOptions,
 ): Promise<Sessions> {
   const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = security;
   const { clock } = runtime;
@@ -105,7 +116,7 @@ async function openSessions(
   return new Sessions({
     store: sessions,
     passwords: enabled
-      ? watched(await passwordCheck({ users, passwords, clock }), metrics)
+      ? watched(await passwordCheck({ users, passwords, records, clock }), metrics)
       : skipPassword(NOBODY),
     tokens: accessTokens({ keys, lifetimeMs, clock, newId }),
     secrets,

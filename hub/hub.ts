@@ -20,6 +20,7 @@ import type { Store } from './core/ports/store.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
 import { isBackupLinking, prepareDataFolder } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
+import { ownLoginRecords } from './engine/accounts/own-login-records.js';
 import { createEngine, type Engine } from './engine/engine.js';
 import type { StorageSettings } from './engine/storage-settings.js';
 import type { BlobPlace } from './files/blob-place.js';
@@ -30,6 +31,7 @@ import { sharedPlaceOf } from './files/shared-place.js';
 import type { HubParts } from './hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './hub-reload.js';
 import { makeKeyFiles } from './key-files.js';
+import { observeCluster } from './metrics/cluster-gauges.js';
 import { observeHub } from './metrics/gauges.js';
 import { type HubMetrics, hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
@@ -137,6 +139,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     metrics: metrics.logins,
     key,
     keyFiles: store.keyFiles,
+    loginRecords: store.loginRecords ?? ownLoginRecords(clock),
   });
   onStop(accounts.close);
   const tracing = await openTracing(setup, onStop);
@@ -155,6 +158,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     waitingWebhooks: () => store.webhooks.waiting(),
     databaseBytes: () => store.sizes(),
   });
+  observeCluster(metrics, store.cluster.hubs);
   const { audit, reopenAudit } = await openAudit(setup, onStop);
   return {
     config,

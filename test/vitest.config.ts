@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.js';
+import { NOT_BY_SEVERAL_HUBS } from './not-by-several-hubs.js';
 import { exerciseReport } from './support/exercise-reporter.js';
 import { firstFailureReport } from './support/first-failure-reporter.js';
 
@@ -14,6 +15,7 @@ const exclude = [
   '**/dist/**',
   ...leftOut,
   ...(process.env['STORE'] === 'postgres' ? OF_SQLITE : []),
+  ...(process.env['HUBS'] === undefined ? [] : Object.keys(NOT_BY_SEVERAL_HUBS)),
 ];
 
 /** Tests that start programs, or look at the process that they run in: each file has a process of its own. */
@@ -31,7 +33,7 @@ export default defineConfig({
   test: {
     allowOnly: !process.env['CI'],
     // Many tests wait for programs that they started: with more workers than cores no core is idle meanwhile.
-    maxWorkers: availableParallelism() * 2,
+    maxWorkers: Math.ceil(availableParallelism() * 2.5),
     // A test ends far earlier; a busy machine must not fail one.
     testTimeout: 180_000,
     hookTimeout: 180_000,

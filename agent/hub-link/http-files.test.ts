@@ -112,6 +112,9 @@ describe('contents over HTTP', () => {
     await expect(download()).rejects.toThrow('the hub answered GET with 507: the disk of the hub is full');
     content = `{"message": "${'x'.repeat(100_000)}"}`;
     await expect(download()).rejects.toThrow(/^the hub answered GET with 507$/);
+    status = 503;
+    await expect(download()).rejects.toMatchObject({ failure: 'UNAVAILABLE' });
+    await expect(files.uploadedBytes(DIGEST, NEVER)).rejects.toMatchObject({ failure: 'UNAVAILABLE' });
     status = 400;
     const other = files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     await expect(other).rejects.toMatchObject({ failure: 'MISMATCH' });

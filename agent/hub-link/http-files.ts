@@ -58,7 +58,8 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       const { statusCode, headers, body } = await call(digest, { method: 'HEAD', signal });
       await body.dump();
       if (statusCode === 200 || statusCode === 204) return 'WHOLE';
-      if (statusCode !== 404) throw new TransferFailed('REFUSED', `the hub answered HEAD with ${statusCode}`);
+      if (statusCode !== 404)
+        throw new TransferFailed(failureOf('HEAD', statusCode), `the hub answered HEAD with ${statusCode}`);
       // Hubs without resume omit it.
       const keptBytes = Number(headers['upload-offset'] ?? 0);
       return { keptBytes: Number.isSafeInteger(keptBytes) ? keptBytes : 0 };
@@ -94,10 +95,9 @@ async function refusal(
   statusCode: number,
   body: Dispatcher.ResponseData['body'],
 ): Promise<TransferFailed> {
-  const failure = FAILURES.get(`${method} ${statusCode}`) ?? 'REFUSED';
   const why = await messageOfBody(body);
   return new TransferFailed(
-    failure,
+    failureOf(method, statusCode),
     `the hub answered ${method} with ${statusCode}${why === '' ? '' : `: ${why}`}`,
   );
 }
@@ -106,6 +106,11 @@ const FAILURES: ReadonlyMap<string, TransferFailure> = new Map([
   ['GET 404', 'MISSING'],
   ['PUT 400', 'MISMATCH'],
 ]);
+
+function failureOf(method: 'GET' | 'HEAD' | 'PUT', statusCode: number): TransferFailure {
+  if (statusCode === 503) return 'UNAVAILABLE';
+  return FAILURES.get(`${method} ${statusCode}`) ?? 'REFUSED';
+}
 
 /** Message of an error body; empty when there is none. */
 async function messageOfBody(body: Dispatcher.ResponseData['body']): Promise<string> {

@@ -7,6 +7,8 @@ import type { ServedConnection } from './connection.js';
 
 export interface OpenConnectionsOptions {
   readonly credentials: Pick<AgentCredentials, 'version'>;
+  /** Whether agents may join now; by default always. */
+  readonly isReady?: () => boolean;
   /** Addresses at which agents reach the other hubs of the cluster; by default, the hub is alone. */
   readonly otherHubs?: () => readonly string[];
   readonly runtime: Runtime;
@@ -16,12 +18,17 @@ export interface OpenConnectionsOptions {
 /** Interval of the checks for revoked credentials and for changed addresses of other hubs. */
 const CHECK_MS = 2000;
 
+/** Time after which a hub that is not ready asks its agents to join others, and interval in which it asks again. Soon enough for
+ *  them to have left when the other hubs take this one for gone. */
+const NOT_READY_LIMIT_MS = 8000;
+
 export class OpenConnections {
   readonly #options: OpenConnectionsOptions;
   readonly #connections = new Set<ServedConnection>();
   /** Version of the credentials that was checked last. */
   #checkedVersion: string | undefined;
   #toldHubs: readonly string[] = [];
+  #notReadySinceMs: number | undefined;
   #onEnd: () => void = () => undefined;
 
   constructor(options: OpenConnectionsOptions) {
@@ -52,21 +59,50 @@ export class OpenConnections {
     });
   }
 
-  /** Ends connections soon after their credential was revoked, by whichever process, and tells agents of changed addresses. Returns a
-   *  function that stops the checks. */
+  /** Ends connections soon after their credential was revoked, by whichever process, tells agents of changed addresses, and asks them to
+   *  join other hubs while this one is not ready. Returns a function that stops the checks. */
   watch(): () => void {
+    // The check of the credentials waits for a store that is away.
+    const stops = [
+      this.#repeat(() => this.#endRevoked()),
+      this.#repeat(async () => {
+        this.#tellHubs();
+        this.#moveWhileNotReady();
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  #repeat(check: () => Promise<void>): () => void {
     const { timers } = this.#options.runtime;
     let isStopped = false;
-    const check = async () => {
-      this.#tellHubs();
-      await this.#endRevoked();
-      if (!isStopped) timer = timers.after(CHECK_MS, () => void check());
+    const run = async () => {
+      await check();
+      if (!isStopped) timer = timers.after(CHECK_MS, () => void run());
     };
-    let timer = timers.after(CHECK_MS, () => void check());
+    let timer = timers.after(CHECK_MS, () => void run());
     return () => {
       isStopped = true;
       timer.cancel();
     };
+  }
+
+  #moveWhileNotReady(): void {
+    const { isReady, runtime, log } = this.#options;
+    if (isReady?.() !== false) {
+      this.#notReadySinceMs = undefined;
+      return;
+    }
+    const nowMs = runtime.clock.monotonicMs();
+    this.#notReadySinceMs ??= nowMs;
+    const isOver = nowMs - this.#notReadySinceMs >= NOT_READY_LIMIT_MS;
+    if (!isOver || this.#otherHubs().length === 0) return;
+    this.#notReadySinceMs = nowMs;
+    const asked = [...this.#connections].filter((connection) => connection.move('the hub is not ready'));
+    if (asked.length > 0)
+      log.warn({ agents: asked.length }, 'the hub is not ready: it asks its agents to join other hubs');
   }
 
   #tellHubs(): void {

@@ -27,13 +27,19 @@ export function storeCommands(program: Command, environment: NodeJS.ProcessEnv):
   group
     .command('migrate')
     .description(
-      'Makes or updates the tables in the database while the hub is stopped, for instance as a user with more rights than the ' +
-        'hub has. A start of the hub does the same.',
+      'Makes or updates the tables in the database, for instance as a user with more rights than the hub has. A start of the hub does ' +
+        'the same. Hubs of the version before may run; what they still need is removed by the same command when they have ended.',
     )
     .action(() =>
       withConfig(program, environment, async (config) => {
-        const done = await audited(config, 'store migrate', () => migrateStore(config, systemRuntime));
-        console.log(done.length === 0 ? 'The tables are up to date.' : `Done: ${done.join(', ')}.`);
+        const { done, waitsFor } = await audited(config, 'store migrate', () =>
+          migrateStore(config, systemRuntime),
+        );
+        if (done.length > 0) console.log(`Done: ${done.join(', ')}.`);
+        else if (waitsFor.length === 0) console.log('The tables are up to date.');
+        const names = waitsFor.map(({ id, version }) => `${id} (version ${version})`).join(', ');
+        if (names !== '')
+          console.log(`The rest can be done when these hubs have ended, by the same command: ${names}.`);
       }),
     );
   group

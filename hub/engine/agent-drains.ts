@@ -8,7 +8,7 @@ import type { Instances } from './instances.js';
 
 export interface AgentDrainsOptions {
   readonly store: AgentDrainStore;
-  readonly signals: Pick<Signals, 'tell'>;
+  readonly signals: Pick<Signals, 'tell' | 'caughtUp'>;
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly instances: Instances;
   readonly clock: Clock;
@@ -55,6 +55,11 @@ export class AgentDrains {
     return this.#inOrder(() => this.#read());
   }
 
+  /** Resolves when reads and changes so far have been applied. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#latest;
+  }
+
   /** Applies changes of other processes until the returned function is called. Agents stay as they are while the store fails. */
   watch(): () => void {
     const { timers } = this.#options;
@@ -78,9 +83,11 @@ export class AgentDrains {
 
   #change(action: () => Promise<void>): Promise<void> {
     return this.#inOrder(async () => {
+      const { signals } = this.#options;
       await action();
       await this.#read();
-      this.#options.signals.tell({ kind: 'DRAINS' });
+      signals.tell({ kind: 'DRAINS' });
+      await signals.caughtUp();
     });
   }
 

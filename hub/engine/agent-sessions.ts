@@ -21,6 +21,8 @@ interface Session {
   readonly epoch: number;
   /** Attempts that the agent has, by their names. */
   readonly held: Map<string, HeldByAgent>;
+  /** Whether they are those that the store has. */
+  isReconciled: boolean;
 }
 
 export interface HeldByAgent {
@@ -63,7 +65,7 @@ export class AgentSessions {
     const former = this.#sessions.get(agentId);
     const isLatest = former === undefined || former.epoch < epoch;
     const byName = new Map(held.map((each) => [attemptKey(each.ref), each]));
-    if (isLatest) this.#sessions.set(agentId, { connection, epoch, held: byName });
+    if (isLatest) this.#sessions.set(agentId, { connection, epoch, held: byName, isReconciled: false });
     (isLatest ? former?.connection : connection)?.close('the same agent has reconnected');
     return isLatest;
   }
@@ -110,6 +112,17 @@ export class AgentSessions {
     return [...this.#sessions.keys()];
   }
 
+  /** The attempts of the agent have been reconciled. */
+  reconciled(agentId: string): void {
+    const session = this.#sessions.get(agentId);
+    if (session) session.isReconciled = true;
+  }
+
+  /** Whether the attempts of the agent have been reconciled since it joined this hub. */
+  isReconciled(agentId: string): boolean {
+    return this.#sessions.get(agentId)?.isReconciled === true;
+  }
+
   /** Attempts that the agent has. */
   heldBy(agentId: string): HeldByAgent[] {
     return [...(this.#sessions.get(agentId)?.held.values() ?? [])];
@@ -146,6 +159,7 @@ export class AgentSessions {
 
   readonly onSignal: SignalListener = {
     CANCELED: ({ agentId, ref }) => this.cancel(agentId, ref),
+    CUT_OFF: () => this.closeAll('the hub cannot reach its database'),
     REPLACED: ({ agentId }) =>
       this.#sessions.get(agentId)?.connection.close('the same agent has joined another hub'),
   };

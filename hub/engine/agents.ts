@@ -50,6 +50,7 @@ export class Agents {
     const { agent, running, spooled, instances } = introduction;
     const joining = this.#joiningOf(introduction);
     const joined = await this.#present(joining, connection);
+    if (joined === undefined) return true;
     if ('code' in joined) {
       log.warn({ agentId: agent.id, ...joined }, 'agent refused');
       connection.refuse(joined);
@@ -65,23 +66,25 @@ export class Agents {
     connection.welcome({ outputStorage: isOutputStorageOn });
     await reconcile(introduction, connection, this.#options);
     if (!sessions.isCurrent(agent.id, connection)) return true;
+    sessions.reconciled(agent.id);
     signals.tell({ kind: 'READY', agentId: agent.id });
     log.info({ agentId: agent.id, instances: instances.length, running: running.length }, 'agent joined');
     return true;
   }
 
-  /** Makes the agent present, unless that is refused; `isOpen` is false when its connection has ended meanwhile. */
+  /** Makes the agent present, unless that is refused; `isOpen` is false when its connection has ended meanwhile, and undefined is the result
+   *  when it ended before. */
   async #present(agent: JoiningAgent, connection: AgentConnection) {
     const { presence, sessions, clock } = this.#options;
     this.#joining.add(connection);
-    let joined: Joined | JoinRefusal;
+    let joined: Joined | JoinRefusal | undefined;
     let isOpen: boolean;
     try {
-      joined = await presence.join(agent);
+      joined = await presence.join(agent, () => this.#joining.has(connection));
     } finally {
       isOpen = this.#joining.delete(connection);
     }
-    if ('code' in joined) return joined;
+    if (joined === undefined || 'code' in joined) return joined;
     if (!isOpen) {
       sessions.closeBefore(agent.id, joined.epoch);
       await presence.leave(agent.id, joined.epoch, clock.nowMs());

@@ -82,7 +82,8 @@ export class Attempts {
 
   async #report(report: AttemptReport, agentId: string, freed: () => void): Promise<boolean> {
     const ref = refOf(report);
-    const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
+    const known = this.#known(ref);
+    const task = known ?? (await this.#options.archive.find(ref.taskId));
     const state = attemptStateOf(ref, task);
     if (task?.status === 'CANCELED' && namesFiles(report)) {
       freed();
@@ -95,7 +96,15 @@ export class Attempts {
     // Before the task waits again.
     if (lossOf(report) === 'HOST_FAULT') this.#options.exclusions.note(task, agentId, report.message ?? '');
     const { storedFiles: stored = [] } = report;
-    return this.#carryOut({ task, ref, loss: lossOf(report) ?? null, stored, freed }, consequence);
+    const counted = await this.#carryOut(
+      { task, ref, loss: lossOf(report) ?? null, stored, freed },
+      consequence,
+    );
+    if (counted || !known) return counted;
+    // Another hub may have canceled the task since it started.
+    const changed = await this.#options.archive.find(ref.taskId);
+    if (changed?.status !== 'CANCELED' || !namesFiles(report)) return false;
+    return this.#keepFiles(changed, ref, report, agentId);
   }
 
   /** Adopts an attempt that is presumed lost, as long as no newer one has begun (contract 2.5). Call it before its instance is

@@ -140,7 +140,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   const { mail } = options.cluster;
   mail.serve(mailReceiver(parts.sessions, parts.output));
-  const nodes = options.nodes ?? liveNodes(parts.instances);
+  const nodes = options.nodes ?? liveNodes(parts.instances, parts.caughtUp);
   const control = new InstanceControl(nodes, mail);
   return {
     ...parts,
@@ -168,6 +168,15 @@ function baseParts(options: EngineOptions) {
   };
   const instances = new Instances({ clock, timers, log });
   const storage = new Storage({ names, files, clock, settings: options.storage, mayExpire });
+  const drains = new AgentDrains({
+    store: options.agentDrains,
+    ...{ signals, queue, instances, clock, timers, log },
+  });
+  const shutdown = new ShutdownPreparation({ preparations, hubs, signals, clock, log });
+  const caughtUp = async () => {
+    await signals.caughtUp();
+    await Promise.all([drains.settled(), shutdown.settled()]);
+  };
   return {
     transitions: new TaskTransitions({ queue, archive, clock, log }),
     traces: new TaskTraces(options.tracing ?? NO_TRACING),
@@ -187,9 +196,10 @@ function baseParts(options: EngineOptions) {
     webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
     changeFeed: new ChangeFeed({ changes: options.changes, timers, clock, log }),
-    shutdown: new ShutdownPreparation({ preparations, hubs, signals, clock, log }),
+    shutdown,
     instances,
-    drains: new AgentDrains({ store: options.agentDrains, signals, queue, instances, clock, timers, log }),
+    drains,
+    caughtUp,
     exclusions: new AgentExclusions({ store: options.exclusions, signals, instances, clock, timers, log }),
   };
 }
@@ -246,6 +256,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     timers,
     defaultVersion,
     exclusions,
+    caughtUp: base.caughtUp,
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
   const runningOutput = new RunningOutput(cluster.mail);
@@ -338,12 +349,39 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
   parts.shutdown.subscribe((isPaused) => (isPaused ? scheduler.pause() : scheduler.resume()));
 }
 
+/** Work of the hub that has the role of the scheduler; `onGain` is called at the beginning of each term. */
+function schedulingOf(
+  { leases, scheduler, sweeper, exclusions, resync }: Parts,
+  onGain: () => void,
+): RoleHolder {
+  const end = async () => {
+    await scheduler.stop();
+    await leases.stop();
+    await sweeper.stop();
+  };
+  return {
+    gained: async (term) => {
+      onGain();
+      leases.start();
+      try {
+        await resync.now();
+        await exclusions.load();
+        await scheduler.start(term);
+      } catch (error) {
+        // Leases that began must not count in the next term.
+        await end();
+        throw error;
+      }
+      sweeper.start();
+    },
+    lost: end,
+  };
+}
+
 /** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
 function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 'resign' | 'quiesce' | 'stop'> {
   const {
-    leases,
     scheduler,
-    sweeper,
     sessions,
     resultWaiters,
     exclusions,
@@ -356,21 +394,9 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 're
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   let hasRead = false;
-  const role: RoleHolder = {
-    gained: async (term) => {
-      hasRead = true;
-      leases.start();
-      await resync.now();
-      await exclusions.load();
-      await scheduler.start(term);
-      sweeper.start();
-    },
-    lost: async () => {
-      await scheduler.stop();
-      await leases.stop();
-      await sweeper.stop();
-    },
-  };
+  const role = schedulingOf(parts, () => {
+    hasRead = true;
+  });
   const start = async () => {
     await roles.contend(role);
     // Another hub has the role.

@@ -25,6 +25,8 @@ export interface ExplanationsOptions {
   readonly timers: Timers;
   readonly defaultVersion: string | null;
   readonly exclusions: AgentExclusions;
+  /** Resolves when the instances are those that other hubs have shown before. */
+  readonly caughtUp: () => Promise<void>;
   /** Ids of the queue groups in which tasks may wait that one of these classes fits. */
   readonly waitingGroupsFor: (classes: readonly InstanceClass[]) => Promise<number[]>;
 }
@@ -109,6 +111,7 @@ export class Explanations {
   }
 
   async #explain({ requirement, types, requestedAtMs, place }: Subject): Promise<Explanation> {
+    await this.#options.caughtUp();
     const { instances, shutdown, clock, exclusions } = this.#options;
     const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);

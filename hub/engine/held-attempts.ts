@@ -12,7 +12,7 @@ import type { TaskTransitions } from './task-transitions.js';
 import { byAgent } from './view-refresh.js';
 
 export interface HeldAttemptsOptions {
-  readonly sessions: Pick<AgentSessions, 'agentIds' | 'heldBy' | 'assign' | 'cancel'>;
+  readonly sessions: Pick<AgentSessions, 'agentIds' | 'isReconciled' | 'heldBy' | 'assign' | 'cancel'>;
   readonly archive: Pick<TaskArchive, 'find' | 'jobOf'>;
   readonly transitions: Pick<TaskTransitions, 'started'>;
   readonly log: Logger;
@@ -36,6 +36,8 @@ export class HeldAttempts {
     const unknown = new Set<string>();
     const missing = new Set<string>();
     for (const agentId of sessions.agentIds) {
+      // An attempt that the agent lacks is about to be requeued.
+      if (!sessions.isReconciled(agentId)) continue;
       const held = sessions.heldBy(agentId);
       const refs = rows.get(agentId) ?? [];
       this.#cancelUnknown(agentId, held, refs, unknown);

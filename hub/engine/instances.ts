@@ -49,6 +49,7 @@ export class Instances {
     LEFT: ({ agentId }) => this.disconnected(agentId),
     FREED: ({ agentId, ref, coolsDown }) => this.release(agentId, ref, { coolsDown }),
     OCCUPIED: ({ agentId, ref }) => this.occupy(agentId, ref),
+    ASSIGNED: ({ claimed: { agentId, ref } }) => this.occupy(agentId, ref),
   };
 
   /** Adds a subscriber, which is called at every change that may let a waiting task start. */
@@ -218,7 +219,7 @@ export class Instances {
     return this.#known.instance(instanceId)?.attempt ?? null;
   }
 
-  /** The instance of this agent has got this attempt, from another hub. */
+  /** The instance of this agent has got this attempt, maybe from another hub. */
   occupy(agentId: string, ref: AttemptRef): void {
     const instance = this.#known.instance(ref.instanceId);
     if (instance?.agentId === agentId) this.#known.setAttempt(instance, ref);

@@ -1,7 +1,7 @@
 /**
  * Shutdown preparation (contract 9.6): while it is initiated, no task is accepted or dispatched; running tasks end as usual and
  * waiting ones stay in the queue. A restart ends it. One of several hubs that is prepared alone accepts no task, while the cluster
- * dispatches as before.
+ * dispatches as before; when no other is left, it dispatches none either.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -17,7 +17,7 @@ import type { SignalListener, Signals } from '../core/ports/signals.js';
 export interface ShutdownPreparationOptions {
   readonly preparations: ShutdownPreparations;
   readonly hubs: Pick<Hubs, 'others'>;
-  readonly signals: Pick<Signals, 'tell'>;
+  readonly signals: Pick<Signals, 'tell' | 'caughtUp'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -33,7 +33,7 @@ export class ShutdownPreparation {
   readonly #subscribers: ((isPaused: boolean) => void)[] = [];
   /** Reads and changes run one after the other, so that no older one replaces a newer one. */
   #latest: Promise<unknown> = Promise.resolve();
-  #initiatedAtMs: number | null = null;
+  #preparations: Preparations = { HUB: null, CLUSTER: null };
   #isPaused = false;
 
   constructor(options: ShutdownPreparationOptions) {
@@ -46,12 +46,26 @@ export class ShutdownPreparation {
   }
 
   get status(): ShutdownStatus {
-    return { initiated: this.#initiatedAtMs !== null, initiatedAtMs: this.#initiatedAtMs };
+    const initiatedAtMs = this.#preparations.HUB ?? this.#preparations.CLUSTER;
+    return { initiated: initiatedAtMs !== null, initiatedAtMs };
+  }
+
+  /** The status, also of changes that other hubs have answered before. */
+  async current(): Promise<ShutdownStatus> {
+    await this.#options.signals.caughtUp();
+    await this.settled();
+    return this.status;
+  }
+
+  /** Resolves when reads and changes so far have been applied. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#latest;
   }
 
   readonly onSignal: SignalListener = {
     PREPARATION: () => this.#refreshLater(),
     RESYNC: () => this.#refreshLater(),
+    HUBS: () => this.#follow(),
   };
 
   /** Applies what the store holds. Rejects as the store does. */
@@ -65,12 +79,13 @@ export class ShutdownPreparation {
     const { preparations, signals, clock } = this.#options;
     await this.#inOrder(() => preparations.change(scope, initiated ? clock.nowMs() : null));
     signals.tell({ kind: 'PREPARATION' });
+    await signals.caughtUp();
     return this.status;
   }
 
   /** Throws SHUTDOWN_PREPARED while a shutdown is being prepared. */
   refuseNewTasks(): void {
-    if (this.#initiatedAtMs === null) return;
+    if (!this.status.initiated) return;
     throw new HubError(
       'SHUTDOWN_PREPARED',
       'the hub is being prepared for a shutdown and accepts no tasks; submit the task again after the restart',
@@ -84,13 +99,17 @@ export class ShutdownPreparation {
   }
 
   #inOrder(read: () => Promise<Preparations>): Promise<void> {
-    const done = this.#latest.then(async () => this.#apply(await read()));
+    const done = this.#latest.then(async () => {
+      this.#preparations = await read();
+      this.#follow();
+    });
     this.#latest = done.catch(() => undefined);
     return done;
   }
 
-  #apply({ HUB, CLUSTER }: Preparations): void {
-    this.#initiatedAtMs = HUB ?? CLUSTER;
+  /** Stops dispatching or lets it continue, by what is prepared and which hubs are there. */
+  #follow(): void {
+    const { HUB, CLUSTER } = this.#preparations;
     const isPaused = CLUSTER !== null || (HUB !== null && this.#options.hubs.others() === 0);
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;

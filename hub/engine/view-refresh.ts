@@ -3,7 +3,7 @@
  * and may get lost.
  */
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
-import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, attemptKey, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentView } from '../core/ports/nodes.js';
 import type { Presence, PresentAgent, PresentInstance } from '../core/ports/presence.js';
@@ -25,6 +25,11 @@ export class ViewRefresh {
   readonly #options: ViewRefreshOptions;
   /** Agents that have changed since the read under way began: their rows may be out of date. */
   readonly #changed = new Set<string>();
+  /** Agents that have joined since: of these, also the attempts. */
+  readonly #joined = new Set<string>();
+  /** Attempts that have left their instances since, by name, and instances that have got one. */
+  readonly #freed = new Set<string>();
+  readonly #occupied = new Set<string>();
   /** Attempts of the views that no row had at the latest refresh, by instance. Those of canceled tasks end by themselves. */
   #unconfirmed = new Map<string, AttemptRef>();
 
@@ -33,27 +38,30 @@ export class ViewRefresh {
   }
 
   readonly onSignal: SignalListener = {
-    JOINED: ({ agent }) => void this.#changed.add(agent.id),
+    JOINED: ({ agent }) => {
+      this.#changed.add(agent.id);
+      this.#joined.add(agent.id);
+    },
     READY: ({ agentId }) => void this.#changed.add(agentId),
     INSTANCE: ({ agentId }) => void this.#changed.add(agentId),
     LEFT: ({ agentId }) => void this.#changed.add(agentId),
-    FREED: ({ agentId }) => void this.#changed.add(agentId),
-    OCCUPIED: ({ agentId }) => void this.#changed.add(agentId),
-    ASSIGNED: ({ claimed }) => void this.#changed.add(claimed.agentId),
+    FREED: ({ ref }) => void this.#freed.add(attemptKey(ref)),
+    OCCUPIED: ({ ref }) => void this.#occupied.add(ref.instanceId),
+    ASSIGNED: ({ claimed }) => void this.#occupied.add(claimed.ref.instanceId),
   };
 
-  /** Makes the views those of the rows, but for agents that change meanwhile; resolves with all running attempts. Rejects as the store
+  /** Makes the views those of the rows, but for what changes meanwhile; resolves with all running attempts. Rejects as the store
    *  does. One refresh at a time. */
   async refresh(): Promise<readonly RunningAttempt[]> {
     const { presence, queue, instances } = this.#options;
-    this.#changed.clear();
+    for (const since of [this.#changed, this.#joined, this.#freed, this.#occupied]) since.clear();
     const [agents, running] = await Promise.all([presence.all(), queue.running()]);
     const attempts = byAgent(running);
     const unconfirmed = new Map<string, AttemptRef>();
     for (const agent of agents) {
-      if (this.#changed.has(agent.id)) continue;
-      const refs = attempts.get(agent.id) ?? [];
-      this.#follow(agent, refs);
+      const refs = (attempts.get(agent.id) ?? []).filter((ref) => !this.#freed.has(attemptKey(ref)));
+      if (!this.#changed.has(agent.id)) this.#follow(agent, refs);
+      if (this.#joined.has(agent.id)) continue;
       for (const ref of this.#occupy(agent, refs)) unconfirmed.set(ref.instanceId, ref);
     }
     this.#unconfirmed = unconfirmed;
@@ -90,12 +98,19 @@ export class ViewRefresh {
     const { instances } = this.#options;
     const unconfirmed: AttemptRef[] = [];
     for (const { profile } of held) {
-      const ref = running.find(({ instanceId }) => instanceId === profile.id);
+      if (this.#occupied.has(profile.id)) continue;
       const inView = instances.attemptOn(profile.id);
+      const rows = running.filter(({ instanceId }) => instanceId === profile.id);
+      // Beside the attempt that it runs, a row may have one that has ended, until its report arrives.
+      const ref = rows.find((row) => inView && sameAttempt(row, inView)) ?? rows.at(-1);
       if (inView && !(ref && sameAttempt(ref, inView))) {
         const before = this.#unconfirmed.get(profile.id);
-        if (ref || (before && sameAttempt(before, inView))) instances.release(agentId, inView);
-        else unconfirmed.push(inView);
+        if (!before || !sameAttempt(before, inView)) {
+          // It may have begun after the rows were read.
+          unconfirmed.push(inView);
+          continue;
+        }
+        instances.release(agentId, inView);
       }
       if (ref) instances.occupy(agentId, ref);
     }

@@ -1,6 +1,7 @@
 /** The configured store: SQLite files in the data folder, or a PostgreSQL database, whose driver is loaded on demand. */
 import { readFile } from 'node:fs/promises';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Runtime, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -9,6 +10,7 @@ import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
 import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.js';
+import type { Migrated } from './postgres/migrate.js';
 import { maintenanceOnServer } from './postgres/store-maintenance.js';
 import type { OwnHub } from './sole-hub/own-hubs.js';
 import { soleHub } from './sole-hub/sole-hub.js';
@@ -99,6 +101,7 @@ async function openOnFiles({ dataDir }: StoreSettings, options: StoreOptions): P
       accounts,
       cluster: soleHub({ agents: tasks.agents, queue: tasks.queue, hub, clock, log }),
       keyFiles: null,
+      loginRecords: null,
       clock,
       sizes: async () => ({
         tasks: await bytesOf(withWriteAheadLog(tasksFile)),
@@ -147,15 +150,16 @@ export async function checkStore(settings: StoreSettings, runtime: Runtime): Pro
   return checkPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
-/** Brings the tables of the database server up to date; resolves with the names of the changes. Rejects with `StartRefused` while a
- *  hub runs on it, when it cannot be used, and for a store on files. */
-export async function migrateStore(settings: StoreSettings, runtime: Runtime): Promise<string[]> {
+/** Brings the tables of the database server up to date, as far as the hubs that work on them allow. Rejects with `StartRefused` when they do
+ *  not allow what this version needs, when the server cannot be used, and for a store on files. */
+export async function migrateStore(settings: StoreSettings, runtime: Runtime): Promise<Migrated> {
   const { migratePostgres } = await import('./postgres/maintenance.js');
   return migratePostgres(await addressOf(settings), optionsOf(runtime));
 }
 
 /** Accepts that the database server lacks work that it had confirmed, such as after the restore of a backup; resolves with the
- *  missing work in words, undefined when none is missing. Rejects with `StartRefused` as {@link migrateStore} does. */
+ *  missing work in words, undefined when none is missing. Rejects with `StartRefused` while a hub runs on it, when it cannot
+ *  be used, and for a store on files. */
 export async function acceptLossOfStore(
   settings: StoreSettings,
   runtime: Runtime,
@@ -165,7 +169,7 @@ export async function acceptLossOfStore(
 }
 
 function optionsOf({ timers, newId }: Runtime): MigratingOptions {
-  return { timers, holder: newId() };
+  return { timers, holder: newId(), version: buildInfo.version };
 }
 
 async function addressOf({

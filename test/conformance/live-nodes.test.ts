@@ -10,7 +10,7 @@ async function open(): Promise<NodesUnderTest> {
   const instances = new Instances({ ...systemRuntime, log: memoryLog().log });
   const { onSignal } = instances;
   return {
-    nodes: liveNodes(instances),
+    nodes: liveNodes(instances, async () => undefined),
     join: async (agent, working) => {
       const running = working.map((instanceId, at) => ({ taskId: `t${at}`, attempt: 1, instanceId }));
       onSignal.JOINED?.({ kind: 'JOINED', agent, running });

@@ -75,7 +75,9 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
     });
 
     it('is not lost by breaks of its connections', async () => {
-      const [a, b] = [await hubs.start(A), await hubs.start(B)];
+      // Long enough that it does not end meanwhile on a busy machine.
+      const timings = { roleMs: 60_000, trustRoleMs: 50_000 };
+      const [a, b] = [await hubs.start(A, { timings }), await hubs.start(B, { timings })];
       await contend(a);
       await contend(b);
       for (let cuts = 0; cuts < 5; cuts++) {
@@ -153,6 +155,8 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
     it('count the others that live: those that have begun, until they end or lapse', async () => {
       const a = await hubs.start(A);
       expect(a.hubs.others()).toBe(0);
+      const told: number[] = [];
+      a.signals.hear({ HUBS: () => void told.push(a.hubs.others()) });
       const [b, c] = [await hubs.start(B), await hubs.start(C)];
       await eventually(() => a.hubs.others() === 2);
       expect(c.hubs.others()).toBe(2);
@@ -168,6 +172,7 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
         [A, true, false, null],
         [C, false, false, null],
       ]);
+      expect(told).toEqual([expect.any(Number), 0]);
     });
 
     it('are compared by the clock of the server, whatever those of the machines say', async () => {
@@ -205,6 +210,32 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
         [A, true, true, 1],
         [B, true, false, null],
       ]);
+    });
+
+    it('end a hub that was away while newer ones have changed the tables, in words', async () => {
+      const a = await hubs.start(A);
+      const change = (generation: number, phase: string) =>
+        hubs.database.query('INSERT INTO schema_migration (id, generation, phase) VALUES ($1, $2, $3)', [
+          `${generation}-${phase}`,
+          generation,
+          phase,
+        ]);
+      await change(2, 'expand');
+      await change(2, 'backfill');
+      const b = await hubs.start(B, { generation: 2 });
+      await eventually(() => a.hubs.others() === 1);
+      expect(a.broken).toEqual([]);
+      await change(2, 'contract');
+      await eventually(() => a.broken.length > 0);
+      expect(a.broken.map(({ message }) => message)).toEqual([
+        expect.stringMatching(
+          /^newer hubs have changed the tables of the database postgres:\S+ to schema generation 2, and this hub, of generation 1, cannot work on them any more: upgrade it$/,
+        ),
+      ]);
+      await expect(hubs.start(C)).rejects.toThrow(/^newer hubs have changed the tables/);
+      expect((await b.hubs.all()).map(({ id }) => id)).not.toContain(C);
+      await change(4, 'expand');
+      await eventually(() => b.broken.length > 0);
     });
 
     it('refuse a second hub with the id of one that runs, in words', async () => {

@@ -94,17 +94,29 @@ describe.skipIf(!hasPostgres)('agents of several hubs on PostgreSQL', () => {
       });
     });
 
+    it('that gives up before it is its turn does not join, and keeps no other from it', async () => {
+      const a = await hubs.start(A);
+      let isOpen = true;
+      const first = joinAgent(a, 'first');
+      const waiting = a.presence.join(testAgent('waiting'), () => isOpen);
+      isOpen = false;
+      const last = joinAgent(a, 'last');
+      expect(await waiting).toBeUndefined();
+      expect(await last).toBeGreaterThan(await first);
+      expect(await seen(a)).toEqual(['first connected first-sim UP', 'last connected last-sim UP']);
+    });
+
     it('is refused while an agent of another hub has one of its instances, also when both join at once', async () => {
       const [a, b] = await startBoth();
       const join = ({ presence }: TestHub, id: string) =>
         presence.join(testAgent(id, { instanceIds: ['r', 's'] }));
       for (let round = 0; round < 5; round++) {
         const both = await Promise.all([join(a, `x${round}`), join(b, `y${round}`)]);
-        const refused = both.filter((joined) => 'code' in joined);
+        const refused = both.filter((joined) => joined && 'code' in joined);
         expect(refused).toMatchObject([{ code: 'INSTANCE_ID_TAKEN' }]);
         const [atA, atB] = both;
-        if ('epoch' in atA) await a.presence.leave(`x${round}`, atA.epoch, 9);
-        if ('epoch' in atB) await b.presence.leave(`y${round}`, atB.epoch, 9);
+        if (atA && 'epoch' in atA) await a.presence.leave(`x${round}`, atA.epoch, 9);
+        if (atB && 'epoch' in atB) await b.presence.leave(`y${round}`, atB.epoch, 9);
       }
     });
 

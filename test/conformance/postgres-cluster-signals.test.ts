@@ -5,6 +5,7 @@ import type { ClaimedTask } from '@workbench-hub/hub/core/ports/task-queue';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { LOG_LEVEL } from '../support/memory-log.js';
 import { hasPostgres } from '../support/postgres.js';
 import { FAST, joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
 
@@ -64,6 +65,29 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       expect(a.heard).toEqual(told);
     });
 
+    it('of a newer hub are heard as far as they are known', async () => {
+      const [a] = await startBoth();
+      await eventually(() => a.resyncs() === 1);
+      const send = (payload: string) =>
+        hubs.database.query("SELECT pg_notify('workbench_hub', $1)", [payload]);
+      const signals = (number: number, ...each: object[]) =>
+        send(`1 newer started ${number} ${JSON.stringify({ signals: each, urgent: true })}`);
+      await signals(1, { signal: { ...ended('t1'), because: 'it can' }, trace: '00-ab' });
+      await signals(2, { signal: { kind: 'DREAMT', taskId: 't' } }, { signal: ended('t2') });
+      await signals(3, { signal: { kind: 'READY', agentId: 'x', mood: 1 }, epoch: 1, of: { x: [] } });
+      await send('1 newer started 4 {"weather":"fine"}');
+      await send('1 newer started 5 {"hub":"DREAMS","role":"LENT"}');
+      await send('2 newer started 6 unreadable');
+      await signals(7, { signal: ended('t3') });
+      await eventually(() => a.heard.length >= 4);
+      expect(a.heard.map(({ kind }) => kind)).toEqual(['ENDED', 'ENDED', 'READY', 'ENDED']);
+      expect(a.heard[0]).toMatchObject(ended('t1'));
+      // The number that was not understood is a gap.
+      await eventually(() => a.resyncs() > 1);
+      expect(a.broken).toEqual([]);
+      expect(a.lines.filter(({ level }) => level >= LOG_LEVEL.ERROR)).toEqual([]);
+    });
+
     it('arrive within a few milliseconds', async () => {
       const [a, b] = await startBoth();
       const times: number[] = [];
@@ -82,6 +106,31 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       }
       // The median, on a machine that may be busy.
       expect(times.sort((x, y) => x - y)[15]).toBeLessThan(50);
+    });
+
+    it('are heard by a hub that has caught up, when those who told them have', async () => {
+      const [a, b] = await startBoth();
+      const waiting = { taskId: ODD, groupId: 3, requirementKey: ODD, priorityRank: 1, sequence: 1 };
+      for (let n = 1; n <= 20; n++) {
+        // Every other one is too long for a notification.
+        const tasks = Array.from({ length: n % 2 === 0 ? 1 : 200 }, () => waiting);
+        a.signals.tell({ kind: 'WAITS', tasks });
+        await a.signals.caughtUp();
+        await b.signals.caughtUp();
+        expect(b.heard).toHaveLength(n);
+      }
+    });
+
+    it('are not waited for by a hub that is alone, nor for long by one that is cut off', async () => {
+      const a = await hubs.start(A);
+      await a.signals.caughtUp();
+      await hubs.start(B);
+      await eventually(() => a.hubs.others() === 1);
+      a.proxy.accept(false);
+      a.proxy.cut();
+      const beganAtMs = performance.now();
+      await Promise.all([a.signals.caughtUp(), a.signals.caughtUp()]);
+      expect(performance.now() - beganAtMs).toBeLessThan(20_000);
     });
 
     it('are sent while another hub lives, and only then', async () => {

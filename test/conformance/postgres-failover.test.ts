@@ -5,7 +5,14 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedOn, queryAt, startPostgres, startStandby } from '../support/postgres.js';
+import {
+  hasPostgres,
+  migratedOn,
+  queryAt,
+  startPostgres,
+  startStandby,
+  waitForStandby,
+} from '../support/postgres.js';
 import { PostgresProxy } from '../support/postgres-proxy.js';
 import { newTask } from './store-under-test.js';
 
@@ -21,13 +28,7 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
     const { name } = await migratedOn(primary);
     const standby = await startStandby(primary);
     closing.push(() => standby.end());
-    await queryAt(primary.url(name), "ALTER SYSTEM SET synchronous_standby_names = '*'");
-    await queryAt(primary.url(name), 'SELECT pg_reload_conf()');
-    await eventually(async () => {
-      const text = 'SELECT sync_state FROM pg_stat_replication';
-      const standbys = await queryAt<{ sync_state: string }>(primary.url(name), text);
-      return standbys.some((each) => each.sync_state === 'sync');
-    });
+    await waitForStandby(primary);
 
     const proxy = await PostgresProxy.listen(primary.port);
     closing.push(() => proxy.close());

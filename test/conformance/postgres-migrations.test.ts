@@ -1,5 +1,6 @@
 /** Migrations of a database on PostgreSQL: their order, their turns, and the refusals in words. */
-import { type Migration, type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/migrate';
+import { type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/migrate';
+import type { Migration } from '@workbench-hub/hub/store/postgres/migration';
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,8 +23,10 @@ describe.skipIf(!hasPostgres)('migrations on PostgreSQL', () => {
     await test.drop();
   });
 
-  const run = (migrations: readonly Migration[], options: Partial<MigrationOptions> = {}) =>
-    migrate(database, migrations, { timers: systemRuntime.timers, holder: 'this test', ...options });
+  const run = async (migrations: readonly Migration[], options: Partial<MigrationOptions> = {}) => {
+    const { timers } = systemRuntime;
+    return (await migrate(database, migrations, { timers, holder: 'this test', ...options })).done;
+  };
   const applied = async () =>
     (await test.query<{ id: string }>('SELECT id FROM schema_migration ORDER BY id')).map(({ id }) => id);
   const columns = async () =>
@@ -41,14 +44,14 @@ describe.skipIf(!hasPostgres)('migrations on PostgreSQL', () => {
     expect(await columns()).toEqual(['m']);
   });
 
-  it('are applied by phase', async () => {
-    expect(await run([FIRST, SECOND, REMOVAL], { phases: ['expand'] })).toEqual([
-      '0001-first',
-      '0002-second',
-    ]);
+  it('that remove follow while the hub works, unless there is nothing to remove yet', async () => {
+    await run([FIRST]);
+    expect(await run([FIRST, SECOND, REMOVAL], { which: 'BEFORE_START' })).toEqual(['0002-second']);
     expect(await columns()).toEqual(['m', 'n']);
-    expect(await run([FIRST, SECOND, REMOVAL], { phases: ['contract'] })).toEqual(['0003-removal']);
+    expect(await run([FIRST, SECOND, REMOVAL])).toEqual(['0003-removal']);
     expect(await columns()).toEqual(['m']);
+    await test.query('DROP TABLE first, schema_migration');
+    expect(await run([FIRST, SECOND, REMOVAL], { which: 'BEFORE_START' })).toHaveLength(3);
   });
 
   it('are applied once when several hubs start at the same time', async () => {
@@ -113,7 +116,7 @@ describe.skipIf(!hasPostgres)('migrations on PostgreSQL', () => {
     const asReader = openPool({ url, log: null });
     try {
       const options = { timers: systemRuntime.timers, holder: 'reader' };
-      expect(await migrate(asReader, [FIRST], options)).toEqual([]);
+      expect(await migrate(asReader, [FIRST], options)).toEqual({ done: [], waitsFor: [] });
       await expect(migrate(asReader, [FIRST, SECOND], options)).rejects.toMatchObject({ kind: 'NO_RIGHTS' });
     } finally {
       await asReader.close();

@@ -76,7 +76,6 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
       /^the hub [0-9a-f]{12} runs on the same database and has its blobs in its dataDir, this one in its dataDir: several hubs need/,
     );
     expect(await storeMaintenance(settings()).isInUse()).toBe(true);
-    await expect(migrateStore(settings(), systemRuntime)).rejects.toThrow(/is in use: another hub/);
     await store.close();
     expect(await storeMaintenance(settings()).isInUse()).toBe(false);
   });
@@ -91,8 +90,8 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
   });
 
   it('can be migrated by a command before the first start, once', async () => {
-    expect(await migrateStore(settings(), systemRuntime)).toContain('0100-accounts');
-    expect(await migrateStore(settings(), systemRuntime)).toEqual([]);
+    expect((await migrateStore(settings(), systemRuntime)).done).toContain('0100-accounts');
+    expect(await migrateStore(settings(), systemRuntime)).toEqual({ done: [], waitsFor: [] });
     const findings = await checkStore(settings(), systemRuntime);
     expect(findings.find(({ check }) => check === 'tables')).toMatchObject({ state: 'OK' });
   });

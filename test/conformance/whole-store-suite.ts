@@ -105,7 +105,7 @@ export function describeWholeStore(open: () => Promise<WholeStoreUnderTest>): vo
       expect(await maintenance.tasksReferringTo(digestOf('other'), 5)).toEqual([]);
       const agent = { version: '1', revision: '', nodeId: 'n', address: null, seenAtMs: 5, instances: [] };
       const joined = await store.cluster.presence.join({ ...agent, id: 'a', clockOffsetMs: -7 });
-      if ('code' in joined) throw new Error(joined.message);
+      if (joined === undefined || 'code' in joined) throw new Error(joined?.message);
       await store.cluster.presence.leave('a', joined.epoch, 6);
       await store.cluster.presence.join({ ...agent, id: 'b', clockOffsetMs: null });
       expect(await maintenance.agentClocks()).toEqual([{ agentId: 'a', offsetMs: -7 }]);

@@ -6,6 +6,7 @@ import { offerCode } from '../support/agent-enrolment.js';
 import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { runCommand } from '../support/run-command.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -38,6 +39,11 @@ const change = async (id: string, command: 'drain' | 'undrain') => {
   return body;
 };
 const shown = async (id: string) => (await vera.get(`${AGENTS}/${id}`)).body;
+/** Whether each hub shows the agent as drained: consecutive requests go to the hubs in turn, and each reads the drains in its own time. */
+const isDrainedAtEachHub = async (id: string) => {
+  for (let count = 0; count < HUBS; count++) if (!(await shown(id))['drained']) return false;
+  return true;
+};
 
 describe('a drained agent', () => {
   it('is shown with its running tasks and instances, here and not in the list of 2.x', async () => {
@@ -105,6 +111,8 @@ describe('a drained agent', () => {
     expect((await vera.post(`${AGENTS}/host-1/drain`, {})).status).toBe(403);
     await change('host-1', 'drain');
     await change('host-1', 'undrain');
+    // Each hub has its own audit log.
+    if (HUBS > 1) return;
     const entries = await eventually(async () => {
       const found = (await anna.get('/api/x/audit')).body['entries'] as Record<string, string>[];
       const ofAgent = found.filter(({ resource }) => resource?.startsWith(`${AGENTS}/host-1/`));
@@ -132,7 +140,7 @@ describe('the commands', () => {
     const drained = await command('drain', 'host-1');
     expect(drained).toMatchObject({ code: 0, stdout: 'Agent host-1 is drained.\n' });
     expect(drained.stderr).toMatch(/^No agent was enrolled with the id host-1: .* agent undrain host-1\n$/);
-    await eventually(async () => (await shown('host-1'))['drained']);
+    await eventually(() => isDrainedAtEachHub('host-1'));
     const id = await anna.simulateWork();
     expect(await anna.task(id)).toMatchObject({ status: 'WAITING' });
     expect((await command('drain', 'host-1')).stdout).toBe('Agent host-1 was drained already.\n');
@@ -146,6 +154,8 @@ describe('the commands', () => {
       stdout: 'Agent host-1 is no longer drained.\n',
     });
     await agent.hear('assign');
+    // The audit log is that of the hub with the data folder.
+    if (HUBS > 1) return;
     const audited = (await anna.get('/api/x/audit?action=COMMAND')).body['entries'];
     expect(audited).toMatchObject([
       { resource: 'workbench-hub agent undrain host-1', outcome: 'ALLOWED' },

@@ -21,7 +21,8 @@ const numRuns = Number(process.env['WORKBENCH_TEST_RUNS'] ?? 40);
 
 const NOWHERE = { classifiers: [{ type: 'VERSION', value: 'none' }] };
 
-hubForAllTests();
+// The agent shares the process with the requests, so it may be silent for long on a busy machine.
+hubForAllTests({ config: { agents: { unreachableAfter: '10m' } } });
 
 let agent: FakeAgent;
 let sender: ReturnType<typeof rawSender>;

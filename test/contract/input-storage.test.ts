@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { formWithFile } from '../support/forms.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { beginUpload, blobFiles, exists, INPUT, send, UPLOAD, upload } from '../support/input-storage.js';
 
 const STATUS = '/api/2.1/storage/input/status';
@@ -146,7 +147,8 @@ describe('limits of the input storage', () => {
       expectError(await upload('large.wbpz', Buffer.alloc(200_001), query), 413, UPLOAD, tooLarge);
       expect(await exists('large.wbpz')).toBe(false);
     }
-    expectError(await upload('larger.wbpz', Buffer.alloc(5_000_000)), 413, UPLOAD, tooLarge);
+    // A proxy may lose the response of a hub that closes a connection over which it still sends.
+    if (HUBS === 1) expectError(await upload('larger.wbpz', Buffer.alloc(5_000_000)), 413, UPLOAD, tooLarge);
     expect((await upload('large.wbpz', Buffer.alloc(200_000))).status).toBe(204);
   });
 

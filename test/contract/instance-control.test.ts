@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Answer, Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 const BASE = '/api/2.0/workbench/node/instance/sim-1';
@@ -113,24 +114,27 @@ describe.each(EVERYTHING)('%s %s', (method, path) => {
     expectError(await answer, 502, path, 'instance sim-1: agent agent-1 disconnected');
   });
 
-  it('is answered with 502 after 10 s without a reply, and not before', async () => {
-    let came: Answer | undefined;
-    const answer = api.call(method, path).then((found) => {
-      came = found;
-      return found;
+  // The time of the test is not that of the way from hub to hub.
+  if (HUBS === 1) {
+    it('is answered with 502 after 10 s without a reply, and not before', async () => {
+      let came: Answer | undefined;
+      const answer = api.call(method, path).then((found) => {
+        came = found;
+        return found;
+      });
+      const { requestId } = await agent.hear('request');
+      await runtime.advance(9_999);
+      await api.get('/livez');
+      expect(came).toBeUndefined();
+      await runtime.advance(1);
+      expectError(await answer, 502, path, 'instance sim-1: agent agent-1 did not answer in 10 s');
+      // A late reply is ignored, and the agent stays connected.
+      agent.say({ type: 'reply', requestId, error: null, text: 'late' });
+      const next = api.get(`${BASE}/log/console`);
+      await replies('in time');
+      expect((await next).text).toBe('in time');
     });
-    const { requestId } = await agent.hear('request');
-    await runtime.advance(9_999);
-    await api.get('/livez');
-    expect(came).toBeUndefined();
-    await runtime.advance(1);
-    expectError(await answer, 502, path, 'instance sim-1: agent agent-1 did not answer in 10 s');
-    // A late reply is ignored, and the agent stays connected.
-    agent.say({ type: 'reply', requestId, error: null, text: 'late' });
-    const next = api.get(`${BASE}/log/console`);
-    await replies('in time');
-    expect((await next).text).toBe('in time');
-  });
+  }
 });
 
 it('simultaneous requests each get their own response', async () => {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, base64, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { PREPARE_SHUTDOWN } from '../support/hubs-under-test.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import { PATH, SCRIPT } from './batch-job-requests.js';
 
@@ -294,7 +295,7 @@ describe('a connection with a large body', () => {
   });
 
   it('that sends Expect is refused before it sends the body', async () => {
-    await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
+    await api.post(PREPARE_SHUTDOWN, { initiated: true });
     const { socket, heard, closed } = await connection();
     socket.write(headOf(text.length, 'Expect: 100-continue\r\n'));
     await closed;

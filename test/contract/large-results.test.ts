@@ -57,7 +57,7 @@ it.each([
     const content = await agent.upload(Buffer.concat([Buffer.from(id), bytes(2_000_000 - id.length)]));
     await agent.end(ref, 'OK', { outputFiles: [{ path: 'a.bin', ...content }] });
     const { digest } = content;
-    damage(join(hub.config.dataDir, 'files', digest.slice(0, 2), digest));
+    damage(join(hub.blobFolder, digest.slice(0, 2), digest));
 
     const answer = await fetch(`${hub.address}/api/2.0/workbench/task/execute-batch-job/${id}/result`);
     await expect(answer.text()).rejects.toThrow();

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { type Answer, Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { EXPECTED_ROLES } from '../support/expected-roles.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { AUDIENCE, providerKey, startProvider } from '../support/oidc-provider.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -207,33 +208,36 @@ describe('a personal token', () => {
 });
 
 describe('the list of personal tokens', () => {
-  it('has the latest first, with the last use of each, also after a restart', async () => {
-    const ulla = await api.asUser('ulla');
-    const first = await made(ulla, { name: 'first' });
-    runtime.skip(1000);
-    const second = await made(ulla, { name: 'second', role: 'VIEWER' });
-    expect(await listed(ulla)).toEqual([
-      {
-        id: second.id,
-        name: 'second',
-        role: 'VIEWER',
-        createdDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
-        expiresDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
-      },
-      expect.objectContaining({ id: first.id, name: 'first' }),
-    ]);
-    await api.as(first.token).get(LIST);
-    const [, used] = await listed(ulla);
-    expect(used?.['lastUsedDatetime']).toMatch(LOCAL_TIMESTAMP);
-    await hub.stop();
-    await useHub();
-    expect((await listed(await api.asUser('ulla')))[1]).toEqual(used);
-    expect((await (await api.asUser('ulla')).get(`${TOKENS}?size=1&page=1`)).body).toMatchObject({
-      totalElements: 2,
-      size: 1,
-      content: [{ id: first.id }],
+  // The last use is shown by other hubs half a minute later.
+  if (HUBS === 1) {
+    it('has the latest first, with the last use of each, also after a restart', async () => {
+      const ulla = await api.asUser('ulla');
+      const first = await made(ulla, { name: 'first' });
+      runtime.skip(1000);
+      const second = await made(ulla, { name: 'second', role: 'VIEWER' });
+      expect(await listed(ulla)).toEqual([
+        {
+          id: second.id,
+          name: 'second',
+          role: 'VIEWER',
+          createdDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
+          expiresDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
+        },
+        expect.objectContaining({ id: first.id, name: 'first' }),
+      ]);
+      await api.as(first.token).get(LIST);
+      const [, used] = await listed(ulla);
+      expect(used?.['lastUsedDatetime']).toMatch(LOCAL_TIMESTAMP);
+      await hub.stop();
+      await useHub();
+      expect((await listed(await api.asUser('ulla')))[1]).toEqual(used);
+      expect((await (await api.asUser('ulla')).get(`${TOKENS}?size=1&page=1`)).body).toMatchObject({
+        totalElements: 2,
+        size: 1,
+        content: [{ id: first.id }],
+      });
     });
-  });
+  }
 
   it('shows the tokens of the caller; an ADMIN sees and revokes those of others', async () => {
     const [ulla, udo, anna] = [await api.asUser('ulla'), await api.asUser('udo'), await api.asUser('anna')];

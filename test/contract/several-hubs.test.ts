@@ -1,5 +1,6 @@
 /** The interface of several hubs on one database: each of them serves any request. */
 import { join } from 'node:path';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
 import { EventReader } from '../support/event-reader.js';
@@ -63,6 +64,26 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
       expect(content.filter(({ responding }) => responding)).toHaveLength(1);
       return content.filter(({ scheduler }) => scheduler).length === 1;
     });
+  });
+
+  it('show metrics of their own, and of all', async () => {
+    const agent = await joinedAt(1, 'counted');
+    const gauge = async (index: number, name: string) => {
+      const { text } = await at(index).get('/actuator/prometheus');
+      const line = text.split('\n').find((each) => each.startsWith(`workbench_hub_${name} `));
+      return Number(line?.split(' ')[1]);
+    };
+    const ofEach = (name: string) => Promise.all([0, 1, 2].map((index) => gauge(index, name)));
+    expect(await ofEach('cluster_hubs{status="UP"}')).toEqual([3, 3, 3]);
+    expect(await ofEach('cluster_hubs{status="DOWN"}')).toEqual([0, 0, 0]);
+    expect(await ofEach(`cluster_versions{version="${buildInfo.version}"}`)).toEqual([3, 3, 3]);
+    expect(await ofEach('cluster_schedulers')).toEqual([1, 1, 1]);
+    expect((await ofEach('scheduler')).sort()).toEqual([0, 0, 1]);
+    expect(new Set(await ofEach('cluster_term')).size).toBe(1);
+    expect(await ofEach('agents_connected')).toEqual([0, 1, 0]);
+    expect(await ofEach('agents{status="UP"}')).toEqual([1, 1, 1]);
+    for (const offset of await ofEach('clock_offset_seconds')) expect(Math.abs(offset)).toBeLessThan(2);
+    await agent.leave(tokens[0]);
   });
 
   it('share logins, and what ends them', async () => {

@@ -25,7 +25,7 @@ it('blobs move there at the start, and new ones are put there', async () => {
   await replaceHub({ dataDir, config: { storage: { folder: `${path}/files` } } });
   expect(hub.log).toContainEqual(expect.objectContaining({ moved: 1 }));
   await upload('later.bin', later);
-  expect(await blobFiles()).toEqual([]);
+  expect((await blobFiles()).filter((file) => file.startsWith(dataDir))).toEqual([]);
   const names = (await readdir(`${path}/files`, { recursive: true })).filter((name) => name.length > 64);
   expect(names.map((name) => name.slice(3)).sort()).toEqual([sha256Of(former), sha256Of(later)].sort());
   for (const [name, content] of [

@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { blobFiles, INPUT, upload } from '../support/input-storage.js';
 import { PATH, SCRIPT } from './batch-job-requests.js';
 
@@ -96,41 +97,44 @@ describe('a model in the input storage', () => {
   });
 });
 
-it.each(['', '?encrypt=true'])(
-  'a transfer that has begun completes although the name is overwritten and the task deleted %s',
-  async (query) => {
-    const runtime = new HandDrivenRuntime();
-    await replaceHub({ runtime });
-    // More than the sockets between the two hold.
-    const content = Buffer.alloc(40_000_000, 'a model that takes a while');
-    await put('gear.wbpz', content, query);
-    const id = await api.batchJob(withModel(['name', 'gear.wbpz']));
-    const agent = await FakeAgent.join(hub);
-    const { ref, job } = await agent.hear('assign');
-    const { model } = job as BatchJob & { model: { digest: string } };
-    const answer = await agent.file(model.digest);
+// Several hubs remove blobs an hour later.
+if (HUBS === 1) {
+  it.each(['', '?encrypt=true'])(
+    'a transfer that has begun completes although the name is overwritten and the task deleted %s',
+    async (query) => {
+      const runtime = new HandDrivenRuntime();
+      await replaceHub({ runtime });
+      // More than the sockets between the two hold.
+      const content = Buffer.alloc(40_000_000, 'a model that takes a while');
+      await put('gear.wbpz', content, query);
+      const id = await api.batchJob(withModel(['name', 'gear.wbpz']));
+      const agent = await FakeAgent.join(hub);
+      const { ref, job } = await agent.hear('assign');
+      const { model } = job as BatchJob & { model: { digest: string } };
+      const answer = await agent.file(model.digest);
 
-    await put('gear.wbpz', 'another', `?overwrite=true${query.replace('?', '&')}`);
-    // Not `end`, which waits for the clock that stands still.
-    agent.report(ref, 'FAILED');
-    await eventually(async () => (await api.task(id))['status'] === 'FAILED');
-    expect((await api.delete(`/api/2.0/workbench/task/${id}/delete`)).status).toBe(204);
-    // The seconds in which the transfer may begin are over.
-    await runtime.advance(6000);
-    // Its replacement is small, and in the database unless it is encrypted.
-    const left = query === '' ? 0 : 1;
-    await eventually(async () => {
-      await runtime.advance(100);
-      return (await blobFiles()).length === left;
-    });
-    expect((await agent.file(model.digest, { method: 'HEAD' })).status).toBe(404);
+      await put('gear.wbpz', 'another', `?overwrite=true${query.replace('?', '&')}`);
+      // Not `end`, which waits for the clock that stands still.
+      agent.report(ref, 'FAILED');
+      await eventually(async () => (await api.task(id))['status'] === 'FAILED');
+      expect((await api.delete(`/api/2.0/workbench/task/${id}/delete`)).status).toBe(204);
+      // The seconds in which the transfer may begin are over.
+      await runtime.advance(6000);
+      // Its replacement is small, and in the database unless it is encrypted.
+      const left = query === '' ? 0 : 1;
+      await eventually(async () => {
+        await runtime.advance(100);
+        return (await blobFiles()).length === left;
+      });
+      expect((await agent.file(model.digest, { method: 'HEAD' })).status).toBe(404);
 
-    const hash = createHash('sha256');
-    for await (const piece of answer.body ?? []) hash.update(piece);
-    expect(hash.digest('hex')).toBe(model.digest);
-    await agent.leave();
-  },
-);
+      const hash = createHash('sha256');
+      for await (const piece of answer.body ?? []) hash.update(piece);
+      expect(hash.digest('hex')).toBe(model.digest);
+      await agent.leave();
+    },
+  );
+}
 
 describe('additional files in the input storage', () => {
   it('may be referred to more than once, beside files with inline content', async () => {

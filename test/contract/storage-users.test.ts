@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { formWithFile } from '../support/forms.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 
 const INPUT = '/api/2.0/storage/input';
@@ -131,13 +132,16 @@ describe('a resumable upload', () => {
     expect((await as.vera.get(UPLOADS)).status).toBe(403);
   });
 
-  it('is in the audit log with the name of the file', async () => {
-    await begin('ulla');
-    const { body } = await as.anna.get('/api/x/audit?user=ulla');
-    const entries = Object.values(body).find(Array.isArray) as Record<string, unknown>[];
-    expect(entries.find(({ action }) => action === `POST ${UPLOADS}`)).toMatchObject({
-      outcome: 'ALLOWED',
-      detail: 'gear.wbpz',
+  // Each hub has its own audit log.
+  if (HUBS === 1) {
+    it('is in the audit log with the name of the file', async () => {
+      await begin('ulla');
+      const { body } = await as.anna.get('/api/x/audit?user=ulla');
+      const entries = Object.values(body).find(Array.isArray) as Record<string, unknown>[];
+      expect(entries.find(({ action }) => action === `POST ${UPLOADS}`)).toMatchObject({
+        outcome: 'ALLOWED',
+        detail: 'gear.wbpz',
+      });
     });
-  });
+  }
 });

@@ -10,6 +10,7 @@ import { Api, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
 import { EventReader, type ReadEvent } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { HUBS } from '../support/hubs-under-test.js';
 import { logIn } from '../support/login.js';
 import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -81,7 +82,7 @@ describe('the stream of events', () => {
       expect(inflateSync(bytes).toString()).toBe(plain.bytes.toString());
     }
     // Compression is for many; a few get their bytes as they are.
-    for (let count = 0; count < 8; count++) await listen();
+    for (let count = 0; count < 8 * HUBS; count++) await listen();
     const { bytes } = await sentFor({ 'accept-encoding': 'deflate' });
     expect(inflateSync(bytes).toString()).toBe(plain.bytes.toString());
     expect(bytes.length).toBeLessThan(plain.bytes.length / 3);
@@ -202,16 +203,19 @@ describe('the stream of events', () => {
     },
   );
 
-  it('begins anew after a restore, in which numbers are used again', async () => {
-    await api.simulateWork(NOWHERE);
-    const { cursor } = await listed();
-    await hub.stop();
-    rmSync(confirmedFileOf(join(folder.path, 'hub')));
-    await start();
-    const reader = await listen(`?since=${cursor}`);
-    await reader.next();
-    expect((await reader.next())?.type).toBe('reset');
-  });
+  // Each hub has in its data folder what was confirmed.
+  if (HUBS === 1) {
+    it('begins anew after a restore, in which numbers are used again', async () => {
+      await api.simulateWork(NOWHERE);
+      const { cursor } = await listed();
+      await hub.stop();
+      rmSync(confirmedFileOf(join(folder.path, 'hub')));
+      await start();
+      const reader = await listen(`?since=${cursor}`);
+      await reader.next();
+      expect((await reader.next())?.type).toBe('reset');
+    });
+  }
 
   it('ends when all was told, with a timeout of 0', async () => {
     const { cursor } = await listed();

@@ -9,7 +9,7 @@ import { UPLOADS } from '../support/resumable-uploads.js';
 const MIB = 1024 * 1024;
 const CUTS = 5;
 /** Time for the hub to note the place of a cut, also on a busy machine. */
-const RETRY_AFTER_MS = 250;
+const RETRY_AFTER_MS = 1000;
 
 hubForEachTest();
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
 import { countAnswer, operationsOf } from '../support/exercised.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type Call, walkThroughInterface } from '../support/interface-walk.js';
+import { type Call, callAt, walkThroughInterface } from '../support/interface-walk.js';
 import { type PrismProxy, startPrism } from '../support/prism-proxy.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -33,23 +33,9 @@ async function throughProxy(
   json?: unknown,
   headers: Record<string, string> = {},
 ) {
-  const response = await fetch(proxy.address + path, {
-    method,
-    ...bodyOf(json),
-    headers: { ...headers, ...(isJson(json) ? { 'content-type': 'application/json' } : {}) },
-  });
+  const answer = await callAt(proxy.address, method, path, json, headers);
   // The proxy names here violations that do not stop the response, such as an undeclared status.
-  const violations = response.headers.get('sl-violations');
-  return { status: response.status, headers: response.headers, text: await response.text(), violations };
-}
-
-function bodyOf(json: unknown): RequestInit {
-  if (json === undefined) return {};
-  return { body: isJson(json) ? JSON.stringify(json) : (json as FormData | Uint8Array<ArrayBuffer>) };
-}
-
-function isJson(json: unknown): boolean {
-  return json !== undefined && !(json instanceof FormData) && !(json instanceof Uint8Array);
+  return { ...answer, violations: answer.headers.get('sl-violations') };
 }
 
 /** Operations that succeed with a provider of the sign-on only: browser-sign-on.test.ts checks their responses against the document. */

@@ -12,6 +12,7 @@ import { type Authority, authority } from '../support/certificates.js';
 import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { HUBS, PREPARE_SHUTDOWN } from '../support/hubs-under-test.js';
 import { jsonSchemaCheck } from '../support/openapi-check.js';
 import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type Respond, WebhookReceiver } from '../support/webhook-receiver.js';
@@ -221,25 +222,28 @@ describe('a webhook', () => {
     expect(check(heard?.task)).toEqual([]);
   });
 
-  it('has a secret for each receiver, and a signature by each key of the hub', async () => {
-    await start();
-    const [first, other] = [
-      await secretFor(receiver.origin),
-      await secretFor('https://ci.example.org/hooks'),
-    ];
-    expect(first).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(other).not.toBe(first);
-    const path = join(hub.config.dataDir, 'webhook-keys');
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    const former = readFileSync(path, 'utf8');
-    await hub.stop();
-    const dataDir = temporary('two-keys-');
-    writeFileSync(join(dataDir, 'webhook-keys'), `${base64(randomBytes(32))}\n${former}`, { mode: 0o600 });
-    await start({ dataDir });
-    const [heard] = await receiver.hear(await ended(receiver.origin));
-    const byNewer = signature(await secretFor(receiver.origin), heard);
-    expect(heard?.headers['webhook-signature']).toBe(`${byNewer} ${signature(first, heard)}`);
-  });
+  // A hub with a new data folder takes the keys of those that began before it.
+  if (HUBS === 1) {
+    it('has a secret for each receiver, and a signature by each key of the hub', async () => {
+      await start();
+      const [first, other] = [
+        await secretFor(receiver.origin),
+        await secretFor('https://ci.example.org/hooks'),
+      ];
+      expect(first).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+      expect(other).not.toBe(first);
+      const path = join(hub.config.dataDir, 'webhook-keys');
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+      const former = readFileSync(path, 'utf8');
+      await hub.stop();
+      const dataDir = temporary('two-keys-');
+      writeFileSync(join(dataDir, 'webhook-keys'), `${base64(randomBytes(32))}\n${former}`, { mode: 0o600 });
+      await start({ dataDir });
+      const [heard] = await receiver.hear(await ended(receiver.origin));
+      const byNewer = signature(await secretFor(receiver.origin), heard);
+      expect(heard?.headers['webhook-signature']).toBe(`${byNewer} ${signature(first, heard)}`);
+    });
+  }
 
   it('is sent by configuration for all tasks, or for some ends of them', async () => {
     const receivers = [
@@ -279,7 +283,7 @@ describe('a webhook', () => {
   it('is sent while a shutdown is prepared', async () => {
     await start();
     const id = await created({ ...WORK, ...NOWHERE, notify: receiver.origin });
-    await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
+    await api.post(PREPARE_SHUTDOWN, { initiated: true });
     await api.delete(`/api/2.0/workbench/task/${id}/cancel`);
     await receiver.hear(id);
   });
@@ -360,30 +364,35 @@ describe('a receiver', () => {
     expect(written).toBeLessThan(20 * 1024 * 1024);
   });
 
-  it('that is slow does not keep others from theirs', async () => {
-    const slow = await WebhookReceiver.listen();
-    onTestFinished(() => slow.close());
-    slow.respond = () => undefined;
-    await start({ config: { webhooks: local({ notify: [slow.origin, receiver.origin], timeout: '30s' }) } });
-    for (let count = 0; count < 40; count++) await ended(slow.origin);
-    await eventually(() => slow.received.length === 8);
-    await receiver.hear(await ended(receiver.origin));
-    expect(slow.received).toHaveLength(8);
-    expect((await api.get('/actuator/prometheus')).text).toContain(
-      `workbench_hub_webhooks_waiting{receiver="${slow.origin}"} 40`,
-    );
-  });
+  // Each hub sends so many to a receiver at a time, and counts those that it knows to wait.
+  if (HUBS === 1) {
+    it('that is slow does not keep others from theirs', async () => {
+      const slow = await WebhookReceiver.listen();
+      onTestFinished(() => slow.close());
+      slow.respond = () => undefined;
+      await start({
+        config: { webhooks: local({ notify: [slow.origin, receiver.origin], timeout: '30s' }) },
+      });
+      for (let count = 0; count < 40; count++) await ended(slow.origin);
+      await eventually(() => slow.received.length === 8);
+      await receiver.hear(await ended(receiver.origin));
+      expect(slow.received).toHaveLength(8);
+      expect((await api.get('/actuator/prometheus')).text).toContain(
+        `workbench_hub_webhooks_waiting{receiver="${slow.origin}"} 40`,
+      );
+    });
 
-  it('cannot keep more waiting than the configuration allows', async () => {
-    receiver.respond = (response) => response.writeHead(503, { 'retry-after': '3000' }).end();
-    await start({ config: { webhooks: local({ maxWaiting: 2 }) } });
-    const ids: string[] = [];
-    for (let count = 0; count < 3; count++) ids.push(await ended(receiver.origin));
-    expect(await webhooksOf(ids[2] as string)).toMatchObject([
-      { state: 'FAILED', tries: 0, fault: 'too many deliveries waited for this receiver' },
-    ]);
-    expect(await webhooksOf(ids[1] as string)).toMatchObject([{ state: 'WAITING' }]);
-  });
+    it('cannot keep more waiting than the configuration allows', async () => {
+      receiver.respond = (response) => response.writeHead(503, { 'retry-after': '3000' }).end();
+      await start({ config: { webhooks: local({ maxWaiting: 2 }) } });
+      const ids: string[] = [];
+      for (let count = 0; count < 3; count++) ids.push(await ended(receiver.origin));
+      expect(await webhooksOf(ids[2] as string)).toMatchObject([
+        { state: 'FAILED', tries: 0, fault: 'too many deliveries waited for this receiver' },
+      ]);
+      expect(await webhooksOf(ids[1] as string)).toMatchObject([{ state: 'WAITING' }]);
+    });
+  }
 });
 
 describe('the network of the hub', () => {

@@ -1,6 +1,7 @@
 /** Several hubs on one store: each serves clients and agents, one schedules, and lost signals are made up for from the rows. */
+import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type JoinedHub, type JoinedHubs, startHubs } from '../support/joined-hubs.js';
 import { createTask, LEASE_MS, SocketlessAgent } from '../support/running-engine.js';
 
@@ -34,12 +35,29 @@ describe('a task', () => {
     expect(agent.latest.ref.taskId).toBe(next);
   });
 
+  it('occupies its instance at every hub, also at that of the agent', async () => {
+    await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }] });
+    await createTask(c);
+    for (const hub of [a, b, c]) expect(await hub.nodes.instance('sim-1')).toMatchObject({ working: true });
+  });
+
   it('is canceled at one hub while it runs at the agent of another', async () => {
     const agent = await SocketlessAgent.join(b);
     const id = await createTask(c);
     await c.tasks.cancel(id, true, ANYBODY);
     await b.runtime.settle();
     expect(agent.heard.at(-1)).toMatchObject({ type: 'cancel', ref: { taskId: id } });
+  });
+
+  it('keeps the log of an attempt that was canceled at another hub than that of its agent', async () => {
+    const agent = await SocketlessAgent.join(a);
+    const id = await createTask(b);
+    const { ref } = agent.latest;
+    await c.tasks.cancel(id, true, ANYBODY);
+    const text = 'step 1';
+    const log = { digest: createHash('sha256').update(text).digest('hex'), sizeBytes: text.length };
+    expect(await agent.end(ref, 'CANCELED', { log }, [text])).toBe(true);
+    expect(await agent.end(ref, 'CANCELED', { log }, [text])).toBe(false);
   });
 
   it('is dispatched although the signals of its creation and of its assignment were lost', async () => {
@@ -129,6 +147,32 @@ describe('an agent', () => {
     expect(before.assigned).toHaveLength(1);
   });
 
+  it('keeps what it runs although the row of an earlier attempt is still there when the rows are read', async () => {
+    const before = await SocketlessAgent.join(b);
+    await createTask(c);
+    const { ref } = before.latest;
+    await before.disconnect();
+    // The report of its end is under way.
+    const agent = await SocketlessAgent.join(b, { nodeId: before.nodeId, spooled: [ref] });
+    const next = await createTask(c);
+    expect(agent.latest.ref.taskId).toBe(next);
+    await a.resync();
+    await agent.end(ref, 'RETURNED');
+    await a.runtime.advance(5000);
+    expect(agent.assigned.map((each) => each.ref.taskId)).toEqual([next]);
+  });
+
+  it('is let go by a hub that cannot reach the store, and goes on with its attempt at another', async () => {
+    const before = await SocketlessAgent.join(b);
+    await createTask(c);
+    const { ref } = before.latest;
+    await b.cutOff();
+    expect(before.ended).toBe('the hub cannot reach its database');
+    const after = await SocketlessAgent.join(c, { nodeId: before.nodeId, running: [ref] });
+    expect(await after.end(ref, 'OK')).toBe(true);
+    expect(await statusOf(ref.taskId)).toBe('FINISHED');
+  });
+
   it('carries out commands that another hub was asked for', async () => {
     const agent = await SocketlessAgent.join(b);
     const commanded = c.control.command('sim-1', 'stop');
@@ -183,6 +227,26 @@ describe('the agents', () => {
   });
 });
 
+describe('a hub that is prepared for a shutdown, and no other', () => {
+  it('gives out tasks while others live, and none when it is the only one left', async () => {
+    const agent = await SocketlessAgent.join(a);
+    await a.shutdown.change(true);
+    const first = await createTask(c);
+    expect(agent.latest.ref.taskId).toBe(first);
+    await agent.end(agent.latest.ref, 'OK');
+    await b.leave();
+    const second = await createTask(c);
+    expect(agent.latest.ref.taskId).toBe(second);
+    const last = await createTask(c);
+    await c.leave();
+    await agent.end(agent.latest.ref, 'OK');
+    expect(await statusOf(last)).toBe('WAITING');
+    await a.shutdown.change(false);
+    await a.runtime.settle();
+    expect(await statusOf(last)).toBe('RUNNING');
+  });
+});
+
 describe('the next scheduler', () => {
   it('gives out what waits, to agents of all hubs, and gives out nothing twice', async () => {
     const agent = await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });
@@ -194,6 +258,27 @@ describe('the next scheduler', () => {
     expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([first, second]);
   });
 
+  it('knows what runs from the rows, also on an agent of which it hears while it reads them', async () => {
+    joined.lost.add('OCCUPIED');
+    const agent = await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });
+    await createTask(c);
+    await createTask(c);
+    const second = agent.latest.ref;
+    await a.lose();
+    const { queue } = c.store;
+    const read = queue.running.bind(queue);
+    vi.spyOn(queue, 'running').mockImplementationOnce(async () => {
+      const rows = await read();
+      await agent.end(second, 'OK');
+      await c.runtime.settle();
+      return rows;
+    });
+    await c.gain(2);
+    const [third, fourth] = [await createTask(c), await createTask(c)];
+    expect(agent.latest.ref).toMatchObject({ taskId: third, instanceId: second.instanceId });
+    expect(await statusOf(fourth)).toBe('WAITING');
+  });
+
   it('ends the lease of an agent that left before, from the start of its own term', async () => {
     const agent = await SocketlessAgent.join(b);
     const id = await createTask(c);
@@ -201,6 +286,21 @@ describe('the next scheduler', () => {
     await a.runtime.advance(LEASE_MS / 2);
     await a.lose();
     await c.gain(2);
+    await c.runtime.advance(LEASE_MS - 1);
+    expect(await statusOf(id)).toBe('RUNNING');
+    await c.runtime.advance(1);
+    expect(await statusOf(id)).toBe('WAITING');
+  });
+
+  it('counts no lease that began in a term whose beginning failed', async () => {
+    const agent = await SocketlessAgent.join(b);
+    const id = await createTask(c);
+    await agent.disconnect();
+    await a.lose();
+    vi.spyOn(c.store.queue, 'waitingGroups').mockRejectedValueOnce(new Error('the store is away'));
+    await expect(c.gain(2)).rejects.toThrow('the store is away');
+    await a.runtime.advance(LEASE_MS / 2);
+    await c.gain(3);
     await c.runtime.advance(LEASE_MS - 1);
     expect(await statusOf(id)).toBe('RUNNING');
     await c.runtime.advance(1);

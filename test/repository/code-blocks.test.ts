@@ -199,6 +199,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['npm run chaos', { unavailable: 'it takes minutes; test/chaos runs a part' }],
     ['tasks answered with 201                      371', { sample: 'output of a program' }],
     ['tasks answered with 201                       73', { sample: 'output of a program' }],
+    ['tasks answered with 201                               845', { sample: 'output of a program' }],
   ],
   'packages/docs/security.md': [
     ['# /etc/workbench-hub/hub.yaml', COMMANDS],

@@ -25,6 +25,15 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
+/** Gauges from the store of the cluster, and of what all its hubs know. */
+const SEEN_ALIKE = new Set(
+  [
+    ...['tasks_waiting', 'tasks_running', 'agents', 'agents_drained', 'agent_clock_offset_seconds'],
+    ...['instances', 'instances_working', 'webhooks_waiting', 'database_bytes'],
+    ...['cluster_hubs', 'cluster_versions', 'cluster_schedulers', 'cluster_term'],
+  ].map((name) => `workbench_hub_${name}`),
+);
+
 /** Every series that an expression names: `workbench_hub_…`, `nodejs_…` and `process_…`. */
 const namesIn = (text: string) => [...new Set(text.match(/\b(?:workbench_hub|nodejs|process)_\w+/g) ?? [])];
 
@@ -64,6 +73,16 @@ describe('the dashboard', () => {
       'workbench_hub_build_info',
       'workbench_hub_locked',
     ]);
+  });
+
+  it('counts once what all hubs of a cluster see alike', () => {
+    for (const expression of expressions) {
+      const counted = expression.matchAll(/(max by \(job[a-z, ]*\) \()?\b(workbench_hub_\w+)/g);
+      for (const [, once, name = ''] of counted) {
+        if (SEEN_ALIKE.has(name)) expect(once, `${name} in ${expression}`).toBeDefined();
+      }
+    }
+    expect([...SEEN_ALIKE].filter((name) => !metrics.has(name))).toEqual([]);
   });
 
   it('has panels with different ids, without overlap', () => {

@@ -2,6 +2,7 @@
 import { AGENT_BREAKAGES } from './breakages/agents.js';
 import { ATTEMPT_BREAKAGES } from './breakages/attempts.js';
 import type { Breakage } from './breakages/breakage.js';
+import { CLUSTER_BREAKAGES } from './breakages/cluster.js';
 import { DURABILITY_BREAKAGES } from './breakages/durability.js';
 import { RECOVERY_BREAKAGES } from './breakages/recovery.js';
 import { SERVER_BREAKAGES } from './breakages/server.js';
@@ -14,4 +15,5 @@ export const BREAKAGES: readonly Breakage[] = [
   ...RECOVERY_BREAKAGES,
   ...WEBHOOK_BREAKAGES,
   ...SERVER_BREAKAGES,
+  ...CLUSTER_BREAKAGES,
 ];

@@ -7,7 +7,7 @@ import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { Input } from './inputs.js';
 import type { Invariants } from './invariants.js';
 import type { Receivers } from './receivers.js';
-import type { SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHubs } from './simulated-hubs.js';
 import type { World } from './world.js';
 
 /** Number of different scripts; tasks share them. */
@@ -15,7 +15,7 @@ const SCRIPTS = 3;
 
 export class Clients {
   readonly #world: World;
-  readonly #hub: SimulatedHub;
+  readonly #hubs: SimulatedHubs;
   readonly #invariants: Invariants;
   readonly #receivers: Receivers;
   /** Classifiers of tasks; some fit no instance. */
@@ -25,17 +25,17 @@ export class Clients {
 
   constructor(
     world: World,
-    hub: SimulatedHub,
+    hubs: SimulatedHubs,
     invariants: Invariants,
     requirements: readonly (readonly Classifier[])[],
     receivers: Receivers,
   ) {
     this.#world = world;
-    this.#hub = hub;
+    this.#hubs = hubs;
     this.#invariants = invariants;
     this.#requirements = requirements;
     this.#receivers = receivers;
-    this.#inputs = ['mesh', 'loads'].map((name) => new Input(name, world, hub));
+    this.#inputs = ['mesh', 'loads'].map((name) => new Input(name, world, hubs));
   }
 
   /** Creates this number of tasks within this time, and uses them as clients do. */
@@ -85,8 +85,8 @@ export class Clients {
     for (const input of inputs) {
       if (takesMs > 0 && world.happens(0.5)) world.after(world.between(0, takesMs), () => input.change());
     }
-    this.#hub.request(
-      async ({ tasks, storage }, files) => {
+    this.#hubs.request(
+      async ({ tasks, storage }, files, process) => {
         const hold = files.hold();
         const additionalFiles: NamedFileRef[] = [];
         try {
@@ -94,7 +94,7 @@ export class Clients {
             const file = await input.find(storage, hold);
             if (file) additionalFiles.push({ path: input.name, ...file });
           }
-          if (takesMs > 0) await this.#hub.process.wait(takesMs);
+          if (takesMs > 0) await process.wait(takesMs);
           const job: TaskRequest['job'] = isBatch
             ? {
                 type: 'EXECUTE_BATCH_JOB',
@@ -136,7 +136,7 @@ export class Clients {
     const world = this.#world;
     const client = new AbortController();
     if (world.happens(0.2)) world.after(world.between(0, 10_000), () => client.abort());
-    this.#hub.request(
+    this.#hubs.request(
       ({ tasks }) => tasks.awaitEnd(id, type, world.between(0, 60_000), () => client.signal),
       (task) => {
         world.tell('client', `is told that ${id} is ${task.status}`);
@@ -147,7 +147,7 @@ export class Clients {
   }
 
   #look(id: string): void {
-    this.#hub.request(
+    this.#hubs.request(
       ({ tasks }) => tasks.get(id),
       (task) => {
         this.#world.tell('client', `sees that ${id} is ${task.status}`);
@@ -159,7 +159,7 @@ export class Clients {
   #cancel(id: string, force: boolean): void {
     const world = this.#world;
     let answered = false;
-    this.#hub.request(
+    this.#hubs.request(
       ({ tasks }) => tasks.cancel(id, force, ANYBODY),
       () => {
         answered = true;
@@ -176,7 +176,7 @@ export class Clients {
   }
 
   #remove(id: string): void {
-    this.#hub.request(
+    this.#hubs.request(
       ({ tasks }) => {
         this.#invariants.mayBeRemoved(id);
         return tasks.remove(id, ANYBODY);

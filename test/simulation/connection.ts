@@ -166,7 +166,7 @@ export class Connection {
       [this.agent, agentLearnsAfterMs, this.toAgent],
     ] as const) {
       pipe.break();
-      if (learnsAfterMs !== null) this.#world.after(learnsAfterMs, () => end.told('connection reset'));
+      if (learnsAfterMs !== null) end.process.after(learnsAfterMs, () => end.told('connection reset'));
     }
   }
 
@@ -185,6 +185,10 @@ export class Connection {
   }
 
   #deliver(item: Item, to: End, from: End, back: Pipe): void {
+    to.process.whenRunning(() => this.#take(item, to, from, back));
+  }
+
+  #take(item: Item, to: End, from: End, back: Pipe): void {
     if (to.closed || !to.process.alive) return;
     if ('frame' in item) {
       to.handlers?.onFrame(item.frame);

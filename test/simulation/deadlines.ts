@@ -86,7 +86,7 @@ function idlingInstances(invariants: Invariants): Rule['find'] {
           const left = tasks.find(
             (task) =>
               task.status === 'WAITING' &&
-              invariants.mayBegin(task, agentId) &&
+              invariants.mayBegin(task, agentId, 'hub') &&
               fits(requirementOfKey(task.requirement), profile),
           );
           if (left) yield `${profile.id} is idle, and ${left.id} waits`;

@@ -2,7 +2,7 @@
 import { type SeededRandom, seededRandom } from '../support/random.js';
 import type { Invariants } from './invariants.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import type { SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHubs } from './simulated-hubs.js';
 import type { World } from './world.js';
 
 /** In every seventh world agents are drained. They have random numbers of their own, so that nothing else changes there. */
@@ -11,7 +11,7 @@ const MAX_INTERVAL_MS = 60_000;
 
 export class Drains {
   readonly #world: World;
-  readonly #hub: SimulatedHub;
+  readonly #hubs: SimulatedHubs;
   readonly #agents: readonly SimulatedAgent[];
   readonly #invariants: Invariants;
   readonly #random: SeededRandom;
@@ -21,16 +21,17 @@ export class Drains {
     seed: number,
     {
       world,
-      hub,
+      hubs,
       agents,
       invariants,
-    }: { world: World; hub: SimulatedHub; agents: readonly SimulatedAgent[]; invariants: Invariants },
+    }: { world: World; hubs: SimulatedHubs; agents: readonly SimulatedAgent[]; invariants: Invariants },
   ) {
     this.#world = world;
-    this.#hub = hub;
+    this.#hubs = hubs;
     this.#agents = agents;
     this.#invariants = invariants;
-    this.#happens = seed % WORLDS === WORLDS - 1;
+    // Other hubs learn of a drain a moment later.
+    this.#happens = seed % WORLDS === WORLDS - 1 && !hubs.areSeveral;
     this.#random = seededRandom(-seed);
   }
 
@@ -47,20 +48,21 @@ export class Drains {
   }
 
   undrainAll(): void {
-    for (const { agentId } of [...(this.#hub.engine?.instances.drains ?? [])]) this.#undrain(agentId);
+    for (const { agentId } of [...(this.#hubs.serving.engine?.instances.drains ?? [])])
+      this.#undrain(agentId);
   }
 
   #undrain(agentId: string): void {
-    if (!this.#hub.engine) return;
+    if (!this.#hubs.serving.engine) return;
     this.#invariants.undrained(agentId);
-    this.#hub.request(
+    this.#hubs.request(
       ({ drains }) => drains.undrain(agentId),
       () => this.#world.tell(agentId, 'is not drained'),
     );
   }
 
   #drain(agentId: string): void {
-    this.#hub.request(
+    this.#hubs.request(
       ({ drains }) => drains.drain(agentId, 'operator'),
       () => {
         this.#world.fault('agent drained', agentId);

@@ -1,6 +1,7 @@
 /** Faults of the simulated world. Each kind happens at random times, and most are mended after a while. A seed has some
  *  kinds often and others never, so that their combinations differ. */
-import { databaseFaults } from './database/faults.js';
+import { CLUSTER_FAULTS } from './cluster-faults.js';
+import { DATABASE_FAULTS } from './database/faults.js';
 import type { Fault, Mend, Victims } from './fault.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
@@ -23,7 +24,7 @@ function ofAgents(hit: (agent: SimulatedAgent, victims: Victims) => Mend | undef
 function ofHub(hit: (hub: SimulatedHub, victims: Victims) => Mend | undefined): Fault['happen'] {
   return (victims, did) => {
     if (!victims.hub.alive) return undefined;
-    did('hub');
+    did(victims.hub.name);
     return hit(victims.hub, victims);
   };
 }
@@ -63,8 +64,10 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub prepared for shutdown',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      void hub.engine?.shutdown.change(true);
-      return () => void hub.engine?.shutdown.change(false);
+      const change = (isPrepared: boolean) =>
+        void hub.engine?.shutdown.change(isPrepared).catch(() => undefined);
+      change(true);
+      return () => change(false);
     }),
   },
   {
@@ -259,20 +262,23 @@ const FAULTS: readonly Fault[] = [
 ];
 
 export class Faults {
-  readonly #victims: Victims;
+  readonly #victims: Omit<Victims, 'hub'>;
   readonly #mends = new Set<Mend>();
 
-  constructor(victims: Victims) {
+  constructor(victims: Omit<Victims, 'hub'>) {
     this.#victims = victims;
   }
 
   /** Begins to cause faults, as long as the world is turbulent. */
   start(): void {
-    const { world, hub } = this.#victims;
-    const faults = hub.database
-      ? [...FAULTS.filter(({ isOfDisk }) => !isOfDisk), ...databaseFaults(hub.database)]
+    const { world, hubs } = this.#victims;
+    const ofStore = hubs.server
+      ? [...FAULTS.filter(({ isOfDisk }) => !isOfDisk), ...DATABASE_FAULTS]
       : FAULTS;
-    for (const fault of faults) {
+    const ofWorld = hubs.isCluster
+      ? [...ofStore.filter(({ isOfOneHub }) => !isOfOneHub), ...CLUSTER_FAULTS]
+      : ofStore;
+    for (const fault of ofWorld) {
       if (world.happens(0.5)) continue;
       const meanMs = world.random.of([40_000, 120_000, 400_000]);
       this.#next(fault, meanMs);
@@ -295,8 +301,10 @@ export class Faults {
   }
 
   #inflict(fault: Fault): void {
-    const { world } = this.#victims;
-    const mend = fault.happen(this.#victims, (who, detail) => world.fault(fault.kind, who, detail));
+    const { world, hubs } = this.#victims;
+    const mend = fault.happen({ ...this.#victims, hub: hubs.any }, (who, detail) =>
+      world.fault(fault.kind, who, detail),
+    );
     if (!mend) return;
     this.#mends.add(mend);
     const [leastMs, mostMs] = fault.lastsMs ?? SHORT_MS;

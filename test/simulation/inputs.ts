@@ -4,7 +4,7 @@ import type { Storage } from '@workbench-hub/hub/engine/storage';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { digestOf } from './agent-disk.js';
 import type { Process } from './process.js';
-import type { SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHubs } from './simulated-hubs.js';
 import type { World } from './world.js';
 
 const CHANGE_EVERY_MS = 60_000;
@@ -18,14 +18,14 @@ interface Change {
   ended: number;
   /** True if it is known to have taken effect. */
   answered: boolean;
-  hub: Process;
+  hub: Process | undefined;
 }
 
 /** One name with all its requested changes. */
 export class Input {
   readonly name: string;
   readonly #world: World;
-  readonly #hub: SimulatedHub;
+  readonly #hubs: SimulatedHubs;
   readonly #changes: Change[] = [];
   /** Counter of beginnings and ends, in their order. */
   #moment = 0;
@@ -33,10 +33,10 @@ export class Input {
   /** Digests of all blobs that it has referred to. */
   readonly named = new Set<string>();
 
-  constructor(name: string, world: World, hub: SimulatedHub) {
+  constructor(name: string, world: World, hubs: SimulatedHubs) {
     this.name = name;
     this.#world = world;
-    this.#hub = hub;
+    this.#hubs = hubs;
   }
 
   /** Begins a sequence of uploads and removals by clients. */
@@ -72,7 +72,7 @@ export class Input {
     const digest = digestOf(content);
     const file = { name: this.name, overwrite: true, encrypt: world.happens(0.3) };
     const change = this.#begin(digest);
-    this.#hub.request(
+    change.hub = this.#hubs.request(
       async ({ storage }) => {
         const upload = storage.beginUpload(null);
         try {
@@ -92,7 +92,7 @@ export class Input {
 
   #remove(): void {
     const change = this.#begin(null);
-    this.#hub.request(
+    change.hub = this.#hubs.request(
       ({ storage }) => storage.removeInput(this.name),
       () => this.#answered(change),
       () => this.#end(change),
@@ -100,12 +100,12 @@ export class Input {
   }
 
   #begin(digest: string | null): Change {
-    const change = {
+    const change: Change = {
       digest,
       begun: ++this.#moment,
       ended: Number.POSITIVE_INFINITY,
       answered: false,
-      hub: this.#hub.process,
+      hub: undefined,
     };
     this.#changes.push(change);
     return change;
@@ -125,7 +125,7 @@ export class Input {
    *  overwritten. */
   #possible(begun: number): Set<string | null> {
     for (const change of this.#changes) {
-      if (change.ended > this.#moment && !change.hub.alive) this.#end(change);
+      if (change.ended > this.#moment && this.#hubs.isOver(change.hub)) this.#end(change);
     }
     const done = this.#changes.filter(({ answered, ended }) => answered && ended < begun);
     const possible = this.#changes.filter(({ ended }) => !done.some((later) => later.begun > ended));

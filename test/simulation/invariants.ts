@@ -7,9 +7,10 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { checkChange } from './change-invariants.js';
 import { checkEnd } from './final-invariants.js';
+import type { Process } from './process.js';
 import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import type { SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHubs } from './simulated-hubs.js';
 import { ENDED, endOf, refOf, wordsOf } from './task-states.js';
 import type { HubObserver } from './watched-ports.js';
 import type { World } from './world.js';
@@ -17,7 +18,10 @@ import type { World } from './world.js';
 /** Outcomes that, once counted, end the task. */
 const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
 
-export class Invariants implements HubObserver {
+/** Time after a crash of the server in which a hub may rely on a renewal that is lost. */
+const LOST_RENEWALS_MS = 10_000;
+
+export class Invariants {
   readonly #world: World;
   readonly #agents: () => readonly SimulatedAgent[];
   /** Tasks as the database has them. */
@@ -35,10 +39,10 @@ export class Invariants implements HubObserver {
   readonly #cameToNothing = new Set<string>();
   /** Attempts with a file for the output storage that were acknowledged as counting. */
   readonly #stored = new Set<string>();
-  /** Waiting tasks that the scheduler knows, with their last attempt. */
-  #known = new Map<string, number>();
-  /** Agents that have joined the running hub. */
-  readonly #joined = new Set<string>();
+  /** Waiting tasks that each hub knows, with their last attempt. */
+  readonly #known = new Map<string, Map<string, number>>();
+  /** Hub that each joined agent has joined. */
+  readonly #joined = new Map<string, string>();
   /** Time of the last contact with a disconnected agent, by its id. */
   readonly #awaySinceMs = new Map<string, number>();
   /** `<task>/<agent>`: exclusions that may be active. */
@@ -47,7 +51,13 @@ export class Invariants implements HubObserver {
   readonly #drained = new Set<string>();
   /** Attempts that were claimed for an agent that was drained before. */
   readonly #claimedTooLate = new Set<string>();
-  #hubStartedAtMs = 0;
+  /** Hubs that schedule, as each believes. */
+  readonly #schedulers = new Map<string, Process>();
+  /** Time at which the only hub, or the latest term, began. */
+  #beganAtMs = 0;
+  #gainedLast = '';
+  #isOfCluster = false;
+  #crashedAtMs = Number.NEGATIVE_INFINITY;
   /** Tasks of which acknowledged writes were lost, with a database server. */
   readonly #undone = new Set<string>();
   #attempts = 0;
@@ -151,21 +161,87 @@ export class Invariants implements HubObserver {
     );
   }
 
-  onStart(store: ObservedStore, lostPower: boolean): void {
+  /** The observer of one hub, by its name. */
+  observerOf(hub: string, isAlone: boolean): HubObserver {
+    this.#isOfCluster = !isAlone;
+    return {
+      onStart: (store, lostPower) => this.#onStart(hub, isAlone, store, lostPower),
+      onUnsyncedLost: (tasks) => this.onUnsyncedLost(tasks),
+      onDurableLost: (tasks) => this.onDurableLost(tasks),
+      onSwept: (endedBeforeMs) => {
+        this.#sweptBeforeMs = Math.max(this.#sweptBeforeMs, endedBeforeMs);
+      },
+      onQueueKnown: (waiting) => {
+        for (const { id, attempt } of waiting) this.#knownBy(hub).set(id, attempt);
+      },
+      onWithdrawn: (taskId) => void this.#knownBy(hub).delete(taskId),
+      onClaim: (claims) => this.#onClaim(hub, claims),
+      onGained: () => this.#onGained(hub),
+      onScheduling: (process) => {
+        if (this.#gainedLast === hub) this.#schedulers.set(hub, process);
+      },
+      onLost: () => void this.#schedulers.delete(hub),
+      onGone: () => {
+        if (!isAlone) this.#onGone(hub);
+      },
+      onJoin: (agentId) => {
+        this.#awaySinceMs.delete(agentId);
+        this.#joined.set(agentId, hub);
+      },
+      onLeave: (agentId) => this.#onLeave(hub, agentId),
+      onReturned: (taskId, agentId) => void this.#exclusions.add(`${taskId}/${agentId}`),
+    };
+  }
+
+  #onStart(hub: string, isAlone: boolean, store: ObservedStore, lostPower: boolean): void {
     this.#store = store;
-    this.#known = new Map();
-    this.#hubStartedAtMs = this.#world.nowMs;
-    this.#joined.clear();
-    this.#awaySinceMs.clear();
+    this.#known.delete(hub);
+    this.#schedulers.delete(hub);
+    if (isAlone) {
+      this.#beganAtMs = this.#world.nowMs;
+      this.#joined.clear();
+      this.#awaySinceMs.clear();
+    }
     // Unsynced changes may be undone; confirmed ones may not.
     if (lostPower) this.#tasks = new Map(store.tasks().map((task) => [task.id, task]));
     if (lostPower) this.#checkKept();
   }
 
+  #onGone(hub: string): void {
+    for (const [agentId, joined] of this.#joined) if (joined === hub) this.#onLeave(hub, agentId);
+  }
+
+  #onGained(hub: string): void {
+    const { nowMs } = this.#world;
+    this.#beganAtMs = nowMs;
+    for (const [other, { alive, isHalted }] of this.#schedulers) {
+      // A crash of the server may undo the latest renewal, and a halted hub learns of its loss when it goes on.
+      if (other === hub || !alive || isHalted || nowMs - this.#crashedAtMs < LOST_RENEWALS_MS) continue;
+      this.#violated('one hub schedules', `${hub} begins while ${other} does`);
+    }
+    this.#gainedLast = hub;
+  }
+
+  #onLeave(hub: string, agentId: string): void {
+    const joined = this.#joined.get(agentId);
+    // Hubs tell in no common order that an agent joined and left.
+    if (joined !== hub && this.#isOfCluster) return;
+    this.#joined.delete(agentId);
+    this.#awaySinceMs.set(agentId, this.#world.nowMs);
+  }
+
+  #knownBy(hub: string): Map<string, number> {
+    const known = this.#known.get(hub) ?? new Map<string, number>();
+    this.#known.set(hub, known);
+    return known;
+  }
+
   onUnsyncedLost(tasks: readonly TaskState[]): void {
+    this.#crashedAtMs = this.#world.nowMs;
     // The hub takes a task whose claim is lost for a running one, until it finds the loss.
     for (const { id, status } of tasks) {
-      if (status === 'WAITING' && this.#tasks.get(id)?.status !== 'WAITING') this.#known.delete(id);
+      if (status !== 'WAITING' || this.#tasks.get(id)?.status === 'WAITING') continue;
+      for (const known of this.#known.values()) known.delete(id);
     }
     this.#tasks = new Map(tasks.map((task) => [task.id, task]));
     this.#checkKept();
@@ -187,20 +263,6 @@ export class Invariants implements HubObserver {
     this.#cameToNothing.clear();
   }
 
-  onQueueKnown(waiting: readonly TaskState[]): void {
-    for (const { id, attempt } of waiting) this.#known.set(id, attempt);
-  }
-
-  onJoin(agentId: string): void {
-    this.#awaySinceMs.delete(agentId);
-    this.#joined.add(agentId);
-  }
-
-  onLeave(agentId: string): void {
-    this.#joined.delete(agentId);
-    this.#awaySinceMs.set(agentId, this.#world.nowMs);
-  }
-
   /** The hub has confirmed that the agent is drained. */
   drained(agentId: string): void {
     this.#drained.add(agentId);
@@ -217,27 +279,25 @@ export class Invariants implements HubObserver {
       this.#violated('nothing begins on a drained agent', `${ref.instanceId} gets ${ref.taskId}`);
   }
 
-  onReturned(taskId: string, agentId: string): void {
-    this.#exclusions.add(`${taskId}/${agentId}`);
-  }
-
-  onSwept(endedBeforeMs: number): void {
-    this.#sweptBeforeMs = Math.max(this.#sweptBeforeMs, endedBeforeMs);
-  }
-
   /** Time of the last contact with the agent. */
   awaySinceMs(agentId: string): number {
-    return this.#awaySinceMs.get(agentId) ?? this.#hubStartedAtMs;
+    return Math.max(this.#awaySinceMs.get(agentId) ?? 0, this.#beganAtMs);
   }
 
-  /** Whether the scheduler knows that the task waits and may dispatch it to this agent. */
-  mayBegin({ id, attempt }: TaskState, agentId: string): boolean {
-    return this.#known.get(id) === attempt && !this.#exclusions.has(`${id}/${agentId}`);
+  /** Whether the hub knows that the task waits, and may dispatch it to this agent. */
+  mayBegin({ id, attempt }: TaskState, agentId: string, hub: string): boolean {
+    return this.#knownBy(hub).get(id) === attempt && !this.isExcluded(id, agentId);
+  }
+
+  /** Whether this agent may be excluded from the task. */
+  isExcluded(taskId: string, agentId: string): boolean {
+    return this.#exclusions.has(`${taskId}/${agentId}`);
   }
 
   /** Checks claims: no task is claimed before one that precedes it, fits, and was not returned by this host, and none for a
    *  drained agent. */
-  onClaim(claims: readonly { taskId: string; instanceId: string }[]): void {
+  #onClaim(hub: string, claims: readonly { taskId: string; instanceId: string }[]): void {
+    const known = this.#knownBy(hub);
     const waiting = (this.#store as ObservedStore).tasks().filter(({ status }) => status === 'WAITING');
     const byId = new Map(waiting.map((task) => [task.id, task]));
     const chosen = new Set(claims.map(({ taskId }) => taskId));
@@ -252,7 +312,7 @@ export class Invariants implements HubObserver {
         (other) =>
           !chosen.has(other.id) &&
           !this.#exclusions.has(`${other.id}/${agentId}`) &&
-          this.#known.get(other.id) === other.attempt &&
+          known.get(other.id) === other.attempt &&
           (other.priority < task.priority || (other.priority === task.priority && other.seq < task.seq)) &&
           fits(requirementOfKey(other.requirement), profile),
       );
@@ -287,13 +347,13 @@ export class Invariants implements HubObserver {
 
   /** Checks the end, after a long time without faults, with these agents present. */
   async finish(
-    hub: SimulatedHub,
+    hubs: SimulatedHubs,
     agents: readonly SimulatedAgent[],
     inputDigests: readonly string[],
   ): Promise<void> {
     const tasks = this.#tasks.values();
     const isUndone = (taskId: string) => this.#undone.has(taskId);
-    await checkEnd({ world: this.#world, hub, agents, tasks, inputDigests, stored: this.#stored, isUndone });
+    await checkEnd({ world: this.#world, hubs, agents, tasks, inputDigests, stored: this.#stored, isUndone });
   }
 
   #changed(before: TaskState, after: TaskState): void {
@@ -312,7 +372,7 @@ export class Invariants implements HubObserver {
     if (isBegun && this.#cameToNothing.has(attemptKey(refOf(after)))) {
       this.#violated('what came to nothing begins no more', `${id} begins attempt ${after.attempt} again`);
     }
-    checkChange(this.#world, before, after);
+    checkChange(this.#world, before, after, this.#isOfCluster);
     if (after.losses > before.losses) this.#checkLoss(before);
   }
 
@@ -321,9 +381,7 @@ export class Invariants implements HubObserver {
     if (agentId === null || instanceId === null) return;
     const agent = this.#agents().find((other) => other.id === agentId);
     if (!agent?.holds({ taskId: id, attempt, instanceId })) return;
-    const sinceMs = this.#joined.has(agentId)
-      ? this.#world.nowMs
-      : (this.#awaySinceMs.get(agentId) ?? this.#hubStartedAtMs);
+    const sinceMs = this.#joined.has(agentId) ? this.#world.nowMs : this.awaySinceMs(agentId);
     if (this.#world.nowMs - sinceMs >= LEASE_MS) return;
     this.#violated(
       'unreachable is not lost',

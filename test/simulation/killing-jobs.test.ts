@@ -9,6 +9,7 @@ import { Network } from './network.js';
 import { LIMITS } from './settings.js';
 import { SimulatedAgent } from './simulated-agent.js';
 import { SimulatedHub } from './simulated-hub.js';
+import { SimulatedHubs } from './simulated-hubs.js';
 import { World } from './world.js';
 
 const KILLING_JOBS = 7;
@@ -20,10 +21,10 @@ it('a good job behind seven that kill their program finishes, although they driv
   world.turbulent = false;
   const network = new Network(world, undefined);
   const log = pino({ enabled: false }) as Logger;
-  const hub = new SimulatedHub(world, network, () => log, undefined);
+  const hub = new SimulatedHub({ world, network, logFor: () => log, breakage: undefined });
   const agents: SimulatedAgent[] = [];
   const invariants = new Invariants(world, () => agents);
-  hub.observer = invariants;
+  hub.observer = invariants.observerOf(hub.name, true);
   const killing: string[] = [];
   let good: string | undefined;
   const agent = new SimulatedAgent(
@@ -32,7 +33,8 @@ it('a good job behind seven that kill their program finishes, although they driv
     {
       world,
       network,
-      hub,
+      hubs: new SimulatedHubs(world, [hub]),
+      addresses: [hub.address],
       rules: {
         mayHang: () => false,
         // Every other job kills, also one that runs before the response to its creation.

@@ -1,9 +1,10 @@
 /** `npm run simulate`: runs seeds of the simulation and prints a summary. See packages/docs/reliability.md. */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import type { Breakage } from './breakages/breakage.js';
 import { BREAKAGES } from './breakages.js';
 import { runSeeds } from './run-seeds.js';
-import { type SimulatedStoreKind, simulate } from './simulation.js';
+import { type HubCount, type SimulatedStoreKind, simulate } from './simulation.js';
 import { Summary } from './summary.js';
 
 const HELP = `npm run simulate -- [options]
@@ -14,8 +15,9 @@ Options:
   --seed S        only this one
   --trace         prints everything that happens in it
   --broken NAME   with a defect built in: ${BREAKAGES.map(({ name }) => JSON.stringify(name)).join(', ')}
-  --broken all    each of these in turn, until a seed finds it; with --store, those of this store
+  --broken all    each of these in turn, until a seed finds it; with --store or --hubs, those of such worlds
   --store KIND    with the store on the hub's disk (disk) or on a database server (server); by default the seed decides
+  --hubs N        with N hubs on one database server (1 to 5), or several: the seed decides how many
   --threads N     number of threads, by default one for each core
 `;
 
@@ -32,6 +34,14 @@ function storeOf(text: string | undefined): SimulatedStoreKind | undefined {
   throw new Error(`--store must be disk or server, not ${JSON.stringify(text)}`);
 }
 
+function hubsOf(text: string | undefined): HubCount | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'several') return 'SEVERAL';
+  const count = wholeNumber('hubs', text);
+  if (count <= 5) return count;
+  throw new Error(`--hubs must be several or a number from 1 to 5, not ${JSON.stringify(text)}`);
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -41,6 +51,7 @@ async function main(): Promise<void> {
       trace: { type: 'boolean', default: false },
       broken: { type: 'string' },
       store: { type: 'string' },
+      hubs: { type: 'string' },
       threads: { type: 'string', default: String(availableParallelism()) },
       help: { type: 'boolean', default: false },
     },
@@ -50,15 +61,16 @@ async function main(): Promise<void> {
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
   const store = storeOf(values.store);
-  if (broken === 'all') return findEach(from, from + seeds, store);
+  const hubs = hubsOf(values.hubs);
+  if (broken === 'all') return findEach(from, from + seeds, store, hubs !== undefined);
   const breakage = BREAKAGES.find(({ name }) => name === broken);
   if (broken !== undefined && !breakage)
     throw new Error(`unknown defect ${JSON.stringify(broken)}\n\n${HELP}`);
-  const summary = new Summary(broken, store);
+  const summary = new Summary(broken, store, hubs);
   if (values.seed !== undefined) {
     const seed = wholeNumber('seed', values.seed);
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
-    summary.add(await simulate({ seed, breakage, store, onTrace }));
+    summary.add(await simulate({ seed, breakage, store, hubs, onTrace }));
   } else {
     await runSeeds({
       from,
@@ -66,6 +78,7 @@ async function main(): Promise<void> {
       threads: wholeNumber('threads', values.threads),
       broken,
       store,
+      hubs,
       onOutcome: (outcome) => {
         summary.add(outcome);
         if (outcome.violations.length > 0) console.log(summary.describe(outcome));
@@ -77,10 +90,15 @@ async function main(): Promise<void> {
 }
 
 /** Prints for each defect the first seed that finds it, and the violated invariant. */
-async function findEach(from: number, to: number, store: SimulatedStoreKind | undefined): Promise<void> {
-  for (const breakage of BREAKAGES.filter(
-    (each) => store === undefined || (each.store ?? 'DISK') === store,
-  )) {
+async function findEach(
+  from: number,
+  to: number,
+  store: SimulatedStoreKind | undefined,
+  ofSeveralHubs: boolean,
+): Promise<void> {
+  const isTried = (each: Breakage) =>
+    (store === undefined || (each.store ?? 'DISK') === store) && (!ofSeveralHubs || each.hubs !== undefined);
+  for (const breakage of BREAKAGES.filter(isTried)) {
     let found: string | undefined;
     for (let seed = from; seed < to && found === undefined; seed++) {
       const [violation] = (await simulate({ seed, breakage })).violations;

@@ -12,7 +12,8 @@ export class Network {
   readonly #world: World;
   readonly #wire: BrokenWire;
   #connections: Connection[] = [];
-  #listening: { readonly process: Process; readonly accept: Accept } | null = null;
+  /** By address. */
+  readonly #listening = new Map<string, { readonly process: Process; readonly accept: Accept }>();
   /** Agents that cannot reach the hub: new connections and requests time out. */
   readonly #cutOff = new Set<string>();
 
@@ -21,16 +22,16 @@ export class Network {
     this.#wire = wire;
   }
 
-  listen(process: Process, accept: Accept): void {
-    this.#listening = { process, accept };
+  listen(address: string, process: Process, accept: Accept): void {
+    this.#listening.set(address, { process, accept });
     process.onEnd(() => {
-      if (this.#listening?.process === process) this.#listening = null;
+      if (this.#listening.get(address)?.process === process) this.#listening.delete(address);
     });
   }
 
-  /** New connections are refused from now on. */
-  refuseConnections(): void {
-    this.#listening = null;
+  /** New connections to this hub are refused from now on. */
+  refuseConnections(address: string): void {
+    this.#listening.delete(address);
   }
 
   /** Connections that at least one side considers open. */
@@ -53,15 +54,37 @@ export class Network {
     for (const connection of this.of(agentId)) connection.release();
   }
 
+  /** Cuts an agent off from one hub. */
+  cutOffFrom(agentId: string, address: string, hub: Process): void {
+    this.#cutOff.add(`${agentId} ${address}`);
+    for (const connection of this.of(agentId)) if (connection.hub.process === hub) connection.hold('both');
+  }
+
+  healFrom(agentId: string, address: string): void {
+    this.#cutOff.delete(`${agentId} ${address}`);
+    if (this.#cutOff.has(agentId)) return;
+    for (const connection of this.of(agentId)) connection.release();
+  }
+
+  #isCutOff(agentId: string, address: string): boolean {
+    return this.#cutOff.has(agentId) || this.#cutOff.has(`${agentId} ${address}`);
+  }
+
   /** Connects an agent to the hub; rejects with network errors. */
-  dial(agentId: string, agent: Process, handlers: Handlers, timeoutMs: number): Promise<Transport> {
+  dial(
+    agentId: string,
+    address: string,
+    agent: Process,
+    handlers: Handlers,
+    timeoutMs: number,
+  ): Promise<Transport> {
     return new Promise((resolve, reject) => {
-      if (this.#cutOff.has(agentId)) {
+      const timeOut = () =>
         agent.after(timeoutMs, () => reject(new Error('Opening handshake has timed out')));
-        return;
-      }
+      if (this.#isCutOff(agentId, address)) return void timeOut();
       agent.after(this.#world.between(1, 20), () => {
-        const hub = this.#listening;
+        const hub = this.#listening.get(address);
+        if (hub?.process.isHalted) return void timeOut();
         if (!hub) return reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
         const connection = new Connection(this.#world, agentId, hub.process, agent, this.#wire);
         this.#connections.push(connection);
@@ -79,6 +102,7 @@ export class Network {
    *  `unreachable`; earlier pieces have arrived. */
   async *body(
     agentId: string,
+    address: string,
     { sender, receiver }: { readonly sender: Process; readonly receiver: Process },
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     signal: AbortSignal,
@@ -106,7 +130,7 @@ export class Network {
         if (done) return;
         await receiver.wait(world.between(0, 8));
         if (signal.aborted) throw unreachable('connection reset');
-        if (this.#cutOff.has(agentId)) {
+        if (this.#isCutOff(agentId, address)) {
           await receiver.wait(10_000);
           throw unreachable('timed out');
         }
@@ -125,6 +149,7 @@ export class Network {
    *  `unreachable` when no response arrives, and with the signal's reason. */
   request<T>(
     agentId: string,
+    address: string,
     agent: Process,
     serve: () => Promise<T>,
     signal: AbortSignal,
@@ -137,8 +162,8 @@ export class Network {
       onAbort = () => reject(signal.reason);
       signal.addEventListener('abort', onAbort, { once: true });
       agent.after(this.#world.between(1, 30), () => {
-        const hub = this.#listening;
-        if (this.#cutOff.has(agentId)) {
+        const hub = this.#listening.get(address);
+        if (this.#isCutOff(agentId, address) || hub?.process.isHalted) {
           agent.after(10_000, () => fail('timed out'));
           return;
         }

@@ -7,13 +7,18 @@ export interface WallClock {
   offsetMs: number;
 }
 
-const BEGINNING_MS = Date.UTC(2026, 10, 21, 6, 53);
+/** Time at which the world begins. */
+export const BEGINNING_MS = Date.UTC(2026, 10, 21, 6, 53);
 
 export class Process {
   readonly name: string;
   readonly world: World;
   readonly runtime: Runtime;
   #alive = true;
+  /** Actions that wait for the end of a halt; null while it runs. */
+  #halted: (() => void)[] | null = null;
+  /** Whether it performs one of these. */
+  #isActing = false;
   #onEnd: (() => void)[] = [];
   #pendingTimers = 0;
 
@@ -65,9 +70,44 @@ export class Process {
 
   /** Runs the action then, if the process is still alive. */
   after(delayMs: number, action: () => void): { cancel(): void } {
-    return this.world.after(delayMs, () => {
-      if (this.#alive) action();
-    });
+    let isCanceled = false;
+    const planned = this.world.after(delayMs, () => this.whenRunning(() => isCanceled || action()));
+    return {
+      cancel: () => {
+        isCanceled = true;
+        planned.cancel();
+      },
+    };
+  }
+
+  /** Runs the action now or, while the process is halted, when it goes on; never when it has ended. */
+  whenRunning(action: () => void): void {
+    if (!this.#alive) return;
+    if (this.#halted && !this.#isActing) this.#halted.push(action);
+    else action();
+  }
+
+  get isHalted(): boolean {
+    return this.#halted !== null && !this.#isActing;
+  }
+
+  /** Halts it like SIGSTOP: it does nothing until {@link goOn}, and its clocks run on. */
+  halt(): void {
+    this.#halted ??= [];
+  }
+
+  /** Goes on like SIGCONT, with all that has become due meanwhile, one after the other. */
+  goOn(): void {
+    const [next, ...rest] = this.#halted ?? [];
+    if (!next || !this.#alive) {
+      this.#halted = null;
+      return;
+    }
+    this.#halted = rest;
+    this.#isActing = true;
+    next();
+    this.#isActing = false;
+    this.world.after(0, () => this.goOn());
   }
 
   /** Resolves after this time; never when the process ends before. */

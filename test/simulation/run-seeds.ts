@@ -1,7 +1,7 @@
 /** Runs many seeds, each on its own, on several threads. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Outcome, SimulatedStoreKind } from './simulation.js';
+import type { HubCount, Outcome, SimulatedStoreKind } from './simulation.js';
 
 export interface SeedsOptions {
   readonly from: number;
@@ -12,6 +12,8 @@ export interface SeedsOptions {
   readonly broken: string | undefined;
   /** That of the defect, or of each seed, when undefined. */
   readonly store: SimulatedStoreKind | undefined;
+  /** Number of hubs; that of the defect, or one that is alone, when undefined. */
+  readonly hubs: HubCount | undefined;
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
@@ -23,11 +25,13 @@ export interface ThreadSeeds {
   readonly broken: string | undefined;
   /** That of the defect, or of each seed, when undefined. */
   readonly store: SimulatedStoreKind | undefined;
+  /** Number of hubs; that of the defect, or one that is alone, when undefined. */
+  readonly hubs: HubCount | undefined;
 }
 
-export async function runSeeds({ from, to, threads, broken, store, onOutcome }: SeedsOptions): Promise<void> {
+export async function runSeeds({ from, to, threads, onOutcome, ...worlds }: SeedsOptions): Promise<void> {
   const running = Array.from({ length: Math.min(threads, to - from) }, async (_, index) => {
-    const workerData: ThreadSeeds = { from: from + index, to, step: threads, broken, store };
+    const workerData: ThreadSeeds = { ...worlds, from: from + index, to, step: threads };
     const thread = new Worker(new URL('./seeds-thread.js', import.meta.url), { workerData });
     thread.on('message', onOutcome);
     await once(thread, 'exit');

@@ -15,7 +15,7 @@ import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { type ProgramRules, SimulatedPrograms } from './programs.js';
 import { DRAIN_TIMEOUTS_MS } from './settings.js';
-import type { SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHubs } from './simulated-hubs.js';
 import type { World } from './world.js';
 
 /** Longest time of a stop beyond the drain timeout, in which programs are ended by force. */
@@ -24,7 +24,9 @@ const STOP_LIMIT_MS = 30_000;
 export interface AgentWorld {
   readonly world: World;
   readonly network: Network;
-  readonly hub: SimulatedHub;
+  readonly hubs: SimulatedHubs;
+  /** Addresses of its configuration. */
+  readonly addresses: readonly string[];
   readonly rules: ProgramRules;
   readonly logFor: (process: Process) => Logger;
   readonly breakage: Breakage | undefined;
@@ -222,16 +224,16 @@ export class SimulatedAgent {
   }
 
   #hub(process: Process): Hub {
-    const { network, world, onAssigned, onCancel, onSettled } = this.#around;
+    const { network, world, hubs, addresses, onAssigned, onCancel, onSettled } = this.#around;
     const link = hubLink({
-      addresses: ['ws://hub'],
+      addresses,
       agent: { id: this.id, nodeId: this.#nodeId, version: '1', revision: '1' },
       secret: { read: () => Promise.resolve('secret'), advice: '' },
       tls: () => Promise.resolve({}),
       runtime: process.runtime,
-      files: () => this.#files(process),
-      dial: ({ handshakeTimeoutMs }, handlers) =>
-        network.dial(this.id, process, handlers, handshakeTimeoutMs),
+      files: (address) => this.#files(process, address),
+      dial: ({ url, handshakeTimeoutMs }, handlers) =>
+        network.dial(this.id, `ws://${new URL(url).host}`, process, handlers, handshakeTimeoutMs),
     });
     return {
       ...link,
@@ -247,7 +249,7 @@ export class SimulatedAgent {
               const busy = [...this.#running.values()].find(
                 ({ instanceId }) => instanceId === ref.instanceId,
               );
-              if (busy && attemptKey(busy) !== attemptKey(ref)) {
+              if (busy && attemptKey(busy) !== attemptKey(ref) && !hubs.hasForgotten(busy)) {
                 world.violated(
                   'one task an instance',
                   `${ref.instanceId} was assigned ${attemptKey(ref)} while it runs ${attemptKey(busy)}`,
@@ -290,12 +292,14 @@ export class SimulatedAgent {
     };
   }
 
-  #files(process: Process): FileTransfer {
-    const { network, hub, world } = this.#around;
+  #files(process: Process, address: string): FileTransfer {
+    const { network, hubs, world } = this.#around;
+    const hub = hubs.at(address);
     const unreachable = (why: string) => new TransferFailed('UNREACHABLE', why);
     const request = <T>(serve: () => Promise<T>, signal: AbortSignal): Promise<T> =>
       network.request(
         this.id,
+        address,
         process,
         () => {
           if (world.turbulent && world.happens(0.05)) return Promise.reject(unreachable('503'));
@@ -317,12 +321,15 @@ export class SimulatedAgent {
           const begin = fromByte > content.length ? 0 : fromByte;
           const way = { sender: hub.process, receiver: process };
           const pieces = piecesOf(content.subarray(begin));
-          return { fromByte: begin, content: network.body(this.id, way, pieces, signal, unreachable) };
+          return {
+            fromByte: begin,
+            content: network.body(this.id, address, way, pieces, signal, unreachable),
+          };
         }, signal),
       upload: (file, content, fromByte, signal) =>
         request(() => {
           const way = { sender: process, receiver: hub.process };
-          const body = network.body(this.id, way, content, signal, unreachable);
+          const body = network.body(this.id, address, way, content, signal, unreachable);
           return hub.receive(this.id, file, body, fromByte).catch((error: unknown) => {
             if (error instanceof TransferFailed || error instanceof BlobLost) throw error;
             const failure = error instanceof DigestMismatch ? 'MISMATCH' : 'REFUSED';

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
+import type { AgentDrainStore } from '@workbench-hub/hub/core/ports/agent-drains';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
@@ -12,17 +13,21 @@ import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { PIECE_BYTES } from './agent-disk.js';
+import type { SimulatedBlobDisk } from './blob-disk.js';
 import type { Breakage } from './breakages/breakage.js';
 import type { DatabaseLink } from './database/link.js';
 import { openRemoteStore } from './database/remote-store.js';
 import type { DatabaseServer } from './database/server.js';
 import { HubDisk } from './hub-disk.js';
 import { hubDrains } from './hub-drains.js';
+import { type Membership, openMembership, watchedCluster } from './hub-membership.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { RECEIVERS, type Receivers } from './receivers.js';
 import { HEADS_OF_POOL, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
+import { sharedPlace } from './shared-blobs.js';
 import {
   type CriticalStep,
   type HubObserver,
@@ -47,6 +52,27 @@ export interface HubDatabase {
   readonly link: DatabaseLink;
 }
 
+/** Common possessions of all hubs of a world. */
+export interface SharedByHubs {
+  readonly keptForMs: number;
+  readonly drains: AgentDrainStore;
+  /** The disk with the blobs. */
+  readonly blobs: SimulatedBlobDisk;
+}
+
+export interface SimulatedHubOptions {
+  readonly world: World;
+  readonly network: Network;
+  readonly logFor: (process: Process) => Logger;
+  readonly breakage: Breakage | undefined;
+  /** The store is on its disk when left out. */
+  readonly database?: HubDatabase | undefined;
+  /** `hub` when left out. */
+  readonly name?: string;
+  /** It is alone when left out. */
+  readonly shared?: SharedByHubs;
+}
+
 interface OpenedStore extends ObservedStore {
   /** Makes what an earlier process wrote durable. */
   syncLeftOver(): Promise<void>;
@@ -58,7 +84,11 @@ export class SimulatedHub {
   readonly disk: HubDisk;
   /** Undefined for a hub whose store is on its disk. */
   readonly database: HubDatabase | undefined;
-  readonly drains = hubDrains();
+  readonly drains: AgentDrainStore;
+  /** Name, which it keeps over its starts. */
+  readonly name: string;
+  /** Address for agents. */
+  readonly address: string;
   /** Actions that happen once, just before a critical step. */
   readonly beforeStep = new Map<CriticalStep, () => void>();
   /** Called once after its next start. */
@@ -74,28 +104,28 @@ export class SimulatedHub {
   readonly #network: Network;
   readonly #logFor: (process: Process) => Logger;
   readonly #breakage: Breakage | undefined;
+  readonly #shared: SharedByHubs | undefined;
   #process: Process | undefined;
   #store: OpenedStore | undefined;
   #engine: Engine | undefined;
+  #membership: Membership | undefined;
   #files: BlobStore | undefined;
   readonly #keptForMs: number;
   #changed = false;
 
-  constructor(
-    world: World,
-    network: Network,
-    logFor: (process: Process) => Logger,
-    breakage: Breakage | undefined,
-    database?: HubDatabase,
-  ) {
+  constructor({ world, network, logFor, breakage, database, name = 'hub', shared }: SimulatedHubOptions) {
     this.#world = world;
+    this.name = name;
+    this.address = `ws://${name}`;
     this.database = database;
     this.#network = network;
     this.#logFor = logFor;
     this.#breakage = breakage;
-    this.#keptForMs = world.happens(0.5) ? KEPT_SHORTLY_MS : KEPT_LONG_MS;
+    this.#shared = shared;
+    this.drains = shared?.drains ?? hubDrains();
+    this.#keptForMs = shared?.keptForMs ?? (world.happens(0.5) ? KEPT_SHORTLY_MS : KEPT_LONG_MS);
     this.disk = new HubDisk(world);
-    if (database) this.#observe(database);
+    if (database && !shared) this.#observe(database);
   }
 
   /** Time since which its store has accepted writes without delay; now while it does not. */
@@ -103,6 +133,11 @@ export class SimulatedHub {
     const { nowMs } = this.#world;
     if (this.database) return this.database.link.isTroubled ? nowMs : this.database.link.troubleAtMs;
     return this.disk.slowSyncs ? nowMs : this.disk.refusedAtMs;
+  }
+
+  /** Whether it serves requests, and is not halted. */
+  get isWorking(): boolean {
+    return this.engine !== undefined && !this.process.isHalted;
   }
 
   get keptForMs(): number {
@@ -142,6 +177,11 @@ export class SimulatedHub {
     }
   }
 
+  /** Names of all files of blobs. */
+  blobFiles(): string[] {
+    return (this.#shared?.blobs ?? this.disk.blobs).files();
+  }
+
   get files(): BlobStore {
     return this.#files as BlobStore;
   }
@@ -165,8 +205,8 @@ export class SimulatedHub {
 
   async start(): Promise<void> {
     const world = this.#world;
-    const process = new Process('hub', world, this.wallClock);
-    world.tell('hub', 'starts');
+    const process = new Process(this.name, world, this.wallClock);
+    world.tell(this.name, 'starts');
     this.#process = process;
     const log = this.#logFor(process);
     const store = this.database
@@ -178,7 +218,7 @@ export class SimulatedHub {
     const contents = {
       folder: FOLDER,
       inline: store.inlineBlobs,
-      runtime: process.runtime,
+      runtime: this.#runtimeOf(process),
       log,
       encryptionKey: ENCRYPTION_KEY,
       disk: this.disk.blobs.of(process),
@@ -190,13 +230,16 @@ export class SimulatedHub {
       process.end(); // the service manager restarts it
       return;
     }
-    const files = await openBlobStore(this.#breakage?.contents?.(contents) ?? contents);
+    const placed = { ...contents, ...(await this.#placeOfBlobs(process)) };
+    const files = await openBlobStore(this.#breakage?.contents?.(placed) ?? placed);
     if (!process.alive) return;
     const options = this.#optionsFor(process, store, files, log);
     const engine = await createEngine(options);
     if (!process.alive) return;
     this.#listen(process, engine, options);
     await engine.start();
+    if (!process.alive) return;
+    await this.#membership?.cluster.hubs.listensAt(this.address);
     if (!process.alive) return;
     this.#engine = engine;
     this.onReady();
@@ -236,19 +279,20 @@ export class SimulatedHub {
       this.#ended();
     });
     const onBroken = ({ message }: Error) => {
-      this.#world.tell('hub', `ends: ${message}`);
+      this.#world.tell(this.name, `ends: ${message}`);
       process.end();
     };
     const db = link.open(process);
-    const options = { runtime: process.runtime, log, hub: 'hub', onBroken };
+    const options = { runtime: process.runtime, log, hub: this.name, onBroken };
     const broken = this.#breakage?.database?.(db, { server, runtime: process.runtime }) ?? db;
     try {
-      const remote = await openRemoteStore(broken, options);
+      this.#membership = this.#shared && (await openMembership(broken, options));
+      const remote = this.#membership?.store ?? (await openRemoteStore(broken, options));
       if (!process.alive) return undefined;
       const store: OpenedStore = {
         ...remote,
         tasks: () => server.model.tasks(),
-        tamper: (sql, ...values) => server.model.tamper(sql, ...values),
+        tamper: (sql, ...values) => server.tamper(sql, ...values),
         syncLeftOver: () => Promise.resolve(),
       };
       this.observer.onStart(store, false);
@@ -258,6 +302,20 @@ export class SimulatedHub {
       process.end(); // the service manager restarts it
       return undefined;
     }
+  }
+
+  /** The runtime of the engine: in a cluster, times are those of the database. */
+  #runtimeOf({ runtime }: Process): Runtime {
+    if (!this.#membership || this.#breakage?.storesOwnTimes) return runtime;
+    return { ...runtime, clock: this.#membership.clock };
+  }
+
+  async #placeOfBlobs(process: Process) {
+    const membership = this.#membership;
+    if (!this.#shared || !membership) return {};
+    const disks = { own: this.disk.blobs.of(process), shared: this.#shared.blobs.of(process) };
+    const place = await sharedPlace(disks, this.#runtimeOf(process), ENCRYPTION_KEY);
+    return { ...place, isShared: () => membership.cluster.hubs.others() > 0 };
   }
 
   #observe({ server }: HubDatabase): void {
@@ -270,6 +328,7 @@ export class SimulatedHub {
 
   #ended(): void {
     this.#engine = undefined;
+    this.observer.onGone();
     this.onEnd();
   }
 
@@ -278,13 +337,16 @@ export class SimulatedHub {
     const ports = {
       queue: store.queue,
       archive: store.archive,
-      cluster: soleHub({
-        agents: store.agents,
-        queue: store.queue,
-        hub: { version: '' },
-        clock: process.runtime.clock,
-        log,
-      }),
+      cluster:
+        (this.#membership &&
+          watchedCluster(this.#membership.cluster, { process, store, observer: this.observer })) ??
+        soleHub({
+          agents: store.agents,
+          queue: store.queue,
+          hub: { version: '' },
+          clock: process.runtime.clock,
+          log,
+        }),
       changes: store.changes,
       exclusions: store.exclusions,
       agentDrains: this.drains,
@@ -292,7 +354,7 @@ export class SimulatedHub {
       names: store.namedObjects,
       uploads: store.uploads,
       ...(this.receivers?.happen ? { webhooks: this.#webhooksOf(this.receivers, process, store) } : {}),
-      runtime: watchedLeases(process.runtime, onStep),
+      runtime: watchedLeases(this.#runtimeOf(process), onStep),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
     this.#files = broken.files;
@@ -345,7 +407,7 @@ export class SimulatedHub {
 
   #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {
     const agents = this.#breakage?.agents?.(sideOf(engine)) ?? sideOf(engine);
-    this.#network.listen(process, (carry) => {
+    this.#network.listen(this.address, process, (carry) => {
       serveConnection(
         carry,
         { identity: { by: 'TOKEN' }, remoteAddress: null },
@@ -353,7 +415,7 @@ export class SimulatedHub {
           agents: {
             ...agents,
             join: (introduction, connection) => {
-              this.observer.onJoin(introduction.agent.id);
+              if (!this.#shared) this.observer.onJoin(introduction.agent.id);
               return agents.join(introduction, connection);
             },
             reported: (agentId, connection, report, blobs) => {
@@ -361,8 +423,8 @@ export class SimulatedHub {
               return agents.reported(agentId, connection, report, blobs);
             },
             leave: (agentId, connection, reason) => {
-              this.observer.onLeave(agentId);
-              this.#world.tell('hub', `has lost ${agentId}: ${reason}`);
+              if (!this.#shared) this.observer.onLeave(agentId);
+              this.#world.tell(this.name, `has lost ${agentId}: ${reason}`);
               agents.leave(agentId, connection, reason);
             },
           },
@@ -379,9 +441,18 @@ export class SimulatedHub {
           silenceLimitMs: SILENCE_MS,
           // Some results are sent with their report, others before it.
           inlineBlobBytes: 2 * PIECE_BYTES,
+          otherHubs: () => this.#membership?.cluster.hubs.otherAddresses() ?? [],
         },
       );
     });
+  }
+
+  /** Halts it like SIGSTOP; returns how it goes on. */
+  halt(): () => void {
+    const { process } = this;
+    process.halt();
+    this.observer.onGone();
+    return () => process.goOn();
   }
 
   /** Ends it like kill -9. */
@@ -392,7 +463,8 @@ export class SimulatedHub {
   losePower(): void {
     if (!this.alive) return;
     this.disk.losePower();
-    for (const connection of this.#network.open) connection.losePower();
+    for (const connection of this.#network.open)
+      if (!this.#shared || connection.hub.process === this.process) connection.losePower();
     this.kill();
   }
 
@@ -400,23 +472,27 @@ export class SimulatedHub {
   async stop(): Promise<void> {
     const [process, engine] = [this.#process, this.#engine];
     if (!process?.alive || !engine) return;
-    this.#network.refuseConnections();
+    this.#network.refuseConnections(this.address);
     await engine.quiesce();
     await engine.stop();
-    if (this.database) await this.#store?.close?.();
+    if (this.database) await (this.#membership ?? this.#store)?.close?.();
     process.end();
   }
 
   /** One request of a client, which the hub performs by `work` if it is up. `answered` gets the response, if the hub lives
    *  to send it. */
   request<T>(
-    work: (engine: Engine, files: BlobStore) => Promise<T>,
+    work: (engine: Engine, files: BlobStore, process: Process) => Promise<T>,
     answered: (result: T) => void,
     refused: (error: HubError) => void = () => undefined,
   ): void {
     const [process, engine, files] = [this.#process, this.engine, this.#files];
     if (!process || !engine || !files) return;
-    work(engine, files).then(
+    if (process.isHalted) {
+      process.whenRunning(() => this.request(work, answered, refused));
+      return;
+    }
+    work(engine, files, process).then(
       (result) => process.alive && answered(result),
       (error: unknown) => {
         if (!process.alive) return;

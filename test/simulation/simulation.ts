@@ -5,29 +5,39 @@ import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { SimulatedBlobDisk } from './blob-disk.js';
 import type { Breakage } from './breakages/breakage.js';
 import { Clients } from './clients.js';
+import { ClusterDelays } from './cluster-deadlines.js';
 import { DatabaseLink } from './database/link.js';
 import { DatabaseServer } from './database/server.js';
 import { Delays } from './deadlines.js';
 import { Drains } from './drains.js';
 import { Faults } from './faults.js';
+import { hubDrains } from './hub-drains.js';
 import { Invariants } from './invariants.js';
 import { Network } from './network.js';
 import type { Process } from './process.js';
 import { Receivers } from './receivers.js';
+import { KEPT_LONG_MS, KEPT_SHORTLY_MS } from './settings.js';
 import { SimulatedAgent } from './simulated-agent.js';
-import { type HubDatabase, SimulatedHub } from './simulated-hub.js';
+import { type HubDatabase, type SharedByHubs, SimulatedHub } from './simulated-hub.js';
+import { SimulatedHubs } from './simulated-hubs.js';
 import { type Violation, World } from './world.js';
 
 /** Place of the tasks: the hub's disk, or a database server. */
 export type SimulatedStoreKind = 'DISK' | 'SERVER';
+
+/** Number of hubs; SEVERAL: the seed decides, from 1 to 5. */
+export type HubCount = number | 'SEVERAL';
 
 export interface SimulateOptions {
   readonly seed: number;
   readonly breakage?: Breakage | undefined;
   /** That of the defect, or of the seed, when left out. */
   readonly store?: SimulatedStoreKind | undefined;
+  /** Number of hubs on one database server, or SEVERAL for one that the seed decides. That of the defect, or one, when left out. */
+  readonly hubs?: HubCount | undefined;
   /** Called with each line of the trace. */
   readonly onTrace?: ((line: string) => void) | undefined;
 }
@@ -56,15 +66,18 @@ const OPERATOR_EVERY_MS = 20_000;
 const SHARING_WORLDS = 8;
 /** In every fourth world the store is on a database server. */
 const SERVER_WORLDS = 4;
+const MAX_HUBS = 5;
+const HOUR_MS = 3_600_000;
 /** Number of violations at which a run stops. */
 const ENOUGH_VIOLATIONS = 5;
 
-export async function simulate({ seed, breakage, store, onTrace }: SimulateOptions): Promise<Outcome> {
+export async function simulate(options: SimulateOptions): Promise<Outcome> {
+  const { seed, breakage, onTrace } = options;
   const world = new World(seed, onTrace);
   const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
   process.on('unhandledRejection', onUnhandled);
   try {
-    const simulation = new Simulation(world, seed, breakage, store ?? storeOf(seed, breakage));
+    const simulation = new Simulation(world, seed, breakage, placeOf(options));
     await simulation.run();
     return {
       seed,
@@ -81,6 +94,17 @@ export async function simulate({ seed, breakage, store, onTrace }: SimulateOptio
   }
 }
 
+/** The store of a world, and its hubs; `null` for one hub that is alone. */
+interface WorldPlace {
+  readonly store: SimulatedStoreKind;
+  readonly hubs: number | null;
+}
+
+function placeOf({ seed, breakage, store, hubs = breakage?.hubs }: SimulateOptions): WorldPlace {
+  if (hubs === undefined) return { store: store ?? storeOf(seed, breakage), hubs: null };
+  return { store: 'SERVER', hubs: hubs === 'SEVERAL' ? 1 + (seed % MAX_HUBS) : hubs };
+}
+
 function storeOf(seed: number, breakage: Breakage | undefined): SimulatedStoreKind {
   if (breakage) return breakage.store ?? 'DISK';
   return seed % SERVER_WORLDS === SERVER_WORLDS - 1 ? 'SERVER' : 'DISK';
@@ -90,7 +114,7 @@ class Simulation {
   readonly invariants: Invariants;
   readonly #world: World;
   readonly #network: Network;
-  readonly #hub: SimulatedHub;
+  readonly #hubs: SimulatedHubs;
   readonly #agents: SimulatedAgent[] = [];
   /** Agents that never come back. */
   readonly #retired = new Set<SimulatedAgent>();
@@ -98,22 +122,17 @@ class Simulation {
   readonly #limited = new Set<string>();
   readonly #faults: Faults;
   readonly #clients: Clients;
-  readonly #delays: Delays;
+  readonly #delays: Delays | ClusterDelays;
   readonly #drains: Drains;
   readonly #receivers: Receivers;
 
-  constructor(world: World, seed: number, breakage: Breakage | undefined, store: SimulatedStoreKind) {
+  constructor(world: World, seed: number, breakage: Breakage | undefined, place: WorldPlace) {
     this.#world = world;
     this.#network = new Network(world, breakage?.wire);
     this.invariants = new Invariants(world, () => this.#agents);
-    this.#hub = new SimulatedHub(
-      world,
-      this.#network,
-      (process) => this.#logOf(process),
-      breakage,
-      store === 'SERVER' ? this.#database(breakage) : undefined,
-    );
-    this.#hub.observer = this.invariants;
+    this.#hubs = this.#hubsOf(breakage, place);
+    for (const hub of this.#hubs.all)
+      hub.observer = this.invariants.observerOf(hub.name, place.hubs === null);
     const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
     const rules = {
       mayHang: (taskId: string) => this.#limited.has(taskId),
@@ -126,7 +145,8 @@ class Simulation {
       const agent = new SimulatedAgent(id, instances, {
         world,
         network: this.#network,
-        hub: this.#hub,
+        hubs: this.#hubs,
+        addresses: this.#addresses(),
         rules,
         logFor: (process) => this.#logOf(process),
         breakage,
@@ -140,26 +160,63 @@ class Simulation {
       });
       this.#agents.push(agent);
     }
-    this.#faults = new Faults({ world, network: this.#network, hub: this.#hub, agents: this.#agents });
-    this.#delays = new Delays(world, this.#hub, this.invariants);
+    const hubs = this.#hubs;
+    this.#faults = new Faults({ world, network: this.#network, hubs, agents: this.#agents });
     const { invariants } = this;
-    this.#drains = new Drains(seed, { world, hub: this.#hub, agents: this.#agents, invariants });
+    this.#delays =
+      place.hubs === null
+        ? new Delays(world, hubs.first, invariants)
+        : new ClusterDelays({ world, hubs, invariants, agents: this.#agents });
+    this.#drains = new Drains(seed, { world, hubs, agents: this.#agents, invariants });
     this.#receivers = new Receivers(seed, world, invariants);
-    this.#hub.receivers = this.#receivers;
-    this.#clients = new Clients(world, this.#hub, invariants, requirementsOf(world), this.#receivers);
+    for (const hub of hubs.all) hub.receivers = this.#receivers;
+    this.#clients = new Clients(world, hubs, invariants, requirementsOf(world), this.#receivers);
   }
 
-  #database(breakage: Breakage | undefined): HubDatabase {
+  #hubsOf(breakage: Breakage | undefined, { store, hubs }: WorldPlace): SimulatedHubs {
     const world = this.#world;
+    const options = {
+      world,
+      network: this.#network,
+      logFor: (process: Process) => this.#logOf(process),
+      breakage,
+    };
+    if (store === 'DISK') return new SimulatedHubs(world, [new SimulatedHub(options)]);
     const server = new DatabaseServer(world, this.#log('database'), breakage?.serverDefects);
-    return { server, link: new DatabaseLink(world, server) };
+    const database = (): HubDatabase => ({ server, link: new DatabaseLink(world, server) });
+    if (hubs === null)
+      return new SimulatedHubs(world, [new SimulatedHub({ ...options, database: database() })]);
+    const shared: SharedByHubs = {
+      keptForMs: world.random.of([KEPT_SHORTLY_MS, KEPT_LONG_MS]),
+      drains: hubDrains(),
+      blobs: new SimulatedBlobDisk(world),
+    };
+    const all = Array.from({ length: hubs }, (_, index) => {
+      const name = `hub-${index + 1}`;
+      const hub = new SimulatedHub({ ...options, database: database(), name, shared });
+      hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
+      return hub;
+    });
+    const joined = new SimulatedHubs(world, all);
+    joined.observe(server, this.invariants);
+    return joined;
+  }
+
+  /** Addresses in the configuration of an agent: of some hubs, at least one. */
+  #addresses(): string[] {
+    const { all, areSeveral, any } = this.#hubs;
+    if (!areSeveral) return all.map(({ address }) => address);
+    const chosen = all.filter(() => this.#world.happens(0.6));
+    return (chosen.length > 0 ? chosen : [any]).map(({ address }) => address);
   }
 
   async run(): Promise<void> {
     const world = this.#world;
-    this.#hub.onEnd = () => this.#startLater(() => this.#startHub());
-    this.#hub.onReady = () => this.#clients.comeBack();
-    this.#startHub();
+    for (const hub of this.#hubs.all) {
+      hub.onEnd = () => this.#startLater(() => this.#startHub(hub));
+      hub.onReady = () => this.#clients.comeBack();
+      this.#startHub(hub);
+    }
     for (const agent of this.#agents) {
       agent.onEnd = () => this.#startLater(() => this.#retired.has(agent) || agent.start());
       world.after(world.between(0, 3000), () => agent.start());
@@ -178,30 +235,30 @@ class Simulation {
     let over = false;
     while (world.nowMs < untilMs && world.violations.length < ENOUGH_VIOLATIONS) {
       if (!(await world.step())) break;
-      const tasks = this.#hub.changes();
+      const tasks = this.#hubs.changes();
       if (tasks) this.invariants.look(tasks);
       if (!over && !world.turbulent && world.steps % 50 === 0 && this.#isOver()) {
         over = true;
         untilMs = world.nowMs + AFTERMATH_MS;
       }
     }
-    if (this.#hub.database) this.#hub.database.link.isAtRest = true;
+    for (const { database } of this.#hubs.all) if (database) database.link.isAtRest = true;
     if (world.violations.length < ENOUGH_VIOLATIONS) {
-      this.#receivers.check(this.#hub.store.tasks());
-      await this.invariants.finish(this.#hub, this.#present, this.#clients.inputDigests);
+      this.#receivers.check(this.#hubs.first.store.tasks());
+      await this.invariants.finish(this.#hubs, this.#present, this.#clients.inputDigests);
     }
-    this.#hub.onEnd = () => undefined;
+    for (const hub of this.#hubs.all) hub.onEnd = () => undefined;
     for (const agent of this.#agents) {
       agent.onEnd = () => undefined;
       agent.kill();
     }
-    this.#hub.kill();
+    this.#hubs.kill();
   }
 
-  #startHub(): void {
-    this.#hub.start().catch((error: unknown) => {
+  #startHub(hub: SimulatedHub): void {
+    hub.start().catch((error: unknown) => {
       // The service manager restarts a hub that cannot reach its database.
-      if (this.#hub.database && error instanceof HubError) return this.#hub.kill();
+      if (hub.database && error instanceof HubError) return hub.kill();
       this.#world.violated('no defect', `the hub does not start: ${String(error)}`);
     });
   }
@@ -234,12 +291,12 @@ class Simulation {
    *  crash loop recover by themselves. */
   #operate(): void {
     const world = this.#world;
-    void this.#hub.engine?.shutdown.change(false);
+    for (const { shutdown } of this.#hubs.engines) void shutdown.change(false).catch(() => undefined);
     this.#drains.undrainAll();
     const profiles = this.#present.flatMap(({ instances }) => instances);
-    for (const { profile, status } of this.#hub.engine?.instances.list() ?? []) {
+    for (const { profile, status } of this.#hubs.serving.engine?.instances.list() ?? []) {
       if (status !== 'DOWN') continue;
-      this.#hub.request(
+      this.#hubs.request(
         ({ control }) => control.command(profile.id, 'start'),
         () => undefined,
       );
@@ -256,8 +313,8 @@ class Simulation {
   }
 
   #isOver(): boolean {
-    if (!this.invariants.allEnded || !this.#hub.engine) return false;
-    if (this.#receivers.untold(this.#hub.store.tasks()).length > 0) return false;
+    if (!this.invariants.allEnded || !this.#hubs.areReady) return false;
+    if (this.#receivers.untold(this.#hubs.first.store.tasks()).length > 0) return false;
     return this.#present.every(({ alive, held }) => alive && held === 0);
   }
 

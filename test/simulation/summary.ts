@@ -1,9 +1,10 @@
 /** The summary of many seeds. */
-import type { Outcome, SimulatedStoreKind } from './simulation.js';
+import type { HubCount, Outcome, SimulatedStoreKind } from './simulation.js';
 
 export class Summary {
   readonly #broken: string | undefined;
   readonly #store: string | undefined;
+  readonly #hubs: HubCount | undefined;
   readonly #faults = new Map<string, number>();
   readonly #violations = new Map<string, number>();
   readonly #failed: number[] = [];
@@ -14,10 +15,12 @@ export class Summary {
   #attempts = 0;
   #simulatedMs = 0;
 
-  /** `broken` names the built-in defect; `store` is the place of the tasks, where it is not the seed's. */
-  constructor(broken?: string, store?: SimulatedStoreKind) {
+  /** `broken` names the built-in defect; `store` is the place of the tasks, where it is not the seed's; `hubs` their number, where it was
+   *  given. */
+  constructor(broken?: string, store?: SimulatedStoreKind, hubs?: HubCount) {
     this.#broken = broken;
     this.#store = store?.toLowerCase();
+    this.#hubs = hubs;
   }
 
   get failed(): boolean {
@@ -40,10 +43,12 @@ export class Summary {
   describe({ seed, violations }: Outcome): string {
     const broken = this.#broken === undefined ? '' : ` --broken ${JSON.stringify(this.#broken)}`;
     const store = this.#store === undefined ? '' : ` --store ${this.#store}`;
+    const hubs = this.#hubs === undefined ? '' : ` --hubs ${this.#hubs}`.toLowerCase();
     const lines = violations.map(({ invariant, what }) => `  ${invariant}: ${what}`);
-    return [`seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${store}${broken}`, ...lines].join(
-      '\n',
-    );
+    return [
+      `seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${store}${hubs}${broken}`,
+      ...lines,
+    ].join('\n');
   }
 
   text(): string {

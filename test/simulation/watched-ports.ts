@@ -22,6 +22,15 @@ export interface HubObserver {
   /** The scheduler knows these waiting tasks. */
   onQueueKnown(waiting: readonly TaskState[]): void;
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void;
+  /** A task waits no longer, as the hub hears. */
+  onWithdrawn(taskId: string): void;
+  /** The hub has gained the role of the scheduler. */
+  onGained(): void;
+  /** It schedules from now on, unless it has lost the role meanwhile. */
+  onScheduling(process: Process): void;
+  onLost(): void;
+  /** The hub has ended, or was halted. */
+  onGone(): void;
   onJoin(agentId: string): void;
   onLeave(agentId: string): void;
   /** An agent returns a task because of a host fault. */

@@ -72,7 +72,8 @@ export class Api {
   #sharedDocument(): Promise<CheckedDocument> {
     const { config } = this.#hub;
     if (!config) return this.#fetchDocument();
-    const key = JSON.stringify({ ...config, dataDir: '', store: '' });
+    const storage = { ...config.storage, folder: '' };
+    const key = JSON.stringify({ ...config, storage, dataDir: '', store: '' });
     const document = documents.get(key) ?? this.#fetchDocument();
     documents.set(key, document);
     document.catch(() => documents.delete(key));

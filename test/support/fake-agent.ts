@@ -96,7 +96,7 @@ export class FakeAgent {
     let agent!: FakeAgent;
     const url = hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT;
     const transport = await dial(
-      { url, token: hub.token, handshakeTimeoutMs: 10_000 },
+      { url, token: hub.token, handshakeTimeoutMs: 60_000 },
       {
         onFrame: (frame) => agent.#link.receive(frame),
         onClose: (reason) => {

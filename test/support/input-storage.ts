@@ -25,8 +25,11 @@ export async function exists(name: string): Promise<unknown> {
 
 /** Paths of the blobs that are files, including uploads under way. */
 export async function blobFiles(): Promise<string[]> {
-  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const folders = hub.blobFolders.map((folder) => readdir(folder, { recursive: true, withFileTypes: true }));
+  const entries = (await Promise.all(folders)).flat();
+  return entries
+    .filter((entry) => entry.isFile() && entry.name !== 'workbench-hub-folder')
+    .map(({ parentPath, name }) => join(parentPath, name));
 }
 
 /** Sends the head and the first bytes of an upload over a connection of its own. */

@@ -13,6 +13,21 @@ export type Call = (
   headers?: Record<string, string>,
 ) => Promise<Pick<Answer, 'status' | 'text' | 'headers'>>;
 
+/** Calls the hub, or a proxy before it, at `http://127.0.0.1:49152`. */
+export async function callAt(
+  address: string,
+  ...[method, path, json, headers = {}]: Parameters<Call>
+): Promise<Pick<Answer, 'status' | 'text' | 'headers'>> {
+  const isJson = json !== undefined && !(json instanceof FormData) && !(json instanceof Uint8Array);
+  const body = isJson ? JSON.stringify(json) : (json as FormData | Uint8Array<ArrayBuffer> | undefined);
+  const response = await fetch(address + path, {
+    method,
+    ...(body === undefined ? {} : { body }),
+    headers: { ...headers, ...(isJson ? { 'content-type': 'application/json' } : {}) },
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
 const SCRIPT = { content: Buffer.from('print(1)').toString('base64') };
 const NOWHERE = [
   { type: 'VERSION', value: 'none' },

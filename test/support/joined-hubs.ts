@@ -2,6 +2,7 @@
 import type { Hubs, HubView } from '@workbench-hub/hub/core/ports/hubs';
 import { AgentUnavailable, type Mail, type MailReceiver } from '@workbench-hub/hub/core/ports/mail';
 import type { RoleHolder, Roles } from '@workbench-hub/hub/core/ports/roles';
+import type { ShutdownPreparations } from '@workbench-hub/hub/core/ports/shutdown-preparations';
 import type { Signal, SignalListener, Signals } from '@workbench-hub/hub/core/ports/signals';
 import type { Cluster } from '@workbench-hub/hub/core/ports/store';
 import { ownPreparations } from '@workbench-hub/hub/store/sole-hub/own-preparations';
@@ -21,8 +22,12 @@ export interface JoinedHub extends EngineUnderTest {
   /** Lets this hub gain the role of the scheduler. */
   gain(term: number): Promise<void>;
   lose(): Promise<void>;
+  /** Lets the other hubs notice that this one is gone. */
+  leave(): Promise<void>;
   /** Tells this hub that signals may have been lost. */
   resync(): Promise<void>;
+  /** Tells this hub that it has not reached the store for long. */
+  cutOff(): Promise<void>;
 }
 
 export interface JoinedHubs {
@@ -58,7 +63,9 @@ export async function startHubs(count: number, setup: EngineSetup = {}): Promise
       ...engine,
       gain: (term) => settled(member.role?.gained(term)),
       lose: () => settled(member.role?.lost()),
+      leave: () => settled(wire.leave(member)),
       resync: () => settled(member.tellOwn({ kind: 'RESYNC' })),
+      cutOff: () => settled(member.tellOwn({ kind: 'CUT_OFF' })),
     });
   }
   return {
@@ -80,12 +87,13 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
   const holders = new Map<string, Member>();
   const lost = new Set<Signal['kind']>();
   const presence = ownPresence({ agents: store.agents, clock: runtime.clock, log });
-  const preparations = ownPreparations();
+  const ofAll = ownPreparations();
 
-  const send = (from: Member, signal: Signal) => {
+  const send = (from: Member, signal: Signal, except?: Member) => {
     if (lost.has(signal.kind)) return;
     for (const member of members) {
-      if (member !== from) runtime.timers.soon(() => member.tellOwn(structuredClone(signal)));
+      if (member !== from && member !== except)
+        runtime.timers.soon(() => member.tellOwn(structuredClone(signal)));
     }
   };
   const assign = (from: Member, signal: Extract<Signal, { kind: 'ASSIGNED' }>) => {
@@ -93,7 +101,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     const holder = holders.get(agentId) ?? from;
     if (holder === from) from.tellOwn(signal);
     else if (!lost.has('ASSIGNED')) runtime.timers.soon(() => holder.tellOwn(structuredClone(signal)));
-    send(from, { kind: 'OCCUPIED', agentId, ref });
+    send(from, { kind: 'OCCUPIED', agentId, ref }, holder);
   };
   const tell = (from: Member, signal: Signal) => {
     if (signal.kind === 'ASSIGNED') return assign(from, signal);
@@ -132,6 +140,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
       signals: {
         hear: (listener: SignalListener) => own.hear(listener),
         tell: (signal) => tell(member, signal),
+        caughtUp: async () => undefined,
       },
       tellOwn: (signal) => own.tell(signal),
       receiver: async (agentId) => {
@@ -159,7 +168,25 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
       otherAddresses: () => [],
       listensAt: async () => undefined,
     };
+    const preparations = preparationsBeside(ofAll);
     return { cluster: { signals: member.signals, roles, presence, mail, preparations, hubs }, member };
   };
-  return { add, lost };
+  const leave = (member: Member) => {
+    members.splice(members.indexOf(member), 1);
+    for (const { tellOwn } of members) tellOwn({ kind: 'HUBS' });
+  };
+  return { add, leave, lost };
+}
+
+/** Preparations of one hub, beside those of all. */
+function preparationsBeside(ofAll: ShutdownPreparations): ShutdownPreparations {
+  const own = ownPreparations();
+  const read = async () => ({ HUB: (await own.read()).HUB, CLUSTER: (await ofAll.read()).CLUSTER });
+  return {
+    read,
+    change: async (scope, initiatedAtMs) => {
+      await (scope === 'HUB' ? own : ofAll).change(scope, initiatedAtMs);
+      return read();
+    },
+  };
 }

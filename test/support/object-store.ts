@@ -1,10 +1,11 @@
 /** An S3-compatible object store on a loopback address, with faults on demand. The store behind it checks the access key, not the
  *  signature, and does not know unfinished uploads, which this one lists and aborts. */
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { S3Settings } from '@workbench-hub/hub/files/s3/s3-settings';
 import S3rver from 's3rver';
+import { eventually } from './eventually.js';
 import { keepSecret } from './secrets.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -31,11 +32,14 @@ export interface StoreRequest {
 const BUCKET = 'contents';
 const [ACCESS_KEY, SECRET_KEY] = ['S3RVER', 'S3RVER'];
 const OBJECT = '._S3rver_object';
+const PARTS = '._S3rver_uploads';
 
 interface Unfinished {
   readonly key: string;
   readonly id: string;
   begunAtMs: number;
+  /** Sizes in bytes by the number of the part. */
+  readonly parts: Map<string, number>;
 }
 
 export class ObjectStore {
@@ -156,15 +160,36 @@ export class ObjectStore {
       return;
     }
     if (method === 'POST' && query.has('uploads')) this.#noteBeginning(key, response);
+    this.#awaitWritten(request, response, { method, key, query });
     if (method === 'POST' && id !== null) response.on('finish', () => void this.#unfinished.delete(id));
     this.#pass(request, response);
+  }
+
+  /** Holds a response until all bytes can be read: the store behind it responds before. */
+  #awaitWritten(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { method, key, query }: StoreRequest,
+  ): void {
+    const upload = this.#unfinished.get(query.get('uploadId') ?? '');
+    const part = query.get('partNumber');
+    const { headers } = request;
+    const size = Number(headers['x-amz-decoded-content-length'] ?? headers['content-length'] ?? 0);
+    if (method === 'PUT' && upload && part !== null) {
+      upload.parts.set(part, size);
+      holdUntilWritten(response, join(this.#folder, BUCKET, PARTS, upload.id, part), size);
+    } else if (method === 'PUT') holdUntilWritten(response, this.pathOf(key), size);
+    else if (method === 'POST' && upload) {
+      const sum = [...upload.parts.values()].reduce((total, each) => total + each, 0);
+      holdUntilWritten(response, this.pathOf(key), sum);
+    }
   }
 
   #noteBeginning(key: string, response: ServerResponse): void {
     const { end } = response;
     response.end = ((body: unknown, ...rest: unknown[]) => {
       const id = /<UploadId>([^<]+)</.exec(String(body))?.[1];
-      if (id !== undefined) this.#unfinished.set(id, { key, id, begunAtMs: Date.now() });
+      if (id !== undefined) this.#unfinished.set(id, { key, id, begunAtMs: Date.now(), parts: new Map() });
       return Reflect.apply(end, response, [body, ...rest]);
     }) as typeof response.end;
   }
@@ -184,6 +209,18 @@ export class ObjectStore {
 function respond(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'application/xml' });
   response.end(status === 204 ? undefined : `<?xml version="1.0" encoding="UTF-8"?>${body}`);
+}
+
+function holdUntilWritten(response: ServerResponse, path: string, size: number): void {
+  const { end } = response;
+  response.end = ((...args: unknown[]) => {
+    const send = () => Reflect.apply(end, response, args);
+    if (response.statusCode !== 200) return send();
+    eventually(async () => (await stat(path)).size === size).then(send, (error: Error) =>
+      response.destroy(error),
+    );
+    return response;
+  }) as typeof response.end;
 }
 
 function cutAfter(response: ServerResponse, bytes: number): void {

@@ -20,6 +20,7 @@ import { PostgresProxy } from './postgres-proxy.js';
 export const FAST: Partial<ClusterTimings> = {
   heartbeatMs: 100,
   lapseMs: 3000,
+  cutOffMs: 2000,
   restartMs: 1000,
   silenceMs: 1000,
   roleMs: 2000,
@@ -39,7 +40,7 @@ export interface TestHub extends OpenedCluster {
   readonly lines: readonly LogLine[];
   /** Reasons for which the hub was to end. */
   readonly broken: readonly Error[];
-  /** Signals that its listeners heard, but for RESYNC. */
+  /** Signals that its listeners heard, but for RESYNC and HUBS. */
   readonly heard: Signal[];
   /** Number of resyncs. */
   readonly resyncs: () => number;
@@ -47,7 +48,7 @@ export interface TestHub extends OpenedCluster {
   crash(): Promise<void>;
 }
 
-export type TestHubOptions = Partial<Pick<ClusterOptions, 'timings' | 'version' | 'clock'>>;
+export type TestHubOptions = Partial<Pick<ClusterOptions, 'timings' | 'version' | 'generation' | 'clock'>>;
 
 export class TestHubs {
   readonly database: TestDatabase;
@@ -82,6 +83,7 @@ export class TestHubs {
       hubId: id,
       incarnation: systemRuntime.newId(),
       version: '1',
+      generation: 1,
       log,
       timings: FAST,
       claimedTasks: async (taskIds) => taskIds.flatMap((taskId) => this.claimed.get(taskId) ?? []),
@@ -125,8 +127,8 @@ const KINDS = {
     FREED: 1,
     JOINED: 1,
   },
-  ...{ READY: 1, INSTANCE: 1, LEFT: 1, REPLACED: 1, EXCLUDED: 1, DRAINS: 1, PREPARATION: 1 },
-} satisfies Record<Exclude<Signal['kind'], 'RESYNC'>, 1>;
+  ...{ READY: 1, INSTANCE: 1, LEFT: 1, REPLACED: 1, EXCLUDED: 1, DRAINS: 1, PREPARATION: 1, CUT_OFF: 1 },
+} satisfies Record<Exclude<Signal['kind'], 'RESYNC' | 'HUBS'>, 1>;
 
 function recording(heard: Signal[]): SignalListener {
   return Object.fromEntries(
@@ -177,7 +179,7 @@ export async function joinAgent(
 ): Promise<number> {
   const agent = testAgent(id, rest);
   const joined = await presence.join(agent);
-  if ('code' in joined) throw new Error(joined.message);
+  if (joined === undefined || 'code' in joined) throw new Error(joined?.message);
   signals.tell({ kind: 'JOINED', agent, running: [] });
   return joined.epoch;
 }

@@ -2,7 +2,7 @@
 // `stop` and `kill`, and a standby first `copy`, and answers each with a message. The first argument has further settings of the server; with a second one, it
 // is a standby: the data folder of its primary, which is stopped, and the port of that.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,6 +69,9 @@ function copyPrimary() {
   appendFileSync(join(databaseDir, 'postgresql.auto.conf'), `primary_conninfo = '${primary}'\n`);
 }
 
+/** Whether it is one that has not been promoted. */
+const isStandby = () => existsSync(join(databaseDir, 'standby.signal'));
+
 async function startStandby() {
   // A standby never says that it accepts all connections, for which this waits.
   server.start().catch(() => undefined);
@@ -88,7 +91,7 @@ const commands = {
     const isNew = server === undefined;
     server = newServer();
     if (isNew && !primaryDir) await server.initialise();
-    await (primaryDir ? startStandby() : server.start());
+    await (isStandby() ? startStandby() : server.start());
     return { port, password: PASSWORD, pid: pid(), dataFolder: databaseDir };
   },
   stop: async () => {

@@ -7,6 +7,7 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import pg from 'pg';
+import { eventually } from './eventually.js';
 import {
   type ServerLogin,
   type ServerProcess,
@@ -69,9 +70,29 @@ export async function startPostgres(
 }
 
 /** A standby of a server, which stops for a moment; the caller ends it. */
-export async function startStandby(primary: OwnPostgresServer): Promise<OwnPostgresServer> {
+export async function startStandby(
+  primary: OwnPostgresServer,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<OwnPostgresServer> {
   await primary.stop();
-  return ownServer(await startServerProcess({}, primary));
+  return ownServer(await startServerProcess(settings, primary));
+}
+
+/** Lets the commits of a server wait for its standby, once that follows it. */
+export async function waitForStandby(primary: PostgresServer): Promise<void> {
+  const url = primary.url('postgres');
+  await queryAt(url, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+  await queryAt(url, 'SELECT pg_reload_conf()');
+  await eventually(() => hasSynchronousStandby(primary));
+}
+
+/** Whether a standby follows a server that waits for it. */
+export async function hasSynchronousStandby(primary: PostgresServer): Promise<boolean> {
+  const found = await queryAt<{ found: boolean }>(
+    primary.url('postgres'),
+    "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming') AS found",
+  );
+  return found[0]?.found === true;
 }
 
 function ownServer(own: ServerProcess): OwnPostgresServer {
@@ -191,4 +212,17 @@ export async function queryAt<Row extends object>(
   } finally {
     await client.end();
   }
+}
+
+/** Runs a statement that locks something, and keeps that locked until the returned function is called. */
+export async function holdLocks(url: string, text: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url });
+  // The database of a test that fails is dropped with this connection.
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query(`BEGIN; ${text}`);
+  return async () => {
+    await client.query('ROLLBACK');
+    await client.end();
+  };
 }

@@ -9,6 +9,7 @@ import { dropStoreFor, storeFor } from './tested-store.js';
 
 // Tests run this file from its source, the benchmark runs it compiled.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
+const HUB = 'hub/bin/workbench-hub.js';
 
 /** One line of a program's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
@@ -135,19 +136,21 @@ export interface HubProgram extends Program {
   readonly tokenFile: string;
 }
 
-/** Starts a hub in `folder`; `config` is added to a port of its own. Resolves when it listens. */
+/** Starts a hub in `folder`; `config` is added to a port of its own. Resolves when it listens. `script` and `env` start one of another
+ *  version. */
 export async function startHub(
   folder: string,
   config: Record<string, unknown> = {},
   port = 0,
   by: readonly string[] = [],
+  { script = HUB, env = {} }: { readonly script?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<HubProgram> {
   const file = join(folder, 'hub.yaml');
   const dataDir = join(folder, 'hub');
   const store = await storeFor(dataDir);
   writeFileSync(file, JSON.stringify({ server: { port }, dataDir, store, ...config }));
   dataDirs.add(dataDir);
-  const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder, {}, by);
+  const program = startProgram(script, ['--config', file], folder, env, by);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
   keepSecretsOfDataDir(dataDir);
   return Object.assign(program, { baseUrl: String(address), tokenFile: join(dataDir, 'agent-token') });

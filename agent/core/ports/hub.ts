@@ -130,9 +130,9 @@ export class JoinFailed extends Error {
   override readonly name = 'JoinFailed';
 }
 
-/** Reason of a failed transfer: the hub has no such blob, received bytes with another digest, refused for another reason, or
- *  cannot be reached. */
-export type TransferFailure = 'MISSING' | 'MISMATCH' | 'REFUSED' | 'UNREACHABLE';
+/** Reason of a failed transfer: the hub has no such blob, received bytes with another digest, cannot use its store for now, refused
+ *  for another reason, or cannot be reached. */
+export type TransferFailure = 'MISSING' | 'MISMATCH' | 'UNAVAILABLE' | 'REFUSED' | 'UNREACHABLE';
 
 export class TransferFailed extends Error {
   override readonly name = 'TransferFailed';

@@ -87,6 +87,19 @@ describe('a blob', () => {
     await pinned;
   });
 
+  test('is fetched again from a hub that cannot use its store, as long as that takes', async () => {
+    const pinned = contents.pin(FILE, NEVER);
+    const away = new TransferFailed('UNAVAILABLE', 'the hub answered GET with 503');
+    for (let times = 1; times <= 20; times++) {
+      await runtime.advance(10_000);
+      expect(downloads).toHaveLength(times);
+      downloads.at(-1)?.reject(away);
+    }
+    await runtime.advance(10_000);
+    downloads.at(-1)?.resolve();
+    await pinned;
+  });
+
   test('that a hub fails to deliver is given up after some tries', async () => {
     const pinned = contents.pin(FILE, NEVER);
     const rejected = expect(pinned).rejects.toThrow('an input file could not be fetched from the hub: cut');

@@ -22,7 +22,8 @@ export interface BlobsOptions {
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8000;
-/** Number of tries without progress on a connected hub. Tries that end with the link do not count. */
+/** Number of tries without progress on a connected hub. Tries that end with the link, and those of a hub that cannot use its store, do
+ *  not count. */
 const TRIES = 5;
 const NOT_STORED = 'an input file could not be stored';
 
@@ -116,7 +117,7 @@ export class Blobs {
           triesLeft = TRIES;
           pauses.reset();
         } else if (hub.ended.aborted) pauses.reset();
-        else triesLeft--;
+        else if (!isUnavailable(error)) triesLeft--;
         const reason = messageOf(error);
         if (triesLeft === 0) {
           const what = 'an input file could not be fetched from the hub';
@@ -128,4 +129,9 @@ export class Blobs {
       }
     }
   }
+}
+
+/** Whether the hub could not use its store. */
+function isUnavailable(error: unknown): boolean {
+  return error instanceof TransferFailed && error.failure === 'UNAVAILABLE';
 }

@@ -14,6 +14,7 @@ import type { HubConfig } from '../../config.js';
 import { checkPlace } from '../../files/inspect-place.js';
 import { checkStore, isOnFiles, storeMaintenance } from '../../store/open-store.js';
 import { placeCertificates } from '../place-certificates.js';
+import { checkCluster } from './cluster-checks.js';
 import { checkHubFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
 import { checkStorage } from './storage-checks.js';
@@ -77,7 +78,8 @@ async function checkServer(config: HubConfig, deep: boolean): Promise<Finding[]>
   if (!isSound(findings) || !(await store.exists())) return findings;
   const stored = await checkStorage(config, store, deep);
   findings.push(...stored);
-  if (stored[0]?.state === 'OK') findings.push(...(await checkClocks(store)));
+  if (stored[0]?.state === 'OK')
+    findings.push(...(await checkClocks(store)), ...(await checkCluster(store, systemRuntime.timers)));
   return findings;
 }
 

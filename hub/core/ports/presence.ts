@@ -45,8 +45,9 @@ export interface Joined {
 export interface Presence {
   /** Lets an agent join, in place of its earlier connection. Refused while the agent is connected from another node, or another
    *  connected agent has one of its instances; an instance of a disconnected agent becomes this one's. Rejects with HubError
-   *  `STORE_UNAVAILABLE`; then it has not joined. */
-  join(agent: JoiningAgent): Promise<Joined | JoinRefusal>;
+   *  `STORE_UNAVAILABLE`; then it has not joined. Nor has it when the promise resolves with undefined, because the join had to wait and
+   *  `isWanted` was false when it was its turn. */
+  join(agent: JoiningAgent, isWanted?: () => boolean): Promise<Joined | JoinRefusal | undefined>;
   /** An instance has changed. */
   changed(agentId: string, epoch: number, report: InstanceReport): void;
   /** The agent is disconnected since this time. False when that has no effect. */

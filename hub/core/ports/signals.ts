@@ -120,9 +120,19 @@ export interface PreparationChanged {
   readonly kind: 'PREPARATION';
 }
 
+/** This hub has become the only live one of the store, or is so no more. Only this hub hears it. */
+export interface HubsChanged {
+  readonly kind: 'HUBS';
+}
+
 /** Signals may have been lost: what was known from them is to be read again. */
 export interface Resync {
   readonly kind: 'RESYNC';
+}
+
+/** This hub has not reached the store for so long that its agents had better join another one. Only this hub hears it. */
+export interface HubCutOff {
+  readonly kind: 'CUT_OFF';
 }
 
 export type Signal =
@@ -143,6 +153,8 @@ export type Signal =
   | AgentExcluded
   | DrainsChanged
   | PreparationChanged
+  | HubCutOff
+  | HubsChanged
   | Resync;
 
 /** Handlers of signals. A handler acts in memory, and does not throw. */
@@ -155,4 +167,10 @@ export interface Signals {
   tell(signal: Signal): void;
   /** Adds a listener; of one hub, each signal reaches listeners in the order in which they were added. Returns its removal. */
   hear(listener: SignalListener): () => void;
+  /** Resolves when this hub has heard what other hubs have sent before, and what it told itself has been sent; at once when it has its
+   *  store alone, and in any case after {@link CATCH_UP_LIMIT_MS}. Never rejects. */
+  caughtUp(): Promise<void>;
 }
+
+/** Time after which a hub goes on with what it knows, such as while its database is away. */
+export const CATCH_UP_LIMIT_MS = 2000;

@@ -1,5 +1,6 @@
 /** Inspection, backup and restore of a store that this process does not run. All throw or reject with `StartRefused`,
  *  in words for the operator, when the store cannot be read. */
+import type { HubView } from './hubs.js';
 
 /** An object that has the file of a blob. */
 export interface BlobObject {
@@ -50,6 +51,13 @@ export interface StoreFiles {
   companionsOf(fileName: string): readonly string[];
 }
 
+/** The hubs of a store at a time. */
+export interface StoredHubs {
+  readonly hubs: readonly HubView[];
+  /** By the clock of the store. */
+  readonly nowMs: number;
+}
+
 export interface StoreMaintenance {
   /** File names of the databases in the data folder and in backups; none of a store that is elsewhere. */
   readonly databases: readonly string[];
@@ -74,4 +82,6 @@ export interface StoreMaintenance {
   tasksByStatus(): Promise<Readonly<Record<string, number>>>;
   /** Clock offsets of agents at their last join. */
   agentClocks(): Promise<readonly { readonly agentId: string; readonly offsetMs: number }[]>;
+  /** None for a store that one hub has alone. */
+  hubs(): Promise<StoredHubs>;
 }

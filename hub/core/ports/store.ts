@@ -9,6 +9,7 @@ import type { BlobCatalogue } from './blob-catalogue.js';
 import type { InlineBlobs } from './blobs.js';
 import type { Hubs } from './hubs.js';
 import type { KeyFiles } from './key-files.js';
+import type { LoginRecords } from './login-records.js';
 import type { Mail } from './mail.js';
 import type { NamedObjects } from './named-objects.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
@@ -63,6 +64,8 @@ export interface Store extends TaskStore {
   readonly cluster: Cluster;
   /** Null for a store on the files of one hub. */
   readonly keyFiles: KeyFiles | null;
+  /** Null for a store on files, whose hub keeps them in memory. */
+  readonly loginRecords: LoginRecords | null;
   /** Clock of all times that are stored: the same for all hubs of the store. */
   readonly clock: Clock;
   /** Bytes that each database takes. */

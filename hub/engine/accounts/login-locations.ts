@@ -1,12 +1,9 @@
 /** Locations from which users have logged in recently. Their attempts have priority and are counted separately. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { LOCATION_REMEMBERED_MS, MAX_LOCATIONS_OF_USER } from '../../core/ports/login-records.js';
 
-/** A working day. */
-const REMEMBERED_MS = 12 * 3_600_000;
-
-/** Maximum remembered users and locations; the one whose login is oldest is forgotten. */
+/** Maximum remembered users; the one whose login is oldest is forgotten. */
 const MAX_USERS = 10_000;
-const MAX_LOCATIONS_OF_USER = 20;
 
 /** The location of an address: an IPv4 address, or the 64-bit network of an IPv6 address, since one host may use all
  *  its addresses. An unknown address is a location, too. */
@@ -44,7 +41,7 @@ export class LoginLocations {
 
   has(username: string, location: string): boolean {
     const atMs = this.#users.get(username)?.get(location);
-    return atMs !== undefined && atMs + REMEMBERED_MS > this.#clock.monotonicMs();
+    return atMs !== undefined && atMs + LOCATION_REMEMBERED_MS > this.#clock.monotonicMs();
   }
 }
 

@@ -2,6 +2,7 @@ import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
+import { ownLoginRecords } from './own-login-records.js';
 import { type PasswordCheck, passwordCheck } from './password-check.js';
 
 const ANNA: UserRecord = {
@@ -39,7 +40,8 @@ beforeEach(async () => {
   ]);
   const users = { find: async (username: string) => known.get(username) } as UserStore;
   runtime = manualRuntime();
-  check = await passwordCheck({ users, passwords, clock: runtime.clock });
+  const { clock } = runtime;
+  check = await passwordCheck({ users, passwords, records: ownLoginRecords(clock), clock });
 });
 
 const outcomeOf = (

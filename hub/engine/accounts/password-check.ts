@@ -2,8 +2,9 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
+import type { LoginRecords } from '../../core/ports/login-records.js';
 import type { LoginMetrics } from '../../core/ports/metrics.js';
-import { LoginLocations, locationOf } from './login-locations.js';
+import { locationOf } from './login-locations.js';
 import { LoginQueue } from './login-queue.js';
 import { LoginThrottle } from './login-throttle.js';
 
@@ -52,18 +53,17 @@ export function watched(check: PasswordCheck, metrics: LoginMetrics): PasswordCh
 export interface PasswordCheckOptions {
   readonly users: UserStore;
   readonly passwords: Passwords;
+  readonly records: LoginRecords;
   readonly clock: Clock;
 }
 
 export async function passwordCheck({
   users,
   passwords,
+  records,
   clock,
 }: PasswordCheckOptions): Promise<PasswordCheck> {
-  const names = new LoginThrottle(clock);
-  // A user is not locked out at a known location by failures elsewhere, and guesses from there are counted there.
-  const knownPairs = new LoginThrottle(clock);
-  const locations = new LoginLocations(clock);
+  const throttle = new LoginThrottle(records);
   const turns = new LoginQueue(clock);
   // An unknown name takes the same time as a known one; this hash has no password.
   const nobodysHash = await passwords.hash('the password of nobody');
@@ -78,17 +78,16 @@ export async function passwordCheck({
   return {
     check: async (username, password, { address, client }) => {
       const location = locationOf(address);
-      const pair = `${location} ${username}`;
-      const isKnown = locations.has(username, location);
-      const [throttle, key] = isKnown ? [knownPairs, pair] : [names, username];
-      throttle.refuse(key);
+      // A user is not locked out at a known location by failures elsewhere, and guesses from there are counted there.
+      const [name, pair] = [`name ${username}`, `pair ${location} ${username}`];
+      const isKnown = await records.isKnown(username, location);
+      const key = isKnown ? pair : name;
+      await throttle.refuse(key);
       return turns.run({ username, location, isKnown, client }, async () => {
-        throttle.begin(key);
-        if (isKnown) names.note(username);
+        await throttle.begin(key);
+        if (isKnown) await throttle.note(name);
         const user = await verify(username, password);
-        names.succeeded(username);
-        knownPairs.succeeded(pair);
-        locations.add(username, location);
+        await records.succeeded(username, location, [name, pair]);
         return user;
       });
     },

@@ -1,5 +1,5 @@
 /** Personal tokens: long-lived tokens of users for scripts. */
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, holdsRole, ROLES, type Role, type TokenRole } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 import type { Secrets } from '../../core/ports/accounts.js';
@@ -24,11 +24,14 @@ const PREFIX = 'wbh_';
 
 const MAX_TOKENS_OF_USER = 100;
 const DAY_MS = 86_400_000;
+/** Time after which uses are stored, also by a hub that does not sweep: other hubs show them from then on. */
+const NOTE_USES_AFTER_MS = 30_000;
 
 export class PersonalTokens implements Authenticator {
   readonly #options: PersonalTokensOptions;
   /** Latest uses that are not stored yet. */
   #used = new Map<string, number>();
+  #noting: Timer | undefined;
 
   constructor(options: PersonalTokensOptions) {
     this.#options = options;
@@ -49,6 +52,10 @@ export class PersonalTokens implements Authenticator {
     }
     const { id, username, role } = holder.token;
     this.#used.set(id, this.#nowMs());
+    this.#noting ??= this.#options.runtime.timers.after(NOTE_USES_AFTER_MS, () => {
+      // A failure has been logged; the next use tries again.
+      void this.noteUses().catch(() => undefined);
+    });
     const by = 'PERSONAL_TOKEN';
     if (role !== 'METRICS') return { username, roles: lesserOf(role, holder.userRoles), by, tokenId: id };
     const mayRead = holdsRole({ roles: holder.userRoles }, 'ADMIN');
@@ -90,7 +97,7 @@ export class PersonalTokens implements Authenticator {
     const records = await this.#options.store.ofUser(username, this.#nowMs());
     return records.map((record) => ({
       ...record,
-      lastUsedAtMs: this.#used.get(record.id) ?? record.lastUsedAtMs,
+      lastUsedAtMs: latest(this.#used.get(record.id) ?? null, record.lastUsedAtMs),
     }));
   }
 
@@ -110,6 +117,8 @@ export class PersonalTokens implements Authenticator {
 
   /** Stores the latest uses. */
   async noteUses(): Promise<void> {
+    this.#noting?.cancel();
+    this.#noting = undefined;
     const used = this.#used;
     this.#used = new Map();
     if (used.size > 0) await this.#options.store.used(used);
@@ -124,6 +133,10 @@ export class PersonalTokens implements Authenticator {
   #nowMs(): number {
     return this.#options.runtime.clock.nowMs();
   }
+}
+
+function latest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }
 
 function refuseUnlessLoggedIn({ by, username }: Caller): void {

@@ -44,19 +44,26 @@ function streamOf(
   cancel: () => Promise<void>,
   onFailure: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
+  // A reader may leave while a chunk is read.
+  let isLeft = false;
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
         try {
           const chunk = await next();
+          if (isLeft) return;
           if (chunk.done) controller.close();
           else controller.enqueue(chunk.value);
         } catch (error) {
+          if (isLeft) return;
           onFailure(error);
           throw error;
         }
       },
-      cancel,
+      cancel: () => {
+        isLeft = true;
+        return cancel();
+      },
     },
     { highWaterMark: 0 },
   );

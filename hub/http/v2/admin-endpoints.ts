@@ -90,7 +90,7 @@ export function adminEndpoints(
         description: 'While initiated, the hub accepts and dispatches no tasks.',
         responses: { 200: { description: 'The status.', schema: shutdownStatusSchema } },
       },
-      ({ context }) => context.json(present(shutdown.status)),
+      async ({ context }) => context.json(present(await shutdown.current())),
     ),
     endpoint(
       {

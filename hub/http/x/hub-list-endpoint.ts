@@ -13,7 +13,7 @@ const hubState = z
     id: z.string().meta({ example: 'a1b2c3d4e5f6' }),
     version: z.string(),
     address: z.string().optional().meta({
-      description: 'Only when server.publicUrl is set.',
+      description: 'URL of this hub itself, for agents and clients. Absent until it listens.',
       example: 'https://hub-1.example.com',
     }),
     status: z.enum(['UP', 'DOWN']).meta({ description: 'DOWN when it has not been seen for 15 s.' }),

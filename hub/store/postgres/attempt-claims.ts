@@ -25,6 +25,10 @@ interface ClaimedRow extends RowWithTask {
   readonly job: string;
 }
 
+/**
+ * The row of the term is locked until the commit, so that a term begins after the last claim of the one before has been committed or
+ * has found that its term is over (decision 0064). The lock conflicts with the beginning of a term, not with its renewal.
+ */
 const CLAIM = laneStatement({
   isDurable: false,
   parameters: {
@@ -37,11 +41,12 @@ const CLAIM = laneStatement({
     terms: 'bigint[]',
   },
   parts: `
+    scheduler AS (SELECT scheduler_term.term FROM held, scheduler_term FOR KEY SHARE OF scheduler_term),
     input AS (
-      SELECT given.* FROM held, scheduler_term,
+      SELECT given.* FROM scheduler,
         unnest(:taskIds, :agentIds, :instanceIds, :versions, :revisions, :startedAts, :terms)
         WITH ORDINALITY AS given (task_id, agent_id, instance_id, version, revision, started_at, term, at)
-      WHERE given.term IS NULL OR given.term = scheduler_term.term),
+      WHERE given.term IS NULL OR given.term = scheduler.term),
     claimed AS (
       UPDATE task SET ${to(TASK_TRANSITIONS.claim)}, attempt = task.attempt + 1, started_at = input.started_at,
         agent_id = input.agent_id, instance_id = input.instance_id, instance_version = input.version,

@@ -10,8 +10,17 @@ import {
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { refusal } from './database-fault.js';
-import { appliedMigrations, type Migration, refuseNewer } from './migrate.js';
+import type { Migration } from './migration.js';
 import { type Connection, type Database, statement } from './pool.js';
+import {
+  type AppliedMigration,
+  appliedMigrations,
+  extendedBy,
+  liveHubs,
+  missingMigrations,
+  refuseEarlierHubs,
+  refuseNewer,
+} from './schema-state.js';
 
 /** The oldest server whose SQL the store uses, as `server_version_num`. */
 const OLDEST_SERVER = { number: 150_000, name: '15' };
@@ -219,12 +228,13 @@ function checkClock({ now_ms }: ServerSettings, beforeMs: number, afterMs: numbe
 
 async function checkTables(database: Database, migrations: readonly Migration[]): Promise<Finding> {
   const applied = await appliedMigrations(database);
+  const pending = missingMigrations(applied, migrations, 'BEFORE_START').length;
   try {
-    refuseNewer(database, applied, migrations);
+    refuseNewer(database.location, applied, migrations);
+    if (pending > 0) refuseEarlierHubs(database.location, await liveHubs(database), migrations);
   } catch (error) {
     return faultWithRemedy('tables', wordsOf(error));
   }
-  const pending = migrations.length - applied.length;
   if (pending > 0) {
     const [may] = await database.rows<{ schema: string | null; may_create: boolean }>(MAY_CREATE);
     const missing = applied.length === 0 ? 'there are none yet' : `${pending} migrations are missing`;
@@ -237,13 +247,25 @@ async function checkTables(database: Database, migrations: readonly Migration[])
     );
   }
   const rights = await database.rows<{ table: string; right: string }>(MISSING_RIGHTS);
-  if (rights.length === 0) return ok('tables', 'up to date, and the user may read and write them');
+  if (rights.length === 0) {
+    const more = noteOn(applied, migrations);
+    return ok('tables', `up to date, and the user may read and write them${more && `; ${more}`}`);
+  }
   const shown = rights.slice(0, 5).map(({ table, right }) => `${right} on ${table}`);
   return fault(
     'tables',
     `the user lacks ${shown.join(', ')}${rights.length > shown.length ? `, and ${rights.length - shown.length} more rights` : ''}`,
     'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO the user',
   );
+}
+
+/** Empty when there is nothing to say. */
+function noteOn(applied: readonly AppliedMigration[], migrations: readonly Migration[]): string {
+  const newer = extendedBy(applied, migrations);
+  if (newer !== undefined)
+    return `a newer hub (version ${newer}) has extended them, beside which this one works`;
+  const missing = missingMigrations(applied, migrations).length;
+  return missing === 0 ? '' : `${missing} migrations follow when no hub of an earlier version runs`;
 }
 
 /** Sends a notification from one connection to another, as hubs do. A pooler that lends out a connection for each transaction

@@ -4,7 +4,7 @@ import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime
 import type { Queries } from './pool.js';
 import { rowOf, sql } from './statement.js';
 
-const NOW = sql({}, 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms');
+export const NOW = sql({}, 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms');
 
 const READ_EVERY_MS = 10_000;
 /** A response that took longer says too little. */

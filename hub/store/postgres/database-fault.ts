@@ -18,8 +18,8 @@ export type DatabaseFaultKind =
   | 'TOO_MANY_CONNECTIONS'
   /** The server is a standby, or set to read only. */
   | 'READ_ONLY'
-  /** Deadlock, serialization failure or a reference to what another hub has removed: the same statement may succeed when it is
-   *  repeated. */
+  /** Deadlock, serialization failure, a reference to what another hub has removed, or a key that it has used at the same time: the
+   *  same statement may succeed when it is repeated. */
   | 'CONFLICT'
   | 'REFUSED';
 
@@ -55,7 +55,7 @@ export class DatabaseFault extends Error {
 export function databaseFault(error: unknown, location: string, wasSent: boolean): DatabaseFault {
   if (error instanceof DatabaseFault) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
-  const ofServer = cause instanceof pg.DatabaseError ? kindOfState(cause.code ?? '') : undefined;
+  const ofServer = cause instanceof pg.DatabaseError ? kindOfServerError(cause) : undefined;
   const kind = ofServer ?? (wasSent ? 'BROKEN' : kindOfFailedConnection(cause));
   // A server that shuts down may have committed before it ended the connection.
   const isOutcomeUnknown = wasSent && (kind === 'BROKEN' || kind === 'UNREACHABLE');
@@ -81,6 +81,14 @@ const KINDS: Readonly<Record<string, DatabaseFaultKind>> = {
   '57P05': 'BROKEN',
   '25P03': 'BROKEN',
 };
+
+/** Keys that a statement recognizes when it is repeated. */
+const RECOGNIZED_KEYS = new Set(['idempotency_key_pkey']);
+
+function kindOfServerError({ code, constraint }: pg.DatabaseError): DatabaseFaultKind {
+  if (code === '23505' && RECOGNIZED_KEYS.has(constraint ?? '')) return 'CONFLICT';
+  return kindOfState(code ?? '');
+}
 
 function kindOfState(state: string): DatabaseFaultKind {
   return KINDS[state] ?? (state.startsWith('08') ? 'BROKEN' : 'REFUSED');

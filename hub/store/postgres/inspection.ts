@@ -1,15 +1,25 @@
 /** Findings about a PostgreSQL database that is only read. All reject with `StartRefused` when it cannot be read. */
 import { createHash } from 'node:crypto';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { BlobObject, DatabaseReport, ReferencedBlob } from '../../core/ports/store-maintenance.js';
+import type {
+  BlobObject,
+  DatabaseReport,
+  ReferencedBlob,
+  StoredHubs,
+} from '../../core/ports/store-maintenance.js';
+import { NOW_MS } from './cluster/hub-statements.js';
+import { readHubs } from './cluster/hub-views.js';
+import { CLUSTER_TIMINGS } from './cluster/timings.js';
 import { isLocked } from './hub-lock.js';
 import { locationOf } from './location.js';
 import { type DatabaseAddress, onDatabase } from './maintenance.js';
-import { appliedMigrations } from './migrate.js';
+import { newestGeneration } from './migration.js';
 import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
+import { cluster } from './migrations/0006-cluster.js';
 import type { Database } from './pool.js';
 import { MIGRATIONS } from './schema.js';
-import { rowsOf, sql } from './statement.js';
+import { appliedMigrations, schemaGeneration } from './schema-state.js';
+import { rowOf, rowsOf, sql } from './statement.js';
 import type { Inspection } from './store-maintenance.js';
 
 /** Findings of each check that are reported. */
@@ -73,20 +83,20 @@ const AGENT_CLOCKS = sql(
   `SELECT id AS "agentId", clock_offset_ms AS "offsetMs" FROM agent WHERE clock_offset_ms IS NOT NULL ORDER BY id`,
 );
 
+const NOW = sql({}, `SELECT ${NOW_MS} AS now_ms`);
+
 export function openInspection(address: DatabaseAddress): Inspection {
   const ask = <T>(question: (db: Database) => Promise<T>) => onDatabase(address, question, TIMEOUT_MS);
   return {
     exists: () => ask(async (db) => (await appliedMigrations(db)).length > 0),
-    hasTasks: () => ask(async (db) => (await appliedMigrations(db)).includes('0001-tasks')),
+    hasTasks: () => ask((db) => hasMigration(db, '0001-tasks')),
     isInUse: () => ask(isLocked),
     inspect: async ({ quick }) => [await report(address, ask, quick)],
     referencedBlobs: () => ask((db) => rowsOf<ReferencedBlob>(db, REFERENCED_BLOBS, {})),
     // Empty for a schema without a catalogue.
     blobObjects: () =>
       ask(async (db) =>
-        (await appliedMigrations(db)).includes(blobCatalogue.id)
-          ? rowsOf<BlobObject>(db, BLOB_OBJECTS, {})
-          : [],
+        (await hasMigration(db, blobCatalogue.id)) ? rowsOf<BlobObject>(db, BLOB_OBJECTS, {}) : [],
       ),
     damagedInlineBlobs: () => ask(damagedInlineBlobs),
     tasksReferringTo: (digest, limit) =>
@@ -101,7 +111,15 @@ export function openInspection(address: DatabaseAddress): Inspection {
       }),
     agentClocks: () =>
       ask((db) => rowsOf<{ readonly agentId: string; readonly offsetMs: number }>(db, AGENT_CLOCKS, {})),
+    hubs: () => ask(hubsOf),
   };
+}
+
+async function hubsOf(db: Database): Promise<StoredHubs> {
+  const isKnown = await hasMigration(db, cluster.id);
+  const hubs = isKnown ? await readHubs(db, CLUSTER_TIMINGS.lapseMs) : [];
+  const now = await rowOf<{ now_ms: number }>(db, NOW, {});
+  return { hubs, nowMs: now?.now_ms ?? 0 };
 }
 
 async function report(
@@ -112,14 +130,19 @@ async function report(
   const [title, location] = ['database of tasks and users', locationOf(address.url)];
   try {
     return await ask(async (db) => {
-      const schemaVersion = (await appliedMigrations(db)).length;
-      const faults = await faultsIn(db, quick || schemaVersion < MIGRATIONS.length);
-      return { title, location, faults, schemaVersion, knownVersion: MIGRATIONS.length };
+      const schemaVersion = schemaGeneration(await appliedMigrations(db), MIGRATIONS);
+      const knownVersion = newestGeneration(MIGRATIONS);
+      const faults = await faultsIn(db, quick || schemaVersion < knownVersion);
+      return { title, location, faults, schemaVersion, knownVersion };
     });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     return { title, location, unreadable: error.message };
   }
+}
+
+async function hasMigration(db: Database, wanted: string): Promise<boolean> {
+  return (await appliedMigrations(db)).some(({ id }) => id === wanted);
 }
 
 async function faultsIn(db: Database, quick: boolean): Promise<string[]> {

@@ -8,7 +8,7 @@ import { keptHubId } from './cluster/hub-identity.js';
 import { acceptLoss, checkConfirmed, missingText } from './confirmed-batches.js';
 import { refusal } from './database-fault.js';
 import { lockDatabase } from './hub-lock.js';
-import { migrate } from './migrate.js';
+import { type Migrated, migrate } from './migrate.js';
 import { type Database, openPool } from './pool.js';
 import { MIGRATIONS } from './schema.js';
 
@@ -23,6 +23,7 @@ export interface MigratingOptions {
   readonly timers: Timers;
   /** Name of this process, which no other has. */
   readonly holder: string;
+  readonly version: string;
 }
 
 /** Connections of a command. */
@@ -43,21 +44,10 @@ export function checkPostgres(
   });
 }
 
-/** Brings the tables up to date; resolves with the ids of the migrations. Rejects with `StartRefused` while a hub runs on the
- *  database, and when it cannot be used. */
-export function migratePostgres(
-  address: DatabaseAddress,
-  { timers, holder }: MigratingOptions,
-): Promise<string[]> {
-  return onDatabase(address, async (database) => {
-    // A hub that takes a lost lock meanwhile waits for its turn to migrate.
-    const lock = await lockDatabase(database, { mode: 'ALONE', timers, log: null, onTaken: () => undefined });
-    try {
-      return await migrate(database, MIGRATIONS, { timers, holder });
-    } finally {
-      await lock.release();
-    }
-  });
+/** Brings the tables up to date, as far as the hubs that work on them allow. Rejects with `StartRefused` when they do not allow what a hub of
+ *  this version needs, and when the database cannot be used. */
+export function migratePostgres(address: DatabaseAddress, options: MigratingOptions): Promise<Migrated> {
+  return onDatabase(address, (database) => migrate(database, MIGRATIONS, options));
 }
 
 /** Accepts that the database lacks confirmed work; resolves with that work in words, undefined when none is missing. Rejects with
@@ -86,7 +76,7 @@ export function acceptLossOnPostgres(
 /** Opens the accounts beside the hub. Rejects with `StartRefused` when the database cannot be used. */
 export async function openPostgresAccounts(
   address: DatabaseAddress,
-  { timers, holder }: MigratingOptions,
+  options: MigratingOptions,
 ): Promise<OpenedAccountStore> {
   const database = openPool({
     ...address,
@@ -95,7 +85,7 @@ export async function openPostgresAccounts(
     log: null,
   });
   try {
-    await migrate(database, MIGRATIONS, { timers, holder, phases: ['expand'] });
+    await migrate(database, MIGRATIONS, { ...options, which: 'BEFORE_START' });
     return { ...postgresAccountStore(database, null), close: () => database.close() };
   } catch (error) {
     await database.close();

@@ -5,107 +5,131 @@
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from './database-fault.js';
+import { generationOf, isAfterHubs, type Migration } from './migration.js';
 import { type Connection, type Database, statement } from './pool.js';
+import {
+  appliedMigrations,
+  type LiveHub,
+  liveHubs,
+  missingMigrations,
+  namesOf,
+  refuseEarlierHubs,
+  refuseNewer,
+} from './schema-state.js';
 
-export type MigrationPhase = 'expand' | 'contract';
-
-export interface Migration {
-  /** Four digits and a name, such as `0100-accounts`. Migrations are applied in the order of their ids. */
-  readonly id: string;
-  /** `expand` adds what hubs of the former version can live with; `contract` removes what only they needed. */
-  readonly phase: MigrationPhase;
-  /** Statements, separated by semicolons, that are applied in one transaction. */
-  readonly sql: string;
-}
+export type { Migration };
 
 export interface MigrationOptions {
   readonly timers: Timers;
   /** Name of this process, which no other has. */
   readonly holder: string;
-  /** Phases to apply; both by default. */
-  readonly phases?: readonly MigrationPhase[];
+  /** Version of this process, for messages of others. */
+  readonly version?: string;
+  /** The hub that migrates, if any: its row does not count. */
+  readonly hubId?: string;
+  /** Migrations to apply: those without which a hub does not begin, or all, by default. */
+  readonly which?: 'ALL' | 'BEFORE_START';
+  /** Whether to go on, asked before each transaction; by default it does. */
+  readonly isWanted?: () => boolean;
   /** Time for which the turn of another process, or the lock of a table, is waited for. */
   readonly waitMs?: number;
 }
+
+export interface Migrated {
+  /** Ids of the migrations that were applied. */
+  readonly done: readonly string[];
+  /** Live hubs of an earlier generation, for whose end the others wait; empty when none waits. */
+  readonly waitsFor: readonly LiveHub[];
+}
+
+const NOTHING: Migrated = { done: [], waitsFor: [] };
 
 const TURN_S = 30;
 const RENEW_EVERY_MS = 10_000;
 const POLL_EVERY_MS = 200;
 const WAIT_MS = 60_000;
 const LOCK_TIMEOUT = '2s';
+/** Pause between the parts of a backfill, for the work of the hubs. */
+const PART_EVERY_MS = 20;
 
 const CREATE_TABLES = `
   CREATE TABLE IF NOT EXISTS schema_migration (
     id         TEXT PRIMARY KEY,
     applied_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
   );
+  ALTER TABLE schema_migration
+    ADD COLUMN IF NOT EXISTS generation INTEGER NOT NULL DEFAULT 1,
+    ADD COLUMN IF NOT EXISTS phase      TEXT NOT NULL DEFAULT 'expand',
+    ADD COLUMN IF NOT EXISTS version    TEXT; -- of the hub that applied it
   CREATE TABLE IF NOT EXISTS schema_turn (
     only_row BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (only_row),
     holder   TEXT NOT NULL,
     until    TIMESTAMPTZ NOT NULL
   );`;
-const TABLE = statement("SELECT to_regclass('schema_migration') IS NOT NULL AS exists");
-const APPLIED = statement('SELECT id FROM schema_migration ORDER BY id');
 const TAKE_TURN = statement(`
   INSERT INTO schema_turn (holder, until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
   ON CONFLICT (only_row) DO UPDATE SET holder = excluded.holder, until = excluded.until
   WHERE schema_turn.holder = excluded.holder OR schema_turn.until < clock_timestamp()`);
 const END_TURN = statement('DELETE FROM schema_turn WHERE holder = $1');
 const IS_HOLDER = statement('SELECT 1 FROM schema_turn WHERE holder = $1 AND until > clock_timestamp()');
-const RECORD = statement('INSERT INTO schema_migration (id) VALUES ($1)');
+const RECORD = statement(
+  'INSERT INTO schema_migration (id, generation, phase, version) VALUES ($1, $2, $3, $4)',
+);
 
-/** Ids of the applied migrations, in order; empty for an empty database. Rejects with {@link DatabaseFault}. */
-export async function appliedMigrations(database: Database): Promise<string[]> {
-  const [table] = await database.rows<{ exists: boolean }>(TABLE);
-  return table?.exists ? (await database.rows<{ id: string }>(APPLIED)).map(({ id }) => id) : [];
-}
-
-/** Throws {@link StartRefused} when a newer hub has migrated the database. */
-export function refuseNewer(
-  { location }: Pick<Database, 'location'>,
-  applied: readonly string[],
-  migrations: readonly Migration[],
-): void {
-  const known = new Set(migrations.map(({ id }) => id));
-  const unknown = applied.filter((id) => !known.has(id));
-  if (unknown.length === 0) return;
-  throw new StartRefused(
-    `a newer hub has migrated the database ${location} (${unknown.join(', ')}): ` +
-      'start the newer hub, or restore a backup from before the update',
-  );
-}
-
-/** Applies the migrations that the database lacks; resolves with their ids. Rejects with {@link StartRefused} when a newer hub
- *  has migrated it, or another process keeps it locked, and with {@link DatabaseFault}. */
+/** Applies the migrations that the database lacks, as far as the hubs that work on it allow. Rejects with {@link StartRefused} when hubs of
+ *  another generation do not allow what is needed, or another process keeps it locked, and with {@link DatabaseFault}. */
 export async function migrate(
   database: Database,
   migrations: readonly Migration[],
   options: MigrationOptions,
-): Promise<string[]> {
-  const phases = options.phases ?? ['expand', 'contract'];
-  const pending = async () => {
+): Promise<Migrated> {
+  const { location } = database;
+  const missing = async () => {
     const applied = await appliedMigrations(database);
-    refuseNewer(database, applied, migrations);
-    return migrations
-      .filter(({ id, phase }) => phases.includes(phase) && !applied.includes(id))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    refuseNewer(location, applied, migrations);
+    return missingMigrations(applied, migrations, options.which);
   };
   // A role that may not create tables can use a database that needs no migration.
-  if ((await pending()).length === 0) return [];
+  if ((await missing()).length === 0) return NOTHING;
   await createTables(database);
   const turn = await takeTurn(database, options);
   try {
     const connection = await database.connect({ statementTimeoutMs: 0 });
     try {
-      const done = await pending();
-      for (const migration of done) await applyPatiently(connection, database, migration, options);
-      return done.map(({ id }) => id);
+      refuseEarlierHubs(location, await liveHubs(connection, options.hubId), migrations);
+      return await applyAll(connection, database, await missing(), options);
     } finally {
       await connection.close();
     }
   } finally {
     await turn.end();
   }
+}
+
+async function applyAll(
+  connection: Connection,
+  database: Database,
+  missing: readonly Migration[],
+  options: MigrationOptions,
+): Promise<Migrated> {
+  const { timers, isWanted = () => true } = options;
+  const done: string[] = [];
+  for (const [at, migration] of missing.entries()) {
+    let outcome: Outcome = 'IN_PART';
+    while (outcome === 'IN_PART') {
+      if (!isWanted()) return { done, waitsFor: [] };
+      outcome = await applyPatiently(connection, database, migration, options);
+      if (outcome === 'IN_PART') await pause(timers, PART_EVERY_MS);
+    }
+    if (outcome !== 'DONE') {
+      if (missing.slice(at).every(isAfterHubs)) return { done, waitsFor: outcome };
+      throw new StartRefused(
+        `${namesOf(outcome)} began to work on the database ${database.location} during its migration: start again when they have ended`,
+      );
+    }
+    done.push(migration.id);
+  }
+  return { done, waitsFor: [] };
 }
 
 /** Concurrent calls collide within PostgreSQL in spite of IF NOT EXISTS; then the table is there at the next try. */
@@ -155,17 +179,21 @@ async function takeTurn(
   };
 }
 
+/** Result of a transaction: a backfill is done in parts, and what waits until no hub of an earlier generation lives has those hubs. */
+type Outcome = 'DONE' | 'IN_PART' | readonly LiveHub[];
+
 /** Tries again while a table is locked. */
 async function applyPatiently(
   connection: Connection,
   { location }: Database,
   migration: Migration,
-  { timers, holder, waitMs = WAIT_MS }: MigrationOptions,
-): Promise<void> {
+  options: MigrationOptions,
+): Promise<Outcome> {
+  const { timers, waitMs = WAIT_MS } = options;
   const triesLeft = Math.ceil(waitMs / 2000);
   for (let left = triesLeft; ; left--) {
     try {
-      return await apply(connection, migration, holder);
+      return await apply(connection, migration, options);
     } catch (error) {
       if (!(error instanceof DatabaseFault) || error.code !== '55P03') throw error;
       if (left <= 1)
@@ -179,18 +207,42 @@ async function applyPatiently(
   }
 }
 
-async function apply(connection: Connection, { id, sql }: Migration, holder: string): Promise<void> {
+async function apply(
+  connection: Connection,
+  migration: Migration,
+  { holder, hubId, version }: MigrationOptions,
+): Promise<Outcome> {
+  const { id, phase } = migration;
   await connection.script(`BEGIN; SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
   try {
     const isHolder = (await connection.rows(IS_HOLDER, [holder])).length === 1;
     if (!isHolder) throw new StartRefused(`the migration ${id} took too long to begin: start again`);
-    await connection.script(sql);
-    await connection.changed(RECORD, [id]);
+    const outcome = await changeBy(connection, migration, hubId);
+    if (outcome === 'DONE')
+      await connection.changed(RECORD, [id, generationOf(migration), phase, version ?? null]);
     await connection.script('COMMIT');
+    return outcome;
   } catch (error) {
     await connection.script('ROLLBACK').catch(() => undefined);
     throw error;
   }
+}
+
+async function changeBy(
+  connection: Connection,
+  migration: Migration,
+  hubId: string | undefined,
+): Promise<Outcome> {
+  const { phase, sql } = migration;
+  if (isAfterHubs(migration)) {
+    const earlier = (await liveHubs(connection, hubId)).filter(
+      ({ generation }) => generation < generationOf(migration),
+    );
+    if (earlier.length > 0) return earlier;
+  }
+  if (phase === 'backfill') return (await connection.changed(statement(sql))) > 0 ? 'IN_PART' : 'DONE';
+  await connection.script(sql);
+  return 'DONE';
 }
 
 function pause(timers: Timers, delayMs: number): Promise<void> {

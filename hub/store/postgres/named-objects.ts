@@ -7,7 +7,7 @@ import type {
 } from '../../core/ports/named-objects.js';
 import { type LaneWrite, laneStatement } from './lane-statements.js';
 import type { Lanes } from './lanes.js';
-import { NAMING_PARAMETERS, namingValues, PUT_OBJECT, REFUSAL } from './naming.js';
+import { NAMING_OUTCOME, NAMING_PARAMETERS, namingValues, PUT_OBJECT, REFUSAL } from './naming.js';
 import type { Database } from './pool.js';
 import { rowOf, rowsOf, sql } from './statement.js';
 import { useOf } from './storage-use.js';
@@ -22,7 +22,7 @@ const PUT: LaneWrite<{ readonly stored: NamedObject; readonly terms: NamingTerms
   statement: laneStatement({
     parameters: NAMING_PARAMETERS,
     parts: `${REFUSAL}, ${PUT_OBJECT}`,
-    outcome: `SELECT coalesce(reason, json_build_object('kind', 'NAMED')) FROM refusal`,
+    outcome: NAMING_OUTCOME,
   }),
   isDurable: true,
   keys: () => ['all'],

@@ -56,13 +56,21 @@ export const NAMING_PARAMETERS = {
   expiresAt: 'bigint',
 } as const;
 
-/** Names the blob unless that is refused. */
+/** Names the blob unless that is refused. The refusal does not see what another hub names at the same time; the name does. */
 export const PUT_OBJECT = `
   stored AS (
     INSERT INTO stored_file (${OBJECT_COLUMNS})
     SELECT :area, :nameDigest, :exceptName, :digest, :sizeBytes, :encrypted, :owner, :storedAt, :expiresAt
     FROM refusal WHERE reason IS NULL
-    ${REPLACE_OBJECT})`;
+    ${REPLACE_OBJECT}
+    WHERE :overwrite OR stored_file.expires_at <= :storedAt
+    RETURNING name_digest)`;
+
+/** Outcome of {@link REFUSAL} and {@link PUT_OBJECT}. */
+export const NAMING_OUTCOME = `
+  SELECT CASE WHEN reason IS NOT NULL THEN reason
+    WHEN EXISTS (SELECT FROM stored) THEN json_build_object('kind', 'NAMED')
+    ELSE json_build_object('kind', 'EXISTS') END FROM refusal`;
 
 export function namingValues(stored: NamedObject, terms: NamingTerms, exceptUpload?: string) {
   return {

@@ -9,6 +9,7 @@ import type { Roles } from '../../core/ports/roles.js';
 import type { Store } from '../../core/ports/store.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import { postgresAccountStore } from './accounts/account-store.js';
+import { postgresLoginRecords } from './accounts/login-records.js';
 import { refuseUnfit } from './check.js';
 import { shareBlobPlace } from './cluster/blob-places.js';
 import { hubIdIn } from './cluster/hub-identity.js';
@@ -16,9 +17,11 @@ import { openCluster } from './cluster/open-cluster.js';
 import { openConfirmedBatches } from './confirmed-batches.js';
 import { databaseClock } from './database-clock.js';
 import { refusal } from './database-fault.js';
+import { FinishingMigration } from './finish-migration.js';
 import { lockDatabase } from './hub-lock.js';
 import type { DatabaseAddress } from './maintenance.js';
 import { migrate } from './migrate.js';
+import { newestGeneration } from './migration.js';
 import { type Database, openPool } from './pool.js';
 import { Reachability } from './reachability.js';
 import { MIGRATIONS } from './schema.js';
@@ -45,8 +48,8 @@ export interface OpenForHubOptions {
   readonly onBroken: (why: Error) => void;
 }
 
-/** Opens the store, and joins the hubs of the database. Rejects with `StartRefused` when a newer hub has migrated the database, when it
- *  lacks confirmed work or cannot be used, and when this hub does not fit to those that run on it. */
+/** Opens the store, and joins the hubs of the database. Rejects with `StartRefused` when newer hubs have changed the database too
+ *  much, when it lacks confirmed work or cannot be used, and when this hub does not fit those that run on it. */
 export async function openForHub(address: DatabaseAddress, options: OpenForHubOptions): Promise<Store> {
   const { dataDir, timers, log, onBroken, incarnation, newId } = options;
   const database = openPool({ ...address, applicationName: `workbench-hub ${hostname()}`, log });
@@ -56,7 +59,10 @@ export async function openForHub(address: DatabaseAddress, options: OpenForHubOp
     const hubId = await hubIdIn(dataDir, newId);
     const lock = await lockDatabase(database, { mode: 'SHARED', timers, log, onTaken: onBroken });
     opened.push(() => lock.release());
-    const done = await migrate(database, MIGRATIONS, { timers, holder: incarnation });
+    const { done } = await migrate(database, MIGRATIONS, {
+      ...{ timers, holder: incarnation, hubId, version: options.hub.version },
+      which: 'BEFORE_START',
+    });
     if (done.length > 0) log.info({ done }, 'made or updated the tables of the database');
     log.info({ database: database.location, hubId }, 'the store is a PostgreSQL database');
     return await openMember({ database, hubId, opened }, options);
@@ -78,7 +84,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   const { incarnation, hub, timers, log } = options;
   let archive: TaskArchive | undefined;
   const cluster = await openCluster(database, {
-    ...{ hubId, incarnation, ...hub },
+    ...{ hubId, incarnation, ...hub, generation: newestGeneration(MIGRATIONS) },
     ...options.machine,
     log,
     claimedTasks: async (taskIds) => (archive ? claimedTasks(archive, taskIds) : []),
@@ -98,17 +104,23 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   });
   opened.push(close);
   archive = tasks.archive;
+  const finishing = new FinishingMigration(database, {
+    ...{ migrations: MIGRATIONS, log, holder: incarnation, hubId, version: hub.version },
+    ...options.machine,
+  });
+  opened.push(() => finishing.end());
   const reachability = new Reachability(database, timers, log);
   opened.push(() => reachability.close());
   return {
     ...tasks,
     accounts: postgresAccountStore(database, options.log),
     keyFiles: sharedKeyFiles(database, options),
+    loginRecords: postgresLoginRecords(database, { clock, log: options.log }),
     clock,
     sizes: () => sizesOf(database),
     isReachable: () => reachability.isReachable,
     isOnServer: true,
-    cluster: { ...cluster, roles: beginningWith(cluster.roles, logClaimsOfEndedHubs) },
+    cluster: { ...cluster, roles: withSteps(cluster.roles, logClaimsOfEndedHubs, finishing) },
     close: async () => {
       for (const end of opened.reverse()) await end();
     },
@@ -126,16 +138,25 @@ async function clockOf(
   return clock;
 }
 
-/** A role whose terms begin with this step. */
-function beginningWith(roles: Roles, step: () => Promise<void>): Roles {
+/** A role whose terms begin with this step, and with this work beside them. */
+function withSteps(
+  roles: Roles,
+  step: () => Promise<void>,
+  beside: Pick<FinishingMigration, 'begin' | 'end'>,
+): Roles {
   return {
     contend: ({ gained, lost }) =>
       roles.contend({
         gained: async (term) => {
           await step();
           await gained(term);
+          beside.begin();
         },
-        lost,
+        lost: async () => {
+          // The role does not wait for a long transaction: the next hub takes turns with it.
+          void beside.end();
+          await lost();
+        },
       }),
     resign: () => roles.resign(),
   };

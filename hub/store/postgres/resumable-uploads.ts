@@ -8,6 +8,7 @@ import type {
 import { type LaneWrite, laneStatement } from './lane-statements.js';
 import type { Lanes } from './lanes.js';
 import {
+  NAMING_OUTCOME,
   NAMING_PARAMETERS,
   namingValues,
   PUT_OBJECT,
@@ -108,9 +109,9 @@ const FINISH: LaneWrite<Finish, NamingOutcome> = {
     parts: `
       ${REFUSAL}, ${PUT_OBJECT},
       marked AS (
-        UPDATE resumable_upload SET is_stored = true, expires_at = :uploadExpiresAt FROM refusal
-        WHERE reason IS NULL AND id = :exceptUpload AND NOT is_stored)`,
-    outcome: `SELECT coalesce(reason, json_build_object('kind', 'NAMED')) FROM refusal`,
+        UPDATE resumable_upload SET is_stored = true, expires_at = :uploadExpiresAt FROM stored
+        WHERE id = :exceptUpload AND NOT is_stored)`,
+    outcome: NAMING_OUTCOME,
   }),
   isDurable: true,
   keys: () => ['all'],

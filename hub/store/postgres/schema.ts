@@ -1,5 +1,6 @@
-/** The schema of the store on PostgreSQL, as migrations. A released one never changes. */
-import type { Migration } from './migrate.js';
+/** The schema of the store on PostgreSQL, as migrations. A released one never changes, and those that follow a release belong to the next
+ *  generation. */
+import type { Migration } from './migration.js';
 import { tasks } from './migrations/0001-tasks.js';
 import { changesAndWebhooks } from './migrations/0002-changes-and-webhooks.js';
 import { storage } from './migrations/0003-storage.js';
@@ -8,6 +9,8 @@ import { blobCatalogue } from './migrations/0005-blob-catalogue.js';
 import { cluster } from './migrations/0006-cluster.js';
 import { shared } from './migrations/0007-shared.js';
 import { listBuckets } from './migrations/0008-list-buckets.js';
+import { logins } from './migrations/0010-logins.js';
+import { schemaGenerations } from './migrations/0012-schema-generations.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -19,5 +22,7 @@ export const MIGRATIONS: readonly Migration[] = [
   cluster,
   shared,
   listBuckets,
+  logins,
+  schemaGenerations,
   accounts,
 ];

@@ -26,5 +26,6 @@ export function maintenanceOnServer(dataDir: string, open: () => Promise<Inspect
     tasksReferringTo: async (digest, limit) => (await open()).tasksReferringTo(digest, limit),
     tasksByStatus: async () => (await open()).tasksByStatus(),
     agentClocks: async () => (await open()).agentClocks(),
+    hubs: async () => (await open()).hubs(),
   };
 }

@@ -23,5 +23,6 @@ export function ownSignals(log: Pick<Logger, 'error'>): Signals {
         listeners = listeners.filter((other) => other !== listener);
       };
     },
+    caughtUp: async () => undefined,
   };
 }

@@ -48,6 +48,7 @@ export function sqliteMaintenance(folder: string): StoreMaintenance {
     tasksReferringTo: async (digest, limit) => tasksReferringTo(tasksFile, digest, limit),
     tasksByStatus: async () => tasksByStatus(tasksFile),
     agentClocks: async () => agentClocks(tasksFile),
+    hubs: async () => ({ hubs: [], nowMs: 0 }),
   };
 }
 

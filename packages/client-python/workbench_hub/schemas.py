@@ -556,7 +556,7 @@ class _HubState(TypedDict):
 
 
 class HubState(_HubState, total=False):
-    # Only when server.publicUrl is set.
+    # URL of this hub itself, for agents and clients. Absent until it listens.
     address: str
     # Only of the scheduler. Number of its term.
     term: int

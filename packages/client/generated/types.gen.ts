@@ -999,7 +999,7 @@ export type HubState = {
     id: string;
     version: string;
     /**
-     * Only when server.publicUrl is set.
+     * URL of this hub itself, for agents and clients. Absent until it listens.
      */
     address?: string;
     /**

@@ -23,12 +23,16 @@ export interface Breakage {
   readonly hub?: (ports: HubPorts, store: ObservedStore) => Partial<HubPorts>;
   /** The store of the worlds that find it; that on the disk when left out. */
   readonly store?: 'SERVER';
+  /** Number of hubs of the worlds that find it; one that is alone when left out. */
+  readonly hubs?: number;
   /** Replaces the connections to the database server. */
   readonly database?: (
     db: Database,
     parts: { readonly server: DatabaseServer; readonly runtime: Runtime },
   ) => Database;
   readonly serverDefects?: ServerDefects;
+  /** The times of a hub are those of its machine. */
+  readonly storesOwnTimes?: true;
   /** Replaces the disk beneath the hub's database. */
   readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
   /** Replaces options of the hub's blob store. */

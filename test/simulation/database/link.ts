@@ -1,11 +1,12 @@
 /** The link between a hub and the simulated database server: it takes time, loses requests before and responses after the commit,
  *  and breaks. One statement is one request; a request whose sender has gone may still take place. */
 import { DatabaseFault, type DatabaseFaultKind } from '@workbench-hub/hub/store/postgres/database-fault';
-import type { Database, Statement } from '@workbench-hub/hub/store/postgres/pool';
+import type { Connection, Database, Queries, Statement } from '@workbench-hub/hub/store/postgres/pool';
 import type { Process } from '../process.js';
 import type { World } from '../world.js';
+import { ControlLink } from './control-link.js';
 import { isBatch } from './model-statements.js';
-import type { DatabaseServer } from './server.js';
+import type { DatabaseServer, ServerLink } from './server.js';
 
 /** Limits of the real pool. */
 const CONNECTIONS = 10;
@@ -14,16 +15,27 @@ const QUERY_TIMEOUT_MS = 12_000;
 
 const LOCATION = 'db.example.com:5432/hub';
 
-interface Request {
+/** Work of the server on behalf of a process. */
+interface Work {
   readonly process: Process;
-  readonly statement: Statement;
-  readonly values: readonly unknown[];
+  /** Whether it is a batch of a lane. */
+  readonly isBatch: boolean;
+  /** Whether the server asks the hub for more while it performs it: then it takes place only while the hub runs. */
+  readonly isDialog?: boolean;
+  perform(): Promise<unknown>;
+}
+
+interface Request extends Work {
+  /** Whether it takes one of the pool's connections. */
+  readonly isPooled: boolean;
   readonly timeout: { cancel(): void };
   isAnswered: boolean;
   isPerformed: boolean;
-  resolve(rows: object[]): void;
+  resolve(result: unknown): void;
   reject(fault: DatabaseFault): void;
 }
+
+type Sending = Omit<Request, 'timeout' | 'isAnswered' | 'isPerformed'>;
 
 /** Errors with which the server refuses statements, and the share of those that it refuses. */
 export interface Refusal {
@@ -33,7 +45,7 @@ export interface Refusal {
   readonly isOfReads: boolean;
 }
 
-export class DatabaseLink {
+export class DatabaseLink implements ServerLink {
   /** Shares of requests that are lost on their way, and of responses. */
   lossOfRequests = 0;
   lossOfResponses = 0;
@@ -43,6 +55,10 @@ export class DatabaseLink {
   isHung = false;
   isSlow = false;
   refusal: Refusal | undefined;
+  /** Limit of the pool. */
+  connections = CONNECTIONS;
+  /** Share of the notifications that are lost. */
+  lossOfNotifications = 0;
   /** Action while the next batch is under way, which then takes long. */
   duringBatch: (() => void) | undefined;
   /** Requests take no time, and nothing fails: for an audit at the end. */
@@ -57,35 +73,76 @@ export class DatabaseLink {
   /** Requests that wait for a connection. */
   #queue: (() => void)[] = [];
 
+  /** Connections outside the pool. */
+  readonly #controls = new Set<ControlLink>();
+
   constructor(world: World, server: DatabaseServer) {
     this.#world = world;
     this.#server = server;
+    server.links.push(this);
   }
 
   get isTroubled(): boolean {
-    const isLossy = this.lossOfRequests + this.lossOfResponses > 0 || this.refusal !== undefined;
+    const lost = this.lossOfRequests + this.lossOfResponses + this.lossOfNotifications;
+    const isLossy = lost > 0 || this.refusal !== undefined || this.connections < CONNECTIONS;
     return isLossy || this.isCutOff || this.isHung || this.isSlow || !this.#server.isUp;
   }
 
   /** The database as one process of the hub uses it. */
   open(process: Process): Database {
-    const never = () => Promise.reject(new Error('the simulated server has single statements only'));
+    const never = () => Promise.reject(new Error('the simulated server has no such statement'));
     return {
       location: LOCATION,
       rows: async <Row extends object>(statement: Statement, values: readonly unknown[] = []) =>
-        (await this.#rows(process, statement, values)) as Row[],
+        (await this.#ask(this.#workOf(process, statement, values))) as Row[],
       changed: never,
       script: never,
-      transaction: never,
-      connect: never,
+      transaction: async <T>(work: (queries: Queries) => Promise<T>) => {
+        const perform = () => this.#server.transaction(work);
+        return (await this.#ask({ process, isBatch: false, isDialog: true, perform })) as T;
+      },
+      connect: () => this.#connect(process),
       close: () => Promise.resolve(),
     };
+  }
+
+  notified(payload: string): void {
+    for (const control of this.#controls) control.notified(payload);
+  }
+
+  #breakControls(why: string): void {
+    for (const control of this.#controls) control.broke(why);
+    this.#controls.clear();
+  }
+
+  #workOf(process: Process, statement: Statement, values: readonly unknown[]): Work {
+    return {
+      process,
+      isBatch: isBatch(statement.name),
+      perform: () => this.#server.perform(statement, values),
+    };
+  }
+
+  async #connect(process: Process): Promise<Connection> {
+    await this.#ask({ process, isBatch: false, perform: () => Promise.resolve() }, false);
+    const control = new ControlLink({
+      world: this.#world,
+      process,
+      link: this,
+      location: LOCATION,
+      rows: async (statement, values) =>
+        (await this.#ask(this.#workOf(process, statement, values), false)) as object[],
+    });
+    this.#controls.add(control);
+    void control.connection.ended.then(() => this.#controls.delete(control));
+    return control.connection;
   }
 
   /** Breaks all connections. What is under way takes place or not. */
   cut(): void {
     const world = this.#world;
     this.troubleAtMs = world.nowMs;
+    this.#breakControls('read ECONNRESET');
     for (const request of [...this.#underWay]) {
       this.#fail(request, 'BROKEN', 'read ECONNRESET', true);
       if (!request.isPerformed && world.happens(0.5))
@@ -99,6 +156,7 @@ export class DatabaseLink {
   serverEnded(): void {
     this.troubleAtMs = this.#world.nowMs;
     this.#held = [];
+    this.#breakControls('terminating connection');
     for (const request of [...this.#underWay]) {
       request.isPerformed = true;
       this.#fail(request, 'UNREACHABLE', 'terminating connection due to administrator command', true);
@@ -111,16 +169,44 @@ export class DatabaseLink {
     for (const request of this.#held.splice(0)) void this.#perform(request);
   }
 
-  #rows(process: Process, statement: Statement, values: readonly unknown[]): Promise<object[]> {
-    if (this.isAtRest) return this.#server.perform(statement, values);
+  #ask(work: Work, isPooled = true): Promise<unknown> {
+    if (this.isAtRest) return work.perform();
     return new Promise((resolve, reject) => {
-      if (this.#underWay.size < CONNECTIONS)
-        return this.#send({ process, statement, values, resolve, reject });
-      this.#queue.push(() => this.#send({ process, statement, values, resolve, reject }));
+      if (!isPooled || this.#pooled < this.connections) this.#send({ ...work, isPooled, resolve, reject });
+      else this.#wait({ ...work, isPooled, resolve, reject });
     });
   }
 
-  #send(given: Pick<Request, 'process' | 'statement' | 'values' | 'resolve' | 'reject'>): void {
+  /** Waits for a connection of the pool. */
+  #wait(given: Sending): void {
+    const { process, reject } = given;
+    const send = () => {
+      late.cancel();
+      this.#send(given);
+    };
+    const late = process.after(CONNECT_TIMEOUT_MS, () => {
+      this.#queue = this.#queue.filter((next) => next !== send);
+      this.troubleAtMs = this.#world.nowMs;
+      const cause = new Error('timeout exceeded when trying to connect');
+      reject(new DatabaseFault('UNREACHABLE', cause, { location: LOCATION, isOutcomeUnknown: false }));
+    });
+    this.#queue.push(send);
+  }
+
+  /** Others hold all connections of the pool; returns how they release them. */
+  exhaust(): () => void {
+    this.connections = 0;
+    return () => {
+      this.connections = CONNECTIONS;
+      for (const send of this.#queue.splice(0, CONNECTIONS)) send();
+    };
+  }
+
+  get #pooled(): number {
+    return [...this.#underWay].filter((request) => request.isPooled).length;
+  }
+
+  #send(given: Sending): void {
     const world = this.#world;
     const { process } = given;
     if (!process.alive) return;
@@ -149,10 +235,10 @@ export class DatabaseLink {
     world.after(this.#travelMs(request), () => void this.#arrive(request));
   }
 
-  #travelMs({ statement }: Request): number {
+  #travelMs({ isBatch: isOfLane }: Request): number {
     const world = this.#world;
     const { duringBatch } = this;
-    if (!duringBatch || !isBatch(statement.name)) return world.between(0, 6);
+    if (!duringBatch || !isOfLane) return world.between(0, 6);
     this.duringBatch = undefined;
     world.after(world.between(0, 20), duringBatch);
     return world.between(0, 9000);
@@ -168,18 +254,25 @@ export class DatabaseLink {
   }
 
   async #perform(request: Request): Promise<void> {
-    const world = this.#world;
     if (request.isPerformed || !this.#server.isUp) return;
     if (this.isHung) return void this.#held.push(request);
+    const { isDialog, process } = request;
+    if (isDialog && process.isHalted) return process.whenRunning(() => void this.#carryOut(request));
+    if (!isDialog || process.alive) await this.#carryOut(request);
+  }
+
+  async #carryOut(request: Request): Promise<void> {
+    const world = this.#world;
+    if (request.isPerformed || !this.#server.isUp) return;
     request.isPerformed = true;
     const { refusal } = this;
-    if (refusal && (refusal.isOfReads || isBatch(request.statement.name)) && world.happens(refusal.share)) {
+    if (refusal && (refusal.isOfReads || request.isBatch) && world.happens(refusal.share)) {
       this.#answer(request, () => this.#fail(request, refusal.kind, refusal.message, false));
       return;
     }
-    let rows: object[];
+    let rows: unknown;
     try {
-      rows = await this.#server.perform(request.statement, request.values);
+      rows = await request.perform();
     } catch (error) {
       this.#answer(request, () => this.#fail(request, 'REFUSED', String(error), false));
       return;
@@ -210,12 +303,13 @@ export class DatabaseLink {
     request.isAnswered = true;
     request.timeout.cancel();
     this.#underWay.delete(request);
-    this.#queue.shift()?.();
+    if (request.isPooled && this.#pooled < this.connections) this.#queue.shift()?.();
     return true;
   }
 
   /** The process has ended: its connections are gone. */
   processEnded(process: Process): void {
+    this.#breakControls('the process has ended');
     for (const request of [...this.#underWay]) if (request.process === process) this.#settle(request);
     this.#queue = [];
   }

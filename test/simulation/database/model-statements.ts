@@ -5,12 +5,18 @@ import type { Database } from '@workbench-hub/hub/store/postgres/pool';
 import { type NamedStatement, rowOf, type Values } from '@workbench-hub/hub/store/postgres/statement';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import { BLOB_BATCHES } from './blob-statements.js';
+import type { ClusterTables } from './cluster-tables.js';
 
 /** A value that passes through rows and parameters unchanged. */
 export type Box<T = unknown> = () => T;
 
+/** Surroundings of the model. */
+export interface Surroundings {
+  readonly tables: ClusterTables;
+}
+
 /** Work of a statement. It may wait for calls of the model only. */
-export type ModelWork<T> = (model: ModelStore) => Promise<T>;
+export type ModelWork<T> = (model: ModelStore, around: Surroundings) => Promise<T>;
 
 const LANE_CONDITION = ['laneId', 'incarnation', 'batch'] as const;
 const LOG = ['notedSeqs', 'notedBatch'] as const;
@@ -40,13 +46,13 @@ export interface BatchValues {
 /** A write of the model with the durability and the keys of a real one. */
 export function modelWrite<Call, Result>(
   like: Pick<LaneWrite<Call, unknown>, 'isDurable' | 'keys'>,
-  perform: (model: ModelStore, call: Call) => Promise<Result>,
+  perform: (model: ModelStore, call: Call, around: Surroundings) => Promise<Result>,
 ): LaneWrite<Call, Result> {
   const work =
     (calls: readonly Call[]): ModelWork<Result[]> =>
-    async (model) => {
+    async (model, around) => {
       const results: Result[] = [];
-      for (const call of calls) results.push(await perform(model, call));
+      for (const call of calls) results.push(await perform(model, call, around));
       return results;
     };
   return {

@@ -65,8 +65,11 @@ async function insert({ ports }: ModelStore, { tasks, key }: Insertion): Promise
 
 /** Claims whose response was lost are read again, as the real ones are. */
 function claimWrite(): LaneWrite<Parameters<(typeof CLAIM_WRITE)['keys']>[0], readonly Claimed[]> {
-  const claim = modelWrite(CLAIM_WRITE, async (model, claims): Promise<readonly Claimed[]> => {
-    const claimed = await model.ports.queue.claim(claims);
+  const claim = modelWrite(CLAIM_WRITE, async (model, claims, around): Promise<readonly Claimed[]> => {
+    const { term: current } = around.tables.role;
+    const claimed = await model.ports.queue.claim(
+      claims.filter(({ term }) => term === null || term === current),
+    );
     const seqs = new Map(model.tasks().map(({ id, seq }) => [id, seq]));
     return claimed.map((each) => ({ ...each, seq: seqs.get(each.ref.taskId) ?? 0 }));
   });

@@ -21,6 +21,8 @@ export interface RemoteStoreOptions {
   readonly log: Logger;
   /** Name of the hub, which keeps its lanes. */
   readonly hub: string;
+  /** Name of this start of the hub; a new one when left out. */
+  readonly incarnation?: string;
   readonly onBroken: (why: Error) => void;
 }
 
@@ -33,14 +35,14 @@ type Read = <T>(read: (ports: TaskStore, model: ModelStore) => Promise<T>) => Pr
 
 /** Takes the lanes of the hub over; rejects with `DatabaseFault`. */
 export async function openRemoteStore(db: Database, options: RemoteStoreOptions): Promise<RemoteStore> {
-  const { runtime, log, hub, onBroken } = options;
+  const { runtime, log, hub, onBroken, incarnation = runtime.newId() } = options;
   const watchers = new Set<() => void>();
   const { lanes, claims, hasUnloggedClaims } = await openLanes(db, {
     clock: runtime.clock,
     timers: runtime.timers,
     log,
     hub,
-    incarnation: runtime.newId(),
+    incarnation,
     onWritten: (isDurable) => {
       if (isDurable) for (const onDurable of [...watchers]) onDurable();
     },

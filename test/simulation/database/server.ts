@@ -1,11 +1,16 @@
 /** The simulated database server: the model of the store, the rows of lanes, and what a crash or a failover leaves of them. Each
  *  statement takes place at one moment; how long it takes to get there, and back, is the link's. */
+import { LOCK_JOINS } from '@workbench-hub/hub/store/postgres/cluster/presence-statements';
 import { LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lane-statements';
-import type { Statement } from '@workbench-hub/hub/store/postgres/pool';
+import type { Queries, Statement } from '@workbench-hub/hub/store/postgres/pool';
 import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { BEGINNING_MS } from '../process.js';
 import type { World } from '../world.js';
 import { BLOB_BATCHES, BLOB_READS, parametersOf } from './blob-statements.js';
+import { type ClusterStatement, type ClusterTables, emptyTables, type Moment } from './cluster-tables.js';
+import { hubRowStatements, type RoleDefects } from './hub-row-statements.js';
+import { MESSAGE_STATEMENTS } from './message-statements.js';
 import {
   type BatchValues,
   type Box,
@@ -13,7 +18,9 @@ import {
   type ModelWork,
   READ,
   RELAXED_WRITE,
+  type Surroundings,
 } from './model-statements.js';
+import { PRESENCE_STATEMENTS } from './presence-statements.js';
 
 /** Time after which the server syncs what does not wait for it. */
 const SYNC_AFTER_MS = 600;
@@ -31,10 +38,11 @@ interface LaneRow {
 interface Image {
   readonly tables: Buffer;
   readonly lanes: readonly LaneRow[];
+  readonly cluster: ClusterTables;
 }
 
 /** Defects of the server, which breakages put into it. */
-export interface ServerDefects {
+export interface ServerDefects extends RoleDefects {
   /** The condition of a batch names no incarnation. */
   readonly ignoresIncarnation?: boolean;
   /** The condition of a batch names no number. */
@@ -43,8 +51,18 @@ export interface ServerDefects {
   readonly relaxesAll?: boolean;
 }
 
+/** A connection to the server that ends with it. */
+export interface ServerLink {
+  /** The server ends. */
+  serverEnded(): void;
+  /** A notification is sent to those that listen. */
+  notified(payload: string): void;
+}
+
 export class DatabaseServer {
   onCommit: () => void = () => undefined;
+  /** Links of hubs to it. */
+  readonly links: ServerLink[] = [];
   /** Batches were lost that had not reached the disk. */
   onUnsyncedLost: () => void = () => undefined;
   /** Acknowledged batches were lost. */
@@ -56,8 +74,12 @@ export class DatabaseServer {
   readonly #world: World;
   readonly #log: Logger;
   readonly #defects: ServerDefects;
+  readonly #statements: ReadonlyMap<string, ClusterStatement>;
   #model: ModelStore;
   #lanes: LaneRow[] = [];
+  #cluster = emptyTables();
+  /** Image of the model, unless it has changed since. */
+  #tables: Buffer | undefined;
   /** The state on disk, when it lacks the latest batches. */
   #onDisk: Image | undefined;
   /** Settles with the latest statement. */
@@ -68,6 +90,7 @@ export class DatabaseServer {
     this.#world = world;
     this.#log = log;
     this.#defects = defects;
+    this.#statements = new Map([...hubRowStatements(defects), ...PRESENCE_STATEMENTS, ...MESSAGE_STATEMENTS]);
     this.#model = this.#open(null);
   }
 
@@ -75,11 +98,90 @@ export class DatabaseServer {
     return this.#model;
   }
 
+  /** Changes rows directly, as a defect of the store would. */
+  tamper(sql: string, ...values: unknown[]): void {
+    this.#tables = undefined;
+    this.#model.tamper(sql, ...values);
+  }
+
+  /** The tables by which hubs meet. */
+  get cluster(): ClusterTables {
+    return this.#cluster;
+  }
+
+  /** Surroundings of the model. */
+  get around(): Surroundings {
+    return { tables: this.#cluster };
+  }
+
   /** Performs one statement, after those before. */
   perform(statement: Statement, values: readonly unknown[]): Promise<object[]> {
-    const rows = this.#latest.then(() => this.#perform(statement, values));
-    this.#latest = rows.catch(() => undefined);
-    return rows;
+    return this.#inTurn(() => this.#perform(statement, values));
+  }
+
+  /** Performs a transaction of statements on the tables of hubs at one moment. */
+  transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      const before = this.image();
+      let isSynced = true;
+      const never = () => Promise.reject(new Error('the simulated server has no such statement'));
+      const queries: Queries = {
+        rows: async <Row extends object>({ name }: Statement, values: readonly unknown[] = []) => {
+          if (name === LOCK_JOINS.name) isSynced = false;
+          return this.#performOn(this.#statementOf(name), values) as Row[];
+        },
+        changed: never,
+        script: never,
+      };
+      try {
+        const result = await work(queries);
+        this.#changed(isSynced, before);
+        return result;
+      } catch (error) {
+        this.#cluster = structuredClone(before.cluster);
+        throw error;
+      }
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#latest.then(work);
+    this.#latest = done.catch(() => undefined);
+    return done;
+  }
+
+  #statementOf(name: string): ClusterStatement {
+    const statement = this.#statements.get(name);
+    if (!statement) throw new Error('the simulated server does not know this statement');
+    return statement;
+  }
+
+  #performOn({ parameters, perform }: ClusterStatement, values: readonly unknown[]): object[] {
+    const moment: Moment = {
+      tables: this.#cluster,
+      nowMs: BEGINNING_MS + Math.floor(this.#world.nowMs),
+      running: () =>
+        this.#model
+          .tasks()
+          .flatMap(({ status, agent_id: agentId }) =>
+            status === 'RUNNING' && agentId !== null ? [{ agentId }] : [],
+          ),
+      notify: (payloads) => {
+        for (const payload of payloads) for (const link of this.links) link.notified(payload);
+      },
+    };
+    return perform(named(parameters, values), moment);
+  }
+
+  /** Writes were made: they are on disk, or will be unless the server crashes before. */
+  #changed(isSynced: boolean, before: Image | undefined): void {
+    if (isSynced) this.#synced();
+    else if (before && !this.#onDisk) this.#syncLater(before);
+  }
+
+  /** The state before a write, if it is to be kept. */
+  #imageBefore(isSynced: boolean): Image | undefined {
+    return isSynced || this.#onDisk ? undefined : this.image();
   }
 
   async #perform({ name }: Statement, values: readonly unknown[]): Promise<object[]> {
@@ -87,7 +189,7 @@ export class DatabaseServer {
     if (name === LANE_ROW.name)
       return this.#lanes.filter(({ id }) => id === values[0]).map((row) => ({ ...row }));
     if (name === READ.name) {
-      const value = await (values[0] as ModelWork<unknown>)(this.#model);
+      const value = await (values[0] as ModelWork<unknown>)(this.#model, this.around);
       return [{ value: () => value }];
     }
     if (name === DURABLE_WRITE.name) return this.#write(named(DURABLE_WRITE.parameters, values), true);
@@ -98,13 +200,24 @@ export class DatabaseServer {
       return this.#write(given, blobs.isDurable, () => blobs.perform(this.#model, given as never));
     }
     const read = BLOB_READS.get(name);
-    if (!read) throw new Error('the simulated server does not know this statement');
-    return read(this.#model, values as never[]);
+    if (read) return read(this.#model, values as never[]);
+    const statement = this.#statementOf(name);
+    if (statement.durability === 'READ') return this.#performOn(statement, values);
+    const isSynced = statement.durability === 'DURABLE';
+    const before = this.#imageBefore(isSynced);
+    const rows = this.#performOn(statement, values);
+    this.#changed(isSynced, before);
+    return rows;
   }
 
   /** The state of now, for a standby. */
   image(): Image {
-    return { tables: this.#model.image(), lanes: this.#lanes.map((row) => ({ ...row })) };
+    this.#tables ??= this.#model.image();
+    return {
+      tables: this.#tables,
+      lanes: this.#lanes.map((row) => ({ ...row })),
+      cluster: structuredClone(this.#cluster),
+    };
   }
 
   /** Loses what is not on disk. */
@@ -133,9 +246,14 @@ export class DatabaseServer {
     return openModelStore(tables, { timers, log: this.#log });
   }
 
-  #restore({ tables, lanes }: Image): void {
+  #restore({ tables, lanes, cluster }: Image): void {
     this.#model = this.#open(tables);
+    this.#tables = undefined;
     this.#lanes = lanes.map((row) => ({ ...row }));
+    this.#cluster = structuredClone(cluster);
+    // Their tables are not logged.
+    this.#cluster.mail.clear();
+    this.#cluster.texts.clear();
   }
 
   #openLanes({ hub, names, incarnation }: OpenValues): object[] {
@@ -157,20 +275,21 @@ export class DatabaseServer {
   async #write(
     given: BatchValues,
     isDurable: boolean,
-    perform: () => Promise<unknown> = () => boxed(given.work(this.#model)),
+    perform: () => Promise<unknown> = () => boxed(given.work(this.#model, this.around)),
   ): Promise<{ outcome: unknown }[]> {
     const { ignoresIncarnation, ignoresBatch, relaxesAll } = this.#defects;
     const row = this.#lanes.find(({ id }) => id === given.laneId);
     if (!row || (!ignoresIncarnation && row.incarnation !== given.incarnation)) return [];
     if (!ignoresBatch && row.batch !== given.batch - 1) return [];
     const isSynced = isDurable && relaxesAll !== true;
-    const before = isSynced || this.#onDisk ? undefined : this.image();
+    const before = this.#imageBefore(isSynced);
+    this.#tables = undefined;
     const outcome = await this.#model.transaction(perform);
+    this.#tables = undefined;
     row.batch = given.batch;
     row.outcome = outcome;
     if (isDurable) row.logged = Math.max(row.logged, given.notedBatch ?? 0);
-    if (isSynced) this.#synced();
-    else if (before) this.#syncLater(before);
+    this.#changed(isSynced, before);
     this.onCommit();
     return [{ outcome }];
   }

@@ -31,7 +31,7 @@ const SELECT_OF_USER = statement(`
   SELECT ${SELECTED} FROM personal_token WHERE username = $1 AND expires_at > $2 ORDER BY created_at DESC, id DESC`);
 const REMOVE = statement('DELETE FROM personal_token WHERE id = $1');
 const UPDATE_USED = statement(`
-  UPDATE personal_token SET last_used_at = used.at
+  UPDATE personal_token SET last_used_at = greatest(last_used_at, used.at)
   FROM unnest($1::text[], $2::bigint[]) AS used (id, at) WHERE personal_token.id = used.id`);
 const SWEEP = statement('DELETE FROM personal_token WHERE expires_at <= $1');
 

@@ -23,7 +23,8 @@ export interface AgentJoinsOptions {
 
 interface Waiting {
   readonly agent: JoiningAgent;
-  resolve(joined: Joined | JoinRefusal): void;
+  isWanted(): boolean;
+  resolve(joined: Joined | JoinRefusal | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -36,18 +37,30 @@ export class AgentJoins {
     this.#options = options;
   }
 
-  /** Rejects with HubError `STORE_UNAVAILABLE`. */
-  join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
+  /** Rejects with HubError `STORE_UNAVAILABLE`. Resolves with undefined for an agent that has given up before it was its turn: joins
+   *  that nobody waits for any more would make those behind them give up, too. */
+  join(agent: JoiningAgent, isWanted: () => boolean): Promise<Joined | JoinRefusal | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ agent, resolve, reject });
+      this.#waiting.push({ agent, isWanted, resolve, reject });
       if (!this.#isWorking) void this.#joinAll();
     });
   }
 
   async #joinAll(): Promise<void> {
     this.#isWorking = true;
-    while (this.#waiting.length > 0) await this.#joinSome(this.#waiting.splice(0, MAX_AT_ONCE));
+    for (let joins = this.#next(); joins.length > 0; joins = this.#next()) await this.#joinSome(joins);
     this.#isWorking = false;
+  }
+
+  #next(): Waiting[] {
+    const joins: Waiting[] = [];
+    while (joins.length < MAX_AT_ONCE) {
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) break;
+      if (waiting.isWanted()) joins.push(waiting);
+      else waiting.resolve(undefined);
+    }
+    return joins;
   }
 
   async #joinSome(joins: readonly Waiting[]): Promise<void> {

@@ -5,18 +5,18 @@ import { rowOf, sql } from '../statement.js';
 import type { HubSelf } from './hub-rows.js';
 import type { Patience } from './patience.js';
 
-const READ = sql(
+export const READ_PREPARATIONS = sql(
   { hubId: 'text', incarnation: 'text' },
   `SELECT (SELECT prepared_at FROM hub WHERE id = :hubId AND incarnation = :incarnation) AS "HUB",
      (SELECT prepared_at FROM cluster_preparation) AS "CLUSTER"`,
 );
-const CHANGE_HUB = sql(
+export const CHANGE_HUB = sql(
   { hubId: 'text', incarnation: 'text', atMs: 'bigint' },
   `UPDATE hub SET prepared_at = CASE WHEN :atMs IS NOT NULL THEN coalesce(prepared_at, :atMs) END
    WHERE id = :hubId AND incarnation = :incarnation
    RETURNING prepared_at AS "HUB", (SELECT prepared_at FROM cluster_preparation) AS "CLUSTER"`,
 );
-const CHANGE_CLUSTER = sql(
+export const CHANGE_CLUSTER = sql(
   { hubId: 'text', incarnation: 'text', atMs: 'bigint' },
   `UPDATE cluster_preparation SET prepared_at = CASE WHEN :atMs IS NOT NULL THEN coalesce(prepared_at, :atMs) END
    RETURNING (SELECT prepared_at FROM hub WHERE id = :hubId AND incarnation = :incarnation) AS "HUB", prepared_at AS "CLUSTER"`,
@@ -34,7 +34,9 @@ export function clusterPreparations(options: ClusterPreparationsOptions): Shutdo
   const own = { hubId, incarnation };
   return {
     read: () =>
-      patience.run(async () => found(await rowOf<Preparations, keyof typeof own>(database, READ, own))),
+      patience.run(async () =>
+        found(await rowOf<Preparations, keyof typeof own>(database, READ_PREPARATIONS, own)),
+      ),
     change: (scope, initiatedAtMs) => {
       const values = { ...own, atMs: initiatedAtMs };
       const change = scope === 'HUB' ? CHANGE_HUB : CHANGE_CLUSTER;

@@ -55,12 +55,15 @@ export class ClusterPresence implements Presence {
     this.#changes = new InstanceChanges({ ...options, ...this.#self });
   }
 
-  async join(agent: JoiningAgent): Promise<Joined | JoinRefusal> {
+  async join(
+    agent: JoiningAgent,
+    isWanted: () => boolean = () => true,
+  ): Promise<Joined | JoinRefusal | undefined> {
     const { holders } = this.#options;
     const end = holders.changing(agent.id);
     try {
-      const joined = await this.#joins.join(agent);
-      if ('epoch' in joined) holders.joined(agent.id, this.#self.hubId, joined.epoch);
+      const joined = await this.#joins.join(agent, isWanted);
+      if (joined !== undefined && 'epoch' in joined) holders.joined(agent.id, this.#self.hubId, joined.epoch);
       return joined;
     } finally {
       end();

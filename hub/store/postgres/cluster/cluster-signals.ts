@@ -11,13 +11,14 @@ export interface ClusterSignalsOptions {
   /** Sends a signal to the other hubs, if there are any. */
   readonly send: (signal: SentSignal) => void;
   readonly isLive: (hubId: string) => boolean;
+  readonly caughtUp: () => Promise<void>;
   /** Reads running tasks by id; those that no longer run may be missing. */
   readonly claimedTasks: (taskIds: readonly string[]) => Promise<readonly ClaimedTask[]>;
   readonly log: Pick<Logger, 'error'>;
 }
 
 /** Kinds that only the hub hears that they concern. */
-type OwnKind = 'RESYNC' | 'REPLACED' | 'OCCUPIED';
+type OwnKind = 'RESYNC' | 'REPLACED' | 'OCCUPIED' | 'HUBS' | 'CUT_OFF';
 
 /** News of an agent's connection, which count as long as that connection does. */
 type ConnectionSignal = Extract<Signal, { readonly kind: 'JOINED' | 'READY' | 'INSTANCE' | 'LEFT' }>;
@@ -33,6 +34,10 @@ export class ClusterSignals implements Signals {
 
   hear(listener: SignalListener): () => void {
     return this.#own.hear(listener);
+  }
+
+  caughtUp(): Promise<void> {
+    return this.#options.caughtUp();
   }
 
   tell(signal: Signal): void {
@@ -128,7 +133,7 @@ function agentOf(signal: ConnectionSignal): string {
 function isOwn<Each extends SentSignal['signal'] | Signal>(
   signal: Each,
 ): signal is Extract<Each, { readonly kind: OwnKind }> {
-  return signal.kind === 'RESYNC' || signal.kind === 'REPLACED' || signal.kind === 'OCCUPIED';
+  return ['RESYNC', 'REPLACED', 'OCCUPIED', 'HUBS', 'CUT_OFF'].includes(signal.kind);
 }
 
 function isAssigned(signal: SentSignal['signal']): signal is SentAssignment {

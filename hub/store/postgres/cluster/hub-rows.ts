@@ -6,17 +6,16 @@ import type { Hubs, HubView } from '../../../core/ports/hubs.js';
 import type { Database, Queries } from '../pool.js';
 import { rowOf, rowsOf } from '../statement.js';
 import {
-  ALL_HUBS,
   BEAT,
   type BeatRow,
   DISCONNECT_AGENTS,
-  type HubRow,
   LOCK_HUB,
   REGISTER,
   REMOVE_HUB,
   SET_ADDRESS,
   SWEEP,
 } from './hub-statements.js';
+import { readHubs } from './hub-views.js';
 import type { Patience } from './patience.js';
 import { Rest } from './rest.js';
 import type { ClusterTimings } from './timings.js';
@@ -30,6 +29,8 @@ export interface HubSelf {
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   readonly version: string;
+  /** Schema generation of the hub. */
+  readonly generation: number;
 }
 
 export interface HubRowsOptions {
@@ -42,8 +43,10 @@ export interface HubRowsOptions {
   readonly timers: Timers;
   readonly timings: ClusterTimings;
   readonly log: Logger;
-  /** Another hub with the same id has begun: this one must end. */
+  /** Another hub with the same id has begun, or newer ones have changed the tables too much: this one must end. */
   readonly onBroken: (why: Error) => void;
+  /** The row could not be renewed for so long that the others will soon take this hub for gone. Called again while that lasts. */
+  readonly onCutOff: () => void;
 }
 
 /** Findings of a heartbeat. */
@@ -98,28 +101,13 @@ export class HubRows implements Hubs {
     return hubId === this.ownId || this.#live.has(hubId);
   }
 
-  async all(): Promise<readonly HubView[]> {
+  all(): Promise<readonly HubView[]> {
     const { patience, database, timings } = this.#options;
-    const { lapseMs } = timings;
-    const rows = await patience.run(() => rowsOf<HubRow, 'lapseMs'>(database, ALL_HUBS, { lapseMs }));
-    return rows.map((row) => ({
-      id: row.id,
-      version: row.version,
-      address: row.address,
-      startedAtMs: row.started_at_ms,
-      seenAtMs: row.seen_at_ms,
-      isLive: row.is_live,
-      isScheduler: row.term !== null,
-      term: row.term,
-      agents: row.agents,
-      runningTasks: row.running,
-      clockOffsetMs: row.clock_offset_ms,
-      preparedAtMs: row.prepared_at,
-    }));
+    return patience.run(() => readHubs(database, timings.lapseMs));
   }
 
   /** Takes the own row, from which on other hubs count this one; its agents are disconnected. Rejects with `StartRefused` while
-   *  another hub with the same id runs, and with `DatabaseFault`. */
+   *  another hub with the same id runs, when newer hubs have changed the tables meanwhile, and with `DatabaseFault`. */
   async register(): Promise<void> {
     const { clock, timers, timings } = this.#options;
     const giveUpAtMs = clock.monotonicMs() + timings.lapseMs;
@@ -161,11 +149,11 @@ export class HubRows implements Hubs {
 
   #take(): Promise<boolean> {
     const { self, database, timings } = this.#options;
-    const { hubId, incarnation, version } = self;
+    const { hubId, incarnation, version, generation } = self;
     const address = this.#address;
     return database.transaction(async (queries) => {
       const former = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
-      const values = { hubId, incarnation, version, address, restartMs: timings.restartMs };
+      const values = { hubId, incarnation, version, generation, address, restartMs: timings.restartMs };
       const isTaken = (await rowsOf(queries, REGISTER, values)).length > 0;
       if (isTaken && former?.incarnation !== incarnation) await rowsOf(queries, DISCONNECT_AGENTS, { hubId });
       return isTaken;
@@ -173,7 +161,7 @@ export class HubRows implements Hubs {
   }
 
   async #beatAll(found: (beat: Beat) => void): Promise<void> {
-    const { timings, clock, log } = this.#options;
+    const { timings, clock, log, onCutOff } = this.#options;
     while (!this.#isClosed) {
       await this.#rest.wait(timings.heartbeatMs);
       if (this.#isClosed) return;
@@ -185,8 +173,11 @@ export class HubRows implements Hubs {
         if (!this.#isClosed && beat) found(beat);
         if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
       } catch (error) {
+        if (error instanceof StartRefused) return this.#break(error);
         if (!this.#isFailing) log.warn({ err: error }, 'the hub cannot show other hubs that it lives');
         this.#isFailing = true;
+        const isCutOff = clock.monotonicMs() - this.#seenAtMs >= timings.cutOffMs;
+        if (isCutOff && this.others() > 0) onCutOff();
       }
     }
   }
@@ -199,6 +190,7 @@ export class HubRows implements Hubs {
     const values = { hubId, incarnation, offsetMs: this.#offsetMs, lapseMs: timings.lapseMs };
     const rows = await rowsOf<BeatRow, keyof typeof values>(control, BEAT, values);
     const hasBeaten = rows.some((row) => row.has_beaten);
+    this.#refuseNewer(rows);
     if (!hasBeaten && !(await this.#registerAgain(rows))) return undefined;
     const others = rows.filter(({ id }) => id !== hubId);
     const live = new Map(others.filter((row) => row.is_live).map(({ id, address }) => [id, address]));
@@ -218,9 +210,24 @@ export class HubRows implements Hubs {
   async #registerAgain(rows: readonly BeatRow[]): Promise<boolean> {
     const isAnothers = rows.some(({ id }) => id === this.ownId);
     if (!isAnothers && (await this.#take())) return true;
-    this.#isClosed = true;
-    this.#options.onBroken(new StartRefused(this.#sameId('has begun')));
+    this.#break(new StartRefused(this.#sameId('has begun')));
     return false;
+  }
+
+  #break(why: StartRefused): void {
+    this.#isClosed = true;
+    this.#options.onBroken(why);
+  }
+
+  /** Throws `StartRefused` when this hub, which may have been away for long, can no longer work on the tables. */
+  #refuseNewer([row]: readonly BeatRow[]): void {
+    const { self, database } = this.#options;
+    const { generation } = self;
+    if (!row || (row.newest <= generation + 1 && row.contracted <= generation)) return;
+    throw new StartRefused(
+      `newer hubs have changed the tables of the database ${database.location} to schema generation ${row.newest}, and this hub, of ` +
+        `generation ${generation}, cannot work on them any more: upgrade it`,
+    );
   }
 
   #sweep(nowMs: number): void {

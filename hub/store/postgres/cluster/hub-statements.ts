@@ -22,10 +22,14 @@ export const LOCK_HUB = sql({ hubId: 'text' }, 'SELECT incarnation FROM hub WHER
 
 /** Takes the row, also from an earlier incarnation that no longer renews it. */
 export const REGISTER = sql(
-  { hubId: 'text', incarnation: 'text', version: 'text', address: 'text', restartMs: 'bigint' },
-  `INSERT INTO hub (id, incarnation, version, address, started_at, seen_at)
-   VALUES (:hubId, :incarnation, :version, :address, clock_timestamp(), clock_timestamp())
-   ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, version = excluded.version, address = excluded.address,
+  {
+    ...{ hubId: 'text', incarnation: 'text', version: 'text', generation: 'integer' },
+    ...{ address: 'text', restartMs: 'bigint' },
+  },
+  `INSERT INTO hub (id, incarnation, version, generation, address, started_at, seen_at)
+   VALUES (:hubId, :incarnation, :version, :generation, :address, clock_timestamp(), clock_timestamp())
+   ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, version = excluded.version,
+     generation = excluded.generation, address = excluded.address,
      started_at = CASE WHEN hub.incarnation = excluded.incarnation THEN hub.started_at ELSE excluded.started_at END,
      prepared_at = CASE WHEN hub.incarnation = excluded.incarnation THEN hub.prepared_at END,
      seen_at = excluded.seen_at
@@ -56,6 +60,10 @@ export interface BeatRow {
   readonly has_beaten: boolean;
   readonly has_mail: boolean;
   readonly now_ms: number;
+  /** Newest schema generation of the database. */
+  readonly newest: number;
+  /** The newest one whose hubs need the former tables no more. */
+  readonly contracted: number;
 }
 
 /** Renews the own row, and returns those of all hubs. */
@@ -64,10 +72,14 @@ export const BEAT = sql(
   `WITH ${RELAXED},
    beat AS (
      UPDATE hub SET seen_at = clock_timestamp(), clock_offset_ms = coalesce(:offsetMs, clock_offset_ms) FROM relaxed
-     WHERE id = :hubId AND incarnation = :incarnation RETURNING id)
+     WHERE id = :hubId AND incarnation = :incarnation RETURNING id),
+   schema AS (
+     SELECT max(generation) AS newest, coalesce(max(generation) FILTER (WHERE phase = 'contract'), 0) AS contracted
+     FROM schema_migration)
    SELECT hub.id, hub.incarnation, hub.address, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM beat) AS has_beaten,
-     EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_mail, ${NOW_MS} AS now_ms
-   FROM hub`,
+     EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_mail, ${NOW_MS} AS now_ms,
+     schema.newest, schema.contracted
+   FROM hub CROSS JOIN schema`,
 );
 
 /** Removes hubs that nobody has seen for a day, old mail, and old texts of signals. */

@@ -17,7 +17,8 @@ interface Sender {
   readonly incarnation: string;
   number: number;
   waiting: Message[];
-  isWorking: boolean;
+  /** Resolves when nothing waits; undefined while nothing does. */
+  work: Promise<void> | undefined;
 }
 
 export class Inbox {
@@ -25,6 +26,8 @@ export class Inbox {
   /** By hub. */
   readonly #senders = new Map<string, Sender>();
   #ownNumber = 0;
+  /** Calls that wait for an own message. */
+  #waiters: { readonly number: number; readonly resolve: () => void }[] = [];
 
   constructor(options: InboxOptions) {
     this.#options = options;
@@ -35,11 +38,21 @@ export class Inbox {
     return this.#ownNumber;
   }
 
+  /** Resolves when the own message of this number has come back and the signals received before it have been taken. */
+  async heard(number: number): Promise<void> {
+    if (this.#ownNumber < number) {
+      await new Promise<void>((resolve) => void this.#waiters.push({ number, resolve }));
+    }
+    await Promise.all([...this.#senders.values()].map(({ work }) => work));
+  }
+
   receive(payload: string): void {
     const { ownHead, onContent, onGap } = this.#options;
     const own = numberAfter(ownHead, payload);
     if (own !== undefined) {
       this.#ownNumber = own;
+      for (const { resolve } of this.#waiters.filter((waiter) => waiter.number <= own)) resolve();
+      this.#waiters = this.#waiters.filter((waiter) => waiter.number > own);
       return;
     }
     const message = messageOf(payload);
@@ -54,20 +67,19 @@ export class Inbox {
       return;
     }
     sender.waiting.push(message);
-    if (!sender.isWorking) void this.#work(sender);
+    sender.work ??= this.#work(sender);
   }
 
   /** Messages that a hub sent before it was heard for the first time count as known. */
   #senderOf({ hubId, incarnation, number }: Message): Sender {
     const known = this.#senders.get(hubId);
     if (known?.incarnation === incarnation) return known;
-    const sender = { incarnation, number: number - 1, waiting: [], isWorking: false };
+    const sender = { incarnation, number: number - 1, waiting: [], work: undefined };
     this.#senders.set(hubId, sender);
     return sender;
   }
 
   async #work(sender: Sender): Promise<void> {
-    sender.isWorking = true;
     while (sender.waiting.length > 0) {
       const messages = sender.waiting;
       sender.waiting = [];
@@ -78,7 +90,7 @@ export class Inbox {
         this.#options.onGap();
       }
     }
-    sender.isWorking = false;
+    sender.work = undefined;
   }
 
   async #signalsOf(incarnation: string, messages: readonly Message[]): Promise<readonly SentSignal[]> {

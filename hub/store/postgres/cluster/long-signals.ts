@@ -1,7 +1,8 @@
 import type { Database } from '../pool.js';
 import { statement } from '../pool.js';
 
-const READ = statement(
+/** Parameters: incarnation and numbers. */
+export const LONG_SIGNALS = statement(
   'SELECT number, signals FROM signal_text WHERE incarnation = $1 AND number = ANY ($2::bigint[])',
 );
 
@@ -10,7 +11,10 @@ export function longSignals(
   database: Database,
 ): (incarnation: string, numbers: readonly number[]) => Promise<ReadonlyMap<number, string>> {
   return async (incarnation, numbers) => {
-    const rows = await database.rows<{ number: number; signals: string }>(READ, [incarnation, numbers]);
+    const rows = await database.rows<{ number: number; signals: string }>(LONG_SIGNALS, [
+      incarnation,
+      numbers,
+    ]);
     return new Map(rows.map(({ number, signals }) => [number, signals]));
   };
 }

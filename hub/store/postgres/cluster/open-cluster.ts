@@ -2,6 +2,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Hubs } from '../../../core/ports/hubs.js';
+import { CATCH_UP_LIMIT_MS } from '../../../core/ports/signals.js';
 import type { Cluster } from '../../../core/ports/store.js';
 import type { ClaimedTask } from '../../../core/ports/task-queue.js';
 import type { Database } from '../pool.js';
@@ -27,13 +28,15 @@ export interface ClusterOptions {
   /** Name of this start of the hub, which no other has. */
   readonly incarnation: string;
   readonly version: string;
+  /** Schema generation of this hub. */
+  readonly generation: number;
   /** Clock of the machine. Times of the store come from the database. */
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
   /** Reads running tasks by id; those that no longer run may be missing. */
   readonly claimedTasks: (taskIds: readonly string[]) => Promise<readonly ClaimedTask[]>;
-  /** Another start of the hub has taken its place, or another hub has the same id: this one must end. */
+  /** Another start of the hub has taken its place, another hub has the same id, or newer hubs have changed the tables: this one must end. */
   readonly onBroken: (why: Error) => void;
   readonly timings?: Partial<ClusterTimings>;
 }
@@ -67,15 +70,16 @@ class ClusterParts {
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   readonly #resyncs: Resyncs;
+  #isAlone = true;
   #isDeaf = false;
   #isDisconnecting = false;
   #isClosed = false;
 
   constructor(database: Database, options: ClusterOptions) {
-    const { hubId, incarnation, version, clock, timers, log } = options;
+    const { hubId, incarnation, version, generation, clock, timers, log } = options;
     const timings = { ...CLUSTER_TIMINGS, ...options.timings };
     const { lapseMs } = timings;
-    const self = { hubId, incarnation, version };
+    const self = { hubId, incarnation, version, generation };
     const patience = new Patience(options);
     const holders = new AgentHolders(hubId);
     this.#log = log;
@@ -103,7 +107,11 @@ class ClusterParts {
       log,
     };
     this.#outbox = new Outbox(common);
-    this.hubs = new HubRows({ ...common, onBroken: options.onBroken });
+    this.hubs = new HubRows({
+      ...common,
+      onBroken: options.onBroken,
+      onCutOff: () => this.signals.tell({ kind: 'CUT_OFF' }),
+    });
     this.role = new SchedulerRole({ ...common, onFree: () => this.#sendToOthers({ role: 'FREE' }) });
     this.presence = new ClusterPresence(common);
     this.preparations = clusterPreparations(common);
@@ -116,6 +124,7 @@ class ClusterParts {
       ...common,
       send: (signal) => this.#sendToOthers(signal),
       isLive: (id) => this.hubs.isLive(id),
+      caughtUp: () => this.#caughtUp(),
       claimedTasks: options.claimedTasks,
     });
     this.#inbox = new Inbox({
@@ -140,9 +149,11 @@ class ClusterParts {
       await this.hubs.register();
       await this.presence.readHolders();
     } catch (error) {
+      await this.hubs.close();
       this.#control.close();
       throw error;
     }
+    this.#isAlone = this.hubs.others() === 0;
     this.hubs.start((beat) => this.#found(beat));
     this.#resyncs.start(this.#timings.settleMs);
     this.#greet();
@@ -152,10 +163,14 @@ class ClusterParts {
   get ports(): OpenedCluster {
     const { signals, role, presence, mail, preparations, hubs } = this;
     return {
-      signals: { tell: (signal) => signals.tell(signal), hear: (listener) => signals.hear(listener) },
+      signals: {
+        tell: (signal) => signals.tell(signal),
+        hear: (listener) => signals.hear(listener),
+        caughtUp: () => signals.caughtUp(),
+      },
       roles: { contend: (holder) => role.contend(holder), resign: () => role.resign() },
       presence: {
-        join: (agent) => presence.join(agent),
+        join: (agent, isWanted) => presence.join(agent, isWanted),
         changed: (...change) => presence.changed(...change),
         leave: (...connection) => presence.leave(...connection),
         all: () => presence.all(),
@@ -189,6 +204,23 @@ class ClusterParts {
     this.#control.close();
   }
 
+  /** PostgreSQL delivers notifications in the order of their commits, so what others have sent before arrives before an own mark. */
+  async #caughtUp(): Promise<void> {
+    if (this.hubs.others() === 0 || this.#isDeaf) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#timers.after(CATCH_UP_LIMIT_MS, resolve);
+      const done = () => {
+        timer.cancel();
+        resolve();
+      };
+      const heard = async () => {
+        const number = await this.#outbox.mark();
+        if (number !== null) await this.#inbox.heard(number);
+      };
+      heard().then(done, done);
+    });
+  }
+
   #sendToOthers(message: Parameters<Outbox['send']>[0]): void {
     if (this.hubs.others() > 0) this.#outbox.send(message);
   }
@@ -219,6 +251,11 @@ class ClusterParts {
   }
 
   #found({ isAnyGone, hasMail, wasGone }: Beat): void {
+    const isAlone = this.hubs.others() === 0;
+    if (isAlone !== this.#isAlone) {
+      this.#isAlone = isAlone;
+      this.signals.tell({ kind: 'HUBS' });
+    }
     this.#isDeaf &&= this.#inbox.ownNumber === 0;
     if (hasMail) this.mail.look();
     if (wasGone) {

@@ -16,11 +16,12 @@ const RETRY_AFTER_MS = 50;
 /** Messages of one statement. */
 const MAX_AT_ONCE = 200;
 
-// PostgreSQL delivers the notifications of a transaction in their order.
-const NOTIFY = statement(
+/** PostgreSQL delivers the notifications of a transaction in their order. Parameters: the payloads. */
+export const NOTIFY = statement(
   `WITH ${RELAXED} SELECT pg_notify('${CHANNEL}', payload) FROM relaxed, unnest($1::text[]) AS payload`,
 );
-const NOTIFY_OF_TEXTS = statement(
+/** The same with texts that are too long for a notification. Parameters: payloads, incarnation, numbers and texts. */
+export const NOTIFY_OF_TEXTS = statement(
   `WITH ${RELAXED},
    kept AS (
      INSERT INTO signal_text (incarnation, number, told_at, signals)
@@ -39,6 +40,14 @@ export interface OutboxOptions {
   readonly log: Logger;
 }
 
+/** A message without content; what was sent before it has come back when it has. */
+interface Mark {
+  readonly content: Content;
+  /** Its number once it is sent, or null when it could not be. */
+  readonly number: Promise<number | null>;
+  readonly sent: (number: number | null) => void;
+}
+
 interface LongText {
   readonly number: number;
   readonly signals: string;
@@ -50,6 +59,8 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #rest: Rest;
   #waiting: (SentSignal | Content)[] = [];
+  /** The mark that waits. */
+  #mark: Mark | undefined;
   #number = 0;
   #work: Promise<void> | undefined;
   #isClosed = false;
@@ -68,6 +79,21 @@ export class Outbox {
     this.#work ??= this.#sendAll();
   }
 
+  /** Sends a mark; resolves with its number, or with null when it could not be sent. */
+  mark(): Promise<number | null> {
+    if (this.#isClosed) return Promise.resolve(null);
+    if (!this.#mark) {
+      const content: Content = {};
+      let sent: Mark['sent'] = () => undefined;
+      const number = new Promise<number | null>((resolve) => {
+        sent = resolve;
+      });
+      this.#mark = { content, number, sent };
+      this.send(content);
+    }
+    return this.#mark.number;
+  }
+
   /** Sends what waits, and nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -79,10 +105,12 @@ export class Outbox {
     const { timings, log } = this.#options;
     await this.#rest.wait(timings.gatherMs);
     while (this.#waiting.length > 0) {
-      const { payloads, texts } = this.#take();
+      const { payloads, texts, mark, markNumber } = this.#take();
       try {
         await this.#sendPatiently(payloads, texts);
+        mark?.sent(markNumber);
       } catch (error) {
+        mark?.sent(null);
         log.warn({ err: error }, 'signals did not reach the other hubs; they read again what they know');
         this.#lose();
       }
@@ -93,10 +121,12 @@ export class Outbox {
   /** Leaves a gap in the numbers, by which the others notice the loss. */
   #lose(): void {
     this.#waiting = [];
+    this.#mark?.sent(null);
+    this.#mark = undefined;
     this.#number++;
   }
 
-  #take(): { payloads: string[]; texts: LongText[] } {
+  #take(): { payloads: string[]; texts: LongText[]; mark: Mark | undefined; markNumber: number } {
     const payloads: string[] = [];
     const texts: LongText[] = [];
     const add = (json: string) => void payloads.push(`${this.head}${++this.#number} ${json}`);
@@ -114,6 +144,8 @@ export class Outbox {
       bytes = 0;
     };
     let taken = 0;
+    let mark: Mark | undefined;
+    let markNumber = 0;
     for (const message of this.#waiting) {
       if (payloads.length >= MAX_AT_ONCE) break;
       taken++;
@@ -121,6 +153,11 @@ export class Outbox {
       if (!('signal' in message)) {
         addSignals();
         add(json);
+        if (message === this.#mark?.content) {
+          mark = this.#mark;
+          markNumber = this.#number;
+          this.#mark = undefined;
+        }
         continue;
       }
       const size = Buffer.byteLength(json) + 1;
@@ -130,7 +167,7 @@ export class Outbox {
     }
     addSignals();
     this.#waiting.splice(0, taken);
-    return { payloads, texts };
+    return { payloads, texts, mark, markNumber };
   }
 
   /** Repeated messages have the numbers that they had, so that the others ignore those that they know. */

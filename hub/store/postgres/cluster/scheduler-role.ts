@@ -7,18 +7,22 @@ import type { Patience } from './patience.js';
 import { Rest } from './rest.js';
 import { SchedulerTerm, type TermOptions } from './scheduler-term.js';
 
-/** A new term, unless another hub has the role. What an earlier start of the hub had ends with it. Waits for the disk, so that no
- *  number is used twice. */
-const GAIN = sql(
+/** A new term, unless another hub has the role. What an earlier start of the hub had ends with it. Waits for the claims of the term
+ *  before that are being committed, and for the disk, so that no number is used twice. */
+export const GAIN = sql(
   { hubId: 'text', incarnation: 'text', roleMs: 'bigint' },
-  `UPDATE scheduler_term SET term = term + 1, holder = :hubId, incarnation = :incarnation,
+  `WITH free AS (
+     SELECT only_row FROM scheduler_term
+     WHERE (holder IS NULL OR holder = :hubId OR until < clock_timestamp())
+       AND EXISTS (SELECT FROM hub WHERE hub.id = :hubId AND hub.incarnation = :incarnation)
+     FOR UPDATE)
+   UPDATE scheduler_term SET term = term + 1, holder = :hubId, incarnation = :incarnation,
      until = clock_timestamp() + :roleMs * interval '1 millisecond'
-   WHERE (holder IS NULL OR holder = :hubId OR until < clock_timestamp())
-     AND EXISTS (SELECT FROM hub WHERE hub.id = :hubId AND hub.incarnation = :incarnation)
+   FROM free WHERE scheduler_term.only_row = free.only_row
    RETURNING term`,
 );
 
-const GIVE_UP = sql(
+export const GIVE_UP = sql(
   { term: 'bigint', incarnation: 'text' },
   'UPDATE scheduler_term SET holder = NULL, until = NULL WHERE term = :term AND incarnation = :incarnation RETURNING term',
 );

@@ -9,7 +9,7 @@ import type { ClusterTimings } from './timings.js';
 
 const RETRY_AFTER_MS = 200;
 
-const RENEW = sql(
+export const RENEW = sql(
   { term: 'bigint', incarnation: 'text', roleMs: 'bigint' },
   `WITH ${RELAXED}
    UPDATE scheduler_term SET until = clock_timestamp() + :roleMs * interval '1 millisecond' FROM relaxed

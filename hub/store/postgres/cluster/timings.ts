@@ -4,6 +4,8 @@ export interface ClusterTimings {
   readonly heartbeatMs: number;
   /** Time without renewal after which a hub is gone. */
   readonly lapseMs: number;
+  /** Time without renewal after which a hub lets its agents go: before it is gone for the others. */
+  readonly cutOffMs: number;
   /** Time without renewal after which the next start of a hub replaces it. */
   readonly restartMs: number;
   /** Time without a response after which a connection counts as broken. */
@@ -30,6 +32,7 @@ export interface ClusterTimings {
 export const CLUSTER_TIMINGS: ClusterTimings = {
   heartbeatMs: 1000,
   lapseMs: 15_000,
+  cutOffMs: 10_000,
   restartMs: 3000,
   silenceMs: 2000,
   roleMs: 5000,

@@ -1,0 +1,102 @@
+/** Claims of two schedulers, of which one does not know yet that its term is over: what one has claimed, the next one sees. */
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { memoryLog } from '../support/memory-log.js';
+import { hasPostgres, holdLocks } from '../support/postgres.js';
+import { type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { newTask } from './store-under-test.js';
+
+const A = 'aaaaaaaaaaaa';
+const B = 'bbbbbbbbbbbb';
+const INSTANCE = { id: 'sim-1', version: '9.1', revision: '4711', agentId: 'agent-1' };
+
+describe.skipIf(!hasPostgres)('two schedulers on PostgreSQL', () => {
+  let hubs: TestHubs;
+  let first: TestHub;
+  let second: TestHub;
+  const closing: (() => Promise<unknown>)[] = [];
+  beforeEach(async () => {
+    hubs = await TestHubs.open();
+    closing.push(() => hubs.end());
+    [first, second] = [await hubs.start(A), await hubs.start(B)];
+    await first.roles.contend({ gained: async () => undefined, lost: async () => undefined });
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0).reverse()) await close();
+  });
+
+  async function openStore(hub: string) {
+    const db = openPool({ url: hubs.database.url, log: null });
+    closing.push(() => db.close());
+    const store = await openPostgresStore(db, {
+      ...systemRuntime,
+      log: memoryLog().log,
+      hub,
+      incarnation: systemRuntime.newId(),
+      onBroken: (why) => expect.unreachable(why.message),
+    });
+    closing.push(() => store.close());
+    return store;
+  }
+
+  const waitingForLocks = async () => {
+    const [row] = await hubs.database.query<{ count: number }>(
+      "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    return row?.count ?? 0;
+  };
+
+  it('have one after the other: a term begins when the claims of the one before are there for all', async () => {
+    const [store, next] = [await openStore(A), await openStore(B)];
+    const task = newTask();
+    await store.queue.insert([task]);
+    const release = await holdLocks(hubs.database.url, 'SELECT FROM task FOR UPDATE');
+    const claiming = store.queue.claim([{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }], 1);
+    await eventually(async () => (await waitingForLocks()) === 1);
+
+    first.proxy.isHanging = true;
+    const seen: unknown[] = [];
+    await second.roles.contend({
+      gained: async () => void seen.push(...(await next.queue.running())),
+      lost: async () => undefined,
+    });
+    await eventually(async () => {
+      const [row] = await hubs.database.query('SELECT until < clock_timestamp() AS over FROM scheduler_term');
+      return row?.['over'] === true && (await waitingForLocks()) === 2;
+    }, 20_000);
+    expect(seen).toEqual([]);
+    await release();
+    const [claimed] = await claiming;
+    expect(claimed?.ref).toEqual({ taskId: task.id, attempt: 1, instanceId: INSTANCE.id });
+    await eventually(() => seen.length > 0);
+    expect(seen).toEqual([{ agentId: INSTANCE.agentId, ref: claimed?.ref }]);
+  });
+
+  it('claim nothing by a statement that was under way before the next term began', async () => {
+    const [store, next] = [await openStore(A), await openStore(B)];
+    const [late, current] = [newTask(), newTask()];
+    await store.queue.insert([late, current]);
+    const release = await holdLocks(hubs.database.url, `SELECT FROM lane WHERE hub = '${A}' FOR UPDATE`);
+    const claiming = store.queue.claim([{ taskId: late.id, instance: INSTANCE, startedAtMs: 1 }], 1);
+    await eventually(async () => (await waitingForLocks()) === 1);
+
+    first.proxy.isHanging = true;
+    const terms: number[] = [];
+    await second.roles.contend({
+      gained: async (term) => void terms.push(term),
+      lost: async () => undefined,
+    });
+    await eventually(() => terms.length === 1);
+    const [claimed] = await next.queue.claim(
+      [{ taskId: current.id, instance: INSTANCE, startedAtMs: 1 }],
+      terms[0],
+    );
+    await release();
+    expect(await claiming).toEqual([]);
+    expect(await next.queue.running()).toEqual([{ agentId: INSTANCE.agentId, ref: claimed?.ref }]);
+    expect(await next.archive.find(late.id)).toMatchObject({ status: 'WAITING', attempt: 0 });
+  });
+});

@@ -1,0 +1,116 @@
+/** Defects of several hubs on one database. */
+import type { Roles } from '@workbench-hub/hub/core/ports/roles';
+import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
+import type { Database } from '@workbench-hub/hub/store/postgres/pool';
+import { openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import { pino } from 'pino';
+import { isBatch, type ModelWork } from '../database/model-statements.js';
+import type { DatabaseServer } from '../database/server.js';
+import { LEASE_MS } from '../settings.js';
+import type { Breakage, HubPorts } from './breakage.js';
+import { givenUp } from './server.js';
+
+const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
+  {
+    name: 'two hubs have the role of the scheduler',
+    seed: 1,
+    serverDefects: { ignoresHolder: true },
+  },
+  {
+    name: 'a lease is counted through an outage',
+    seed: 3,
+    hub: leasesThatGoOn,
+  },
+  {
+    name: 'a commit whose outcome is not known is taken for a failure',
+    seed: 6,
+    database: (db) => givenUp(db),
+  },
+  {
+    name: 'a commit whose outcome is not known is taken for a success',
+    seed: 2,
+    database: (db, { server }) => takenForDone(db, server),
+  },
+  {
+    name: 'an assignment that was lost on its way is not repeated',
+    seed: 65,
+    hubs: 5,
+    hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
+  },
+  {
+    name: 'an end is told before it is committed',
+    seed: 8,
+    hub: ({ queue }) => ({
+      queue: {
+        ...queue,
+        end: async (ended, freed) => {
+          freed?.();
+          queue.end(ended).catch(() => undefined);
+          return ended.map(() => true);
+        },
+      },
+    }),
+  },
+  {
+    name: 'a hub stores times of its own clock',
+    seed: 1,
+    storesOwnTimes: true,
+  },
+];
+
+export const CLUSTER_BREAKAGES: readonly Breakage[] = DEFECTS.map((defect) => ({
+  hubs: 3,
+  ...defect,
+  store: 'SERVER',
+}));
+
+/** Leases that neither the end of a term nor the beginning of the next one ends. */
+function leasesThatGoOn({ cluster, runtime }: HubPorts): Partial<HubPorts> {
+  let isLosing = false;
+  const { roles } = cluster;
+  const contend: Roles['contend'] = (holder) =>
+    roles.contend({
+      gained: (term) => holder.gained(term),
+      lost: () => {
+        isLosing = true;
+        return holder.lost().finally(() => {
+          isLosing = false;
+        });
+      },
+    });
+  const { timers } = runtime;
+  return {
+    cluster: { ...cluster, roles: { ...roles, contend } },
+    runtime: {
+      ...runtime,
+      timers: {
+        ...timers,
+        after: (delayMs, action) => {
+          const timer = timers.after(delayMs, action);
+          if (delayMs !== LEASE_MS) return timer;
+          return { cancel: () => isLosing || timer.cancel() };
+        },
+      },
+    },
+  };
+}
+
+/** A database that makes up the outcome of a batch when it is not known. */
+function takenForDone(db: Database, server: DatabaseServer): Database {
+  return {
+    ...db,
+    rows: async <Row extends object>(...[statement, values = []]: Parameters<Database['rows']>) => {
+      try {
+        return await db.rows<Row>(statement, values);
+      } catch (error) {
+        const work = values.at(-1);
+        const isUnknown = error instanceof DatabaseFault && error.isOutcomeUnknown;
+        if (!isUnknown || !isBatch(statement.name) || typeof work !== 'function') throw error;
+        const timers = { after: () => ({ cancel: () => undefined }), soon: () => undefined };
+        const model = openModelStore(server.image().tables, { timers, log: pino({ enabled: false }) });
+        const results = await model.transaction(() => (work as ModelWork<unknown>)(model, server.around));
+        return [{ outcome: () => results }] as unknown as Row[];
+      }
+    },
+  };
+}
