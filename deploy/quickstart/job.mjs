@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const LOG_POLL_MS = 250;
+const LOG_TIMEOUT_MS = 2000;
 const WAIT_S = 60;
 
 async function request(url, init) {
@@ -11,6 +12,10 @@ async function request(url, init) {
   const text = await response.text();
   if (!response.ok) throw new Error(`${init?.method ?? 'GET'} ${url}: ${response.status} ${text}`);
   return text;
+}
+
+function requestInTime(url) {
+  return request(url, { signal: AbortSignal.timeout(LOG_TIMEOUT_MS) });
 }
 
 /** Reads a resource as JSON. */
@@ -43,7 +48,9 @@ export async function followJob(baseUrl, id, onOutput) {
 
   let shown = 0;
   const showNew = async (all) => {
-    const log = await request(`${baseUrl}/api/2.0/workbench/task/${id}/log`);
+    const url = `${baseUrl}/api/2.0/workbench/task/${id}/log`;
+    // While its agent changes hubs, the output of a running job is out of reach for a moment.
+    const log = await (all ? request(url) : requestInTime(url).catch(() => ''));
     const whole = all ? log.length : log.lastIndexOf('\n') + 1;
     const fresh = log.slice(shown, whole);
     shown = Math.max(shown, whole);

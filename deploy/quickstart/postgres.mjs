@@ -2,11 +2,10 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from '../prepare.mjs';
-import { startProgram, waitForOutput } from './programs.mjs';
+import { freePort, startProgram, waitForOutput } from './programs.mjs';
 
 const run = promisify(execFile);
 
@@ -120,14 +119,6 @@ async function initialize({ bin, data, password, serverFolder, account }) {
   const args = ['-D', data, '-U', 'hub', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   const form = ['--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions'];
   await run(join(bin, `initdb${SUFFIX}`), [...args, ...form], { ...account, cwd: serverFolder });
-}
-
-async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 function exists(path) {

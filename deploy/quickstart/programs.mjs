@@ -6,6 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 50;
+const RESPONSE_TIMEOUT_MS = 5000;
+
+/** Port for the address that a user opens. */
+export const DEFAULT_PORT = 8080;
 
 /** True when nothing listens on this port of the loopback address. */
 export function isPortFree(port) {
@@ -16,20 +20,31 @@ export function isPortFree(port) {
   });
 }
 
+/** A port of the loopback address on which nothing listens. */
+export async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port } = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
 /**
  * Starts a program in the background.
  *
- * @param {{ name: string, command?: string, args: string[], folder: string, account?: { uid?: number, gid?: number } }} options
- *   `command`: Node.js by default; `folder` gets `<name>.out`; `account`: user and group other than those of this process
+ * @param {{ name: string, command?: string, args: string[], folder: string, account?: { uid?: number, gid?: number },
+ *   env?: Record<string, string> }} options
+ *   `command`: Node.js by default; `folder` gets `<name>.out`; `account`: user and group other than those of this process;
+ *   `env`: changes of the environment
  */
-export function startProgram({ name, command = process.execPath, args, folder, account = {} }) {
+export function startProgram({ name, command = process.execPath, args, folder, account = {}, env = {} }) {
   const outFile = join(folder, `${name.replaceAll(' ', '-')}.out`);
   const out = openSync(outFile, 'a');
   const child = spawn(command, args, {
     cwd: folder,
     detached: true,
     stdio: ['ignore', out, out],
-    env: withoutOverrides(process.env),
+    env: { ...withoutOverrides(process.env), ...env },
     ...account,
   });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
@@ -78,6 +93,27 @@ export async function waitForOutput(program, text, timeoutMs) {
   }
 }
 
+/** Waits until an address responds with 200. */
+export async function waitForResponse(program, url, timeoutMs) {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isOk(url))) {
+    assertRunning(program);
+    if (Date.now() > deadline)
+      throw new Error(`The ${program.name} was not ready in time. Its log is ${program.outFile}`);
+    await delay(POLL_MS);
+  }
+  // Another program may have responded.
+  assertRunning(program);
+}
+
+async function isOk(url) {
+  const response = await fetch(url, { signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) }).catch(
+    () => undefined,
+  );
+  await response?.body?.cancel();
+  return response?.status === 200;
+}
+
 /** Throws when a program has exited; the error has its last output. */
 export function assertRunning(program) {
   if (program.isRunning()) return;
@@ -91,6 +127,11 @@ export async function stopProgram(program) {
   process.kill(program.pid, 'SIGTERM');
   const stopped = await Promise.race([program.ended, delay(20_000, 'timeout', { ref: false })]);
   if (stopped !== 'timeout') return;
+  await killProgram(program);
+}
+
+/** Ends a program at once, without a word to it (SIGKILL). */
+export async function killProgram(program) {
   process.kill(program.pid, 'SIGKILL');
   await program.ended;
 }

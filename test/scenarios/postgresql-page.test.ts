@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)('a hub on PostgreSQL', () => {
     expect(stdout).toContain('ok       clocks of agents');
   });
 
-  it('refuses a second hub, migrations and backups in words, and shares its users with commands', async () => {
+  it('refuses a second hub and backups in words, and shares its users with commands', async () => {
     await startOnPostgres();
     writeFileSync(
       at('second.yaml'),
@@ -92,8 +92,7 @@ describe.skipIf(!hasPostgres)('a hub on PostgreSQL', () => {
       /the hub [0-9a-f]{12} runs on the same database and has its blobs in its dataDir, this one in its dataDir: several hubs need one place/,
     );
     expect(await command('store', 'migrate')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('is in use: another hub'),
+      ...{ code: 0, stdout: 'The tables are up to date.\n' },
     });
     for (const name of ['backup', 'restore']) {
       const refused = await command(

@@ -4,18 +4,13 @@ import { existsSync } from 'node:fs';
 import { chmod, cp, lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { queryAt } from '../support/postgres.js';
+import { isAlive, pidsIn, ROOT, run, savedFolder } from '../support/quickstart.js';
 import { expectNoSecret, keepSecret } from '../support/secrets.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-const run = (...args: string[]) =>
-  promisify(execFile)(process.execPath, ['deploy/quickstart/quickstart.mjs', ...args], { cwd: ROOT });
 
 /** Occupies the default port, unless another program does already. */
 let holder: Server;
@@ -31,21 +26,6 @@ beforeAll(async () => {
 afterAll(
   () => new Promise<void>((resolve) => (holder.listening ? holder.close(() => resolve()) : resolve())),
 );
-
-function savedFolder(stdout: string): string {
-  const found = /^Result: \d+ files in (.+)$/m.exec(stdout)?.[1];
-  if (found === undefined) throw new Error(`no result folder is named:\n${stdout}`);
-  return join(ROOT, found);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('the quickstart', () => {
   it('simulates, shows progress, saves the files, and leaves nothing running', {
@@ -64,7 +44,7 @@ describe('the quickstart', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
-    const pids = [...stdout.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
+    const pids = pidsIn(stdout);
     expect(pids).toHaveLength(2);
     for (const pid of pids) expect(isAlive(pid)).toBe(false);
   });
@@ -73,7 +53,7 @@ describe('the quickstart', () => {
     timeout: 120_000,
   }, async () => {
     const { stdout } = await run('--keep');
-    const pids = [...stdout.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
+    const pids = pidsIn(stdout);
     const data = /^Data and logs are in (.+)$/m.exec(stdout)?.[1] ?? '';
     try {
       await rm(savedFolder(stdout), { recursive: true });
@@ -113,10 +93,28 @@ describe('the quickstart', () => {
     expect(folder).toContain('workbench-hub-quickstart-');
     expect(stdout).toContain('FINISHED on instance mujoco-');
     expect(existsSync(folder)).toBe(false);
-    const pids = [...stdout.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
+    const pids = pidsIn(stdout);
     expect(pids).toHaveLength(3);
     for (const pid of pids) expect(isAlive(pid)).toBe(false);
     await rm(savedFolder(stdout), { recursive: true });
+  });
+
+  it('refuses options that it does not know or that do not go together, in words', async () => {
+    for (const [args, why] of [
+      [['--cluster', '--postgres'], '--cluster starts PostgreSQL already: leave out --postgres.'],
+      [['--stop', '/tmp', '--keep'], '--stop starts nothing, so no other option goes with it.'],
+      [['--stop'], '--stop needs a folder.'],
+      [['--clusters'], 'There is no option --clusters.'],
+      [['--keep=no'], '--keep takes no value.'],
+      [['cluster'], '"cluster" is no option.'],
+    ] as const) {
+      const refused = run(...args).catch(({ code, stdout, stderr }) => ({ code, stdout, stderr }));
+      expect(await refused).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(new RegExp(`^${why}.* The options are:\n`)),
+      });
+    }
   });
 
   it('starts PostgreSQL from packages that only their owner may enter, and whose scripts did not run', async () => {
@@ -159,7 +157,7 @@ describe('the quickstart', () => {
     killed.stdout?.on('data', (text: string) => (printed += text));
     await eventually(() => /^Agent: .+, process \d+/m.test(printed));
     killed.kill('SIGKILL');
-    const pids = [...printed.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
+    const pids = pidsIn(printed);
     expect(pids.map(isAlive)).toEqual([true, true]);
     const { stdout } = await run();
     const left = /^Removed (.+), which a killed quickstart had left\.$/m.exec(stdout)?.[1] ?? 'nothing';

@@ -1,0 +1,48 @@
+// Options of the quickstart.
+import { parseArgs } from 'node:util';
+
+export const USAGE = `npm run quickstart [-- [--postgres | --cluster] [--keep] | --stop FOLDER]
+  --postgres     keep tasks in PostgreSQL, which is started for it; installs the packages of development
+  --cluster      three hubs on one PostgreSQL, behind a load balancer, of which one is killed while a job runs
+  --keep         leave everything running
+  --stop FOLDER  stop what --keep left running, and remove its data and logs in FOLDER`;
+
+/**
+ * Reads the options; throws an Error in words for those that are unknown or do not go together.
+ *
+ * @param {readonly string[]} args
+ * @returns {{ keep: boolean, postgres: boolean, cluster: boolean, help: boolean, stop?: string }}
+ */
+export function readOptions(args) {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    options: {
+      keep: { type: 'boolean', default: false },
+      postgres: { type: 'boolean', default: false },
+      cluster: { type: 'boolean', default: false },
+      stop: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const { kind, rawName, name, value } of tokens) {
+    if (kind !== 'option') continue;
+    if (!KNOWN.has(name)) throw refusal(`There is no option ${rawName}.`);
+    if (name === 'stop' ? !value : value !== undefined)
+      throw refusal(name === 'stop' ? '--stop needs a folder.' : `${rawName} takes no value.`);
+  }
+  if (positionals.length > 0) throw refusal(`"${positionals[0]}" is no option.`);
+  if (values.stop !== undefined && (values.keep || values.postgres || values.cluster))
+    throw refusal('--stop starts nothing, so no other option goes with it.');
+  if (values.cluster && values.postgres)
+    throw refusal('--cluster starts PostgreSQL already: leave out --postgres.');
+  return values;
+}
+
+const KNOWN = new Set(['keep', 'postgres', 'cluster', 'stop', 'help']);
+
+function refusal(why) {
+  return new Error(`${why} The options are:\n${USAGE}`);
+}
