@@ -33,15 +33,16 @@ function bearer(token: string): RequestInit {
   return { headers: { authorization: `Bearer ${token}` } };
 }
 
-/** Compares each task in REST with the end that its client saw. */
+/** Compares each task in REST, at one hub after the other, with the end that its client saw. */
 export async function auditByRest(
-  baseUrl: string,
+  baseUrls: readonly string[],
   token: string,
   tasks: readonly Acknowledged[],
   { lost, twice, wrong }: Findings,
 ): Promise<void> {
-  const client = restClient(baseUrl);
-  for (const task of tasks) {
+  const clients = baseUrls.map((baseUrl) => restClient(baseUrl));
+  for (const [at, task] of tasks.entries()) {
+    const client = clients[at % clients.length] as ReturnType<typeof restClient>;
     const answer = await client.call(`/api/2.0/workbench/task/${task.kind}/${task.id}/result`, bearer(token));
     const end = answer.status === 200 ? endingOf(answer.json() as never) : undefined;
     if (!end) {
@@ -72,6 +73,8 @@ export interface AuditedRow {
   readonly status: string;
   readonly endedAt: number | null;
   readonly ends: readonly string[];
+  /** Whether an attempt of it was given up as lost. */
+  readonly hasLost: boolean;
 }
 
 /** The tasks of a database file; a damaged one is a finding. */
@@ -79,11 +82,14 @@ export function sqliteRows(databaseFile: string, { wrong }: Findings): ReadonlyM
   const db = new Database(databaseFile, { readonly: true });
   const ends = db.prepare<[string], string>('SELECT status FROM chaos_end WHERE id = ?').pluck();
   const tasks = db
-    .prepare<[], Omit<AuditedRow, 'ends'> & { id: string }>(
-      'SELECT id, status, ended_at AS endedAt FROM task',
+    .prepare<[], { id: string; status: string; endedAt: number | null; losses: number }>(
+      `SELECT id, status, ended_at AS endedAt,
+         (SELECT count(*) FROM former_attempt WHERE task_seq = task.seq AND loss = 'LOSS') AS losses FROM task`,
     )
     .all();
-  const rows = new Map(tasks.map(({ id, ...row }) => [id, { ...row, ends: ends.all(id) }]));
+  const rows = new Map(
+    tasks.map(({ id, losses, ...row }) => [id, { ...row, ends: ends.all(id), hasLost: losses > 0 }]),
+  );
   const sound = db.pragma('integrity_check', { simple: true });
   if (sound !== 'ok') wrong.push(`the database is damaged: ${sound}`);
   db.close();

@@ -3,16 +3,15 @@ import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
 import { seededRandom } from '../support/random.js';
 import { auditByRest, openTasks } from './audit.js';
-import { Cluster } from './cluster.js';
+import { Cluster, type ClusterSetup } from './cluster.js';
 import { Faults } from './faults.js';
 import { Load } from './load.js';
-import type { StoreKind } from './store.js';
+import { ledgerIn } from './runs.js';
 
-export interface ChaosOptions {
+export interface ChaosOptions extends ClusterSetup {
   readonly folder: string;
   readonly seed: number;
   readonly seconds: number;
-  readonly store: StoreKind;
   /** Called with each fault and its time. */
   readonly onEvent: (what: string) => void;
 }
@@ -38,14 +37,16 @@ export async function runChaos({
   folder,
   seed,
   seconds,
-  store,
   onEvent,
+  ...setup
 }: ChaosOptions): Promise<ChaosOutcome> {
-  const cluster = await Cluster.start(folder, store);
+  const cluster = await Cluster.start(folder, setup);
+  const { clients, hubs, token, store } = cluster.parts;
   let load: Load | undefined;
   try {
     const startedMs = performance.now();
-    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, cluster.token, seededRandom(seed));
+    const baseUrls = clients.map(({ proxy }) => `http://127.0.0.1:${proxy.port}`);
+    load = new Load({ baseUrls, token, ledger: ledgerIn(folder) }, seededRandom(seed));
     const faults = new Faults(cluster, seededRandom(seed + 1), (kind, target) => {
       const atS = ((performance.now() - startedMs) / 1000).toFixed(1);
       onEvent(`${atS.padStart(7)} s  ${kind} (${target})`);
@@ -57,8 +58,12 @@ export async function runChaos({
     load.stop();
     if (faults.failures.length > 0) throw new AggregateError(faults.failures, 'faults could not strike');
     const findings = { lost: [] as string[], twice: [] as string[], wrong: [...load.violations] };
-    const baseUrl = `http://127.0.0.1:${cluster.clients.targetPort}`;
-    const isOver = async () => (await openTasks(baseUrl, cluster.token)) === 0;
+    const isOver = async () => {
+      const { serving } = cluster;
+      const [baseUrl] = serving;
+      if (baseUrl === undefined || serving.length < hubs.length) return false;
+      return (await openTasks(baseUrl, token)) === 0;
+    };
     await eventually(isOver, RECOVERY_LIMIT_MS).catch((error: unknown) => {
       findings.lost.push(
         `not all tasks have ended ${RECOVERY_LIMIT_MS / 1000} s after the last fault: ${error}`,
@@ -68,11 +73,13 @@ export async function runChaos({
     if (findings.lost.length > 0) load.giveUp();
     await loaded;
     findings.wrong.push(...load.violations.slice(findings.wrong.length));
-    if (cluster.hub.isServing) await auditByRest(baseUrl, cluster.token, load.acknowledged, findings);
-    else findings.wrong.push(`the hub is not back: ${cluster.hub.lastWords}`);
+    const { serving } = cluster;
+    if (serving.length > 0) await auditByRest(serving, token, load.acknowledged, findings);
+    for (const hub of hubs)
+      if (!hub.isServing) findings.wrong.push(`${hub.name} is not back: ${hub.lastWords}`);
     await cluster.stop();
     for (const pid of cluster.workers()) findings.wrong.push(`process ${pid} of an instance was left`);
-    await cluster.store.audit(load.acknowledged, findings);
+    await store.audit(load.acknowledged, findings);
     return {
       ...findings,
       faults: faults.counts,

@@ -1,13 +1,13 @@
-/** A hub and its agents as processes, which a chaos run kills, pauses and restarts. */
+/** Hubs and their agents as processes, which a chaos run kills, pauses and restarts. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/oidc-provider.js';
 import { type Program, startProgram } from '../support/programs.js';
 import { keepSecretsOf } from '../support/secrets.js';
 import { NetworkLink, SmallDisk } from './environment.js';
 import { FaultyProxy } from './faulty-proxy.js';
+import { Host } from './host.js';
 import { type ChaosStore, openStore, type StoreKind } from './store.js';
 
 const CLOCK = fileURLToPath(new URL('jumping-clock.js', import.meta.url));
@@ -31,188 +31,121 @@ const CLIENT = 'pipeline';
 /** Longer than any jump of a clock: the one access token of a run stays valid. */
 const CLOCK_TOLERANCE = '2d';
 
-/** Delay before a program that ended by itself is started again, as by a service manager. */
-const RESTART_MS = 500;
-
-/** A program that is restarted when it ends. */
-export class Host {
+/** A link that faults disturb, with a name for the report. */
+export interface NamedLink {
   readonly name: string;
-  readonly #start: () => Program;
-  #program: Program;
-  /** False while it is to be down. */
-  #isWanted = true;
-  #lastWords = '';
-
-  constructor(name: string, start: () => Program) {
-    this.name = name;
-    this.#start = start;
-    this.#program = this.#started();
-  }
-
-  get program(): Program {
-    return this.#program;
-  }
-
-  get isUp(): boolean {
-    return this.#program.process.exitCode === null && this.#program.process.signalCode === null;
-  }
-
-  /** Whether it listens. */
-  get isServing(): boolean {
-    return this.isUp && this.#program.lines.some((line) => typeof line['address'] === 'string');
-  }
-
-  /** Its last output before its end. */
-  get lastWords(): string {
-    return this.#lastWords;
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    if (this.isUp) this.#program.process.kill(signal);
-  }
-
-  /** Ends it at once; it is to be started again. */
-  async kill(): Promise<void> {
-    this.#isWanted = false;
-    this.signal('SIGCONT');
-    await this.#program.kill();
-  }
-
-  start(): void {
-    this.#isWanted = true;
-    if (!this.isUp) this.#program = this.#started();
-  }
-
-  /** Ends it for good. */
-  async stop(): Promise<void> {
-    this.#isWanted = false;
-    await this.#program.stop();
-  }
-
-  #started(): Program {
-    const program = this.#start();
-    void program.ended.then(async () => {
-      this.#lastWords = String(program.lines.at(-1)?.msg ?? program.printed.at(-1));
-      await pause(RESTART_MS);
-      if (this.#isWanted && this.#program === program) this.start();
-    });
-    return program;
-  }
+  readonly proxy: FaultyProxy;
 }
 
-export class Cluster {
+interface ClusterParts {
   readonly folder: string;
   readonly store: ChaosStore;
+  /** Data folder of the first hub. */
   readonly disk: SmallDisk | undefined;
   /** Data folder of the first agent. */
   readonly agentDisk: SmallDisk | undefined;
   readonly link: NetworkLink | undefined;
-  readonly clients: FaultyProxy;
-  /** Link between the hub and the sign-on provider. */
+  /** Links of the clients, one to each hub. */
+  readonly clients: readonly NamedLink[];
+  /** Link between the hubs and the sign-on provider. */
   readonly signOnLink: FaultyProxy;
   readonly signOn: SignOnProvider;
   /** Access token that the provider issued to the clients. */
   readonly token: string;
-  readonly agentLinks: readonly FaultyProxy[];
-  readonly hub: Host;
+  /** One for each agent of a single hub; for several hubs, one for each hub. */
+  readonly agentLinks: readonly NamedLink[];
+  readonly hubs: readonly Host[];
   readonly agents: readonly Host[];
+}
+
+export interface ClusterSetup {
+  readonly store: StoreKind;
+  /** Number of hubs. */
+  readonly hubs: number;
+}
+
+export class Cluster {
+  readonly parts: ClusterParts;
   readonly #clockFiles = new Map<Host, string>();
 
-  private constructor(
-    parts: Pick<
-      Cluster,
-      | 'folder'
-      | 'store'
-      | 'disk'
-      | 'agentDisk'
-      | 'link'
-      | 'clients'
-      | 'signOnLink'
-      | 'signOn'
-      | 'token'
-      | 'agentLinks'
-      | 'hub'
-      | 'agents'
-    >,
-  ) {
-    this.folder = parts.folder;
-    this.store = parts.store;
-    this.disk = parts.disk;
-    this.agentDisk = parts.agentDisk;
-    this.link = parts.link;
-    this.clients = parts.clients;
-    this.signOnLink = parts.signOnLink;
-    this.signOn = parts.signOn;
-    this.token = parts.token;
-    this.agentLinks = parts.agentLinks;
-    this.hub = parts.hub;
-    this.agents = parts.agents;
-    for (const host of [this.hub, ...this.agents])
-      this.#clockFiles.set(host, clockFileOf(this.folder, host.name));
+  private constructor(parts: ClusterParts) {
+    this.parts = parts;
+    for (const host of [...parts.hubs, ...parts.agents])
+      this.#clockFiles.set(host, clockFileOf(parts.folder, host.name));
   }
 
-  static async start(folder: string, kind: StoreKind): Promise<Cluster> {
-    const dataDir = join(folder, 'hub');
-    const disk = SmallDisk.at(dataDir);
+  static async start(folder: string, { store: kind, hubs: count }: ClusterSetup): Promise<Cluster> {
+    const names = hubNames(count);
+    const disk = SmallDisk.at(join(folder, names[0] as string));
     const agentDisk = SmallDisk.at(join(folder, AGENTS[0] as string));
     const link = await NetworkLink.make();
-    const store = await openStore(kind, folder);
+    const store = await openStore(kind, folder, count);
     const { signOn, signOnLink, token } = await startSignOn();
-    const hubConfig = {
-      dataDir,
-      ...store.settings,
-      agents: TIMES,
-      tasks: { maxAttempts: 100_000, maxLosses: 100_000 },
-      limits: { stalledAnswer: '5s' },
-      security: {
-        enabled: true,
-        oidc: { issuer: signOn.issuer, audience: AUDIENCE, clockTolerance: CLOCK_TOLERANCE },
-      },
-      log: { file: join(folder, 'hub.log') },
-    };
-    const first = startHub(folder, { ...hubConfig, server: { port: 0 } });
-    const { address } = await first.logged((line) => typeof line['address'] === 'string');
-    await first.stop();
+    const configs = names.map((name, at) => ({
+      ...hubConfig(folder, name, signOn.issuer),
+      ...store.settingsOf(at),
+      ...(count > 1 ? { storage: { folder: join(folder, 'blobs') } } : {}),
+    }));
+    const ports = await firstStarts(folder, names, configs);
     await store.prepare();
-    const port = Number(new URL(String(address)).port);
-    const hub = new Host('hub', () => startHub(folder, { ...hubConfig, server: { port } }));
-    await hub.program.logged((line) => typeof line['address'] === 'string');
-    const clients = await FaultyProxy.listen('127.0.0.1', port);
-    const agentLinks: FaultyProxy[] = [];
-    const agents: Host[] = [];
-    for (const [at, id] of AGENTS.entries()) {
-      // The last one is on the other side of the network link, if there is one.
+    const clients: NamedLink[] = [];
+    for (const [at, port] of ports.entries())
+      clients.push({
+        name: count > 1 ? `link of clients to ${names[at]}` : 'link of clients',
+        proxy: await FaultyProxy.listen('127.0.0.1', port),
+      });
+    const agentLinks = await (count > 1
+      ? linksToHubs(names, ports, link)
+      : linksOfAgents(ports[0] as number, link));
+    const hubs: Host[] = [];
+    for (const [at, name] of names.entries()) {
+      const port = ports[at];
+      // Agents learn this address from the hubs.
+      const own = count > 1 ? { address: `http://${agentLinks[at]?.address}` } : {};
+      hubs.push(new Host(name, () => startHub(folder, name, { ...configs[at], server: { port, ...own } })));
+    }
+    for (const { program } of hubs) await program.logged((line) => typeof line['address'] === 'string');
+    const tokenFile = join(folder, names[0] as string, 'agent-token');
+    const agents = AGENTS.map((id, at) => {
       const far = at === AGENTS.length - 1 ? link : undefined;
-      const proxy = await FaultyProxy.listen(far ? far.hubAddress : '127.0.0.1', port);
-      agentLinks.push(proxy);
+      const addresses = count > 1 ? agentLinks : [agentLinks[at] as (typeof agentLinks)[number]];
       const config = {
         id,
-        hub: `ws://${far ? far.hubAddress : '127.0.0.1'}:${proxy.port}`,
-        tokenFile: join(dataDir, 'agent-token'),
+        hub: addresses.map(({ address }) => `ws://${address}`),
+        tokenFile,
         dataDir: join(folder, id),
         instances: [{ id: `${id}-sim`, version: '9.1.0', count: INSTANCES_AN_AGENT }],
       };
-      agents.push(new Host(id, () => startAgent(folder, id, config, far?.by)));
-    }
+      return new Host(id, () => startAgent(folder, id, config, far?.by));
+    });
     return new Cluster({
-      folder,
-      store,
-      disk,
-      agentDisk,
-      link,
-      clients,
-      signOnLink,
-      signOn,
-      token,
-      agentLinks,
-      hub,
-      agents,
+      ...{
+        folder,
+        store,
+        disk,
+        agentDisk,
+        link,
+        clients,
+        signOnLink,
+        signOn,
+        token,
+        agentLinks,
+        hubs,
+        agents,
+      },
     });
   }
 
-  /** Connection to the hub that no fault disturbs. */
-  get hubPort(): number {
-    return this.clients.targetPort;
+  /** Addresses of the hubs that serve, by connections that no fault disturbs. */
+  get serving(): string[] {
+    const { hubs, clients } = this.parts;
+    return clients
+      .filter((_, at) => hubs[at]?.isServing === true)
+      .map(({ proxy }) => `http://127.0.0.1:${proxy.targetPort}`);
+  }
+
+  isHub(host: Host): boolean {
+    return this.parts.hubs.includes(host);
   }
 
   /** Sets the clock of a host ahead of, or behind, the true one. */
@@ -235,35 +168,38 @@ export class Cluster {
 
   /** Removes all faults: everything is up and connected. */
   heal(): void {
-    this.disk?.makeRoom();
-    this.agentDisk?.makeRoom();
-    this.link?.takeUp();
-    if (this.link?.canLose) this.link.calm();
+    const { disk, agentDisk, link, store, hubs, agents } = this.parts;
+    disk?.makeRoom();
+    agentDisk?.makeRoom();
+    link?.takeUp();
+    if (link?.canLose) link.calm();
     this.#goOn();
-    this.store.database?.goOn();
-    for (const host of [this.hub, ...this.agents]) host.start();
+    store.database?.goOn();
+    for (const host of [...hubs, ...agents]) host.start();
   }
 
   async stop(): Promise<void> {
     this.#goOn();
-    await Promise.all(this.agents.map((agent) => agent.stop()));
-    await this.hub.stop();
+    await Promise.all(this.parts.agents.map((agent) => agent.stop()));
+    await Promise.all(this.parts.hubs.map((hub) => hub.stop()));
   }
 
   /** Releases the proxies, the link and the disks of the run. */
   async release(): Promise<void> {
-    for (const proxy of [this.clients, this.signOnLink, ...this.agentLinks]) await proxy.close();
-    await this.signOn.stop();
-    await this.store.release();
-    this.link?.remove();
-    this.disk?.remove();
-    this.agentDisk?.remove();
+    const { clients, signOnLink, agentLinks, signOn, store, link, disk, agentDisk } = this.parts;
+    for (const { proxy } of [...clients, ...agentLinks]) await proxy.close();
+    await signOnLink.close();
+    await signOn.stop();
+    await store.release();
+    link?.remove();
+    disk?.remove();
+    agentDisk?.remove();
   }
 
   /** Continues all paused processes. */
   #goOn(): void {
     for (const pid of this.workers()) signal(pid, 'SIGCONT');
-    for (const host of [this.hub, ...this.agents]) host.signal('SIGCONT');
+    for (const host of [...this.parts.hubs, ...this.parts.agents]) host.signal('SIGCONT');
   }
 
   #processes(fits: (environment: ReadonlySet<string>) => boolean): number[] {
@@ -272,7 +208,7 @@ export class Cluster {
       if (!/^\d+$/.test(name)) continue;
       try {
         const variables = readFileSync(`/proc/${name}/environ`, 'utf8').split('\0');
-        if (!variables.includes(`${RUN_VARIABLE}=${this.folder}`)) continue;
+        if (!variables.includes(`${RUN_VARIABLE}=${this.parts.folder}`)) continue;
         if (fits(new Set(variables.map((variable) => variable.split('=')[0] ?? ''))))
           found.push(Number(name));
       } catch {
@@ -283,8 +219,72 @@ export class Cluster {
   }
 }
 
+function hubNames(count: number): string[] {
+  return count === 1 ? ['hub'] : Array.from({ length: count }, (_, at) => `hub-${at + 1}`);
+}
+
+function hubConfig(folder: string, name: string, issuer: string): object {
+  return {
+    dataDir: join(folder, name),
+    agents: TIMES,
+    tasks: { maxAttempts: 100_000, maxLosses: 100_000 },
+    limits: { stalledAnswer: '5s' },
+    security: {
+      enabled: true,
+      oidc: { issuer, audience: AUDIENCE, clockTolerance: CLOCK_TOLERANCE },
+    },
+    log: { file: join(folder, `${name}.log`) },
+  };
+}
+
+/** Lets each hub make its files and the tables; resolves with the ports that they are to keep. */
+async function firstStarts(
+  folder: string,
+  names: readonly string[],
+  configs: readonly object[],
+): Promise<number[]> {
+  const programs = names.map((name, at) => startHub(folder, name, { ...configs[at], server: { port: 0 } }));
+  const lines = await Promise.all(
+    programs.map((program) => program.logged((line) => typeof line['address'] === 'string')),
+  );
+  await Promise.all(programs.map((program) => program.stop()));
+  return lines.map(({ address }) => Number(new URL(String(address)).port));
+}
+
+/** The address by which agents use a link. */
+interface AgentLink extends NamedLink {
+  readonly address: string;
+}
+
+async function agentLink(name: string, port: number, host = '127.0.0.1'): Promise<AgentLink> {
+  const proxy = await FaultyProxy.listen(host, port);
+  return { name, proxy, address: `${host}:${proxy.port}` };
+}
+
+/** A link of each agent to the only hub. The last one is on the other side of the network link, if there is one. */
+async function linksOfAgents(port: number, link: NetworkLink | undefined): Promise<AgentLink[]> {
+  const links: AgentLink[] = [];
+  for (const [at, id] of AGENTS.entries()) {
+    const far = at === AGENTS.length - 1 ? link : undefined;
+    links.push(await agentLink(`link of ${id}`, port, far?.hubAddress));
+  }
+  return links;
+}
+
+/** A link of all agents to each hub, at an address that is the same for all. */
+async function linksToHubs(
+  names: readonly string[],
+  ports: readonly number[],
+  link: NetworkLink | undefined,
+): Promise<AgentLink[]> {
+  const links: AgentLink[] = [];
+  for (const [at, port] of ports.entries())
+    links.push(await agentLink(`link of agents to ${names[at]}`, port, link?.hubAddress));
+  return links;
+}
+
 /** Starts a sign-on provider behind a link that can be disturbed, and has it issue a token to the clients. */
-async function startSignOn(): Promise<Pick<Cluster, 'signOn' | 'signOnLink' | 'token'>> {
+async function startSignOn(): Promise<Pick<ClusterParts, 'signOn' | 'signOnLink' | 'token'>> {
   let signOnLink: FaultyProxy | undefined;
   const signOn = await startProvider({
     keys: [await providerKey('first')],
@@ -319,8 +319,8 @@ function environmentOf(folder: string, name: string): NodeJS.ProcessEnv {
   };
 }
 
-function startHub(folder: string, config: object): Program {
-  return startService('hub', folder, 'hub', config);
+function startHub(folder: string, name: string, config: object): Program {
+  return startService('hub', folder, name, config);
 }
 
 function startAgent(folder: string, id: string, config: object, by: readonly string[] = []): Program {

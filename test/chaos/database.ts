@@ -1,41 +1,75 @@
-/** A PostgreSQL server of a chaos run, and the link between it and the hub. */
+/** A PostgreSQL server of a chaos run, the links between it and the hubs, and its synchronous standby, if there is one. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { eventually } from '../support/eventually.js';
-import { type OwnPostgresServer, startPostgres, type TestDatabase } from '../support/postgres.js';
+import {
+  hasSynchronousStandby,
+  type OwnPostgresServer,
+  queryAt,
+  startPostgres,
+  startStandby,
+  waitForStandby,
+} from '../support/postgres.js';
 import type { AuditedRow } from './audit.js';
 import { FaultyProxy } from './faulty-proxy.js';
+import { nowS } from './runs.js';
 
 /** Time for which the remains of a killed server may keep a new one from starting. */
 const START_LIMIT_MS = 20_000;
+/** Time in which a standby follows its primary again, after faults of that. */
+const FOLLOW_LIMIT_MS = 30_000;
+/** Interval in which a standby tries to connect to its primary. */
+const STANDBY = { wal_retrieve_retry_interval: '500ms' };
 
 export class ChaosDatabase {
-  readonly link: FaultyProxy;
-  readonly #server: OwnPostgresServer;
-  readonly #database: TestDatabase;
+  /** One for each hub. */
+  readonly links: readonly FaultyProxy[];
+  /** Times of its crashes, by the clock of the runs. */
+  readonly crashesS: number[] = [];
+  readonly #name: string;
+  #server: OwnPostgresServer;
+  #standby: OwnPostgresServer | undefined;
+  /** A server that a standby has replaced. */
+  #former: OwnPostgresServer | undefined;
 
-  private constructor(server: OwnPostgresServer, database: TestDatabase, link: FaultyProxy) {
-    this.#server = server;
-    this.#database = database;
-    this.link = link;
+  private constructor(
+    servers: readonly [OwnPostgresServer, OwnPostgresServer | undefined],
+    name: string,
+    links: readonly FaultyProxy[],
+  ) {
+    [this.#server, this.#standby] = servers;
+    this.#name = name;
+    this.links = links;
   }
 
-  static async start(): Promise<ChaosDatabase> {
+  /** Starts a server for this many hubs; for several with a standby, for which commits wait. */
+  static async start(hubs: number): Promise<ChaosDatabase> {
     const server = await startPostgres();
-    const link = await FaultyProxy.listen('127.0.0.1', server.port);
-    return new ChaosDatabase(server, await server.create(), link);
+    const { name } = await server.create();
+    let standby: OwnPostgresServer | undefined;
+    if (hubs > 1) {
+      standby = await startStandby(server, STANDBY);
+      await waitForStandby(server);
+    }
+    const links: FaultyProxy[] = [];
+    for (let hub = 0; hub < hubs; hub++) links.push(await FaultyProxy.listen('127.0.0.1', server.port));
+    return new ChaosDatabase([server, standby], name, links);
   }
 
-  /** Address of the database by way of the link. */
-  get url(): string {
-    const address = new URL(this.#database.url);
-    address.port = String(this.link.port);
+  /** Whether it can still fail over. */
+  get hasStandby(): boolean {
+    return this.#standby !== undefined;
+  }
+
+  /** Address of the database by way of a link. */
+  urlBy(link: FaultyProxy): string {
+    const address = new URL(this.#url);
+    address.port = String(link.port);
     return address.href;
   }
 
   /** Ends the server at once, and starts it again. */
   async kill(downMs: () => Promise<void>): Promise<void> {
-    this.goOn();
-    await this.#server.kill();
+    await this.#crash();
     await downMs();
     await this.#start();
   }
@@ -45,6 +79,24 @@ export class ChaosDatabase {
     await this.#server.stop();
     await downMs();
     await this.#start();
+  }
+
+  /** Ends the server for good, and promotes its standby. As a failover manager does, it waits until commits wait for the standby. */
+  async failOver(downMs: () => Promise<void>): Promise<void> {
+    const standby = this.#standby;
+    if (!standby) throw new Error('the database has no standby');
+    this.goOn();
+    await eventually(() => hasSynchronousStandby(this.#server), FOLLOW_LIMIT_MS);
+    await this.#crash();
+    await downMs();
+    await queryAt(standby.url('postgres'), 'SELECT pg_promote()');
+    this.#former = this.#server;
+    this.#server = standby;
+    this.#standby = undefined;
+    for (const link of this.links) {
+      link.targetPort = standby.port;
+      link.cut();
+    }
   }
 
   /** Pauses the server with all of its processes. */
@@ -57,27 +109,42 @@ export class ChaosDatabase {
   }
 
   async recordEnds(): Promise<void> {
-    await this.#database.query(`
-      CREATE TABLE chaos_end (task_seq bigint NOT NULL, status text NOT NULL);
+    await queryAt(
+      this.#url,
+      `CREATE TABLE chaos_end (task_seq bigint NOT NULL, status text NOT NULL);
       CREATE FUNCTION chaos_record() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN INSERT INTO chaos_end VALUES (NEW.seq, NEW.status); RETURN NULL; END';
       CREATE TRIGGER chaos_task_ended AFTER UPDATE ON task FOR EACH ROW
         WHEN (NEW.ended_at IS NOT NULL AND (OLD.ended_at IS NULL OR NEW.status <> OLD.status))
-        EXECUTE FUNCTION chaos_record();`);
+        EXECUTE FUNCTION chaos_record();`,
+    );
   }
 
   async rows(): Promise<ReadonlyMap<string, AuditedRow>> {
-    const rows = await this.#database.query<{ id: string } & AuditedRow>(`
-      SELECT task_request.id, task.status, task.ended_at::float8 AS "endedAt",
-        ARRAY(SELECT status FROM chaos_end WHERE chaos_end.task_seq = task.seq) AS ends
-      FROM task JOIN task_request ON task_request.task_seq = task.seq`);
+    const rows = await queryAt<{ id: string } & AuditedRow>(
+      this.#url,
+      `SELECT task_request.id, task.status, task.ended_at::float8 AS "endedAt",
+        ARRAY(SELECT status FROM chaos_end WHERE chaos_end.task_seq = task.seq) AS ends,
+        EXISTS (SELECT FROM former_attempt WHERE former_attempt.task_seq = task.seq AND loss = 'LOSS') AS "hasLost"
+      FROM task JOIN task_request ON task_request.task_seq = task.seq`,
+    );
     return new Map(rows.map(({ id, ...row }) => [id, row]));
   }
 
   async release(): Promise<void> {
     this.goOn();
-    await this.link.close();
-    await this.#server.end();
+    for (const link of this.links) await link.close();
+    for (const server of [this.#standby, this.#server, this.#former]) await server?.end();
+  }
+
+  get #url(): string {
+    return this.#server.url(this.#name);
+  }
+
+  async #crash(): Promise<void> {
+    this.goOn();
+    this.crashesS.push(nowS());
+    await this.#server.kill();
   }
 
   async #start(): Promise<void> {

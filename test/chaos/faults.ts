@@ -1,24 +1,32 @@
 /** The faults of a run, with their targets and durations. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../support/random.js';
-import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
+import { type Cluster, LONG_PAUSE_MS, type NamedLink, signal } from './cluster.js';
 import type { ChaosDatabase } from './database.js';
 import type { SmallDisk } from './environment.js';
 import type { FaultyProxy } from './faulty-proxy.js';
+import type { Host } from './host.js';
 
 interface Fault {
   readonly kind: string;
   /** Two faults do not strike the same target at once. */
   readonly target: string;
+  /** Other targets that it strikes as well. */
+  readonly alsoStrikes?: readonly string[];
   /** Resolves when the fault is over. */
   strike(): Promise<void>;
 }
 
 /** Mean interval between two faults. */
 const EVERY_MS = { least: 300, more: 2200 };
+/** That of several hubs, so that those that start can join the others before the next fault. */
+const EVERY_MS_OF_SEVERAL = { least: 300, more: 4700 };
 const HOUR_MS = 3_600_000;
 /** The hub gives a silent database up after 12 s. */
 const HOLD_EXCEEDED_MS = 14_000;
+/** A pause of a hub for longer than the term of the scheduler. */
+const TERM_EXCEEDED_MS = 7000;
+const SERVER = 'database server';
 
 export class Faults {
   /** Number of faults by kind. */
@@ -36,7 +44,7 @@ export class Faults {
     this.#cluster = cluster;
     this.#random = random;
     this.#onFault = onFault;
-    const { disk, link } = cluster;
+    const { disk, link } = cluster.parts;
     this.missing = [
       ...(disk ? [] : ['full disk: no file system can be mounted in a namespace here']),
       ...(link ? [] : ['link down: no network namespace can be created here']),
@@ -46,61 +54,93 @@ export class Faults {
 
   /** Strikes until `untilMs` of `performance.now()`; resolves when all faults are over. */
   async run(untilMs: number): Promise<void> {
+    const { least, more } = this.#cluster.parts.hubs.length > 1 ? EVERY_MS_OF_SEVERAL : EVERY_MS;
+    const failOverAtMs = (performance.now() + untilMs) / 2;
     while (performance.now() < untilMs) {
-      await pause(EVERY_MS.least + this.#random.below(EVERY_MS.more));
-      const fault = this.#draw();
-      if (this.#struck.has(fault.target)) continue;
+      await pause(least + this.#random.below(more));
+      const isFailOverDue = performance.now() > failOverAtMs && !this.#struck.has(SERVER);
+      const fault = (isFailOverDue ? this.#failedOver() : undefined) ?? this.#draw();
+      const targets = [fault.target, ...(fault.alsoStrikes ?? [])];
+      if (targets.some((target) => this.#struck.has(target))) continue;
       this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
       this.#onFault(fault.kind, fault.target);
       const over = fault
         .strike()
         .catch((error: unknown) => void this.failures.push(error))
-        .finally(() => this.#struck.delete(fault.target));
-      this.#struck.set(fault.target, over);
+        .finally(() => {
+          for (const target of targets) this.#struck.delete(target);
+        });
+      for (const target of targets) this.#struck.set(target, over);
     }
     await Promise.all(this.#struck.values());
   }
 
   #draw(): Fault {
-    const { hub, clients, disk, agentDisk, link, store } = this.#cluster;
-    const agent = this.#random.below(this.#cluster.agents.length);
-    const host = this.#cluster.agents[agent] as Host;
-    const proxy = this.#cluster.agentLinks[agent] as FaultyProxy;
+    const { hubs, agents, clients, agentLinks, disk, agentDisk, link, store } = this.#cluster.parts;
+    const hub = this.#random.of(hubs);
+    const host = this.#random.of(agents);
+    const agentLink = this.#random.of(agentLinks);
     const either = this.#random.oneIn(3) ? hub : host;
     const faults = [
       () => this.#killed(hub),
       () => this.#killed(host),
       () => this.#killed(host),
+      () => this.#stopped(hub),
       () => this.#paused(either),
       () => this.#clockSet(either),
       () => this.#instanceKilled(),
       () => this.#instanceKilled(),
       () => this.#instancePaused(),
-      () => this.#disturbed(proxy, `link of ${host.name}`),
-      () => this.#disturbed(proxy, `link of ${host.name}`),
-      () => this.#disturbed(clients, 'link of clients'),
+      () => this.#disturbed(agentLink),
+      () => this.#disturbed(agentLink),
+      () => this.#disturbed(this.#random.of(clients)),
       () => this.#signOnAway(),
       ...(store.database ? this.#ofDatabase(store.database) : []),
       ...(disk ? [() => this.#diskFilled('hub', disk)] : []),
       ...(agentDisk ? [() => this.#diskFilled('agent', agentDisk)] : []),
       ...(link ? [() => this.#linkDown()] : []),
       ...(link?.canLose ? [() => this.#linkDisturbed()] : []),
+      ...(hubs.length > 1
+        ? [() => this.#paused(hub), () => this.#paused(hub), () => this.#allKilled(hubs)]
+        : []),
     ];
     return this.#random.of(faults)();
   }
 
   #ofDatabase(database: ChaosDatabase): (() => Fault)[] {
     const down = () => pause(this.#random.below(3000));
-    const target = 'database server';
+    const target = SERVER;
+    const at = this.#random.below(database.links.length);
+    const { name } = this.#cluster.parts.hubs[at] as Host;
+    const whose = database.links.length > 1 ? ` of ${name}` : '';
+    const link = { name: `link of the database${whose}`, proxy: database.links[at] as FaultyProxy };
     return [
       () => ({ kind: 'database killed', target, strike: () => database.kill(down) }),
       () => ({ kind: 'database restarted', target, strike: () => database.restart(down) }),
       () => this.#databasePaused(database),
       () => this.#databasePaused(database),
-      () => this.#disturbed(database.link, 'link of the database'),
-      () => this.#disturbed(database.link, 'link of the database'),
-      () => this.#disturbed(database.link, 'link of the database'),
+      () => this.#disturbed(link, 'database '),
+      () => this.#disturbed(link, 'database '),
+      () => this.#disturbed(link, 'database '),
+      ...(whose === '' ? [] : [() => this.#cutOff(link)]),
     ];
+  }
+
+  /** Undefined when the database has no standby any more. */
+  #failedOver(): Fault | undefined {
+    const { database } = this.#cluster.parts.store;
+    if (!database?.hasStandby) return undefined;
+    const down = () => pause(this.#random.below(3000));
+    return { kind: 'database failed over', target: SERVER, strike: () => database.failOver(down) };
+  }
+
+  /** A hub that is away from the database for so long that its agents are to join others. */
+  #cutOff({ name, proxy }: NamedLink): Fault {
+    return {
+      kind: 'hub cut off from the database',
+      target: name,
+      strike: () => proxy.refuse(HOLD_EXCEEDED_MS),
+    };
   }
 
   #databasePaused(database: ChaosDatabase): Fault {
@@ -108,7 +148,7 @@ export class Faults {
     const forMs = isLong ? HOLD_EXCEEDED_MS : 100 + this.#random.below(2000);
     return {
       kind: `database paused${isLong ? ' for longer than calls are held' : ''}`,
-      target: 'database server',
+      target: SERVER,
       strike: async () => {
         database.pause();
         await pause(forMs);
@@ -120,7 +160,7 @@ export class Faults {
   #killed(host: Host): Fault {
     const forMs = this.#random.below(1500);
     return {
-      kind: `${host === this.#cluster.hub ? 'hub' : 'agent'} killed`,
+      kind: `${this.#cluster.isHub(host) ? 'hub' : 'agent'} killed`,
       target: host.name,
       strike: async () => {
         await host.kill();
@@ -130,12 +170,42 @@ export class Faults {
     };
   }
 
+  #stopped(hub: Host): Fault {
+    const forMs = this.#random.below(1500);
+    return {
+      kind: 'hub stopped',
+      target: hub.name,
+      strike: async () => {
+        await hub.stop();
+        await pause(forMs);
+        hub.start();
+      },
+    };
+  }
+
+  #allKilled(hubs: readonly Host[]): Fault {
+    const downMs = hubs.map(() => this.#random.below(3000));
+    const [first, ...others] = hubs.map(({ name }) => name);
+    return {
+      kind: 'all hubs killed',
+      target: first as string,
+      alsoStrikes: others,
+      strike: async () => {
+        await Promise.all(hubs.map((hub) => hub.kill()));
+        await Promise.all(hubs.map((hub, at) => pause(downMs[at]).then(() => hub.start())));
+      },
+    };
+  }
+
   #paused(host: Host): Fault {
     const isLong = this.#random.oneIn(3);
-    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#random.below(900);
-    const name = host === this.#cluster.hub ? 'hub' : 'agent';
+    const isOfSeveral = this.#cluster.isHub(host) && this.#cluster.parts.hubs.length > 1;
+    const longMs = isOfSeveral ? TERM_EXCEEDED_MS : LONG_PAUSE_MS;
+    const forMs = isLong ? longMs : 100 + this.#random.below(900);
+    const name = this.#cluster.isHub(host) ? 'hub' : 'agent';
+    const beyond = isOfSeveral ? ' beyond the term of the scheduler' : ' beyond the silence limit';
     return {
-      kind: `${name} paused${isLong ? ' beyond the silence limit' : ''}`,
+      kind: `${name} paused${isLong ? beyond : ''}`,
       target: host.name,
       strike: async () => {
         host.signal('SIGSTOP');
@@ -181,10 +251,10 @@ export class Faults {
     };
   }
 
-  #disturbed(proxy: FaultyProxy, target: string): Fault {
+  /** `of`: begins the kind of the fault. */
+  #disturbed({ name: target, proxy }: NamedLink, of = ''): Fault {
     const isLong = this.#random.oneIn(4);
     const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#random.below(1400);
-    const ofDatabase = target === 'link of the database';
     const ways: readonly [string, () => Promise<void>][] = [
       ['connections cut', async () => proxy.cut()],
       ['connections refused', () => proxy.refuse(forMs)],
@@ -193,12 +263,12 @@ export class Faults {
       ['connections half closed', () => proxy.halfClose(this.#random.oneIn(2) ? 'HUB' : 'CALLER', forMs)],
     ];
     const [kind, strike] = this.#random.of(ways);
-    return { kind: ofDatabase ? `database ${kind}` : kind, target, strike };
+    return { kind: `${of}${kind}`, target, strike };
   }
 
   /** The hub verifies tokens by the keys that it knows; a hub that starts meanwhile knows none, and answers 503. */
   #signOnAway(): Fault {
-    const { signOnLink } = this.#cluster;
+    const { signOnLink } = this.#cluster.parts;
     const forMs = this.#random.oneIn(2) ? 2 * LONG_PAUSE_MS : 100 + this.#random.below(2000);
     const hangs = this.#random.oneIn(2);
     return {
@@ -228,9 +298,9 @@ export class Faults {
       kind: 'network link down',
       target: 'network link',
       strike: async () => {
-        this.#cluster.link?.takeDown();
+        this.#cluster.parts.link?.takeDown();
         await pause(forMs);
-        this.#cluster.link?.takeUp();
+        this.#cluster.parts.link?.takeUp();
       },
     };
   }
@@ -241,9 +311,9 @@ export class Faults {
       kind: 'packets delayed and lost',
       target: 'network link',
       strike: async () => {
-        this.#cluster.link?.disturb();
+        this.#cluster.parts.link?.disturb();
         await pause(forMs);
-        this.#cluster.link?.calm();
+        this.#cluster.parts.link?.calm();
       },
     };
   }

@@ -13,7 +13,8 @@ const TRICKLE_EVERY_MS = 20;
 
 export class FaultyProxy {
   readonly #server: Server;
-  readonly targetPort: number;
+  /** Port that new connections lead to. */
+  targetPort: number;
   readonly #pairs = new Set<Pair>();
   #mode: 'PASS' | 'STALL' | 'SLOW' | 'REFUSE' = 'PASS';
 

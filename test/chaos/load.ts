@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../support/random.js';
 import { base64, type JobResult, outputsOf } from '../support/rest-client.js';
+import { RECORD_BEGIN, RECORD_END } from './runs.js';
 
 const TASK = '/api/2.0/workbench/task';
 
@@ -32,6 +33,7 @@ export interface Ending {
 
 /** Writes bytes that follow from the number of the job, in pieces, with pauses. */
 const SCRIPT = `#!/bin/sh
+${RECORD_BEGIN}
 piece=0
 while [ "$piece" -lt "$pieces" ]; do
   printf 'job %s piece %04096d\\n' "$number" "$piece" >> out.txt || exit 1
@@ -39,6 +41,7 @@ while [ "$piece" -lt "$pieces" ]; do
   sleep 0.02
   piece=$((piece + 1))
 done
+${RECORD_END}
 `;
 
 function outputDigest(number: number, pieces: number): string {
@@ -49,6 +52,15 @@ function outputDigest(number: number, pieces: number): string {
   return hash.digest('hex');
 }
 
+export interface LoadOptions {
+  /** Addresses of the hubs; each request goes to any of them. */
+  readonly baseUrls: readonly string[];
+  /** Access token of the user who creates the tasks. */
+  readonly token: string;
+  /** File in which scripts record their runs. */
+  readonly ledger: string;
+}
+
 export class Load {
   readonly acknowledged: Acknowledged[] = [];
   /** Create requests with an unknown outcome. */
@@ -57,17 +69,14 @@ export class Load {
   readonly refused = new Map<number, number>();
   /** Responses that must never occur. */
   readonly violations: string[] = [];
-  readonly #baseUrl: string;
-  readonly #token: string;
+  readonly #options: LoadOptions;
   readonly #random: SeededRandom;
   #created = 0;
   #stopping = false;
   #givenUp = false;
 
-  /** `token`: access token of the user who creates the tasks. */
-  constructor(baseUrl: string, token: string, random: SeededRandom) {
-    this.#baseUrl = baseUrl;
-    this.#token = token;
+  constructor(options: LoadOptions, random: SeededRandom) {
+    this.#options = options;
     this.#random = random;
   }
 
@@ -113,6 +122,7 @@ export class Load {
           variablesToInject: [
             { key: 'number', value: String(number) },
             { key: 'pieces', value: String(pieces) },
+            { key: 'runs', value: this.#options.ledger },
           ],
         }
       : { name: `work ${number}`, duration: this.#random.below(2) };
@@ -163,12 +173,13 @@ export class Load {
     return false;
   }
 
-  /** Undefined without a response. */
+  /** Asks any hub; undefined without a response. */
   async #call(path: string, init: RequestInit = {}): Promise<{ status: number; text: string } | undefined> {
     try {
       const signal = AbortSignal.timeout(GIVE_UP_MS);
-      const headers = { authorization: `Bearer ${this.#token}` };
-      const response = await fetch(`${this.#baseUrl}${path}`, { ...init, headers, signal });
+      const { token, baseUrls } = this.#options;
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${this.#random.of(baseUrls)}${path}`, { ...init, headers, signal });
       return { status: response.status, text: await response.text() };
     } catch {
       return undefined;

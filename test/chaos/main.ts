@@ -13,8 +13,12 @@ Options:
   --seconds N   for how long faults strike, 60 by default
   --seed S      from which they are drawn, by default another one each time
   --store KIND  sqlite (default), or postgres: a server that faults strike, too
+  --hubs N      number of hubs, 1 by default; several are on a PostgreSQL server with a synchronous standby, which takes over once
   --keep        keeps the folder of the run with its logs, also when all is well
 `;
+
+/** Width of the names in the summary. */
+const NAME_WIDTH = 50;
 
 function wholeNumber(option: string, text: string): number {
   const number = Number(text);
@@ -24,7 +28,7 @@ function wholeNumber(option: string, text: string): number {
 
 function summaryOf(outcome: ChaosOutcome): string {
   const faults = [...outcome.faults].sort(([a], [b]) => (a < b ? -1 : 1));
-  const row = (name: string, value: number) => `${name.padEnd(40)}${String(value).padStart(8)}`;
+  const row = (name: string, value: number) => `${name.padEnd(NAME_WIDTH)} ${String(value).padStart(6)}`;
   return [
     '',
     row('tasks answered with 201', outcome.acknowledged),
@@ -48,7 +52,8 @@ async function main(): Promise<void> {
     options: {
       seconds: { type: 'string', default: '60' },
       seed: { type: 'string' },
-      store: { type: 'string', default: 'sqlite' },
+      store: { type: 'string' },
+      hubs: { type: 'string', default: '1' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -57,7 +62,10 @@ async function main(): Promise<void> {
   const seconds = wholeNumber('seconds', values.seconds);
   const seed =
     values.seed === undefined ? 1 + Math.floor(Math.random() * 1e6) : wholeNumber('seed', values.seed);
-  const store = STORES.find((kind) => kind === values.store);
+  const hubs = wholeNumber('hubs', values.hubs);
+  const wanted = values.store ?? (hubs > 1 ? 'postgres' : 'sqlite');
+  const store = STORES.find((kind) => kind === wanted);
+  if (hubs > 1 && store === 'sqlite') throw new Error('several hubs need --store postgres');
   if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(values.store)}`);
   const inside = runInside({ needsUsers: store === 'postgres' });
   if (inside !== undefined) {
@@ -65,11 +73,14 @@ async function main(): Promise<void> {
     return;
   }
   const folder = mkdtempSync(join(tmpdir(), 'workbench-hub-chaos-'));
-  const outcome = await runChaos({ folder, seed, seconds, store, onEvent: (what) => console.log(what) });
+  const onEvent = (what: string) => console.log(what);
+  const outcome = await runChaos({ folder, seed, seconds, store, hubs, onEvent });
   console.log(summaryOf(outcome));
   const faults = [...outcome.lost, ...outcome.twice, ...outcome.wrong];
   for (const fault of faults) console.error(fault);
-  console.log(`\nonce more: npm run chaos -- --seconds ${seconds} --seed ${seed} --store ${store}`);
+  console.log(
+    `\nonce more: npm run chaos -- --seconds ${seconds} --seed ${seed} --store ${store} --hubs ${hubs}`,
+  );
   if (faults.length > 0) process.exitCode = 1;
   if (faults.length === 0 && !values.keep) rmSync(folder, { recursive: true, force: true });
   else console.log(`its logs: ${folder}`);

@@ -1,42 +1,56 @@
 /** The stores that a chaos run can audit. Each records every end of a task, by a trigger. */
 import { join } from 'node:path';
-import { auditRows, type Findings, recordEnds, sqliteRows } from './audit.js';
+import { type AuditedRow, auditRows, type Findings, recordEnds, sqliteRows } from './audit.js';
 import { ChaosDatabase } from './database.js';
 import type { Acknowledged } from './load.js';
+import { auditRuns, ledgerIn } from './runs.js';
 
 export const STORES = ['sqlite', 'postgres'] as const;
 export type StoreKind = (typeof STORES)[number];
 
 export interface ChaosStore {
-  /** Settings of the hub. */
-  readonly settings: object;
+  /** Settings of a hub, by its number. */
+  settingsOf(hub: number): object;
   /** The server that faults strike; undefined for a store on files. */
   readonly database: ChaosDatabase | undefined;
-  /** Called when a hub has made its tables, before anybody uses them. */
+  /** Called when the hubs have made its tables, before anybody uses them. */
   prepare(): Promise<void>;
-  /** Compares the rows with what clients were told, after the stop of the hub. */
+  /** Compares the rows with what clients were told and with the runs of scripts, after the stop of the hubs. */
   audit(tasks: readonly Acknowledged[], findings: Findings): Promise<void>;
   release(): Promise<void>;
 }
 
-export async function openStore(kind: StoreKind, folder: string): Promise<ChaosStore> {
-  if (kind === 'postgres') return onServer(await ChaosDatabase.start());
+/** `hubs`: number of hubs; several need the store on PostgreSQL. */
+export async function openStore(kind: StoreKind, folder: string, hubs: number): Promise<ChaosStore> {
+  const audit = (
+    rows: ReadonlyMap<string, AuditedRow>,
+    crashesS: readonly number[],
+    tasks: readonly Acknowledged[],
+    findings: Findings,
+  ) => {
+    auditRows(rows, tasks, findings);
+    auditRuns(ledgerIn(folder), rows, crashesS, findings.twice);
+  };
+  if (kind === 'postgres') {
+    const database = await ChaosDatabase.start(hubs);
+    return {
+      settingsOf: (hub) => {
+        const link = database.links[hub];
+        if (!link) throw new Error(`hub ${hub} has no link to the database`);
+        return { store: database.urlBy(link) };
+      },
+      database,
+      prepare: () => database.recordEnds(),
+      audit: async (tasks, findings) => audit(await database.rows(), database.crashesS, tasks, findings),
+      release: () => database.release(),
+    };
+  }
   const file = join(folder, 'hub', 'hub.sqlite');
   return {
-    settings: {},
+    settingsOf: () => ({}),
     database: undefined,
     prepare: async () => recordEnds(file),
-    audit: async (tasks, findings) => auditRows(sqliteRows(file, findings), tasks, findings),
+    audit: async (tasks, findings) => audit(sqliteRows(file, findings), [], tasks, findings),
     release: () => Promise.resolve(),
-  };
-}
-
-function onServer(database: ChaosDatabase): ChaosStore {
-  return {
-    settings: { store: database.url },
-    database,
-    prepare: () => database.recordEnds(),
-    audit: async (tasks, findings) => auditRows(await database.rows(), tasks, findings),
-    release: () => database.release(),
   };
 }
