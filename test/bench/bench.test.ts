@@ -116,6 +116,22 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
+    it.skipIf(!hasPostgres)('cluster measures several hubs', { timeout: 600_000 }, async () => {
+      const { figures, processes } = await inSmall('cluster', undefined, 'postgres');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'one hub: tasks',
+          '3 hubs: tasks, of one hub',
+          '3 hubs: other hubs, CPU for each task',
+          'across three hubs: beyond one hub, median',
+          'agents: all listed by all hubs after',
+          'killed hub: all joined again after',
+          'idle: rows of hub for each hub',
+        ]),
+      );
+      expect(processes).toContain('2 hubs: database server');
+    });
+
     it('w5 joins, disconnects and rejoins its agents', async () => {
       const { figures } = await inSmall('w5');
       expect(figures).toEqual(

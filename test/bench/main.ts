@@ -15,8 +15,8 @@ Workloads (all of them when none is named):
 ${WORKLOADS.sqlite.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\n')}
 
 Options:
-  --store KIND  sqlite (default), or postgres: ${WORKLOADS.postgres.map(({ name }) => name).join(', ')} of a hub on PostgreSQL, beside
-                the same hub on SQLite and graphile-worker
+  --store KIND  sqlite (default, unless a workload is for the other only), or postgres: ${WORKLOADS.postgres.map(({ name }) => name).join(', ')}
+                of a hub on PostgreSQL, beside the same hub on SQLite and graphile-worker
   --runs N      how often each is measured, 3 by default; medians count
   --scale X     part of the full size, such as 0.01; or more, such as 10 for storage with a file of 10 GiB
   --seed N      of the generated data, 42 by default
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
       scale: { type: 'string', default: '1' },
       seed: { type: 'string', default: '42' },
       only: { type: 'string' },
-      store: { type: 'string', default: 'sqlite' },
+      store: { type: 'string' },
       json: { type: 'string' },
       profile: { type: 'string' },
       plans: { type: 'boolean', default: false },
@@ -43,8 +43,9 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(HELP);
-  const store = STORES.find((kind) => kind === values.store);
-  if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(values.store)}`);
+  const wanted = values.store ?? storeFor(positionals);
+  const store = STORES.find((kind) => kind === wanted);
+  if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(wanted)}`);
   const workloads = WORKLOADS[store];
   const unknown = positionals.filter((name) => !workloads.some((workload) => workload.name === name));
   if (unknown.length > 0)
@@ -84,6 +85,13 @@ async function main(): Promise<void> {
     console.log(`Missed: ${beyond.join('; ')}`);
     process.exitCode = 1;
   }
+}
+
+/** The store on which there are these workloads. */
+function storeFor(names: readonly string[]): string {
+  const isOn = (store: (typeof STORES)[number]) =>
+    names.every((name) => WORKLOADS[store].some((workload) => workload.name === name));
+  return STORES.find(isOn) ?? 'sqlite';
 }
 
 function numberOf(name: string, text: string): number {

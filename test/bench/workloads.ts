@@ -1,6 +1,7 @@
 import { w5 } from './agents/agents.js';
 import { w3, w3OnPostgres } from './backlog/backlog.js';
 import { w6 } from './beside/beside.js';
+import { cluster } from './cluster/cluster.js';
 import { consolePages } from './console/console.js';
 import { events } from './events/events.js';
 import { w9 } from './idle/idle.js';
@@ -38,5 +39,5 @@ export const WORKLOADS: Readonly<Record<(typeof STORES)[number], readonly Worklo
     uploads,
     consolePages,
   ],
-  postgres: [w0OnPostgres, w1OnPostgres, w1cOnPostgres, w2OnPostgres, w3OnPostgres, listsOnPostgres],
+  postgres: [w0OnPostgres, w1OnPostgres, w1cOnPostgres, w2OnPostgres, w3OnPostgres, listsOnPostgres, cluster],
 };

@@ -5,6 +5,10 @@ import { type HttpAnswer, HttpConnection, type HttpRequest } from './http-connec
 
 export interface LoadClientOptions {
   readonly port: number;
+  /** Ports over which the connections are shared, instead of the one. */
+  readonly ports?: readonly number[];
+  /** Port at which results are polled, on connections of their own; by default on that which created the task. */
+  readonly pollPort?: number;
   readonly dialect: DialectName;
   readonly connections: number;
   readonly seed: number;
@@ -17,12 +21,21 @@ const COUNT_EVERY_MS = 10;
 
 export class LoadClient {
   readonly #connections: readonly HttpConnection[];
+  /** Connections for results, by those that create tasks. */
+  readonly #polling: ReadonlyMap<HttpConnection, HttpConnection>;
   readonly #dialect: Dialect;
   readonly #random: SeededRandom;
   readonly #giveUpAt: number;
 
-  constructor({ port, dialect, connections, seed, limitMs }: LoadClientOptions) {
-    this.#connections = Array.from({ length: connections }, () => new HttpConnection(port));
+  constructor(options: LoadClientOptions) {
+    const { port, ports = [port], pollPort, dialect, connections, seed, limitMs } = options;
+    this.#connections = Array.from(
+      { length: connections },
+      (_, at) => new HttpConnection(ports[at % ports.length] ?? port),
+    );
+    this.#polling = new Map(
+      pollPort === undefined ? [] : this.#connections.map((each) => [each, new HttpConnection(pollPort)]),
+    );
     this.#dialect = DIALECTS[dialect];
     this.#random = seededRandom(seed);
     this.#giveUpAt = performance.now() + limitMs;
@@ -82,7 +95,7 @@ export class LoadClient {
     for (;;) {
       this.#expectTime();
       const request = this.#dialect.result(id, kind, POLL_S);
-      const answer = await connection.request(request);
+      const answer = await (this.#polling.get(connection) ?? connection).request(request);
       if (answer.status >= 400) throw unexpected(request, answer);
       const ended = this.#dialect.ended(answer);
       if (ended === true) return;
@@ -103,7 +116,7 @@ export class LoadClient {
   }
 
   close(): void {
-    for (const connection of this.#connections) connection.close();
+    for (const connection of [...this.#connections, ...this.#polling.values()]) connection.close();
   }
 
   get #first(): HttpConnection {
