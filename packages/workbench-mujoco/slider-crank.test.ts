@@ -114,6 +114,30 @@ describe('the slider-crank mechanism of the quickstart', () => {
   });
 });
 
+it('the sweep of the quickstart agrees with the acceleration of theory at each speed', async () => {
+  const mujoco = await startProgram([process.execPath, MUJOCO]);
+  const folder = await layOutJob({
+    model: { name: 'model.mjcf', content: await quickstart('slider-crank.xml') },
+    variables: { secondsPerSpeed: '0.5' },
+    scripts: [await quickstart('speed-sweep.js')],
+  });
+  try {
+    expect(await mujoco.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+    expect(mujoco.printed().match(/^ *\d+ rpm {3}piston acceleration up to/gm)).toHaveLength(30);
+    const rows = readCsv(await folder.read('speed-sweep.csv'));
+    expect(rows.map(({ speed_rpm }) => speed_rpm)).toEqual(
+      Array.from({ length: 30 }, (_, at) => 600 + 100 * at),
+    );
+    for (const { speed_rpm = 0, reached_rpm = 0, piston_acceleration_m_s2 = 0, theory_m_s2 = 0 } of rows) {
+      expect(Math.abs(reached_rpm / speed_rpm - 1), `${speed_rpm} rpm`).toBeLessThan(0.02);
+      expect(Math.abs(piston_acceleration_m_s2 / theory_m_s2 - 1), `${speed_rpm} rpm`).toBeLessThan(0.03);
+    }
+  } finally {
+    await folder.remove();
+    await mujoco.shutdown();
+  }
+});
+
 function readCsv(text: string): Record<string, number>[] {
   const [head = '', ...rows] = text.trim().split('\n');
   const columns = head.split(',');
