@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { seededRandom } from '../support/random.js';
-import { CUTS, type StatementCutter, startStatementCutter } from '../support/statement-cutter.js';
+import { CUTS, type Cut, type StatementCutter, startStatementCutter } from '../support/statement-cutter.js';
 import { fileOf, INSTANCE, newTask, WELL } from './store-under-test.js';
 
 const TASKS = 40;
@@ -21,29 +21,40 @@ describe.skipIf(!hasPostgres)('a store whose connections are cut around commits'
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  async function open(seed: number): Promise<[PostgresTaskStore, TestDatabase, StatementCutter]> {
-    const database = await migratedDatabase();
-    closing.push(() => database.drop());
-    const random = seededRandom(seed);
-    let isCutting = false;
-    const cutter = await startStatementCutter(database.server.port, () =>
-      isCutting && random.oneIn(3) ? random.of(CUTS) : undefined,
-    );
-    closing.push(() => cutter.close());
+  /** Opens the store of a hub at this address of the database. */
+  async function openFor(hub: string, url: string): Promise<PostgresTaskStore> {
     const { log } = memoryLog();
-    const db = openPool({ url: cutter.through(database.url), log });
+    const db = openPool({ url, log });
     closing.push(() => db.close());
     const store = await openPostgresStore(db, {
       ...systemRuntime,
       log,
-      hub: 'hub',
+      hub,
       incarnation: 'first',
       foldEvery: 5,
       onBroken: (why) => expect.unreachable(why.message),
     });
     closing.push(() => store.close());
+    return store;
+  }
+
+  /** Opens a store whose statements are cut as chosen from then on. */
+  async function openCut(
+    choose: () => Cut | undefined,
+  ): Promise<[PostgresTaskStore, TestDatabase, StatementCutter]> {
+    const database = await migratedDatabase();
+    closing.push(() => database.drop());
+    let isCutting = false;
+    const cutter = await startStatementCutter(database.server.port, () => (isCutting ? choose() : undefined));
+    closing.push(() => cutter.close());
+    const store = await openFor('hub', cutter.through(database.url));
     isCutting = true;
     return [store, database, cutter];
+  }
+
+  function open(seed: number) {
+    const random = seededRandom(seed);
+    return openCut(() => (random.oneIn(3) ? random.of(CUTS) : undefined));
   }
 
   /** Reads are not repeated by the store. */
@@ -108,6 +119,32 @@ describe.skipIf(!hasPostgres)('a store whose connections are cut around commits'
     const page = await patiently(() => archive.list({ page: 0, size: 1, statuses: ['FINISHED'] }));
     expect(page.totalElements).toBe(left);
   });
+
+  it.each([
+    ['waits again', 'requeue'],
+    ['was canceled', 'cancel'],
+  ] as const)(
+    'does not give out a claimed task that %s when the lost response is made up for',
+    async (_, change) => {
+      const next: Cut[] = [];
+      const [store, database, cutter] = await openCut(() => next.shift());
+      const task = newTask({});
+      await store.queue.insert([task]);
+      const other = await openFor('other', database.url);
+      // The response is lost; then nothing is sent until the task has changed.
+      next.push('AFTER', ...Array<Cut>(10_000).fill('BEFORE'));
+      const claiming = store.queue.claim([{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }]);
+      const ref = { taskId: task.id, attempt: 1, instanceId: INSTANCE.id };
+      await expect.poll(() => cutter.cuts.AFTER).toBe(1);
+      if (change === 'requeue')
+        await expect.poll(() => other.queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
+      else await expect.poll(() => other.queue.cancel([task.id], ['RUNNING'], 9)).toHaveLength(1);
+      next.length = 0;
+      expect(await claiming).toEqual([]);
+      const claims = [{ taskId: task.id, instance: INSTANCE, startedAtMs: 2 }];
+      expect(await store.queue.claim(claims)).toHaveLength(change === 'requeue' ? 1 : 0);
+    },
+  );
 
   it('adds statistics and bytes of uploads once', async () => {
     const [store, database] = await open(4);

@@ -88,7 +88,7 @@ export const CLAIM_WRITE: LaneWrite<Items<TermedClaim>, readonly Claimed[]> = {
       return row ? [claimedOf(row, taskOfRow(row.task), instance.agentId)] : [];
     }).map((claimed) => claimed.flat());
   },
-  // The task may have changed since: it is given as the claim left it.
+  // A task that has changed since is not claimed any more: it must not be assigned.
   recall: async (calls, outcome, db) => {
     const places = new Map((outcome ?? []) as [at: number, seq: number][]);
     const rows = await rowsOf<ClaimedRow, 'seqs'>(db, RECALL, { seqs: [...places.values()] });
@@ -96,14 +96,10 @@ export const CLAIM_WRITE: LaneWrite<Items<TermedClaim>, readonly Claimed[]> = {
     return byCall(calls, ({ instance, startedAtMs }, number): Claimed[] => {
       const row = bySeq.get(places.get(number) ?? 0);
       if (!row) return [];
-      const task: Task = {
-        ...taskOfRow(row.task),
-        status: 'RUNNING',
-        startedAtMs,
-        endedAtMs: null,
-        instance,
-      };
-      return [claimedOf(row, task, instance.agentId)];
+      const task = taskOfRow(row.task);
+      const isClaimed =
+        task.status === 'RUNNING' && task.instance?.id === instance.id && task.startedAtMs === startedAtMs;
+      return isClaimed ? [claimedOf(row, task, instance.agentId)] : [];
     }).map((claimed) => claimed.flat());
   },
 };

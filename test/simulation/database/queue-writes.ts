@@ -77,8 +77,16 @@ function claimWrite(): LaneWrite<Parameters<(typeof CLAIM_WRITE)['keys']>[0], re
     ...claim,
     recall: async (_, outcome, db) => {
       const results = (outcome as Box<(readonly Claimed[])[]>)();
-      const left = await readModel(db, async (_ports, model) => new Set(model.tasks().map(({ id }) => id)));
-      return results.map((claimed) => claimed.filter(({ ref }) => left.has(ref.taskId)));
+      const running = await readModel(
+        db,
+        async (_ports, model) =>
+          new Set(
+            model.tasks().flatMap((task) => (task.status === 'RUNNING' ? `${task.id}/${task.attempt}` : [])),
+          ),
+      );
+      return results.map((claimed) =>
+        claimed.filter(({ ref: { taskId, attempt } }) => running.has(`${taskId}/${attempt}`)),
+      );
     },
   };
 }
