@@ -3,6 +3,7 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction } from '../core/ports/agents.js';
+import type { Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import { attemptOf } from '../core/task.js';
 import type { AgentSessions } from './agent-sessions.js';
@@ -15,6 +16,7 @@ export interface ReconciliationOptions {
   readonly transitions: Pick<TaskTransitions, 'adopt'>;
   readonly attempts: Pick<Attempts, 'lose'>;
   readonly sessions: Pick<AgentSessions, 'isCurrent'>;
+  readonly signals: Pick<Signals, 'tell'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -25,7 +27,7 @@ export async function reconcile(
   connection: AgentConnection,
   options: ReconciliationOptions,
 ): Promise<void> {
-  const { queue, attempts, sessions, log } = options;
+  const { queue, attempts, sessions, signals, log } = options;
   const { running, spooled } = introduction;
   const agentId = introduction.agent.id;
   const held = [...running, ...spooled];
@@ -46,7 +48,12 @@ export async function reconcile(
     return !ref || !held.some((other) => sameAttempt(other, ref));
   });
   await Promise.all(
-    missing.map((task) => attempts.lose(task, 'LOSS', `agent ${agentId} rejoined without the attempt`)),
+    missing.map(async (task) => {
+      await attempts.lose(task, 'LOSS', `agent ${agentId} rejoined without the attempt`);
+      // A resync may have read it in the rows meanwhile.
+      const ref = attemptOf(task);
+      if (ref) signals.tell({ kind: 'FREED', agentId, ref, coolsDown: false });
+    }),
   );
 }
 

@@ -1,4 +1,4 @@
-/** Resyncs: after signals may have been lost, and now and then while other hubs live. */
+/** Resyncs: after signals may have been lost, once more after that, and now and then while other hubs live. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { Rest } from './rest.js';
@@ -12,7 +12,7 @@ export interface ResyncOptions {
   readonly log: Pick<Logger, 'debug'>;
   /** Time until the next regular one. */
   readonly everyMs: () => number;
-  /** Whether a regular one is due: there is someone to have missed signals of. */
+  /** Whether regular ones are needed: there is someone to have missed signals of. */
   readonly isNeeded: () => boolean;
   /** Reads again who holds which agent, and tells own listeners. Rejects while the database is away. */
   readonly resync: () => Promise<void>;
@@ -51,12 +51,15 @@ export class Resyncs {
   async #resyncAll(firstMs: number): Promise<void> {
     const { everyMs, isNeeded, resync, log } = this.#options;
     let delayMs = firstMs;
+    // What the rows and the views do not have in common is settled when two in a row have seen it.
+    let isFollowUp = false;
     while (!this.#isClosed) {
       await this.#rest.wait(delayMs);
       if (this.#isAsked) await this.#rest.wait(GATHER_MS);
       if (this.#isClosed) return;
       delayMs = everyMs();
-      if (!this.#isAsked && !isNeeded()) continue;
+      if (!this.#isAsked && !isFollowUp && !isNeeded()) continue;
+      isFollowUp = this.#isAsked;
       this.#isAsked = false;
       try {
         await resync();
