@@ -87,7 +87,7 @@ export class ClusterDelays {
     }
   }
 
-  /** Instances of connected agents that are up and run nothing. */
+  /** Instances of connected agents that are up, not drained, and run nothing. */
   #idleInstances(tasks: readonly TaskState[]): InstanceRow[] {
     const { hubs } = this.#options;
     const cluster = hubs.server?.cluster;
@@ -97,7 +97,9 @@ export class ClusterDelays {
     );
     return [...cluster.instances.values()].filter((row) => {
       const agent = cluster.agents.get(row.agentId);
-      return row.status === 'UP' && !busy.has(row.id) && agent?.hubId != null && agent.epoch === row.epoch;
+      const isUp = row.status === 'UP' && agent?.hubId != null && agent.epoch === row.epoch;
+      const isDrained = hubs.engines.some(({ instances }) => instances.drainOf(row.agentId));
+      return isUp && !isDrained && !busy.has(row.id);
     });
   }
 

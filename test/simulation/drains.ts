@@ -16,6 +16,8 @@ export class Drains {
   readonly #invariants: Invariants;
   readonly #random: SeededRandom;
   readonly #happens: boolean;
+  /** Latest request of each agent: an earlier one may be confirmed after it. */
+  readonly #latest = new Map<string, symbol>();
 
   constructor(
     seed: number,
@@ -54,6 +56,7 @@ export class Drains {
 
   #undrain(agentId: string): void {
     if (!this.#hubs.serving.engine) return;
+    this.#latest.set(agentId, Symbol('undrain'));
     this.#invariants.undrained(agentId);
     this.#hubs.request(
       ({ drains }) => drains.undrain(agentId),
@@ -62,11 +65,13 @@ export class Drains {
   }
 
   #drain(agentId: string): void {
+    const request = Symbol('drain');
+    this.#latest.set(agentId, request);
     this.#hubs.request(
       ({ drains }) => drains.drain(agentId, 'operator'),
       () => {
         this.#world.fault('agent drained', agentId);
-        this.#invariants.drained(agentId);
+        if (this.#latest.get(agentId) === request) this.#invariants.drained(agentId);
       },
     );
   }
