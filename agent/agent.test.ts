@@ -85,6 +85,20 @@ describe('joining', () => {
     await hub.instanceBecomes(SIM, 'UP');
   });
 
+  test('numbers its joins upwards, and beyond the number of a join that the hub knows', async () => {
+    await startReadyAgent();
+    const first = await hub.receives('hello');
+    const latestJoin = Date.now() + 60 * 60_000;
+    hub.refusal = { type: 'refused', code: 'JOIN_OUTDATED', message: 'the clock was set back', latestJoin };
+    const seen = hub.received.length;
+    hub.disconnect();
+    const second = await hub.receives('hello', () => true, seen);
+    hub.refusal = null;
+    const third = await hub.receives('hello', (hello) => hello !== second, seen);
+    expect(first.joinNumber).toBeLessThan(second.joinNumber ?? 0);
+    expect(third.joinNumber).toBeGreaterThan(latestJoin);
+  });
+
   test('stops while no hub is there', async () => {
     await startAgent({ hub: 'ws://127.0.0.1:1' });
     await expect.poll(() => logLines.join('')).toContain('nothing listens at this address (ECONNREFUSED)');

@@ -20,6 +20,7 @@ import {
 } from '../core/ports/hub.js';
 import { connectUrl } from './addresses.js';
 import { dialFailure } from './connection-failures.js';
+import { JoinNumbers } from './join-numbers.js';
 import { type AgentNames, helloMessage, instanceMessage, refusalText } from './messages.js';
 import type { AgentSecret } from './secret.js';
 
@@ -45,11 +46,17 @@ const LEAVING = 'the agent joins another hub';
 const CONGESTED_BYTES = 1024 * 1024;
 
 export function hubLink(options: HubLinkOptions): Hub {
+  const joinNumbers = new JoinNumbers(options.runtime.clock);
   return {
     addresses: options.addresses,
     nodeId: options.agent.nodeId,
-    join: (address, listener, signal) => new Joining(address, listener, signal, options).run(),
+    join: (address, listener, signal) =>
+      new Joining(address, listener, signal, { ...options, joinNumbers }).run(),
   };
+}
+
+interface JoiningOptions extends HubLinkOptions {
+  readonly joinNumbers: JoinNumbers;
 }
 
 /** One try to join and, if it succeeds, the connection until its end. */
@@ -57,7 +64,7 @@ class Joining {
   readonly #address: string;
   readonly #listener: HubListener;
   readonly #signal: AbortSignal;
-  readonly #options: HubLinkOptions;
+  readonly #options: JoiningOptions;
   readonly #ended = new AbortController();
   #link: Link<HubMessage, AgentMessage> | undefined;
   #transport: Transport | undefined;
@@ -71,7 +78,7 @@ class Joining {
   /** The end of the transport, once it was asked for. */
   #closed: Promise<void> | undefined;
 
-  constructor(address: string, listener: HubListener, signal: AbortSignal, options: HubLinkOptions) {
+  constructor(address: string, listener: HubListener, signal: AbortSignal, options: JoiningOptions) {
     this.#address = address;
     this.#listener = listener;
     this.#signal = signal;
@@ -140,8 +147,9 @@ class Joining {
   }
 
   #introduce(link: Link<HubMessage, AgentMessage>): void {
-    const { agent, runtime } = this.#options;
-    link.send(helloMessage(agent, this.#listener.introduce(), runtime.clock.nowMs()));
+    const { agent, runtime, joinNumbers } = this.#options;
+    const names = { nowMs: runtime.clock.nowMs(), joinNumber: joinNumbers.next() };
+    link.send(helloMessage(agent, this.#listener.introduce(), names));
     link.flush();
   }
 
@@ -156,6 +164,7 @@ class Joining {
         return;
       case 'refused':
         this.#refusal = refusalText(message.code, message.message);
+        this.#options.joinNumbers.heardOf(message.latestJoin ?? 0);
         this.#link?.close(CLOSE.NORMAL, 'refused');
         return;
       case 'heartbeat':

@@ -10,17 +10,18 @@ import type { InstanceState, Introduction } from '../core/ports/hub.js';
 
 export type AgentNames = HelloMessage['agent'];
 
-/** The first message; `nowMs` is the time of this host, in milliseconds since 1970. */
+/** The first message; `nowMs` is the time of this host, in milliseconds since 1970, `joinNumber` above that of all earlier ones. */
 export function helloMessage(
   agent: AgentNames,
   { instances, running, spooled }: Introduction,
-  nowMs: number,
+  { nowMs, joinNumber }: { readonly nowMs: number; readonly joinNumber: number },
 ): HelloMessage {
   return {
     type: 'hello',
     protocolVersions: [...AGENT_PROTOCOL_VERSIONS],
     agent,
     clockMs: Math.round(nowMs),
+    joinNumber,
     instances: instances.map(instanceMessage),
     answers: [...LATER_REQUESTS],
     takes: [...LATER_MESSAGES],
@@ -39,6 +40,7 @@ export function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code
   switch (code) {
     case 'PROTOCOL_VERSION':
     case 'AGENT_ID_NOT_PROVEN':
+    case 'JOIN_OUTDATED':
       return `refused: ${message}`;
     case 'AGENT_ID_TAKEN':
       return `refused: ${message}; give this agent another "id", or stop the other one`;

@@ -65,7 +65,7 @@ export class AgentSession {
   async join({ instances, running, spooled, ...hello }: HelloMessage): Promise<boolean> {
     // The connection keeps the rest of the message as long as it is open.
     const { agents, link, remoteAddress, log } = this.#options;
-    const { agent, clockMs = null } = hello;
+    const { agent, clockMs = null, joinNumber = null } = hello;
     const protocolVersion = AGENT_PROTOCOL_VERSIONS.find((version) =>
       hello.protocolVersions.includes(version),
     );
@@ -92,7 +92,7 @@ export class AgentSession {
     };
     this.#connection = connection;
     return agents.join(
-      { agent, address: remoteAddress, clockMs, instances, running, spooled },
+      { agent, address: remoteAddress, clockMs, joinNumber, instances, running, spooled },
       this.#connection,
     );
   }

@@ -92,10 +92,10 @@ export class Agents {
     return { ...joined, isOpen };
   }
 
-  #joiningOf({ agent, address, clockMs, instances }: AgentIntroduction): JoiningAgent {
+  #joiningOf({ agent, address, clockMs, joinNumber, instances }: AgentIntroduction): JoiningAgent {
     const nowMs = this.#options.clock.nowMs();
     const clockOffsetMs = clockMs === null ? null : clockMs - nowMs;
-    return { ...agent, address, clockOffsetMs, seenAtMs: nowMs, instances };
+    return { ...agent, joinNumber, address, clockOffsetMs, seenAtMs: nowMs, instances };
   }
 
   /** The connection has ended. */

@@ -124,6 +124,9 @@ export const helloMessage = z.object({
   }),
   /** The agent's wall clock, in milliseconds since 1970. Absent from older agents. */
   clockMs: z.int().optional(),
+  /** Number of this join: greater than those of all earlier joins of the agent. Absent from older agents, whose joins count in the order in
+   *  which hubs process them. */
+  joinNumber: z.int().nonnegative().optional(),
   instances: z.array(instanceReport),
   /** {@link LATER_REQUESTS} that the agent answers, and others of later versions. Absent from older agents. */
   answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
@@ -171,6 +174,7 @@ export const REFUSALS = [
   'AGENT_ID_NOT_PROVEN',
   'AGENT_ID_TAKEN',
   'INSTANCE_ID_TAKEN',
+  'JOIN_OUTDATED',
 ] as const;
 
 /** Messages of a hub. */
@@ -189,7 +193,13 @@ export const hubMessage = z.discriminatedUnion('type', [
     /** Addresses of the other hubs of the cluster; absent from older hubs, and from a hub that is alone. */
     hubs: hubAddresses.optional(),
   }),
-  z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
+  z.object({
+    type: z.literal('refused'),
+    code: z.enum(REFUSALS),
+    message: z.string(),
+    /** Number of the agent's latest join; with the code `JOIN_OUTDATED` only. */
+    latestJoin: z.int().nonnegative().optional(),
+  }),
   heartbeatMessage,
   z.object({
     type: z.literal('assign'),

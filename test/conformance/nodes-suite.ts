@@ -34,6 +34,7 @@ export function describeNodes(open: () => Promise<NodesUnderTest>): void {
   const agent = (id: string, instances: readonly InstanceReport[]): JoiningAgent => ({
     id,
     nodeId: `node of ${id}`,
+    joinNumber: null,
     version: '1',
     revision: 'abc',
     address: '10.0.0.7',

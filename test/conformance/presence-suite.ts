@@ -28,6 +28,7 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
   const agent = (id: string, rest: Partial<JoiningAgent> = {}): JoiningAgent => ({
     id,
     nodeId: `node of ${id}`,
+    joinNumber: null,
     version: '1',
     revision: 'abc',
     address: '10.0.0.7',
@@ -91,6 +92,28 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
         ['a', false, []],
         ['b', true, ['r UP', 's UP']],
       ]);
+    });
+
+    it('joins by a number that is not below that of its latest join, also when it has left since', async () => {
+      const later = await join(agent('a', { joinNumber: 8 }));
+      const outdated = { code: 'JOIN_OUTDATED', latestJoin: 8, message: expect.stringContaining(' a ') };
+      const earlier = agent('a', { joinNumber: 7, instances: [report('other')] });
+      expect(await opened.presence.join(earlier)).toEqual(outdated);
+      expect(await seen()).toEqual([['a', true, ['a-sim UP']]]);
+      expect(await opened.presence.leave('a', later, 60)).toBe(true);
+      expect(await opened.presence.join(earlier)).toEqual(outdated);
+      const again = await join(agent('a', { joinNumber: 8 }));
+      expect(again).toBeGreaterThan(later);
+      expect(await join(agent('a', { joinNumber: 9 }))).toBeGreaterThan(again);
+    });
+
+    it('counts the numbers of each node for itself, and takes joins without a number as they come', async () => {
+      await join(agent('a', { joinNumber: 8 }));
+      await join(agent('b', { joinNumber: 3 }));
+      const epoch = await join(agent('a'));
+      await opened.presence.leave('a', epoch, 60);
+      await join(agent('a', { nodeId: 'other', joinNumber: 1 }));
+      expect(await opened.presence.forget('a')).toBe(false);
     });
 
     it('of two that join at once with the same instance, one is refused', async () => {

@@ -103,7 +103,15 @@ export function describeWholeStore(open: () => Promise<WholeStoreUnderTest>): vo
       expect(await maintenance.referencedBlobs()).toEqual([{ ...fileOf('model'), encrypted: false }]);
       expect(await maintenance.tasksReferringTo(digestOf('model'), 5)).toEqual([id]);
       expect(await maintenance.tasksReferringTo(digestOf('other'), 5)).toEqual([]);
-      const agent = { version: '1', revision: '', nodeId: 'n', address: null, seenAtMs: 5, instances: [] };
+      const agent = {
+        version: '1',
+        revision: '',
+        nodeId: 'n',
+        joinNumber: null,
+        address: null,
+        seenAtMs: 5,
+        instances: [],
+      };
       const joined = await store.cluster.presence.join({ ...agent, id: 'a', clockOffsetMs: -7 });
       if (joined === undefined || 'code' in joined) throw new Error(joined?.message);
       await store.cluster.presence.leave('a', joined.epoch, 6);

@@ -153,6 +153,18 @@ describe('two agents', () => {
     expect((await api.get('/api/2.0/workbench/node/agent/twin')).body).toMatchObject({ status: 'UP' });
   });
 
+  it('that are one: a join that was delayed on its way is refused, and does not end the later one', async () => {
+    const later = await FakeAgent.join(hub, { id: 'same', joinNumber: 8, instances: [{ id: 'of-same' }] });
+    agents.push(later);
+    const delayed = await connect({ id: 'same', joinNumber: 7, instances: [] });
+    const message = 'agent same has joined since by another connection';
+    const refused = { type: 'refused', code: 'JOIN_OUTDATED', message, latestJoin: 8 };
+    expect(await delayed.hear('refused')).toEqual(refused);
+    expect(await delayed.closed()).toBe('refused');
+    await api.simulateWork();
+    await later.hear('assign');
+  });
+
   it('with the same instance id: the second is refused with the reason', async () => {
     agents.push(await FakeAgent.join(hub, { id: 'one', nodeId: NODE_1, instances: [{ id: 'shared' }] }));
     const second = await connect({ id: 'two', nodeId: NODE_2, instances: [{ id: 'shared' }] });

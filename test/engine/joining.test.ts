@@ -309,7 +309,8 @@ async function slowJoins() {
       get: (_, name) => () => void heard.push(String(name)),
     });
     const agent = { id: 'agent-1', nodeId, version: '1', revision: '1' };
-    const introduction = { agent, address: null, clockMs: null, instances: [], running: [], spooled: [] };
+    const [clockMs, joinNumber, address] = [null, null, null];
+    const introduction = { agent, address, clockMs, joinNumber, instances: [], running: [], spooled: [] };
     return { connection, heard, joined: engine.agents.join(introduction, connection) };
   };
   const hearOf = async (at: number) => {

@@ -24,6 +24,7 @@ export interface FakeAgentSetup {
   readonly clockMs?: number;
   readonly id?: string;
   readonly nodeId?: string;
+  readonly joinNumber?: number;
   readonly instances?: readonly Partial<InstanceReport>[];
   readonly running?: readonly AttemptRef[];
   readonly spooled?: readonly AttemptRef[];
@@ -206,6 +207,7 @@ function helloOf(
     spooled = [],
     protocolVersions = [1],
     clockMs,
+    joinNumber,
     answers,
     takes,
   }: FakeAgentSetup,
@@ -215,6 +217,7 @@ function helloOf(
     protocolVersions,
     agent: { id, nodeId, version: '0.1.0', revision: 'abc1234' },
     ...(clockMs === undefined ? {} : { clockMs }),
+    ...(joinNumber === undefined ? {} : { joinNumber }),
     instances: instances.map(instanceReportOf),
     ...(answers && { answers: [...answers] }),
     ...(takes && { takes: [...takes] }),

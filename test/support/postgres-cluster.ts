@@ -156,6 +156,7 @@ export function testAgent(
   return {
     id,
     nodeId: `node of ${id}`,
+    joinNumber: null,
     version: '1',
     revision: 'abc',
     address: '10.0.0.7',

@@ -21,6 +21,8 @@ export interface AgentIntroduction {
   readonly address: string | null;
   /** Its clock, in milliseconds since 1970; null when it did not send it. */
   readonly clockMs: number | null;
+  /** Greater than in all earlier joins of the agent; null when it did not send one. */
+  readonly joinNumber: number | null;
   readonly instances: readonly InstanceReport[];
   /** Running attempts. */
   readonly running: readonly AttemptRef[];
@@ -30,8 +32,10 @@ export interface AgentIntroduction {
 
 /** Reason why an agent may not join. */
 export interface JoinRefusal {
-  readonly code: 'AGENT_ID_TAKEN' | 'INSTANCE_ID_TAKEN';
+  readonly code: 'AGENT_ID_TAKEN' | 'INSTANCE_ID_TAKEN' | 'JOIN_OUTDATED';
   readonly message: string;
+  /** Number of the agent's latest join, for `JOIN_OUTDATED`. */
+  readonly latestJoin?: number;
 }
 
 /** A dispatched attempt for an agent. */

@@ -11,6 +11,7 @@ import { shared } from './migrations/0007-shared.js';
 import { listBuckets } from './migrations/0008-list-buckets.js';
 import { logins } from './migrations/0010-logins.js';
 import { schemaGenerations } from './migrations/0012-schema-generations.js';
+import { joinNumbers } from './migrations/0013-join-numbers.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -24,5 +25,6 @@ export const MIGRATIONS: readonly Migration[] = [
   listBuckets,
   logins,
   schemaGenerations,
+  joinNumbers,
   accounts,
 ];

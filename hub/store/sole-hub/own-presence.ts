@@ -5,12 +5,13 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentRecord, AgentStore } from '../../core/ports/agent-store.js';
 import type { JoinRefusal } from '../../core/ports/agents.js';
-import type {
-  JoiningAgent,
-  KnownAgent,
-  Presence,
-  PresentAgent,
-  PresentInstance,
+import {
+  type JoiningAgent,
+  joinOutdated,
+  type KnownAgent,
+  type Presence,
+  type PresentAgent,
+  type PresentInstance,
 } from '../../core/ports/presence.js';
 
 export interface OwnPresenceOptions {
@@ -31,6 +32,8 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
   const connections = new Map<string, Connection>();
   /** The agent to whose connection each instance belongs. */
   const holders = new Map<string, string>();
+  /** The latest join of each agent, also of those that have left. */
+  const latestJoins = new Map<string, Pick<JoiningAgent, 'nodeId' | 'joinNumber'>>();
   let epoch = 0;
 
   const save = async (record: AgentRecord) => {
@@ -54,6 +57,9 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
     join: async (joining) => {
       const refusal = refusalOf(joining, connections.get(joining.id)?.nodeId, holders);
       if (refusal) return refusal;
+      const later = laterJoinOf(joining, latestJoins.get(joining.id));
+      if (later !== undefined) return joinOutdated(joining.id, later);
+      latestJoins.set(joining.id, { nodeId: joining.nodeId, joinNumber: joining.joinNumber });
       const { instances: reports, ...agent } = joining;
       end(agent.id);
       const instances = new Map(reports.map((report) => [report.id, presentAs(report, clock)]));
@@ -90,6 +96,7 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
     },
     forget: async (agentId) => {
       if (connections.has(agentId)) return false;
+      latestJoins.delete(agentId);
       await agents.forget(agentId);
       return true;
     },
@@ -116,6 +123,15 @@ function refusalOf(
     };
   }
   return undefined;
+}
+
+/** Number of the latest join if that is a later one of the same node. */
+function laterJoinOf(
+  { nodeId, joinNumber }: JoiningAgent,
+  latest: Pick<JoiningAgent, 'nodeId' | 'joinNumber'> | undefined,
+): number | undefined {
+  if (joinNumber === null || latest?.nodeId !== nodeId || latest.joinNumber === null) return undefined;
+  return latest.joinNumber > joinNumber ? latest.joinNumber : undefined;
 }
 
 function recordOf(

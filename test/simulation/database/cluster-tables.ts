@@ -23,6 +23,7 @@ export interface AgentRow {
   /** Hub that it is connected to. */
   hubId: string | null;
   nodeId: string;
+  joinNumber: number | null;
   address: string | null;
   epoch: number;
 }

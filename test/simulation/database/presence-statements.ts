@@ -24,6 +24,7 @@ interface Asking {
 interface Joining extends Self, Asking {
   readonly agentId: string;
   readonly nodeId: string;
+  readonly joinNumber: number | null;
   readonly version: string;
   readonly revision: string;
   readonly address: string | null;
@@ -69,6 +70,12 @@ function takenInstance(tables: ClusterTables, given: Joining, nowMs: number): [s
   return null;
 }
 
+/** Number of the agent's latest join if that is a later one of the same node. */
+function laterJoin(former: AgentRow | undefined, { nodeId, joinNumber }: Joining): number | null {
+  if (former?.nodeId !== nodeId || former.joinNumber === null || joinNumber === null) return null;
+  return former.joinNumber > joinNumber ? former.joinNumber : null;
+}
+
 function place(tables: ClusterTables, given: Joining, epoch: number, nowMs: number): void {
   const { agentId, instanceIds } = given;
   removeWhere(tables.instances, (row) => row.agentId === agentId && !instanceIds.includes(row.id));
@@ -95,8 +102,9 @@ function join(given: Joining, tables: ClusterTables, nowMs: number): object {
     former.nodeId !== given.nodeId &&
     holderOf(tables, former, given, nowMs) !== undefined;
   const taken = takenInstance(tables, given, nowMs);
-  const said = { is_fenced: fence !== undefined, is_id_taken: isIdTaken, taken };
-  if (!fence || isIdTaken || taken) return { ...said, epoch: null };
+  const later = laterJoin(former, given);
+  const said = { is_fenced: fence !== undefined, is_id_taken: isIdTaken, later_join: later, taken };
+  if (!fence || isIdTaken || later !== null || taken) return { ...said, epoch: null };
   const epoch = former ? Math.max(former.epoch + 1, 1) : nowMs;
   tables.agents.set(given.agentId, {
     id: given.agentId,
@@ -107,6 +115,7 @@ function join(given: Joining, tables: ClusterTables, nowMs: number): object {
     profiles: given.profiles,
     hubId: fence.id,
     nodeId: given.nodeId,
+    joinNumber: given.joinNumber,
     address: given.address,
     epoch,
   });

@@ -2,7 +2,7 @@
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../../../core/errors.js';
 import type { JoinRefusal } from '../../../core/ports/agents.js';
-import type { Joined, JoiningAgent } from '../../../core/ports/presence.js';
+import { type Joined, type JoiningAgent, joinOutdated } from '../../../core/ports/presence.js';
 import { DatabaseFault } from '../database-fault.js';
 import type { Database } from '../pool.js';
 import { rowOf, rowsOf } from '../statement.js';
@@ -103,6 +103,7 @@ function joinedOf({ id }: JoiningAgent, row: JoinRow | undefined): Joined | Join
       message: `an agent with the id ${id} is connected from elsewhere: give one of them another "id"`,
     };
   }
+  if (row.later_join !== null) return joinOutdated(id, row.later_join);
   if (!row.taken) return { epoch: row.epoch as number };
   const [instanceId, holder] = row.taken;
   return {
@@ -116,6 +117,7 @@ function valuesOf(agent: JoiningAgent) {
   return {
     agentId: agent.id,
     nodeId: agent.nodeId,
+    joinNumber: agent.joinNumber,
     version: agent.version,
     revision: agent.revision,
     address: agent.address,

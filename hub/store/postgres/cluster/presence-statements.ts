@@ -18,6 +18,8 @@ export interface JoinRow {
   readonly is_id_taken: boolean;
   /** An instance that another connected agent has, and that agent. */
   readonly taken: readonly [instanceId: string, agentId: string] | null;
+  /** Number of a later join of the agent; null when there is none. */
+  readonly later_join: number | null;
   /** Null when the agent has not joined. */
   readonly epoch: number | null;
 }
@@ -31,6 +33,7 @@ export const JOIN = sql(
     lapseMs: 'bigint',
     agentId: 'text',
     nodeId: 'text',
+    joinNumber: 'bigint',
     version: 'text',
     revision: 'text',
     address: 'text',
@@ -47,17 +50,19 @@ export const JOIN = sql(
   `WITH ${FENCE},
    connected AS NOT MATERIALIZED (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
    refused_id AS (SELECT FROM connected WHERE id = :agentId AND node_id <> :nodeId),
+   later AS (SELECT join_number FROM agent WHERE id = :agentId AND node_id = :nodeId AND join_number > :joinNumber),
    refused_instance AS (
      SELECT agent_instance.id, agent_instance.agent_id FROM agent_instance JOIN connected ON connected.id = agent_instance.agent_id
      WHERE agent_instance.id = ANY (:instanceIds) AND agent_instance.agent_id <> :agentId
      ORDER BY array_position(:instanceIds, agent_instance.id) LIMIT 1),
    joined AS (
-     INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances, hub_id, node_id, address, epoch)
-     SELECT :agentId, :version, :revision, :seenAt, :clockOffsetMs, :profiles, fence.id, :nodeId, :address, ${NOW_MS} FROM fence
-     WHERE NOT EXISTS (SELECT FROM refused_id) AND NOT EXISTS (SELECT FROM refused_instance)
+     INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances, hub_id, node_id, join_number, address, epoch)
+     SELECT :agentId, :version, :revision, :seenAt, :clockOffsetMs, :profiles, fence.id, :nodeId, :joinNumber, :address, ${NOW_MS}
+     FROM fence
+     WHERE NOT EXISTS (SELECT FROM refused_id) AND NOT EXISTS (SELECT FROM later) AND NOT EXISTS (SELECT FROM refused_instance)
      ON CONFLICT (id) DO UPDATE SET version = excluded.version, revision = excluded.revision, seen_at = excluded.seen_at,
        clock_offset_ms = excluded.clock_offset_ms, instances = excluded.instances, hub_id = excluded.hub_id,
-       node_id = excluded.node_id, address = excluded.address, epoch = greatest(agent.epoch + 1, 1)
+       node_id = excluded.node_id, join_number = excluded.join_number, address = excluded.address, epoch = greatest(agent.epoch + 1, 1)
      RETURNING epoch),
    dropped AS (
      DELETE FROM agent_instance USING joined
@@ -70,7 +75,7 @@ export const JOIN = sql(
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, epoch = excluded.epoch, version = excluded.version,
        revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at)
    SELECT EXISTS (SELECT FROM fence) AS is_fenced, EXISTS (SELECT FROM refused_id) AS is_id_taken,
-     (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
+     (SELECT join_number FROM later) AS later_join, (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
 );
 
 /** Changes instances. `resets`: the process of the instance has ended since the change before. */
