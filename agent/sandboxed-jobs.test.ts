@@ -312,10 +312,10 @@ describe.skipIf(!canShutIn)('the end of a sandbox', () => {
   });
 
   test.each([
-    ['idle', 'shutdown', 'shell-workbench', /exited with code 0/],
-    ['ignoring that', 'SIGKILL', 'ignores-shutdown', /was ended by SIGKILL/],
-  ])('comes with a stop of an instance that is %s, by %s', async (_, __, program, end) => {
-    await startShutIn({ program, instance: { stopTimeout: '50ms' } });
+    ['idle', 'shutdown', 'shell-workbench', '60s', /exited with code 0/],
+    ['ignoring that', 'SIGKILL', 'ignores-shutdown', '50ms', /was ended by SIGKILL/],
+  ])('comes with a stop of an instance that is %s, by %s', async (_, __, program, stopTimeout, end) => {
+    await startShutIn({ program, instance: { stopTimeout } });
     const pids = await ownProcesses();
     hub.send({
       type: 'request',

@@ -1,8 +1,6 @@
 /** All endpoints of the interface to clients. */
 import { fileURLToPath } from 'node:url';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
-import { auditFolderOf } from './audit/audit-folder.js';
-import { auditReader } from './audit/audit-reader.js';
 import type { Task } from './core/task.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
@@ -102,7 +100,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...storedInputEndpoints(engine.storage, engine.tasks, log),
     ...uploadEndpoints(engine.uploads),
     statisticsEndpoint(engine.statistics, runtime.clock),
-    ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
+    ...auditEndpoints(parts.auditReader),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),
       ...nodeEndpointsV1(generation, engine.nodes, engine.control, server.publicUrl ?? ''),

@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Accounts } from './accounts.js';
 import type { HubConfig } from './config.js';
-import type { AuditTrail } from './core/ports/audit.js';
+import type { AuditReader, AuditTrail } from './core/ports/audit.js';
 import type { BlobStore } from './core/ports/blobs.js';
 import type { Hubs } from './core/ports/hubs.js';
 import type { Tracing } from './core/ports/tracing.js';
@@ -35,6 +35,8 @@ export interface HubParts {
   readonly isObjectStoreUsable: (() => boolean) | null;
   /** Null while security is off. */
   readonly audit: AuditTrail | null;
+  /** Entries of all hubs. */
+  readonly auditReader: AuditReader;
   /** Opens the files of the audit log again. Null while security is off. */
   readonly reopenAudit: (() => Promise<void>) | null;
   /** Path of the log file in use. */

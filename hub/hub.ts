@@ -10,6 +10,8 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { openAccounts } from './accounts.js';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
+import { auditSource } from './audit/audit-reader.js';
+import { auditReceiver, clusterAudit } from './audit/cluster-audit.js';
 import { rateLimitedAudit } from './audit/rate-limited-audit.js';
 import { type HubConfig, logFileOf } from './config.js';
 import { agentAddress } from './core/agent-address.js';
@@ -159,7 +161,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     databaseBytes: () => store.sizes(),
   });
   observeCluster(metrics, store.cluster.hubs);
-  const { audit, reopenAudit } = await openAudit(setup, onStop);
+  const { audit, auditReader, reopenAudit } = await openAudit(setup, store, onStop);
   return {
     config,
     log,
@@ -177,6 +179,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     isObjectStoreUsable: opened.isUsable,
     audit,
+    auditReader,
     reopenAudit,
     logFile: setup.logFile,
   };
@@ -340,21 +343,25 @@ async function openTracing({ config, runtime, log }: Setup, onStop: OnStop): Pro
   return tracing;
 }
 
-/** Without audit log while security is off. */
+/** Nothing is recorded while security is off; former entries can be read. */
 async function openAudit(
   { config, runtime, log }: Setup,
+  { cluster: { hubs, mail } }: Store,
   onStop: OnStop,
-): Promise<Pick<HubParts, 'audit' | 'reopenAudit'>> {
-  if (!config.security.enabled) return { audit: null, reopenAudit: null };
-  const { maxFileSize, keepFiles } = config.audit;
+): Promise<Pick<HubParts, 'audit' | 'auditReader' | 'reopenAudit'>> {
   const folder = auditFolderOf(config.dataDir);
+  const own = auditSource(folder);
+  mail.serveHubs(auditReceiver(own));
+  const auditReader = clusterAudit({ own, hubs, mail });
+  if (!config.security.enabled) return { audit: null, auditReader, reopenAudit: null };
+  const { maxFileSize, keepFiles } = config.audit;
   const auditLog = await openAuditLog({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
   const trail = rateLimitedAudit(auditLog, runtime);
   onStop(() => {
     trail.flush();
     return auditLog.close();
   });
-  return { audit: trail, reopenAudit: () => auditLog.reopen() };
+  return { audit: trail, auditReader, reopenAudit: () => auditLog.reopen() };
 }
 
 function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSettings {

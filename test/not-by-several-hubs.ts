@@ -3,8 +3,6 @@
 export const NOT_BY_SEVERAL_HUBS: Readonly<Record<string, string>> = {
   'test/contract/agent-enrolment.test.ts': 'limits of tries and of log lines protect one hub',
   'test/contract/agent-moves.test.ts': 'tells the hub which other ones there are',
-  'test/contract/audit.test.ts': 'each hub has its own audit log',
-  'test/contract/commands-in-audit.test.ts': 'each hub has its own audit log',
   'test/contract/faults.test.ts': 'what is no HTTP, which a load balancer refuses or changes',
   'test/contract/hub-lifecycle.test.ts':
     'start and stop of one hub, with its data folder and its connections',

@@ -14,8 +14,8 @@ import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openAuditFile } from './audit-file.js';
 import { appendToAudit } from './audit-log.js';
-import { auditReader } from './audit-reader.js';
 import { entry, newFolder } from './fixtures/entries.js';
+import { auditReader } from './fixtures/lone-hub.js';
 
 const ALL = { limit: 1000 };
 const HERE = { aborted: false };

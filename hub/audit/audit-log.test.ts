@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AuditEntry } from '../core/ports/audit.js';
 import { MAX_LINE_BYTES } from './audit-line.js';
 import { type AuditLog, appendToAudit, openAuditLog } from './audit-log.js';
-import { auditReader } from './audit-reader.js';
 import { BEGIN_MS, entry, newFolder } from './fixtures/entries.js';
+import { auditReader } from './fixtures/lone-hub.js';
 import { rateLimitedAudit } from './rate-limited-audit.js';
 
 const MAX_FILE_BYTES = 16 * 1024;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry, AuditQuery } from '../core/ports/audit.js';
 import { lineOf } from './audit-line.js';
-import { auditReader } from './audit-reader.js';
 import { BEGIN_MS, entry, newFolder } from './fixtures/entries.js';
+import { auditReader } from './fixtures/lone-hub.js';
 
 const HERE = { aborted: false };
 

@@ -1,25 +1,24 @@
-/** Reader of the audit log, newest first: the series, each in its own order, are merged by time. */
+/** Reader of the audit log of this hub, newest first: the series, each in its own order, are merged by time. */
 import { invalidInput } from '../core/errors.js';
-import type { AuditEntry, AuditPage, AuditQuery, AuditReader } from '../core/ports/audit.js';
+import type { AuditEntry, AuditPart, AuditQuery, AuditSource, FoundEntry } from '../core/ports/audit.js';
 import { AUDIT_SERIES } from './audit-folder.js';
 import { endOf, type Passed, type Position, readBackwards } from './series-reader.js';
 
-export function auditReader(folder: string): AuditReader {
+export function auditSource(folder: string): AuditSource {
   return {
-    async read(query, client): Promise<AuditPage> {
+    async read(query, client): Promise<AuditPart> {
       const from =
         query.before === undefined
           ? await Promise.all(AUDIT_SERIES.map((series) => endOf(folder, series)))
           : positionsOf(query.before);
-      const entries: AuditEntry[] = [];
-      let next: string | null = null;
+      const start = cursorOf(from);
+      const found: FoundEntry[] = [];
       // One more than requested tells whether there is a next page.
       for await (const { entry, positions } of merged(folder, from, query, client)) {
-        if (entries.length === query.limit) return { entries, next };
-        entries.push(entry);
-        next = cursorOf(positions);
+        if (found.length === query.limit) return { start, found, hasMore: true };
+        found.push({ entry, next: cursorOf(positions) });
       }
-      return { entries, next: null };
+      return { start, found, hasMore: false };
     },
   };
 }

@@ -277,6 +277,23 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       await expect(asked).rejects.toThrow('agent x disconnected');
     });
 
+    it('reaches a hub itself, if it runs', async () => {
+      const [a, b] = await startBoth();
+      const asked: unknown[] = [];
+      b.mail.serveHubs(async (request) => {
+        asked.push(request);
+        return { error: null, text: ODD };
+      });
+      const request = { kind: 'audit', query: { limit: 5, user: ODD } } as const;
+      expect(await a.mail.askHub(b.id, request, 5000)).toEqual({ error: null, text: ODD });
+      expect(asked).toEqual([request]);
+      await eventually(async () => (await mails()) === 0);
+      await expect(a.mail.askHub('nobody', request, 5000)).rejects.toThrow('hub nobody does not run');
+      b.mail.serveHubs(() => new Promise(() => undefined));
+      const late = a.mail.askHub(b.id, request, 300);
+      await expect(late).rejects.toThrow(`hub ${b.id} did not answer in 0.3 s`);
+    });
+
     it('fails when there is no reply in time', async () => {
       const [a, b] = await startBoth();
       await joinAgent(b, 'x');

@@ -136,6 +136,28 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     await agent.leave(tokens[0]);
   });
 
+  it('show the audit log of all, page by page at any of them', async () => {
+    const { accessToken } = await logIn(new Api(hubs[0] as RunningHub), 'ulla');
+    const byUlla = (index: number) => new Api(hubs[index] as RunningHub, accessToken);
+    const tasks: string[] = [];
+    for (const index of [0, 1, 2, 0]) tasks.push(await byUlla(index).simulateWork());
+    const action = encodeURIComponent('DELETE /api/2.0/workbench/task/{id}/cancel');
+    for (const [index, id] of tasks.entries())
+      await byUlla(index % 3).delete(`/api/2.0/workbench/task/${id}/cancel`);
+    const page = async (index: number, query: string) =>
+      (await at(index).get(`/api/x/audit?user=ulla&action=${action}${query}`)).body as {
+        readonly entries: { readonly resource: string }[];
+        readonly next?: string;
+      };
+    // Each hub writes its entries a moment after its response.
+    await eventually(async () => (await page(1, '')).entries.length === tasks.length);
+    const first = await page(2, '&limit=3');
+    const second = await page(1, `&before=${first.next}`);
+    expect(second.next).toBeUndefined();
+    const shown = [...first.entries, ...second.entries].map(({ resource }) => resource.split('/').at(-2));
+    expect(shown).toEqual([...tasks].reverse());
+  });
+
   it('are prepared for a shutdown one by one, or together', async () => {
     await at(1).post(`${SHUTDOWN}/change`, { initiated: true });
     expect((await at(1).post('/api/x/tasks', { job: { type: 'SIMULATE_WORK', duration: 1 } })).status).toBe(

@@ -157,9 +157,13 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     const mail: Mail = {
       ask: (agentId, request, timeoutMs) =>
         (holders.get(agentId) ?? member).receiver(agentId, request, timeoutMs),
+      askHub: async (hubId) => {
+        throw new AgentUnavailable(`hub ${hubId} does not run`);
+      },
       serve: (receiver) => {
         member.receiver = receiver;
       },
+      serveHubs: () => undefined,
     };
     const hubs: Hubs = {
       ownId: member.id,

@@ -84,6 +84,28 @@ export interface AuditPage {
   readonly next: string | null;
 }
 
+/** Entries of one hub, from a place on. */
+export interface AuditPart {
+  /** The place: `before` of the query, or the present end of the log. */
+  readonly start: string;
+  readonly found: readonly FoundEntry[];
+  /** Whether older entries match. */
+  readonly hasMore: boolean;
+}
+
+export interface FoundEntry {
+  readonly entry: AuditEntry;
+  /** Place behind it: `before` of a query for older ones. */
+  readonly next: string;
+}
+
+/** Audit log of one hub. */
+export interface AuditSource {
+  /** The search ends when `client` has gone. Rejects with HubError INVALID_INPUT for an invalid `before`. */
+  read(query: AuditQuery, client: { readonly aborted: boolean }): Promise<AuditPart>;
+}
+
+/** Audit log of all hubs. */
 export interface AuditReader {
   /** The search ends when `client` has gone. Rejects with HubError INVALID_INPUT for an invalid `before`. */
   read(query: AuditQuery, client: { readonly aborted: boolean }): Promise<AuditPage>;

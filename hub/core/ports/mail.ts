@@ -1,5 +1,6 @@
-/** Mail: requests about an agent, to the hub that holds its connection, from any hub of the store. */
+/** Mail: requests from any hub of the store, about an agent to the hub that holds its connection, or to a hub itself. */
 import type { AgentReply, AgentRequest } from './agents.js';
+import type { AuditQuery } from './audit.js';
 
 /** A request to the agent, or to the hub for what the agent has sent. */
 export type MailRequest = AgentRequest | OutputRequest;
@@ -17,7 +18,13 @@ export interface MailReply extends AgentReply {
   readonly attempt?: number;
 }
 
-/** The agent could not be reached, did not respond, or failed to carry out a request; the message says it for clients. */
+/** A request to a hub itself: for entries of its audit log, which the reply has as JSON. */
+export interface HubRequest {
+  readonly kind: 'audit';
+  readonly query: AuditQuery;
+}
+
+/** The agent, or the hub, could not be reached, did not respond, or failed to carry out a request; the message says it for clients. */
 export class AgentUnavailable extends Error {
   override readonly name = 'AgentUnavailable';
 }
@@ -25,9 +32,16 @@ export class AgentUnavailable extends Error {
 /** Takes requests about the agents of this hub; rejects with {@link AgentUnavailable}. */
 export type MailReceiver = (agentId: string, request: MailRequest, timeoutMs: number) => Promise<MailReply>;
 
+/** Takes requests to this hub itself. */
+export type HubReceiver = (request: HubRequest) => Promise<MailReply>;
+
 export interface Mail {
   /** Rejects with {@link AgentUnavailable} when the agent is not connected to any hub, or there is no reply in time. */
   ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply>;
-  /** Sets the receiver of this hub. */
+  /** Asks another hub. Rejects with {@link AgentUnavailable} when it is gone, or there is no reply in time. */
+  askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<MailReply>;
+  /** Sets the receiver of requests about the agents of this hub. */
   serve(receiver: MailReceiver): void;
+  /** Sets the receiver of requests to this hub itself. */
+  serveHubs(receiver: HubReceiver): void;
 }

@@ -97,7 +97,8 @@ export function auditEndpoints(audit: AuditReader): Endpoint[] {
         tag: 'Administration',
         operationId: 'listAuditEntries',
         summary: 'Who did what, newest first',
-        description: 'Every change and every refused request, recorded while security is on.',
+        description:
+          'Every change and every refused request of all hubs that run, recorded while security is on.',
         query: auditQuery,
         responses: { 200: { description: 'The entries.', schema: auditPage } },
       },

@@ -7,8 +7,12 @@ export function ownMail(): Mail {
   };
   return {
     ask: (agentId, request, timeoutMs) => receiver(agentId, request, timeoutMs),
+    askHub: async (hubId) => {
+      throw new AgentUnavailable(`hub ${hubId} does not run`);
+    },
     serve: (received) => {
       receiver = received;
     },
+    serveHubs: () => undefined,
   };
 }

@@ -196,9 +196,9 @@ class AgentUnavailable(HubError):
 
 
 class Unavailable(HubError):
-    """503: the hub is overloaded, or cannot reach its database or the sign-on. It was tried again until `retry_for` passed."""
+    """503: the hub is overloaded, or cannot reach its database, another hub or the sign-on. It was tried again until `retry_for` passed."""
 
-    codes = ("OVERLOADED", "SIGN_ON_UNAVAILABLE", "STORE_UNAVAILABLE")
+    codes = ("HUB_UNAVAILABLE", "OVERLOADED", "SIGN_ON_UNAVAILABLE", "STORE_UNAVAILABLE")
 
 
 class DiskFull(HubError):

@@ -684,7 +684,7 @@ export const getStatistics = <ThrowOnError extends boolean = false>(options?: Op
 /**
  * Who did what, newest first
  *
- * Every change and every refused request, recorded while security is on.
+ * Every change and every refused request of all hubs that run, recorded while security is on.
  */
 export const listAuditEntries = <ThrowOnError extends boolean = false>(options?: Options<ListAuditEntriesData, ThrowOnError>) => (options?.client ?? client).get<ListAuditEntriesResponses, ListAuditEntriesErrors, ThrowOnError>({ url: '/api/x/audit', ...options });
 

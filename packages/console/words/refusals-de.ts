@@ -33,6 +33,7 @@ export const REFUSALS_DE: Readonly<Record<string, string>> = {
   OUTPUT_STORAGE_OFF: 'Die Ablage der Ausgaben ist auf diesem Hub abgeschaltet.',
   SHUTDOWN_PREPARED: 'Der Hub wird gleich heruntergefahren und nimmt keine Aufgaben an.',
   AGENT_UNAVAILABLE: 'Der Agent ist gerade nicht erreichbar:',
+  HUB_UNAVAILABLE: 'Ein anderer Hub ist gerade nicht erreichbar:',
   SIGN_ON_UNAVAILABLE: 'Die Anmeldung der Firma ist gerade nicht erreichbar.',
   RANGE_NOT_SATISFIABLE: 'Dieser Teil der Datei existiert nicht.',
   STORE_UNAVAILABLE: 'Der Hub erreicht seine Datenbank gerade nicht. Versuchen Sie es gleich noch einmal.',

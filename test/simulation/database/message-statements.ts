@@ -2,7 +2,7 @@
 import { LONG_SIGNALS } from '@workbench-hub/hub/store/postgres/cluster/long-signals';
 import * as SQL from '@workbench-hub/hub/store/postgres/cluster/mail-statements';
 import { NOTIFY, NOTIFY_OF_TEXTS } from '@workbench-hub/hub/store/postgres/cluster/outbox';
-import { type ClusterStatement, isLive, modelOf } from './cluster-tables.js';
+import { type ClusterStatement, type ClusterTables, isLive, modelOf } from './cluster-tables.js';
 
 interface Asked {
   readonly id: string;
@@ -13,6 +13,10 @@ interface Asked {
   readonly lapseMs: number;
 }
 
+interface AskedHub extends Omit<Asked, 'agentId'> {
+  readonly toHub: string;
+}
+
 interface Texts {
   readonly payloads: readonly string[];
   readonly incarnation: string;
@@ -20,25 +24,29 @@ interface Texts {
   readonly signals: readonly string[];
 }
 
+/** Posts a request to another live hub; a repeat posts nothing new. */
+function post(
+  { agentId, toHub, ...given }: Asked & AskedHub,
+  tables: ClusterTables,
+  nowMs: number,
+): { to_hub: string }[] {
+  const { id, hubId, request, timeoutMs, lapseMs } = given;
+  const hub = tables.hubs.get(toHub);
+  if (!hub || hub.id === hubId || !isLive(hub, lapseMs, nowMs)) return [];
+  const envelope = { id, fromHub: hubId, toHub, agentId, request, askedAtMs: nowMs, timeoutMs };
+  const posted = tables.mail.get(id) ?? { ...envelope, reply: null };
+  tables.mail.set(id, posted);
+  return [{ to_hub: posted.toHub }];
+}
+
 const MAIL: readonly [string, ClusterStatement][] = [
   modelOf<Asked>(SQL.ASK, 'RELAXED', (given, { tables, nowMs }) => {
-    const { id, hubId, agentId, request, timeoutMs, lapseMs } = given;
-    const holderId = tables.agents.get(agentId)?.hubId;
-    const holder = holderId == null ? undefined : tables.hubs.get(holderId);
-    if (!holder || holder.id === hubId || !isLive(holder, lapseMs, nowMs)) return [];
-    const posted = tables.mail.get(id) ?? {
-      id,
-      fromHub: hubId,
-      toHub: holder.id,
-      agentId,
-      request,
-      askedAtMs: nowMs,
-      timeoutMs,
-      reply: null,
-    };
-    tables.mail.set(id, posted);
-    return [{ to_hub: posted.toHub }];
+    const holderId = tables.agents.get(given.agentId)?.hubId;
+    return holderId == null ? [] : post({ ...given, toHub: holderId }, tables, nowMs);
   }),
+  modelOf<AskedHub>(SQL.ASK_HUB, 'RELAXED', (given, { tables, nowMs }) =>
+    post({ ...given, agentId: '' }, tables, nowMs),
+  ),
   modelOf<{ hubId: string; known: readonly string[] }>(
     SQL.REQUESTS,
     'READ',

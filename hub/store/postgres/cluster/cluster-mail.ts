@@ -3,6 +3,8 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import {
   AgentUnavailable,
+  type HubReceiver,
+  type HubRequest,
   type Mail,
   type MailReceiver,
   type MailReply,
@@ -10,9 +12,18 @@ import {
 } from '../../../core/ports/mail.js';
 import { ownMail } from '../../sole-hub/own-mail.js';
 import type { Database } from '../pool.js';
-import { rowOf, rowsOf, type Values } from '../statement.js';
+import { type NamedStatement, rowOf, rowsOf, type Values } from '../statement.js';
 import type { AgentHolders } from './agent-holders.js';
-import { ASK, FORGET, REPLIES, REPLY, REQUESTS, type ReplyRow, type RequestRow } from './mail-statements.js';
+import {
+  ASK,
+  ASK_HUB,
+  FORGET,
+  REPLIES,
+  REPLY,
+  REQUESTS,
+  type ReplyRow,
+  type RequestRow,
+} from './mail-statements.js';
 import type { Patience } from './patience.js';
 
 export interface ClusterMailOptions {
@@ -32,6 +43,14 @@ export interface ClusterMailOptions {
 /** A reply as its row has it. */
 type StoredReply = { readonly reply: MailReply } | { readonly unavailable: string };
 
+/** The part of a request that all have. */
+interface Envelope {
+  readonly id: string;
+  readonly hubId: string;
+  readonly timeoutMs: number;
+  readonly lapseMs: number;
+}
+
 interface Question {
   resolve(reply: MailReply): void;
   reject(error: AgentUnavailable): void;
@@ -40,6 +59,7 @@ interface Question {
 export class ClusterMail implements Mail {
   readonly #options: ClusterMailOptions;
   readonly #own: Mail = ownMail();
+  #receiver: HubReceiver | undefined;
   /** By the id of its row. */
   readonly #questions = new Map<string, Question>();
   /** Requests of other hubs that have no reply yet: each is carried out once. */
@@ -58,30 +78,49 @@ export class ClusterMail implements Mail {
     this.#own.serve(receiver);
   }
 
+  serveHubs(receiver: HubReceiver): void {
+    this.#receiver = receiver;
+  }
+
   async ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply> {
-    const { holders, incarnation, lapseMs, clock } = this.#options;
+    const { holders, clock } = this.#options;
     if (holders.isOwn(agentId)) return this.#own.ask(agentId, request, timeoutMs);
     const untilMs = clock.monotonicMs() + timeoutMs;
-    const id = `${incarnation} ${++this.#asked}`;
-    const values = {
-      id,
-      hubId: holders.ownId,
-      agentId,
-      request: JSON.stringify(request),
-      timeoutMs,
-      lapseMs,
-    };
-    const toHub = await this.#inTime(agentId, timeoutMs, timeoutMs, this.#post(values));
-    const leftMs = untilMs - clock.monotonicMs();
+    const reply = await this.#ask(`agent ${agentId}`, timeoutMs, (envelope) =>
+      this.#post(ASK, { ...envelope, agentId, request: JSON.stringify(request) }),
+    );
     // The receiver says in its words that the agent is not connected.
-    if (toHub === undefined) return this.#own.ask(agentId, request, leftMs);
+    return reply ?? this.#own.ask(agentId, request, untilMs - clock.monotonicMs());
+  }
+
+  async askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<MailReply> {
+    const reply = await this.#ask(`hub ${hubId}`, timeoutMs, (envelope) =>
+      this.#post(ASK_HUB, { ...envelope, toHub: hubId, request: JSON.stringify(request) }),
+    );
+    if (reply) return reply;
+    throw new AgentUnavailable(`hub ${hubId} does not run`);
+  }
+
+  /** Posts a request and waits for the reply; resolves with undefined when there is no hub to post it to. */
+  async #ask(
+    asked: string,
+    timeoutMs: number,
+    post: (envelope: Envelope) => Promise<string | undefined>,
+  ): Promise<MailReply | undefined> {
+    const { holders, incarnation, lapseMs, clock } = this.#options;
+    const untilMs = clock.monotonicMs() + timeoutMs;
+    const id = `${incarnation} ${++this.#asked}`;
+    const posted = post({ id, hubId: holders.ownId, timeoutMs, lapseMs });
+    const toHub = await this.#inTime(asked, timeoutMs, timeoutMs, posted);
+    if (toHub === undefined) return undefined;
+    const leftMs = untilMs - clock.monotonicMs();
     const reply = new Promise<MailReply>((resolve, reject) => {
       this.#questions.set(id, { resolve, reject });
     });
     this.#options.tell(toHub);
     this.#pollLater();
     try {
-      return await this.#inTime(agentId, timeoutMs, leftMs, reply);
+      return await this.#inTime(asked, timeoutMs, leftMs, reply);
     } finally {
       this.#questions.delete(id);
       this.#forget(id);
@@ -125,19 +164,22 @@ export class ClusterMail implements Mail {
     });
   }
 
-  /** Resolves with the hub that holds the agent; undefined, and nothing posted, when no other hub does. */
-  #post(values: Values<(typeof ASK)['parameters'][number]>): Promise<string | undefined> {
+  /** Resolves with the hub that gets it; undefined, and nothing posted, when no other live hub does. */
+  #post<Name extends string>(
+    statement: NamedStatement<Name>,
+    values: Values<Name>,
+  ): Promise<string | undefined> {
     const { patience, database } = this.#options;
     return patience.run(
-      async () => (await rowOf<{ to_hub: string }, keyof typeof values>(database, ASK, values))?.to_hub,
+      async () => (await rowOf<{ to_hub: string }, Name>(database, statement, values))?.to_hub,
     );
   }
 
-  async #inTime<T>(agentId: string, timeoutMs: number, leftMs: number, answer: Promise<T>): Promise<T> {
+  async #inTime<T>(asked: string, timeoutMs: number, leftMs: number, answer: Promise<T>): Promise<T> {
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = this.#options.timers.after(Math.max(0, leftMs), () =>
-        reject(new AgentUnavailable(`agent ${agentId} did not answer in ${timeoutMs / 1000} s`)),
+        reject(new AgentUnavailable(`${asked} did not answer in ${timeoutMs / 1000} s`)),
       );
     });
     try {
@@ -160,7 +202,7 @@ export class ClusterMail implements Mail {
     const { patience, database, tell, log } = this.#options;
     if (left_ms <= 0) return;
     try {
-      const stored = await this.#own.ask(agent_id, JSON.parse(request) as MailRequest, left_ms).then(
+      const stored = await this.#replyTo(agent_id, JSON.parse(request), left_ms).then(
         (reply): StoredReply => ({ reply }),
         (error: unknown): StoredReply => {
           if (error instanceof AgentUnavailable) return { unavailable: error.message };
@@ -174,6 +216,12 @@ export class ClusterMail implements Mail {
     } catch (error) {
       log.error({ err: error, agentId: agent_id }, 'a request of another hub could not be answered');
     }
+  }
+
+  #replyTo(agentId: string, request: unknown, leftMs: number): Promise<MailReply> {
+    if (agentId !== '') return this.#own.ask(agentId, request as MailRequest, leftMs);
+    if (this.#receiver) return this.#receiver(request as HubRequest);
+    return Promise.reject(new AgentUnavailable('the hub is starting'));
   }
 
   async #takeReplies(): Promise<void> {

@@ -12,8 +12,19 @@ export const ASK = sql(
    ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING to_hub`,
 );
 
+/** Posts a request to another live hub itself. A repeat posts nothing new. */
+export const ASK_HUB = sql(
+  { id: 'text', hubId: 'text', toHub: 'text', request: 'text', timeoutMs: 'bigint', lapseMs: 'bigint' },
+  `WITH ${RELAXED}
+   INSERT INTO mail (id, from_hub, to_hub, agent_id, request, asked_at, timeout_ms)
+   SELECT :id, :hubId, hub.id, '', :request, clock_timestamp(), :timeoutMs
+   FROM relaxed, hub WHERE hub.id = :toHub AND hub.id <> :hubId AND ${IS_LIVE}
+   ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING to_hub`,
+);
+
 export interface RequestRow {
   readonly id: string;
+  /** Empty in a request to the hub itself. */
   readonly agent_id: string;
   readonly from_hub: string;
   readonly request: string;

@@ -176,7 +176,12 @@ class ClusterParts {
         all: () => presence.all(),
         forget: (agentId) => presence.forget(agentId),
       },
-      mail: { ask: (...question) => mail.ask(...question), serve: (receiver) => mail.serve(receiver) },
+      mail: {
+        ask: (...question) => mail.ask(...question),
+        askHub: (...question) => mail.askHub(...question),
+        serve: (receiver) => mail.serve(receiver),
+        serveHubs: (receiver) => mail.serveHubs(receiver),
+      },
       preparations,
       hubs: {
         ownId: hubs.ownId,
