@@ -94,7 +94,10 @@ describe.runIf(hasBrowser)('an upload from the browser', () => {
     const page = await visit({ path: '/storage' });
     await page.goto(`${network.address}/storage`);
     await logInAs(page, 'udo');
+    // The page knows of the upload at the hub from its first part on.
+    const sending = page.waitForRequest((request) => request.method() === 'PATCH');
     await choose(page, path);
+    await sending;
     await page.getByText(/of 40(?:\.0)? MiB/).waitFor();
     const [deleting] = await Promise.all([
       page.waitForRequest((request) => request.method() === 'DELETE'),

@@ -32,7 +32,7 @@ export interface ClusterTimings {
 export const CLUSTER_TIMINGS: ClusterTimings = {
   heartbeatMs: 1000,
   lapseMs: 15_000,
-  cutOffMs: 10_000,
+  cutOffMs: 12_500,
   restartMs: 3000,
   silenceMs: 2000,
   roleMs: 5000,
