@@ -1,4 +1,4 @@
-/** Messages to the other hubs: gathered for a moment, and sent one statement at a time, apart from all transactions. */
+/** Messages to the other hubs: sent one statement at a time, apart from all transactions, and gathered for a moment while there are many. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from '../database-fault.js';
@@ -62,6 +62,8 @@ export class Outbox {
   /** The mark that waits. */
   #mark: Mark | undefined;
   #number = 0;
+  /** End of the latest statement. */
+  #sentAtMs = Number.NEGATIVE_INFINITY;
   #work: Promise<void> | undefined;
   #isClosed = false;
 
@@ -102,12 +104,13 @@ export class Outbox {
   }
 
   async #sendAll(): Promise<void> {
-    const { timings, log } = this.#options;
-    await this.#rest.wait(timings.gatherMs);
+    const { log, clock } = this.#options;
+    await this.#gather();
     while (this.#waiting.length > 0) {
       const { payloads, texts, mark, markNumber } = this.#take();
       try {
         await this.#sendPatiently(payloads, texts);
+        this.#sentAtMs = clock.monotonicMs();
         mark?.sent(markNumber);
       } catch (error) {
         mark?.sent(null);
@@ -116,6 +119,13 @@ export class Outbox {
       }
     }
     this.#work = undefined;
+  }
+
+  /** Waits for further messages: for those of this turn, or for a moment when others were sent just before. */
+  #gather(): Promise<void> {
+    const { timings, timers, clock } = this.#options;
+    const isBusy = clock.monotonicMs() - this.#sentAtMs < timings.quietMs;
+    return isBusy ? this.#rest.wait(timings.gatherMs) : new Promise((resolve) => timers.soon(resolve));
   }
 
   /** Leaves a gap in the numbers, by which the others notice the loss. */

@@ -19,6 +19,8 @@ export interface ClusterTimings {
   readonly contendMs: number;
   /** Time for which signals are gathered before they are sent. */
   readonly gatherMs: number;
+  /** Time since others were sent, after which signals are sent at once. */
+  readonly quietMs: number;
   /** Time between resyncs while other hubs live. */
   readonly resyncMs: number;
   /** The same while notifications do not arrive. */
@@ -40,6 +42,7 @@ export const CLUSTER_TIMINGS: ClusterTimings = {
   trustRoleMs: 4000,
   contendMs: 250,
   gatherMs: 2,
+  quietMs: 4,
   resyncMs: 10_000,
   resyncWhenDeafMs: 1000,
   settleMs: 3000,
