@@ -7,7 +7,8 @@ import { reconcile } from './reconciliation.js';
 
 const AGENT = { id: 'agent-1', nodeId: 'n', version: '1', revision: '1' };
 
-it('an attempt that its agent no longer holds is lost, and frees its instance in the views of all hubs', async () => {
+/** What happens when an agent joins without an attempt that it has by the rows. */
+async function joinWithout(isHeldHere: boolean): Promise<unknown[]> {
   const happened: unknown[] = [];
   const instance = { id: 'sim-1', agentId: AGENT.id };
   const task = { id: 'task-1', status: 'RUNNING', attempt: 2, instance } as Task;
@@ -16,12 +17,21 @@ it('an attempt that its agent no longer holds is lost, and frees its instance in
     queue: { runningOn: async () => [task] },
     transitions: { adopt: async () => [] },
     attempts: { lose: async ({ id }, loss) => void happened.push([id, loss]) },
-    sessions: { isCurrent: () => true },
+    presence: { holds: async (_, epoch) => isHeldHere && epoch === 7 },
+    sessions: { isCurrent: () => true, epochOf: () => 7 },
     signals: { tell: (signal) => void happened.push(signal) },
     clock: manualRuntime().clock,
     log: {} as Logger,
   });
+  return happened;
+}
+
+it('an attempt that its agent no longer holds is lost, and frees its instance in the views of all hubs', async () => {
   const ref = { taskId: 'task-1', attempt: 2, instanceId: 'sim-1' };
   const freed = { kind: 'FREED', agentId: AGENT.id, ref, coolsDown: false };
-  expect(happened).toEqual([['task-1', 'LOSS'], freed]);
+  expect(await joinWithout(true)).toEqual([['task-1', 'LOSS'], freed]);
+});
+
+it('an attempt of an agent that has joined another hub meanwhile is left to that hub', async () => {
+  expect(await joinWithout(false)).toEqual([]);
 });

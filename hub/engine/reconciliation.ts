@@ -3,6 +3,7 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction } from '../core/ports/agents.js';
+import type { Presence } from '../core/ports/presence.js';
 import type { Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import { attemptOf } from '../core/task.js';
@@ -15,7 +16,8 @@ export interface ReconciliationOptions {
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly transitions: Pick<TaskTransitions, 'adopt'>;
   readonly attempts: Pick<Attempts, 'lose'>;
-  readonly sessions: Pick<AgentSessions, 'isCurrent'>;
+  readonly presence: Pick<Presence, 'holds'>;
+  readonly sessions: Pick<AgentSessions, 'epochOf' | 'isCurrent'>;
   readonly signals: Pick<Signals, 'tell'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,7 +29,7 @@ export async function reconcile(
   connection: AgentConnection,
   options: ReconciliationOptions,
 ): Promise<void> {
-  const { queue, attempts, sessions, signals, log } = options;
+  const { queue, attempts, presence, sessions, signals, log } = options;
   const { running, spooled } = introduction;
   const agentId = introduction.agent.id;
   const held = [...running, ...spooled];
@@ -47,6 +49,10 @@ export async function reconcile(
     const ref = attemptOf(task);
     return !ref || !held.some((other) => sameAttempt(other, ref));
   });
+  const epoch = sessions.epochOf(agentId, connection);
+  if (missing.length === 0 || epoch === undefined) return;
+  // It may have joined another hub, of which this one has not heard: then the attempts that were read may be those of that connection.
+  if (!(await presence.holds(agentId, epoch))) return;
   await Promise.all(
     missing.map(async (task) => {
       await attempts.lose(task, 'LOSS', `agent ${agentId} rejoined without the attempt`);

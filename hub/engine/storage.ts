@@ -88,12 +88,9 @@ export class Storage {
   /** Current blob of an input; it exists as long as it is held, whatever becomes of the name. */
   async input(name: string, hold: Hold): Promise<FileRef | undefined> {
     this.refuseWhileInputIsOff();
-    const { names, files, clock } = this.#options;
-    const stored = await names.find('INPUT', name, clock.nowMs());
-    if (!stored) return undefined;
-    const ref = refOf(stored);
-    if (!(await files.find(ref, hold))) throw blobMissing(stored);
-    return ref;
+    const { names, clock } = this.#options;
+    const found = await this.#found(() => names.find('INPUT', name, clock.nowMs()), hold);
+    return found && refOf(found.stored);
   }
 
   /** Removes an input, if there is one of this name. */
@@ -130,10 +127,21 @@ export class Storage {
   }
 
   async #download(area: StorageArea, name: string): Promise<Download> {
-    const stored = await this.stored(area, name);
-    const file = await this.#options.files.find(refOf(stored));
-    if (!file) throw blobMissing(stored);
+    const { stored, file } = await this.#found(() => this.stored(area, name));
     return { digest: stored.digest, file };
+  }
+
+  /** Looks up a name and its blob. The name may get another blob, and this one may be removed, in between: then both are looked up again. */
+  async #found<Found extends NamedObject | undefined>(lookUp: () => Promise<Found>, hold?: Hold) {
+    let missing: string | undefined;
+    for (;;) {
+      const stored = await lookUp();
+      if (!stored) return undefined as Found extends undefined ? undefined : never;
+      const file = await this.#options.files.find(refOf(stored), hold);
+      if (file) return { stored, file };
+      if (stored.digest === missing) throw blobMissing(stored);
+      missing = stored.digest;
+    }
   }
 
   /** A file by its name. Rejects with INPUT_STORAGE_OFF, OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */

@@ -107,6 +107,17 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
       expect(await join(agent('a', { joinNumber: 9 }))).toBeGreaterThan(again);
     });
 
+    it('is held by its latest join until it leaves', async () => {
+      const earlier = await join(agent('a'));
+      expect(await opened.presence.holds('a', earlier)).toBe(true);
+      const later = await join(agent('a'));
+      expect(await opened.presence.holds('a', earlier)).toBe(false);
+      expect(await opened.presence.holds('a', later)).toBe(true);
+      await opened.presence.leave('a', later, 60);
+      expect(await opened.presence.holds('a', later)).toBe(false);
+      expect(await opened.presence.holds('nobody', 1)).toBe(false);
+    });
+
     it('counts the numbers of each node for itself, and takes joins without a number as they come', async () => {
       await join(agent('a', { joinNumber: 8 }));
       await join(agent('b', { joinNumber: 3 }));

@@ -61,6 +61,8 @@ export interface Presence {
   changed(agentId: string, epoch: number, report: InstanceReport): void;
   /** The agent is disconnected since this time. False when that has no effect. */
   leave(agentId: string, epoch: number, atMs: number): Promise<boolean>;
+  /** Whether the agent is connected to this hub, and this is its latest join. */
+  holds(agentId: string, epoch: number): Promise<boolean>;
   /** All known agents, by id. */
   all(): Promise<PresentAgent[]>;
   /** Forgets a disconnected agent; false, and nothing changed, when it is connected. */

@@ -88,6 +88,7 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
       await save({ ...recordOf(connection.agent, connection.instances), seenAtMs: atMs });
       return true;
     },
+    holds: async (agentId, ofEpoch) => currentOf(agentId, ofEpoch) !== undefined,
     all: async () => {
       const known = new Map((await agents.all()).map((record) => [record.id, awayAs(record, holders)]));
       for (const { agent, instances } of connections.values())

@@ -52,15 +52,6 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
     }),
   },
   {
-    name: 'joins count in the order in which hubs process them',
-    seed: 46,
-    hubs: 5,
-    agents: (agents) => ({
-      ...agents,
-      join: (introduction, connection) => agents.join({ ...introduction, joinNumber: null }, connection),
-    }),
-  },
-  {
     name: 'a hub stores times of its own clock',
     seed: 1,
     storesOwnTimes: true,

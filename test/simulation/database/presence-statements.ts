@@ -195,6 +195,14 @@ export const PRESENCE_STATEMENTS: readonly [string, ClusterStatement][] = [
     return [];
   }),
   modelOf<Leaving>(SQL.LEAVE, 'RELAXED', (given, { tables }) => [leave(given, tables)]),
+  modelOf<{ hubId: string; agentId: string; epoch: number }>(
+    SQL.HOLDS,
+    'READ',
+    ({ hubId, agentId, epoch }, { tables }) => {
+      const agent = tables.agents.get(agentId);
+      return [{ holds: agent?.epoch === epoch && agent.hubId === hubId }];
+    },
+  ),
   modelOf<Asking & { agentId: string }>(SQL.FORGET, 'DURABLE', (given, { tables, nowMs }) => {
     const agent = tables.agents.get(given.agentId);
     const isConnected = agent !== undefined && holderOf(tables, agent, given, nowMs) !== undefined;

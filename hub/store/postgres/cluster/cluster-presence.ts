@@ -23,6 +23,7 @@ import {
   DISCONNECT_LOST,
   FORGET,
   HOLDERS,
+  HOLDS,
   LEAVE,
   type LeaveRow,
   type LostRow,
@@ -83,6 +84,15 @@ export class ClusterPresence implements Presence {
     } finally {
       end();
     }
+  }
+
+  async holds(agentId: string, epoch: number): Promise<boolean> {
+    const { patience, database } = this.#options;
+    const values = { hubId: this.#self.hubId, agentId, epoch };
+    const row = await patience.run(() =>
+      rowOf<{ holds: boolean }, keyof typeof values>(database, HOLDS, values),
+    );
+    return row?.holds === true;
   }
 
   async all(): Promise<PresentAgent[]> {

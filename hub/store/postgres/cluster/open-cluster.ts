@@ -173,6 +173,7 @@ class ClusterParts {
         join: (agent, isWanted) => presence.join(agent, isWanted),
         changed: (...change) => presence.changed(...change),
         leave: (...connection) => presence.leave(...connection),
+        holds: (agentId, epoch) => presence.holds(agentId, epoch),
         all: () => presence.all(),
         forget: (agentId) => presence.forget(agentId),
       },

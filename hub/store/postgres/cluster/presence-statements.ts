@@ -117,6 +117,11 @@ export const LEAVE = sql(
      EXISTS (SELECT FROM agent WHERE id = :agentId AND epoch = :epoch AND hub_id IS NULL AND seen_at = :seenAt) AS had_left`,
 );
 
+export const HOLDS = sql(
+  { hubId: 'text', agentId: 'text', epoch: 'bigint' },
+  'SELECT EXISTS (SELECT FROM agent WHERE id = :agentId AND epoch = :epoch AND hub_id = :hubId) AS holds',
+);
+
 /** Removes an agent that is not connected. */
 export const FORGET = sql(
   { hubId: 'text', lapseMs: 'bigint', agentId: 'text' },
