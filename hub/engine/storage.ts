@@ -88,8 +88,7 @@ export class Storage {
   /** Current blob of an input; it exists as long as it is held, whatever becomes of the name. */
   async input(name: string, hold: Hold): Promise<FileRef | undefined> {
     this.refuseWhileInputIsOff();
-    const { names, clock } = this.#options;
-    const found = await this.#found(() => names.find('INPUT', name, clock.nowMs()), hold);
+    const found = await this.#find('INPUT', name, hold);
     return found && refOf(found.stored);
   }
 
@@ -102,18 +101,18 @@ export class Storage {
 
   /** Files of an area, by name. Rejects with INPUT_STORAGE_OFF and OUTPUT_STORAGE_OFF. */
   async list(area: StorageArea, query: NamesQuery): Promise<NamedObject[]> {
-    if (area === 'INPUT') this.refuseWhileInputIsOff();
-    else this.#refuseWhileOutputIsOff();
+    this.#refuseWhileOff(area);
     const { names, clock } = this.#options;
     return names.list(area, query, clock.nowMs());
   }
 
-  #refuseWhileOutputIsOff(): void {
-    if (this.isOutputStorageOn) return;
-    throw new HubError(
-      'OUTPUT_STORAGE_OFF',
-      'the output storage of this hub is not enabled (storage.output.enabled)',
-    );
+  #refuseWhileOff(area: StorageArea): void {
+    if (area === 'INPUT') this.refuseWhileInputIsOff();
+    else if (!this.isOutputStorageOn)
+      throw new HubError(
+        'OUTPUT_STORAGE_OFF',
+        'the output storage of this hub is not enabled (storage.output.enabled)',
+      );
   }
 
   /** Rejects with OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
@@ -127,17 +126,20 @@ export class Storage {
   }
 
   async #download(area: StorageArea, name: string): Promise<Download> {
-    const { stored, file } = await this.#found(() => this.stored(area, name));
-    return { digest: stored.digest, file };
+    this.#refuseWhileOff(area);
+    const found = await this.#find(area, name);
+    if (!found) throw fileNotFound(area, name);
+    return { digest: found.stored.digest, file: found.file };
   }
 
   /** Looks up a name and its blob. The name may get another blob, and this one may be removed, in between: then both are looked up again. */
-  async #found<Found extends NamedObject | undefined>(lookUp: () => Promise<Found>, hold?: Hold) {
+  async #find(area: StorageArea, name: string, hold?: Hold) {
+    const { names, files, clock } = this.#options;
     let missing: string | undefined;
     for (;;) {
-      const stored = await lookUp();
-      if (!stored) return undefined as Found extends undefined ? undefined : never;
-      const file = await this.#options.files.find(refOf(stored), hold);
+      const stored = await names.find(area, name, clock.nowMs());
+      if (!stored) return undefined;
+      const file = await files.find(refOf(stored), hold);
       if (file) return { stored, file };
       if (stored.digest === missing) throw blobMissing(stored);
       missing = stored.digest;
@@ -146,14 +148,10 @@ export class Storage {
 
   /** A file by its name. Rejects with INPUT_STORAGE_OFF, OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
   async stored(area: StorageArea, name: string): Promise<NamedObject> {
-    if (area === 'INPUT') this.refuseWhileInputIsOff();
-    else this.#refuseWhileOutputIsOff();
+    this.#refuseWhileOff(area);
     const stored = await this.#options.names.find(area, name, this.#options.clock.nowMs());
     if (stored) return stored;
-    throw new HubError(
-      'STORED_FILE_NOT_FOUND',
-      `there is no file ${JSON.stringify(name)} in the ${area.toLowerCase()} storage, or it has expired`,
-    );
+    throw fileNotFound(area, name);
   }
 
   /** Named objects for the files that a task, which ends now, left in the output storage. */
@@ -177,6 +175,13 @@ export class Storage {
 
 function refOf({ digest, sizeBytes, encrypted }: NamedObject): FileRef {
   return { digest, sizeBytes, ...(encrypted ? { encrypted } : {}) };
+}
+
+function fileNotFound(area: StorageArea, name: string): HubError {
+  return new HubError(
+    'STORED_FILE_NOT_FOUND',
+    `there is no file ${JSON.stringify(name)} in the ${area.toLowerCase()} storage, or it has expired`,
+  );
 }
 
 function blobMissing({ area, name, digest }: NamedObject): Error {
