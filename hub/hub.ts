@@ -351,7 +351,7 @@ async function openAudit(
 ): Promise<Pick<HubParts, 'audit' | 'auditReader' | 'reopenAudit'>> {
   const folder = auditFolderOf(config.dataDir);
   const own = auditSource(folder);
-  mail.serveHubs(auditReceiver(own));
+  mail.serveHub(auditReceiver(own, { clock: runtime.clock, log }));
   const auditReader = clusterAudit({ own, hubs, mail });
   if (!config.security.enabled) return { audit: null, auditReader, reopenAudit: null };
   const { maxFileSize, keepFiles } = config.audit;

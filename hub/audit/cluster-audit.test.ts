@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry, AuditQuery, AuditReader } from '../core/ports/audit.js';
 import type { HubView } from '../core/ports/hubs.js';
@@ -12,6 +13,7 @@ import { entry, newFolder } from './fixtures/entries.js';
 const HUBS = ['hub-a', 'hub-b', 'hub-c'] as const;
 type HubId = (typeof HUBS)[number];
 const HERE = { aborted: false };
+const runtime = manualRuntime();
 
 let folder: ReturnType<typeof newFolder>;
 /** Hubs that do not run, and those that run and do not respond. */
@@ -40,7 +42,11 @@ function logAt(ownId: HubId): AuditReader {
     mail: {
       askHub: async (hub: string, request: HubRequest) => {
         if (silent.has(hub)) throw new AgentUnavailable(`hub ${hub} did not answer in 10 s`);
-        return auditReceiver(sourceOf(hub))(JSON.parse(JSON.stringify(request)) as HubRequest);
+        const receiver = auditReceiver(sourceOf(hub), {
+          clock: runtime.clock,
+          log: { error: () => undefined },
+        });
+        return receiver(JSON.parse(JSON.stringify(request)) as HubRequest, 1000);
       },
     },
   });
@@ -78,6 +84,43 @@ describe('the audit log of several hubs', () => {
       expect(numbers(await allPages(limit))).toEqual(newestFirst(60));
     },
   );
+
+  it.each([1, 3])('is whole when one hub has the oldest entries, %i at a time', async (limit) => {
+    write(
+      'hub-a',
+      Array.from({ length: 10 }, (_, n) => entry(n)),
+    );
+    write('hub-b', [entry(10)]);
+    write('hub-c', [entry(11)]);
+    expect(numbers(await allPages(limit))).toEqual(newestFirst(12));
+  });
+
+  it('goes on with a hub that did not run for one page', async () => {
+    write('hub-a', [entry(0), entry(2), entry(4)]);
+    write('hub-b', [entry(1), entry(3), entry(5)]);
+    const first = await read('hub-a', { limit: 2 });
+    gone.add('hub-b');
+    const second = await read('hub-a', { limit: 1, before: first.next ?? '' });
+    gone.clear();
+    const third = await read('hub-a', { before: second.next ?? '' });
+    expect([first, second, third].map(({ entries }) => numbers(entries))).toEqual([[5, 4], [2], [3, 1, 0]]);
+  });
+
+  it('takes a place of an earlier version for that of the hub that is asked', async () => {
+    write('hub-a', [entry(0), entry(1)]);
+    const { next } = await read('hub-a', { limit: 1 });
+    const { entries } = await read('hub-a', { before: (next ?? '').split('~')[1]?.split('_')[0] ?? '' });
+    expect(numbers(entries)).toEqual([0]);
+  });
+
+  it('says that a hub cannot read its files, and that an earlier version is not asked', async () => {
+    const failing = { read: () => Promise.reject(new Error('EIO')) };
+    const receiver = auditReceiver(failing, { clock: runtime.clock, log: { error: () => undefined } });
+    const request = { kind: 'audit', query: { limit: 1 } } as const;
+    await expect(receiver(request, 1000)).rejects.toThrow('it cannot read its files');
+    const later = { ...request, kind: 'later' } as unknown as HubRequest;
+    await expect(receiver(later, 1000)).rejects.toThrow('it has an earlier version');
+  });
 
   it('is filtered at each hub', async () => {
     write('hub-a', [entry(0), entry(2, { user: 'vera' })]);

@@ -1,4 +1,6 @@
 /** Audit log of all hubs of the store, newest first: each hub reads its own, and the one that is asked merges them. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError, invalidInput } from '../core/errors.js';
 import type { AuditPart, AuditQuery, AuditReader, AuditSource } from '../core/ports/audit.js';
 import type { Hubs } from '../core/ports/hubs.js';
@@ -20,53 +22,63 @@ interface OfHub extends AuditPart {
   taken: number;
 }
 
-const TIMEOUT_MS = 10_000;
-/** Cursor of several hubs: `<hub>~<cursor>_<hub>~<cursor>`. */
+/** Limit for the search in the files of another hub, which may be large. */
+const TIMEOUT_MS = 30_000;
+/** `<hub>~<cursor>_<hub>~<cursor>` */
 const CURSORS = /^[\w-]{1,100}~[\d.-]+(_[\w-]{1,100}~[\d.-]+)*$/;
-const NOBODY = { aborted: false };
 
 /** Rejects with HubError HUB_UNAVAILABLE when a hub that runs does not respond in time, with INVALID_INPUT for an invalid `before`. */
 export function clusterAudit(options: ClusterAuditOptions): AuditReader {
   return {
     async read(query, client) {
-      const parts = await partsOf(query, client, options);
+      const { parts, away } = await partsOf(query, client, options);
       const entries = [...newestOf(parts, query.limit)];
       const going = parts.filter(({ taken, found, hasMore }) => hasMore || taken < found.length);
-      if (going.length === 0) return { entries, next: null };
-      const [first] = going;
-      const isOwnAlone = parts.length === 1 && first?.hubId === options.hubs.ownId;
-      return { entries, next: isOwnAlone ? cursorOf(first) : going.map(withHub).join('_') };
+      const next = [...going.map((part) => [part.hubId, cursorOf(part)]), ...away];
+      return { entries, next: going.length === 0 ? null : next.map((each) => each.join('~')).join('_') };
     },
   };
 }
 
-/** Receiver of requests of other hubs for entries of this one. */
-export function auditReceiver(own: AuditSource): HubReceiver {
-  return async ({ query }) => {
+/** Receiver of requests of other hubs for entries of this one. The search ends when nobody waits for it any more. */
+export function auditReceiver(
+  own: AuditSource,
+  { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, 'error'> },
+): HubReceiver {
+  return async ({ kind, query }, timeoutMs) => {
+    if (kind !== 'audit') throw new AgentUnavailable('it has an earlier version');
+    const untilMs = clock.monotonicMs() + timeoutMs;
+    const client = {
+      get aborted() {
+        return clock.monotonicMs() > untilMs;
+      },
+    };
     try {
-      return { error: null, text: JSON.stringify(await own.read(query, NOBODY)) };
+      return { error: null, text: JSON.stringify(await own.read(query, client)) };
     } catch (error) {
       if (error instanceof HubError) return { error: error.message, text: null };
-      throw error;
+      log.error({ err: error }, 'the audit log could not be read for another hub');
+      throw new AgentUnavailable('it cannot read its files');
     }
   };
 }
 
+/** Entries of the hubs that run, and the places at which those go on that do not run at the moment. */
 async function partsOf(
   query: AuditQuery,
   client: Client,
   { own, hubs, mail }: ClusterAuditOptions,
-): Promise<OfHub[]> {
+): Promise<{ readonly parts: readonly OfHub[]; readonly away: readonly (readonly [string, string])[] }> {
   const before = query.before === undefined ? undefined : cursorsOf(query.before, hubs.ownId);
   const live = await liveHubs(hubs);
   const asked = before === undefined ? live : live.filter((id) => before.has(id));
-  return Promise.all(
-    asked.map(async (hubId) => {
-      const ofHub = { ...query, before: before?.get(hubId) };
-      const part = hubId === hubs.ownId ? await own.read(ofHub, client) : await ask(hubId, ofHub, mail);
-      return { ...part, hubId, taken: 0 };
-    }),
-  );
+  const away = [...(before ?? [])].filter(([id]) => !live.includes(id));
+  const reading = asked.map(async (hubId) => {
+    const ofHub = { ...query, before: before?.get(hubId) };
+    const part = hubId === hubs.ownId ? await own.read(ofHub, client) : await ask(hubId, ofHub, mail);
+    return { ...part, hubId, taken: 0 };
+  });
+  return { parts: await Promise.all(reading), away };
 }
 
 async function liveHubs(hubs: ClusterAuditOptions['hubs']): Promise<string[]> {
@@ -107,11 +119,7 @@ function cursorOf({ found, taken, start }: OfHub): string {
   return found[taken - 1]?.next ?? start;
 }
 
-function withHub(part: OfHub): string {
-  return `${part.hubId}~${cursorOf(part)}`;
-}
-
-/** Cursors by hub. One of a hub that was alone is that of the hub that is asked. */
+/** Cursors by hub. One without a hub is of an earlier version, and of the hub that is asked. */
 function cursorsOf(before: string, ownId: string): ReadonlyMap<string, string> {
   if (!before.includes('~')) return new Map([[ownId, before]]);
   if (!CURSORS.test(before))

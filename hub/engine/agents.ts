@@ -64,8 +64,7 @@ export class Agents {
     if (!joined.isOpen || !sessions.open(agent.id, { epoch, held }, connection)) return true;
     signals.tell({ kind: 'JOINED', agent: joining, running });
     connection.welcome({ outputStorage: isOutputStorageOn });
-    await reconcile(introduction, connection, this.#options);
-    if (!sessions.isCurrent(agent.id, connection)) return true;
+    if (!(await reconcile(introduction, connection, this.#options))) return true;
     sessions.reconciled(agent.id);
     signals.tell({ kind: 'READY', agentId: agent.id });
     log.info({ agentId: agent.id, instances: instances.length, running: running.length }, 'agent joined');

@@ -23,20 +23,20 @@ export interface ReconciliationOptions {
   readonly log: Logger;
 }
 
-/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds. */
+/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds. False when the
+ *  introduction is out of date: the agent has disconnected, or joined again. */
 export async function reconcile(
   introduction: AgentIntroduction,
   connection: AgentConnection,
   options: ReconciliationOptions,
-): Promise<void> {
+): Promise<boolean> {
   const { queue, attempts, presence, sessions, signals, log } = options;
   const { running, spooled } = introduction;
   const agentId = introduction.agent.id;
   const held = [...running, ...spooled];
   const isActive = await adopt(held, introduction, options);
   const known = await queue.runningOn(agentId);
-  // The agent has disconnected meanwhile, or joined again: this introduction is out of date.
-  if (!sessions.isCurrent(agentId, connection)) return;
+  if (!sessions.isCurrent(agentId, connection)) return false;
   for (const [index, ref] of running.entries()) {
     if (isActive[index]) continue;
     log.info(
@@ -49,18 +49,22 @@ export async function reconcile(
     const ref = attemptOf(task);
     return !ref || !held.some((other) => sameAttempt(other, ref));
   });
+  if (missing.length === 0) return true;
   const epoch = sessions.epochOf(agentId, connection);
-  if (missing.length === 0 || epoch === undefined) return;
-  // It may have joined another hub, of which this one has not heard: then the attempts that were read may be those of that connection.
-  if (!(await presence.holds(agentId, epoch))) return;
+  // The agent may have joined another hub, of which this one has not heard: then attempts that were read may be those of that connection.
+  if (epoch === undefined || !(await presence.holds(agentId, epoch))) {
+    connection.close('the same agent has joined another hub');
+    return false;
+  }
   await Promise.all(
     missing.map(async (task) => {
       await attempts.lose(task, 'LOSS', `agent ${agentId} rejoined without the attempt`);
-      // A resync may have read it in the rows meanwhile.
+      // A resync may have read it in the rows meanwhile, and marked its instance as occupied.
       const ref = attemptOf(task);
       if (ref) signals.tell({ kind: 'FREED', agentId, ref, coolsDown: false });
     }),
   );
+  return sessions.isCurrent(agentId, connection);
 }
 
 /** Adopts attempts that the agent holds; true where the attempt is active afterwards. */

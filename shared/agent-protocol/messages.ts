@@ -25,6 +25,8 @@ export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** Maximum size of the blobs that this build takes and sends in a report. */
 export const INLINE_BLOB_BYTES = 16 * 1024;
 
+/** Leaves room for the numbers of later joins. */
+const MAX_JOIN_NUMBER = 2 ** 52;
 const MAX_NAME_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 10_000;
 
@@ -124,9 +126,9 @@ export const helloMessage = z.object({
   }),
   /** The agent's wall clock, in milliseconds since 1970. Absent from older agents. */
   clockMs: z.int().optional(),
-  /** Number of this join: greater than those of all earlier joins of the agent. Absent from older agents, whose joins count in the order in
-   *  which hubs process them. */
-  joinNumber: z.int().nonnegative().optional(),
+  /** Number of this join. The agent numbers its joins in ascending order, unless its clock was set back between two starts. Absent from
+   *  older agents, whose joins count in the order in which hubs process them. */
+  joinNumber: z.int().nonnegative().max(MAX_JOIN_NUMBER).optional(),
   instances: z.array(instanceReport),
   /** {@link LATER_REQUESTS} that the agent answers, and others of later versions. Absent from older agents. */
   answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),

@@ -280,7 +280,7 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
     it('reaches a hub itself, if it runs', async () => {
       const [a, b] = await startBoth();
       const asked: unknown[] = [];
-      b.mail.serveHubs(async (request) => {
+      b.mail.serveHub(async (request) => {
         asked.push(request);
         return { error: null, text: ODD };
       });
@@ -289,7 +289,7 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       expect(asked).toEqual([request]);
       await eventually(async () => (await mails()) === 0);
       await expect(a.mail.askHub('nobody', request, 5000)).rejects.toThrow('hub nobody does not run');
-      b.mail.serveHubs(() => new Promise(() => undefined));
+      b.mail.serveHub(() => new Promise(() => undefined));
       const late = a.mail.askHub(b.id, request, 300);
       await expect(late).rejects.toThrow(`hub ${b.id} did not answer in 0.3 s`);
     });

@@ -157,7 +157,8 @@ describe('two agents', () => {
     const later = await FakeAgent.join(hub, { id: 'same', joinNumber: 8, instances: [{ id: 'of-same' }] });
     agents.push(later);
     const delayed = await connect({ id: 'same', joinNumber: 7, instances: [] });
-    const message = 'agent same has joined since by another connection';
+    const message =
+      'agent same has joined with a later number: this join was delayed, or the clock of its host was set back';
     const refused = { type: 'refused', code: 'JOIN_OUTDATED', message, latestJoin: 8 };
     expect(await delayed.hear('refused')).toEqual(refused);
     expect(await delayed.closed()).toBe('refused');

@@ -163,7 +163,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
       serve: (receiver) => {
         member.receiver = receiver;
       },
-      serveHubs: () => undefined,
+      serveHub: () => undefined,
     };
     const hubs: Hubs = {
       ownId: member.id,

@@ -21,7 +21,7 @@ export interface AgentIntroduction {
   readonly address: string | null;
   /** Its clock, in milliseconds since 1970; null when it did not send it. */
   readonly clockMs: number | null;
-  /** Greater than in all earlier joins of the agent; null when it did not send one. */
+  /** The agent numbers its joins in ascending order, unless its clock was set back between two starts; null when it does not. */
   readonly joinNumber: number | null;
   readonly instances: readonly InstanceReport[];
   /** Running attempts. */

@@ -12,7 +12,7 @@ export const AUDIT_EVENTS = [
   'AGENT_JOIN',
   /** The connection of a joined agent ended. */
   'AGENT_LEFT',
-  /** An agent was refused or cut off: a wrong token, code or credential, or its id is in use. */
+  /** An agent was refused or cut off: a wrong token, code or credential, its id is in use, or its join is out of date. */
   'AGENT_REFUSED',
   /** A command on the hub's machine made a change: `workbench-hub user add`. */
   'COMMAND',

@@ -32,8 +32,8 @@ export class AgentUnavailable extends Error {
 /** Takes requests about the agents of this hub; rejects with {@link AgentUnavailable}. */
 export type MailReceiver = (agentId: string, request: MailRequest, timeoutMs: number) => Promise<MailReply>;
 
-/** Takes requests to this hub itself. */
-export type HubReceiver = (request: HubRequest) => Promise<MailReply>;
+/** Takes requests to this hub itself; rejects with {@link AgentUnavailable}. */
+export type HubReceiver = (request: HubRequest, timeoutMs: number) => Promise<MailReply>;
 
 export interface Mail {
   /** Rejects with {@link AgentUnavailable} when the agent is not connected to any hub, or there is no reply in time. */
@@ -43,5 +43,5 @@ export interface Mail {
   /** Sets the receiver of requests about the agents of this hub. */
   serve(receiver: MailReceiver): void;
   /** Sets the receiver of requests to this hub itself. */
-  serveHubs(receiver: HubReceiver): void;
+  serveHub(receiver: HubReceiver): void;
 }

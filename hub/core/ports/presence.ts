@@ -43,17 +43,17 @@ export interface Joined {
   readonly epoch: number;
 }
 
-/** Refusal of a join that an agent asked for before its latest one. */
+/** Refusal of a join with a lower number than the agent's latest one. */
 export function joinOutdated(agentId: string, latestJoin: number): JoinRefusal {
-  const message = `agent ${agentId} has joined since by another connection`;
+  const message = `agent ${agentId} has joined with a later number: this join was delayed, or the clock of its host was set back`;
   return { code: 'JOIN_OUTDATED', message, latestJoin };
 }
 
 /** A change by an epoch that is not the agent's latest, or of an agent that has left, has no effect. */
 export interface Presence {
   /** Lets an agent join, in place of its earlier connection. Refused while the agent is connected from another node, or another
-   *  connected agent has one of its instances, or while a later join of the agent is known (which has perhaps left again); an instance of a
-   *  disconnected agent becomes this one's. Rejects with HubError
+   *  connected agent has one of its instances; an instance of a disconnected agent becomes this one's. Refused also when a join of the agent
+   *  with a higher number is known, even if that connection has ended. Rejects with HubError
    *  `STORE_UNAVAILABLE`; then it has not joined. Nor has it when the promise resolves with undefined, because the join had to wait and
    *  `isWanted` was false when it was its turn. */
   join(agent: JoiningAgent, isWanted?: () => boolean): Promise<Joined | JoinRefusal | undefined>;

@@ -24,7 +24,7 @@ const auditQuery = z.object({
     }),
   before: queryString().optional().meta({
     description: 'The `next` of an earlier response: continues where that ended.',
-    example: '1.52817-1.0-2.880-1.0',
+    example: 'hub~1.52817-1.0-2.880-1.0',
   }),
   user: queryString().optional().meta({ description: 'Entries of this user only.', example: 'anna' }),
   action: queryString()
@@ -83,7 +83,7 @@ const auditPage = z
     entries: z.array(auditEntry).meta({ description: 'Newest first.' }),
     next: z.string().optional().meta({
       description: 'Value of `before` for older entries; absent when there are none.',
-      example: '1.52817-1.0-2.880-1.0',
+      example: 'hub~1.52817-1.0-2.880-1.0',
     }),
   })
   .meta({ id: 'AuditPage' });

@@ -13,6 +13,6 @@ export function ownMail(): Mail {
     serve: (received) => {
       receiver = received;
     },
-    serveHubs: () => undefined,
+    serveHub: () => undefined,
   };
 }

@@ -59,7 +59,7 @@ interface Question {
 export class ClusterMail implements Mail {
   readonly #options: ClusterMailOptions;
   readonly #own: Mail = ownMail();
-  #receiver: HubReceiver | undefined;
+  #hubReceiver: HubReceiver | undefined;
   /** By the id of its row. */
   readonly #questions = new Map<string, Question>();
   /** Requests of other hubs that have no reply yet: each is carried out once. */
@@ -78,8 +78,8 @@ export class ClusterMail implements Mail {
     this.#own.serve(receiver);
   }
 
-  serveHubs(receiver: HubReceiver): void {
-    this.#receiver = receiver;
+  serveHub(receiver: HubReceiver): void {
+    this.#hubReceiver = receiver;
   }
 
   async ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply> {
@@ -136,7 +136,7 @@ export class ClusterMail implements Mail {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#poll?.cancel();
-    for (const { reject } of this.#questions.values()) reject(new AgentUnavailable('the hub is stopping'));
+    for (const { reject } of this.#questions.values()) reject(new AgentUnavailable('this hub is stopping'));
     await this.#look;
   }
 
@@ -214,13 +214,14 @@ export class ClusterMail implements Mail {
       this.#taken.delete(id);
       tell(from_hub);
     } catch (error) {
-      log.error({ err: error, agentId: agent_id }, 'a request of another hub could not be answered');
+      const fields = { err: error, fromHub: from_hub, ...(agent_id !== '' && { agentId: agent_id }) };
+      log.error(fields, 'a request of another hub could not be answered');
     }
   }
 
   #replyTo(agentId: string, request: unknown, leftMs: number): Promise<MailReply> {
     if (agentId !== '') return this.#own.ask(agentId, request as MailRequest, leftMs);
-    if (this.#receiver) return this.#receiver(request as HubRequest);
+    if (this.#hubReceiver) return this.#hubReceiver(request as HubRequest, leftMs);
     return Promise.reject(new AgentUnavailable('the hub is starting'));
   }
 

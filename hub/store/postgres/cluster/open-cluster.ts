@@ -181,7 +181,7 @@ class ClusterParts {
         ask: (...question) => mail.ask(...question),
         askHub: (...question) => mail.askHub(...question),
         serve: (receiver) => mail.serve(receiver),
-        serveHubs: (receiver) => mail.serveHubs(receiver),
+        serveHub: (receiver) => mail.serveHub(receiver),
       },
       preparations,
       hubs: {

@@ -1,4 +1,4 @@
-/** Messages to the other hubs: sent one statement at a time, apart from all transactions, and gathered for a moment while there are many. */
+/** Messages to the other hubs: sent one statement at a time, apart from all transactions. While there are many, they are gathered for a moment. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from '../database-fault.js';

@@ -75,7 +75,8 @@ export const JOIN = sql(
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, epoch = excluded.epoch, version = excluded.version,
        revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at)
    SELECT EXISTS (SELECT FROM fence) AS is_fenced, EXISTS (SELECT FROM refused_id) AS is_id_taken,
-     (SELECT join_number FROM later) AS later_join, (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
+     (SELECT join_number FROM later) AS later_join,
+     (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
 );
 
 /** Changes instances. `resets`: the process of the instance has ended since the change before. */

@@ -51,7 +51,7 @@ export class Resyncs {
   async #resyncAll(firstMs: number): Promise<void> {
     const { everyMs, isNeeded, resync, log } = this.#options;
     let delayMs = firstMs;
-    // What the rows and the views do not have in common is settled when two in a row have seen it.
+    // A difference between rows and views is mended only when two resyncs in a row have seen it.
     let isFollowUp = false;
     while (!this.#isClosed) {
       await this.#rest.wait(delayMs);

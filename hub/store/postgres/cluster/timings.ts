@@ -19,7 +19,7 @@ export interface ClusterTimings {
   readonly contendMs: number;
   /** Time for which signals are gathered before they are sent. */
   readonly gatherMs: number;
-  /** Time since others were sent, after which signals are sent at once. */
+  /** Pause in sending after which the next signal is sent without gathering. */
   readonly quietMs: number;
   /** Time between resyncs while other hubs live. */
   readonly resyncMs: number;
@@ -34,7 +34,7 @@ export interface ClusterTimings {
 export const CLUSTER_TIMINGS: ClusterTimings = {
   heartbeatMs: 1000,
   lapseMs: 15_000,
-  cutOffMs: 12_500,
+  cutOffMs: 11_500,
   restartMs: 3000,
   silenceMs: 2000,
   roleMs: 5000,
