@@ -58,7 +58,7 @@ export function auditReceiver(
     } catch (error) {
       if (error instanceof HubError) return { error: error.message, text: null };
       log.error({ err: error }, 'the audit log could not be read for another hub');
-      throw new AgentUnavailable('it cannot read its files');
+      throw new AgentUnavailable('it cannot read its files', { cause: error });
     }
   };
 }

@@ -7,7 +7,7 @@ import { reconcile } from './reconciliation.js';
 
 const AGENT = { id: 'agent-1', nodeId: 'n', version: '1', revision: '1' };
 
-/** What happens when an agent joins without an attempt that it has by the rows. */
+/** Joins without an attempt that the agent has by the rows; resolves with the consequences. */
 async function joinWithout(isHeldHere: boolean): Promise<unknown[]> {
   const happened: unknown[] = [];
   const instance = { id: 'sim-1', agentId: AGENT.id };
