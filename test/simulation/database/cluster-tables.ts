@@ -117,11 +117,14 @@ export function isLive({ seenAtMs }: HubRow, lapseMs: number, nowMs: number): bo
   return seenAtMs > nowMs - lapseMs;
 }
 
+/** Parameters by which a statement names its hub. */
+export interface Self {
+  readonly hubId: string;
+  readonly incarnation: string;
+}
+
 /** The row of a hub that was not replaced; undefined otherwise. */
-export function fenceOf(
-  { hubs }: ClusterTables,
-  { hubId, incarnation }: { readonly hubId: string; readonly incarnation: string },
-): HubRow | undefined {
+export function fenceOf({ hubs }: ClusterTables, { hubId, incarnation }: Self): HubRow | undefined {
   const row = hubs.get(hubId);
   return row?.incarnation === incarnation ? row : undefined;
 }

@@ -15,12 +15,8 @@ import {
   isLive,
   modelOf,
   removeWhere,
+  type Self,
 } from './cluster-tables.js';
-
-interface Self {
-  readonly hubId: string;
-  readonly incarnation: string;
-}
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -9,12 +9,8 @@ import {
   isLive,
   modelOf,
   removeWhere,
+  type Self,
 } from './cluster-tables.js';
-
-interface Self {
-  readonly hubId: string;
-  readonly incarnation: string;
-}
 
 interface Asking {
   readonly hubId: string;
