@@ -172,7 +172,7 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
           if (signal.kind === 'ASSIGNED') return `gets ${signal.claimed.ref.taskId} ${signal.startedAtMs}`;
           return signal.kind === 'OCCUPIED' ? `${signal.agentId} ${signal.ref.taskId}` : signal.kind;
         });
-      expect(told(a)).toEqual(['gets u 7', 'gets v 7', 'ENDED']);
+      expect(told(a)).toEqual(['x t', 'gets u 7', 'gets v 7', 'ENDED']);
       expect(told(b)).toEqual(['gets t 7', 'y u', 'nobody v', 'ENDED']);
       expect(told(c)).toEqual(['x t', 'y u', 'nobody v', 'ENDED']);
       expect(b.heard[0]).toEqual({ kind: 'ASSIGNED', claimed: claimed[0], startedAtMs: 7 });

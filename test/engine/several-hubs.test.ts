@@ -16,6 +16,10 @@ beforeEach(async () => {
 });
 afterEach(() => joined.close());
 
+const BEGINNING = { attempt: 0, offset: 0 };
+/** Time within which those who follow a log are told. */
+const FOLLOWED_MS = 100;
+
 const statusOf = async (id: string) => (await c.tasks.get(id)).status;
 
 describe('a task', () => {
@@ -39,6 +43,20 @@ describe('a task', () => {
     await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }] });
     await createTask(c);
     for (const hub of [a, b, c]) expect(await hub.nodes.instance('sim-1')).toMatchObject({ working: true });
+  });
+
+  it('shows its attempt to those who follow its log at any hub, as soon as it begins', async () => {
+    const id = await createTask(c);
+    const client = new AbortController();
+    const followers = [a, b, c].map((hub) => hub.logFollower.follow(id, BEGINNING, client.signal));
+    const first = followers.map((follower) => follower.next());
+    await c.runtime.settle();
+    await SocketlessAgent.join(b);
+    await c.runtime.advance(FOLLOWED_MS);
+    client.abort();
+    await c.runtime.advance(FOLLOWED_MS);
+    for (const result of await Promise.all(first))
+      expect(result.value).toMatchObject({ type: 'attempt', attempt: 1 });
   });
 
   it('is canceled at one hub while it runs at the agent of another', async () => {

@@ -99,9 +99,11 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
   const assign = (from: Member, signal: Extract<Signal, { kind: 'ASSIGNED' }>) => {
     const { agentId, ref } = signal.claimed;
     const holder = holders.get(agentId) ?? from;
-    if (holder === from) from.tellOwn(signal);
-    else if (!lost.has('ASSIGNED')) runtime.timers.soon(() => holder.tellOwn(structuredClone(signal)));
-    send(from, { kind: 'OCCUPIED', agentId, ref }, holder);
+    const occupied = { kind: 'OCCUPIED', agentId, ref } as const;
+    from.tellOwn(holder === from ? signal : occupied);
+    if (holder !== from && !lost.has('ASSIGNED'))
+      runtime.timers.soon(() => holder.tellOwn(structuredClone(signal)));
+    send(from, occupied, holder);
   };
   const tell = (from: Member, signal: Signal) => {
     if (signal.kind === 'ASSIGNED') return assign(from, signal);

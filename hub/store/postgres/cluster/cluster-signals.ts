@@ -78,7 +78,7 @@ export class ClusterSignals implements Signals {
     const { ref, agentId } = signal.claimed;
     const holder = holders.hubOf(agentId);
     const isElsewhere = holder !== undefined && holder !== holders.ownId && isLive(holder);
-    if (!isElsewhere) this.#own.tell(signal);
+    this.#own.tell(isElsewhere ? { kind: 'OCCUPIED', agentId, ref } : signal);
     send({ signal: { kind: 'ASSIGNED', ...ref, agentId, startedAtMs: signal.startedAtMs } });
   }
 
