@@ -4,6 +4,7 @@ import {
   agentForEachTest,
   batchJob,
   hub,
+  joins,
   logLines,
   newRef,
   SIM,
@@ -25,15 +26,13 @@ async function move() {
   return other.receives('hello');
 }
 
-const joined = () => logLines.filter((line) => line.includes('"msg":"joined the hub"'));
-
 describe('an agent that was told of another hub', () => {
   test('by the welcome, joins it when its own is gone', async () => {
     hub.hubs = [other.address];
     await startReadyAgent();
     await hub.stop();
     await other.receives('hello');
-    await expect.poll(joined).toHaveLength(2);
+    await expect.poll(joins).toHaveLength(2);
   });
 
   test('by a later message, joins it when its own is gone', async () => {
@@ -81,8 +80,8 @@ describe('a move', () => {
   test('is one line in the log, with both hubs and the reason', async () => {
     await startReadyAgent();
     await move();
-    await expect.poll(joined).toHaveLength(2);
-    expect(JSON.parse(joined()[1] as string)).toMatchObject({
+    await expect.poll(joins).toHaveLength(2);
+    expect(JSON.parse(joins()[1] as string)).toMatchObject({
       hub: other.address,
       left: hub.address,
       reason: 'the hub stops',
