@@ -47,8 +47,8 @@ describe('instances', () => {
   ])('a program that %s says so in the logs and is tried again', async (program, startTimeout, reason) => {
     await startAgent({ program, instance: { startTimeout } });
     await hub.receives('hello');
-    await expect.poll(() => logOf('console'), { timeout: 10_000 }).toMatch(reason);
-    await expect.poll(() => logOf('console'), { timeout: 10_000 }).toMatch(/next start in/);
+    await expect.poll(() => logOf('console')).toMatch(reason);
+    await expect.poll(() => logOf('console')).toMatch(/next start in/);
     expect(logLines.map((line) => (JSON.parse(line) as { msg: string }).msg).join('\n')).toMatch(reason);
   });
 

@@ -38,6 +38,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
+    expect: { poll: { timeout: 60_000, interval: 10 } },
     globalSetup: ['test/support/bundled-programs.ts', 'test/support/postgres-server.ts'],
     setupFiles: ['test/support/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },

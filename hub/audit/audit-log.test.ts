@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../core/ports/audit.js';
 import { MAX_LINE_BYTES } from './audit-line.js';
 import { type AuditLog, appendToAudit, openAuditLog } from './audit-log.js';
@@ -131,7 +131,7 @@ describe('the audit log', () => {
 
   it('rotates a file that commands have filled', async () => {
     audit.record(ofAnna, true);
-    await vi.waitFor(() => expect(bytesOf('administration.log')).toBeGreaterThan(0));
+    await expect.poll(() => bytesOf('administration.log')).toBeGreaterThan(0);
     for (let n = 2; n < 40; n++) await appendToAudit(folder.path, entry(n, { by: 'COMMAND_LINE' }));
     expect(listFiles('administration')).toEqual(['administration.log']);
     audit.record(entry(40), true);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type Logger } from '@workbench-hub/shared/runtime/logger';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { ownAgent } from './own-agent.js';
 
 interface Line {
@@ -37,13 +37,11 @@ function agentWith(mode: string) {
   return { agent, lines, find };
 }
 
-const WAIT = { timeout: 20_000, interval: 10 };
-
 it('the agent gets its configuration over the channel, and its log lines are in the log of the hub', async () => {
   const { agent, lines, find } = agentWith('stay');
   await agent.start();
-  await vi.waitFor(() => expect(find('not a log line')).toHaveLength(1), WAIT);
-  await vi.waitFor(() => expect(find('configured')).toHaveLength(1), WAIT);
+  await expect.poll(() => find('not a log line')).toHaveLength(1);
+  await expect.poll(() => find('configured')).toHaveLength(1);
   expect(find('configured')[0]).toMatchObject({
     level: 30,
     program: 'agent',
@@ -58,7 +56,7 @@ it('a stop waits until the agent has ended, and may be called twice or before a 
   const { agent, find } = agentWith('stay');
   await agent.stop();
   await agent.start();
-  await vi.waitFor(() => expect(find('configured')).toHaveLength(1), WAIT);
+  await expect.poll(() => find('configured')).toHaveLength(1);
   const pid = find('configured')[0]?.child as number;
   await Promise.all([agent.stop(), agent.stop()]);
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
@@ -67,17 +65,17 @@ it('a stop waits until the agent has ended, and may be called twice or before a 
 it('the agent is told the log level, also after a restart', async () => {
   const { agent, find } = agentWith('stay');
   await agent.start();
-  await vi.waitFor(() => expect(find('configured')).toHaveLength(1), WAIT);
+  await expect.poll(() => find('configured')).toHaveLength(1);
   agent.setLogLevel('debug');
-  await vi.waitFor(() => expect(find('told')).toMatchObject([{ logLevel: 'debug' }]), WAIT);
-  await vi.waitFor(() => expect(find('configured')).toHaveLength(2), WAIT);
+  await expect.poll(() => find('told')).toMatchObject([{ logLevel: 'debug' }]);
+  await expect.poll(() => find('configured')).toHaveLength(2);
   expect(find('configured')[1]).toMatchObject({ config: { mode: 'stay', log: { level: 'debug' } } });
 });
 
 it('an agent that ends by itself is restarted', async () => {
   const { agent, find } = agentWith('crash');
   await agent.start();
-  await vi.waitFor(() => expect(find('configured').length).toBeGreaterThanOrEqual(2), WAIT);
+  await expect.poll(() => find('configured').length).toBeGreaterThanOrEqual(2);
   expect(find("the agent of the hub's own instances has ended; it is started again")[0]).toMatchObject({
     level: 50,
     exitCode: 3,

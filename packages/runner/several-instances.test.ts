@@ -24,7 +24,7 @@ async function startLasting() {
       return { instanceId, folder, ended };
     }),
   );
-  await expect.poll(() => runner.printed('stdout'), { timeout: 15_000 }).toBe('ready\n'.repeat(IDS.length));
+  await expect.poll(() => runner.printed('stdout')).toBe('ready\n'.repeat(IDS.length));
   return Promise.all(
     jobs.map(async (job) => ({ ...job, pids: (await job.folder.read('pids')).split(' ').map(Number) })),
   );

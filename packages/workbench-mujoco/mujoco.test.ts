@@ -225,7 +225,7 @@ describe('workbench-mujoco', () => {
     const running = mujoco.host.executeBatchJob(folder.params);
     // Handled below, but it may settle while the output is waited for.
     running.catch(() => undefined);
-    await expect.poll(() => printedBy(folder), { interval: 10, timeout: 60_000 }).toContain('begun');
+    await expect.poll(() => printedBy(folder)).toContain('begun');
     await mujoco.host.cancel(folder.params.taskId);
     await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
     expect((await run({ model: MODEL, scripts: ['mujoco.mj_step(model, data)'] })).result).toMatchObject({

@@ -82,9 +82,7 @@ describe('workbench-mujoco with several instances', () => {
     const canceled = run('sim-1', endless);
     const going = run('sim-2', lasting);
     canceled.catch(() => undefined);
-    await expect
-      .poll(() => [printedBy(endless), printedBy(lasting)], { timeout: 15_000 })
-      .toEqual(['begun\n', 'begun\n']);
+    await expect.poll(() => [printedBy(endless), printedBy(lasting)]).toEqual(['begun\n', 'begun\n']);
     await mujoco.host.cancel(endless.params.taskId, 'sim-1');
     await expect(canceled).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
     await writeFile(lasting.path('go'), '');

@@ -216,7 +216,7 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
-    it('storage measures uploads, downloads and transfers to agents', { timeout: 120_000 }, async () => {
+    it('storage measures uploads, downloads and transfers to agents', async () => {
       const { figures } = await inSmall('storage');
       expect(figures).toEqual(
         expect.arrayContaining([

@@ -1,5 +1,5 @@
 import type { Signal, Signals } from '@workbench-hub/hub/core/ports/signals';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 export interface SignalsUnderTest {
   readonly signals: Signals;
@@ -27,10 +27,8 @@ export function describeSignals(open: () => Promise<SignalsUnderTest>): void {
       signals.tell(ended('a'));
       signals.tell({ kind: 'RETURNED', taskId: 'b' });
       signals.tell(ended('c'));
-      await vi.waitFor(() => {
-        expect(heard).toEqual([ended('a'), ended('a'), ended('c'), ended('c')]);
-        expect(others).toEqual([{ kind: 'RETURNED', taskId: 'b' }]);
-      });
+      await expect.poll(() => heard).toEqual([ended('a'), ended('a'), ended('c'), ended('c')]);
+      await expect.poll(() => others).toEqual([{ kind: 'RETURNED', taskId: 'b' }]);
     });
 
     it('that tells of waiting tasks names all of them, with their places', async () => {
@@ -39,7 +37,7 @@ export function describeSignals(open: () => Promise<SignalsUnderTest>): void {
       const tasks = [waiting, { ...waiting, taskId: 'u', sequence: 10 }];
       signals.hear({ WAITS: (signal) => heard.push(signal) });
       signals.tell({ kind: 'WAITS', tasks });
-      await vi.waitFor(() => expect(heard).toEqual([{ kind: 'WAITS', tasks }]));
+      await expect.poll(() => heard).toEqual([{ kind: 'WAITS', tasks }]);
     });
 
     it('reaches the other listeners when one fails', async () => {
@@ -51,7 +49,7 @@ export function describeSignals(open: () => Promise<SignalsUnderTest>): void {
       });
       signals.hear({ ENDED: (signal) => heard.push(signal) });
       signals.tell(ended('a'));
-      await vi.waitFor(() => expect(heard).toEqual([ended('a')]));
+      await expect.poll(() => heard).toEqual([ended('a')]);
     });
 
     it('reaches nobody who no longer listens', async () => {
@@ -61,7 +59,7 @@ export function describeSignals(open: () => Promise<SignalsUnderTest>): void {
       signals.hear({ ENDED: (signal) => heard.push(signal) });
       stop();
       signals.tell(ended('a'));
-      await vi.waitFor(() => expect(heard).toEqual([ended('a')]));
+      await expect.poll(() => heard).toEqual([ended('a')]);
       expect(left).toEqual([]);
     });
   });

@@ -19,9 +19,7 @@ const setupOf = (number: number, rest: FakeAgentSetup = {}): FakeAgentSetup => (
   ...rest,
 });
 
-it(`${AGENTS} agents that rejoin at once, each twice, continue their attempts`, {
-  timeout: 120_000,
-}, async () => {
+it(`${AGENTS} agents that rejoin at once, each twice, continue their attempts`, async () => {
   const folder = await temporaryFolder();
   onTestFinished(() => folder.remove());
   const first = await startHub({ dataDir: folder.path });

@@ -314,7 +314,7 @@ async function slowJoins() {
     return { connection, heard, joined: engine.agents.join(introduction, connection) };
   };
   const hearOf = async (at: number) => {
-    await vi.waitFor(() => expect(joins.length).toBeGreaterThan(at));
+    await expect.poll(() => joins.length).toBeGreaterThan(at);
     joins[at]?.();
   };
   return { hearOf, connect };

@@ -31,7 +31,7 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, 'packages/cli/bin/wb.js'), join(folder.path, 'bin/wb'));
   symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));
   await run('bash', ['-e', '-c', codeBlock(PAGE, 'cat > pendulum.xml')]);
-}, 120_000);
+});
 afterAll(async () => {
   await endPrograms();
   await folder.remove();
@@ -66,7 +66,7 @@ it('runs the same job by wb, TypeScript and curl, with equal outputs', async () 
   expect(byWb.split('\n').length).toBeGreaterThan(400);
   expect(motion('with-typescript')).toBe(byWb);
   expect(motion('with-curl')).toBe(byWb);
-}, 120_000);
+});
 
 it.skipIf(!hasPython)(
   'runs it by Python, with equal outputs',

@@ -17,7 +17,6 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 
 const TASKS = 40;
 const ROUNDS = 5;
-const TIME_LIMIT_MS = 120_000;
 const NOWHERE = { duration: 1, classifiers: [{ type: 'VERSION', value: 'none' }] };
 
 let folder: TemporaryFolder;
@@ -68,7 +67,7 @@ async function tasksOfHub(): Promise<number> {
   return (list.json() as { totalElements: number }).totalElements;
 }
 
-describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
+describe('a hub whose database', () => {
   it('was being written when it was killed has every task accepted with 201', async () => {
     await killedHub();
     appendFileSync(`${database}-wal`, Buffer.alloc(3000, 'half a transaction'));

@@ -202,7 +202,7 @@ describe.each(LOAD_BALANCERS)('%s', (kind) => {
       await eventually(async () => {
         for (let times = 0; times < 10; times++) if ((await agentsAt(address)) > 0) return false;
         return true;
-      }, 10_000);
+      });
       await stopping;
       const port = Number(new URL(first.address).port);
       hubs[0] = await startHub({ dataDir, config: { server: { port } } });

@@ -76,7 +76,7 @@ it('a hub with 50 times its permitted load sheds the rest within its memory, and
   const list = await restClient(hub.baseUrl).call('/api/2.0/workbench/task/list?size=1');
   expect(list.json()).toMatchObject({ totalElements: taken + 1 });
   agent.destroy();
-}, 120_000);
+});
 
 it('a script that prints endlessly fills neither memory nor disks of agent and hub', async () => {
   const PRINTED_MIB = 300;
@@ -108,4 +108,4 @@ it('a script that prints endlessly fills neither memory nor disks of agent and h
         return sum + (statSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0);
       }, 0);
   expect(bytesIn(folder.path)).toBeLessThan(50 * MIB);
-}, 120_000);
+});

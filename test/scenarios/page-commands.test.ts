@@ -112,9 +112,7 @@ const tokenIn = (json: string, field: string): string => {
 };
 
 describe('the commands of security.md', () => {
-  it('lead to a secured hub with users, sessions, tokens and an audit log', {
-    timeout: 120_000,
-  }, async () => {
+  it('lead to a secured hub with users, sessions, tokens and an audit log', async () => {
     keepSecret(PASSWORD);
     const { address } = await securedHub();
     const login = { 'https://hub.example.com:8443': address, '…': PASSWORD };
@@ -153,9 +151,7 @@ describe('the commands of security.md', () => {
     expect(forMetrics).toMatch(/^wbh_/);
   });
 
-  it('enrol, examine, drain and revoke an agent, whose certificate an authority signs', {
-    timeout: 120_000,
-  }, async () => {
+  it('enrol, examine, drain and revoke an agent, whose certificate an authority signs', async () => {
     const { address } = await securedHub();
     await shell(codeBlock(SECURITY, 'CN=sim-host-1'));
     expect(await shell('openssl verify -CAfile ca.pem agent.pem')).toBe('agent.pem: OK\n');
@@ -186,7 +182,7 @@ describe('the commands of security.md', () => {
 });
 
 describe('the commands of operations.md', () => {
-  it('examine a hub, back it up and restore it', { timeout: 60_000 }, async () => {
+  it('examine a hub, back it up and restore it', async () => {
     const hub = await startHub(folder.path);
     expect(await shell(codeBlock(OPERATIONS, 'workbench-hub doctor'))).toMatch(/^ok {7}hub: a hub runs on/m);
     mkdirSync(at('backup'));

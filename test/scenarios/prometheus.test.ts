@@ -103,7 +103,7 @@ async function freePort(): Promise<number> {
 }
 
 describe.skipIf(isMissing)(title, () => {
-  it('scrapes the hub with the configuration of the page', { timeout: 120_000 }, async () => {
+  it('scrapes the hub with the configuration of the page', async () => {
     const hub = await startTlsHub();
     await createToken(hub);
     const config = writePrometheusConfig(hub);
@@ -134,7 +134,7 @@ describe.skipIf(isMissing)(title, () => {
     }
   });
 
-  it('finds nothing wrong with names and help of the metrics', { timeout: 60_000 }, async () => {
+  it('finds nothing wrong with names and help of the metrics', async () => {
     const hub = await startHub(folder.path);
     const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
     await agent.logged(({ msg }) => msg === 'joined the hub');

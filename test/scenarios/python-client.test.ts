@@ -60,7 +60,7 @@ describe.skipIf(!has('sys'))('the Python client', () => {
   beforeAll(async () => {
     folder = await temporaryFolder();
     site = await startSite(folder.path);
-  }, 120_000);
+  });
   afterAll(async () => {
     await endPrograms();
     await folder.remove();

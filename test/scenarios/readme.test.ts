@@ -68,7 +68,7 @@ describe('the jobs in the README', () => {
     await expectWbToRun(String(address));
   });
 
-  it('run on what the quickstart leaves running', { timeout: 120_000 }, async () => {
+  it('run on what the quickstart leaves running', async () => {
     const { stdout } = await quickstart('--keep');
     try {
       const baseUrl = /^Hub: +(http:\S+),/m.exec(stdout)?.[1] ?? '';

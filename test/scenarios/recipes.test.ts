@@ -48,7 +48,7 @@ beforeAll(async () => {
     copyFileSync(join(ROOT, 'packages/client-python/tests/job', name), join(folder.path, name));
   const client = restClient(hub.baseUrl);
   await eventually(async () => (await client.instances('&status=UP')).length === 2, 60_000);
-}, 120_000);
+});
 afterEach(() => {
   for (const child of running) child.kill('SIGKILL');
   running.clear();

@@ -9,7 +9,7 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 
 const JOBS = 200;
 /** Timeout of a test. */
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 240_000;
 
 /** Scripts by language, which write a file whose bytes follow from the job's number, and a line into a ledger that all jobs share.
  *  A shell starts far faster than Node.js. */

@@ -220,7 +220,7 @@ describe('wb', () => {
       headers: { authorization: `Bearer ${stored['p0']?.token}` },
     });
     expect(response.status).toBe(401);
-  }, 120_000);
+  });
 
   it('gets a file of the output storage once, and leaves nothing of a failed transfer', async () => {
     const hub = await startedHub({ storage: { output: { enabled: true } } });

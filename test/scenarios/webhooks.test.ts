@@ -77,7 +77,7 @@ describe('a hub that is killed', () => {
       expect(heard[0]?.task).toMatchObject({ id, status: 'FINISHED' });
       await eventually(async () => (await detailsOf(id)).webhooks?.[0]?.state === 'DELIVERED', 60_000);
     }
-  }, 180_000);
+  });
 
   it('while it works, again and again, tells of each end', async () => {
     const receiver = await WebhookReceiver.listen();
@@ -142,7 +142,7 @@ describe('a receiver of the page', () => {
     await eventually(async () => {
       const [webhook] = (await detailsOf(refused)).webhooks ?? [];
       return (webhook as { fault?: string } | undefined)?.fault === 'responded with 401';
-    }, 30_000);
+    });
     expect(other.printed.filter((line) => line.startsWith(refused))).toEqual([]);
     await other.stop();
   }

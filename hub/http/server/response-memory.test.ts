@@ -70,7 +70,7 @@ describe('a counted response', () => {
     expect(seen[1]).toBeGreaterThan(10 * MIB);
     expect(seen[1]).toBeLessThan(31 * MIB);
     socket.resume();
-    await expect.poll(() => memory.heldBytes, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => memory.heldBytes).toBe(0);
   });
 
   it('that is streamed holds the memory of unread bytes until its client disconnects', async () => {

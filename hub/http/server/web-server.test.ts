@@ -159,7 +159,7 @@ describe('a slow client', () => {
     await expect.poll(() => asked).toBe(1);
     const open = () => new Promise((resolve) => web.server.getConnections((_, count) => resolve(count)));
     await runtime.advance(5000);
-    await expect.poll(open, { timeout: 10_000 }).toBe(0);
+    await expect.poll(open).toBe(0);
   });
 
   it('that reads nothing of its response is cut off, however often it is checked meanwhile', async () => {
@@ -187,7 +187,7 @@ describe('a slow client', () => {
     });
     await expect.poll(() => asked).toBe(1);
     await runtime.advance(5000);
-    await expect.poll(() => taken, { timeout: 15_000 }).toBeGreaterThan(lengthBytes);
+    await expect.poll(() => taken).toBeGreaterThan(lengthBytes);
   });
 });
 
@@ -206,7 +206,7 @@ describe('requests on one connection', () => {
     };
     const posted = 'POST /posted HTTP/1.1\r\nHost: hub\r\nContent-Length: 3\r\n\r\nabc';
     const client = talk(GET('/1') + posted + GET('/2') + GET('/3').repeat(300) + GET('/last'));
-    await expect.poll(() => client.heard, { timeout: 10_000 }).toContain('</last>');
+    await expect.poll(() => client.heard).toContain('</last>');
     expect(client.heard.match(/<[^>]*>/g)).toEqual([
       ...['</1>', '</postedabc>', '</2>'],
       ...Array.from({ length: 300 }, () => '</3>'),
@@ -254,18 +254,16 @@ describe('requests on one connection', () => {
     answer = () => new Promise((resolve) => ready.push(resolve));
     // Each takes 8 KiB and each connection 64 KiB, of 64 MiB.
     const clients = Array.from({ length: 6 }, () => talk(GET('/').repeat(1500)));
-    await expect
-      .poll(() => clients.filter(({ ended }) => ended).length, { timeout: 10_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(() => clients.filter(({ ended }) => ended).length).toBeGreaterThan(0);
     const left = clients.filter(({ ended }) => !ended);
     expect(left.length).toBe(5);
     // A disconnect is noticed when the response is written, since nothing is read before.
     answer = async () => new Response('again');
     for (const { socket } of left) socket.destroy();
     for (const give of ready) give(new Response('x'.repeat(1024 ** 2)));
-    await expect.poll(() => socketsOfServer().length, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => socketsOfServer().length).toBe(0);
     const another = talk(GET('/').repeat(1500));
-    await expect.poll(() => another.heard.match(/again/g)?.length, { timeout: 10_000 }).toBe(1500);
+    await expect.poll(() => another.heard.match(/again/g)?.length).toBe(1500);
   });
 
   it('are not followed by a WebSocket: their responses would mix with its frames', async () => {

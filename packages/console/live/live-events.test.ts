@@ -62,7 +62,7 @@ afterEach(() => {
 describe('the stream of a tab', () => {
   it('tells of changes, and knows those after the cursor of a list', async () => {
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11), task(12));
-    await vi.waitFor(() => expect(seen).toEqual(['reset', 'h.11', 'h.12']));
+    await expect.poll(() => seen).toEqual(['reset', 'h.11', 'h.12']);
     expect(cursors(live.after('h.11'))).toEqual(['h.12']);
     expect(cursors(live.after('h.10'))).toEqual(['h.11', 'h.12']);
     expect(cursors(live.after('h.12'))).toEqual([]);
@@ -71,14 +71,14 @@ describe('the stream of a tab', () => {
   it('does not claim to know what was before it, or belongs to another history', async () => {
     expect(live.after('h.10')).toBeUndefined();
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
-    await vi.waitFor(() => expect(seen).toContain('h.11'));
+    await expect.poll(() => seen).toContain('h.11');
     expect(live.after('h.9')).toBeUndefined();
     expect(live.after('other.11')).toBeUndefined();
   });
 
   it('begins anew after a reset', async () => {
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11), { type: 'reset', cursor: 'k.3' });
-    await vi.waitFor(() => expect(seen.filter((each) => each === 'reset')).toHaveLength(2));
+    await expect.poll(() => seen.filter((each) => each === 'reset')).toHaveLength(2);
     expect(live.after('h.11')).toBeUndefined();
     expect(cursors(live.after('k.3'))).toEqual([]);
   });
@@ -86,15 +86,15 @@ describe('the stream of a tab', () => {
   it('continues at the last cursor after a refusal, without a reset', async () => {
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
     hub.tells(new Error('the hub refused the stream'));
-    await vi.waitFor(() => expect(hub.asked).toEqual([undefined, 'h.11']), { timeout: 5000 });
+    await expect.poll(() => hub.asked).toEqual([undefined, 'h.11']);
     hub.tells({ type: 'hello', cursor: 'h.11' }, task(12));
-    await vi.waitFor(() => expect(seen).toEqual(['reset', 'h.11', 'h.12']));
+    await expect.poll(() => seen).toEqual(['reset', 'h.11', 'h.12']);
   });
 
   it('forgets the oldest changes, and says so', async () => {
     const many = Array.from({ length: 5100 }, (_, number) => task(number + 1));
     hub.tells({ type: 'hello', cursor: 'h.0' }, ...many);
-    await vi.waitFor(() => expect(seen.at(-1)).toBe('h.5100'), { timeout: 10_000 });
+    await expect.poll(() => seen.at(-1)).toBe('h.5100');
     expect(live.after('h.50')).toBeUndefined();
     expect(live.after('h.5000')).toHaveLength(100);
   });
@@ -103,15 +103,15 @@ describe('the stream of a tab', () => {
 it('reaches a tab that only listens', async () => {
   vi.stubGlobal('navigator', { locks: { request: () => new Promise(() => undefined) } });
   hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
-  await vi.waitFor(() => expect(seen).toContain('h.11'));
+  await expect.poll(() => seen).toContain('h.11');
   const follower = liveEventsOf(new FakeHub());
   const heard: string[] = [];
   follower.onEvents((events) => void heard.push(...events.map(({ cursor }) => cursor)));
   follower.start();
-  await vi.waitFor(() => expect(follower.isLive.get()).toBe(true));
+  await expect.poll(() => follower.isLive.get()).toBe(true);
   expect(follower.after('h.10')).toBeUndefined();
   hub.tells(task(12));
-  await vi.waitFor(() => expect(heard.at(-1)).toBe('h.12'));
+  await expect.poll(() => heard.at(-1)).toBe('h.12');
   expect(cursors(follower.after('h.11'))).toEqual(['h.12']);
   follower.close();
 });

@@ -78,9 +78,7 @@ it('continues by the cookie, without a login', async () => {
 
 it('refreshes once for all requests and tabs that were rejected', async () => {
   const tabs = [await openSession(), await openSession()];
-  await vi.waitFor(async () =>
-    expect(await Promise.all(tabs.map((tab) => tab.token()))).toEqual([hub.token, hub.token]),
-  );
+  await expect.poll(() => Promise.all(tabs.map((tab) => tab.token()))).toEqual([hub.token, hub.token]);
   const before = hub.refreshes;
   const rejected = hub.token;
   const renewed = await Promise.all(
@@ -101,7 +99,7 @@ it('ends when the hub no longer knows it, and remembers whose it was', async () 
 it('ends in all tabs by a logout, and forgets whose it was', async () => {
   const [first, second] = [await openSession(), await openSession()];
   await first.logOut();
-  await vi.waitFor(() => expect(second.state.get()).toEqual({ status: 'ended', person: undefined }));
+  await expect.poll(() => second.state.get()).toEqual({ status: 'ended', person: undefined });
   expect(first.state.get()).toEqual({ status: 'ended', person: undefined });
 });
 
@@ -110,7 +108,7 @@ it('opens in all tabs by a login in one of them', async () => {
   const [first, second] = [await openSession(), await openSession()];
   expect(second.state.get().status).toBe('ended');
   await first.logIn('anna', 'secret');
-  await vi.waitFor(() => expect(second.state.get()).toMatchObject({ status: 'open' }));
+  await expect.poll(() => second.state.get()).toMatchObject({ status: 'open' });
 });
 
 /** A browser that keeps this way of the latest login; null: nobody is logged in. */

@@ -27,7 +27,7 @@ it('sends one file after the other, and tells of each that is stored', async () 
     sent.push(name);
   });
   uploads.add([file('a-1.csv'), file('b-2.csv')], false);
-  await vi.waitFor(() => expect(statuses()).toEqual(['done', 'done']));
+  await expect.poll(statuses).toEqual(['done', 'done']);
   expect(sent).toEqual(['a-1.csv', 'b-2.csv']);
   expect(stored).toHaveBeenCalledTimes(2);
 });
@@ -38,7 +38,7 @@ it('asks for another name before it sends a file that the storage would refuse',
   uploads.add([file('größe 1.csv')], false);
   expect(statuses()).toEqual(['name']);
   uploads.again(1, { name: 'size.csv' });
-  await vi.waitFor(() => expect(statuses()).toEqual(['done']));
+  await expect.poll(statuses).toEqual(['done']);
   expect(sent).toEqual(['size.csv']);
 });
 
@@ -47,9 +47,9 @@ it('says that the name is taken, and replaces the file when told to', async () =
     if (!overwrite) throw refusal(409, 'STORED_FILE_EXISTS', 'exists');
   });
   uploads.add([file('same.csv')], true);
-  await vi.waitFor(() => expect(statuses()).toEqual(['exists']));
+  await expect.poll(statuses).toEqual(['exists']);
   uploads.again(1, { overwrite: true });
-  await vi.waitFor(() => expect(statuses()).toEqual(['done']));
+  await expect.poll(statuses).toEqual(['done']);
 });
 
 it('cancels what is being sent and what waits', async () => {
@@ -62,7 +62,7 @@ it('cancels what is being sent and what waits', async () => {
   uploads.add([file('one.csv'), file('two.csv')], false);
   uploads.cancel(2);
   uploads.cancel(1);
-  await vi.waitFor(() => expect(statuses()).toEqual(['canceled', 'canceled']));
+  await expect.poll(statuses).toEqual(['canceled', 'canceled']);
   uploads.clear();
   expect(uploads.state.get()).toEqual([]);
 });
@@ -73,7 +73,7 @@ it('tells a refusal from a file that is gone', async () => {
     throw faults.shift();
   });
   uploads.add([file('one.csv'), file('two.csv')], false);
-  await vi.waitFor(() => expect(statuses()).toEqual(['gone', 'failed']));
+  await expect.poll(statuses).toEqual(['gone', 'failed']);
   expect(uploads.state.get()[1]).toMatchObject({
     fault: { message: 'the file is too large', code: 'QUOTA_EXCEEDED' },
   });
@@ -89,11 +89,9 @@ it('shows why it waits, and that it goes on', async () => {
     onProgress(3);
   });
   uploads.add([file('one.csv')], false);
-  await vi.waitFor(() =>
-    expect(uploads.state.get()[0]).toMatchObject({ status: 'paused', pausedBy: 'away' }),
-  );
+  await expect.poll(() => uploads.state.get()[0]).toMatchObject({ status: 'paused', pausedBy: 'away' });
   goOn();
-  await vi.waitFor(() => expect(statuses()).toEqual(['done']));
+  await expect.poll(statuses).toEqual(['done']);
 });
 
 it('knows an unfinished upload by all of its file', () => {
