@@ -18,7 +18,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a lease is counted through an outage',
-    seed: 3,
+    seed: 26,
     hub: leasesThatGoOn,
   },
   {
@@ -33,7 +33,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'an assignment that was lost on its way is not repeated',
-    seed: 65,
+    seed: 155,
     hubs: 5,
     hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
   },
