@@ -178,6 +178,27 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       expect(b.heard[0]).toEqual({ kind: 'ASSIGNED', claimed: claimed[0], startedAtMs: 7 });
     });
 
+    it('of an assignment to an agent of which only another hub knows are acted on by one hub', async () => {
+      const [a, b] = await startBoth();
+      a.proxy.dropsNotifications = true;
+      await joinAgent(b, 'x');
+      a.signals.tell({ kind: 'ASSIGNED', claimed: claimedTask('t', 'x'), startedAtMs: 7 });
+      a.signals.tell(ended('last'));
+      await eventually(() => b.heard.some(({ kind }) => kind === 'ENDED'));
+      expect(a.heard.map(({ kind }) => kind)).toEqual(['ASSIGNED', 'ENDED']);
+      expect(b.heard.map(({ kind }) => kind)).toEqual(['JOINED', 'OCCUPIED', 'ENDED']);
+    });
+
+    it('of an assignment to an agent of a hub that seems to be gone are left to that hub', async () => {
+      const [a, b] = await startBoth();
+      await joinAgent(b, 'x');
+      await eventually(() => a.heard.length === 1);
+      await b.crash();
+      await eventually(() => a.hubs.others() === 0);
+      a.signals.tell({ kind: 'ASSIGNED', claimed: claimedTask('t', 'x'), startedAtMs: 7 });
+      expect(a.heard.map(({ kind }) => kind)).toEqual(['JOINED', 'OCCUPIED']);
+    });
+
     it('of an assignment are dropped when another attempt runs meanwhile', async () => {
       const [a, b] = await startBoth();
       await joinAgent(b, 'x');

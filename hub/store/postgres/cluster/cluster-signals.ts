@@ -10,7 +10,6 @@ export interface ClusterSignalsOptions {
   readonly holders: AgentHolders;
   /** Sends a signal to the other hubs, if there are any. */
   readonly send: (signal: SentSignal) => void;
-  readonly isLive: (hubId: string) => boolean;
   readonly caughtUp: () => Promise<void>;
   /** Reads running tasks by id; those that no longer run may be missing. */
   readonly claimedTasks: (taskIds: readonly string[]) => Promise<readonly ClaimedTask[]>;
@@ -62,7 +61,9 @@ export class ClusterSignals implements Signals {
   async take(hubId: string, signals: readonly SentSignal[]): Promise<void> {
     const { holders, claimedTasks } = this.#options;
     const assigned = signals.map(({ signal }) => signal).filter(isAssigned);
-    const taskIds = assigned.filter(({ agentId }) => holders.isOwn(agentId)).map(({ taskId }) => taskId);
+    const taskIds = assigned
+      .filter(({ agentId, isTaken }) => !isTaken && holders.isOwn(agentId))
+      .map(({ taskId }) => taskId);
     const claimed = taskIds.length === 0 ? [] : await claimedTasks([...new Set(taskIds)]);
     const byId = new Map(claimed.map((task) => [task.ref.taskId, task]));
     for (const sent of signals) {
@@ -73,21 +74,22 @@ export class ClusterSignals implements Signals {
     }
   }
 
+  /** Either this hub sends the task, or the one that holds the agent, even when that one seems to be gone: two that act would run it twice. */
   #tellAssigned(signal: TaskAssigned): void {
-    const { holders, isLive, send } = this.#options;
+    const { holders, send } = this.#options;
     const { ref, agentId } = signal.claimed;
-    const holder = holders.hubOf(agentId);
-    const isElsewhere = holder !== undefined && holder !== holders.ownId && isLive(holder);
+    const isElsewhere = holders.hubOf(agentId) !== undefined && !holders.isOwn(agentId);
     this.#own.tell(isElsewhere ? { kind: 'OCCUPIED', agentId, ref } : signal);
-    send({ signal: { kind: 'ASSIGNED', ...ref, agentId, startedAtMs: signal.startedAtMs } });
+    const sent = { kind: 'ASSIGNED', ...ref, agentId, startedAtMs: signal.startedAtMs } as const;
+    send({ signal: isElsewhere ? sent : { ...sent, isTaken: true } });
   }
 
   #hearAssigned(
-    { taskId, attempt, instanceId, agentId, startedAtMs }: SentAssignment,
+    { taskId, attempt, instanceId, agentId, startedAtMs, isTaken }: SentAssignment,
     claimed: ClaimedTask | undefined,
   ): void {
     const ref = { taskId, attempt, instanceId };
-    if (!this.#options.holders.isOwn(agentId)) {
+    if (isTaken || !this.#options.holders.isOwn(agentId)) {
       this.#own.tell({ kind: 'OCCUPIED', agentId, ref });
       return;
     }

@@ -97,10 +97,6 @@ export class HubRows implements Hubs {
     await patience.run(() => rowsOf(database, SET_ADDRESS, { hubId, incarnation, address }));
   }
 
-  isLive(hubId: string): boolean {
-    return hubId === this.ownId || this.#live.has(hubId);
-  }
-
   all(): Promise<readonly HubView[]> {
     const { patience, database, timings } = this.#options;
     return patience.run(() => readHubs(database, timings.lapseMs));

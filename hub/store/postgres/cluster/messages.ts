@@ -17,6 +17,8 @@ export interface SentAssignment extends AttemptRef {
   readonly kind: 'ASSIGNED';
   readonly agentId: string;
   readonly startedAtMs: number;
+  /** The hub that tells it sends the task itself, or takes it back when the agent is away. */
+  readonly isTaken?: true;
 }
 
 export interface SentSignal {

@@ -123,7 +123,6 @@ class ClusterParts {
     this.signals = new ClusterSignals({
       ...common,
       send: (signal) => this.#sendToOthers(signal),
-      isLive: (id) => this.hubs.isLive(id),
       caughtUp: () => this.#caughtUp(),
       claimedTasks: options.claimedTasks,
     });
