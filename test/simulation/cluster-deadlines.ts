@@ -3,8 +3,10 @@
 import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
+import { CutOffHubs } from './cut-off-hubs.js';
 import type { InstanceRow } from './database/cluster-tables.js';
 import type { Invariants } from './invariants.js';
+import type { Network } from './network.js';
 import { LEASE_MS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHubs } from './simulated-hubs.js';
@@ -27,6 +29,7 @@ export interface ClusterDelaysOptions {
   readonly hubs: SimulatedHubs;
   readonly invariants: Invariants;
   readonly agents: readonly SimulatedAgent[];
+  readonly network: Network;
 }
 
 interface Rule {
@@ -37,6 +40,7 @@ interface Rule {
 
 export class ClusterDelays {
   readonly #options: ClusterDelaysOptions;
+  readonly #cutOffHubs: CutOffHubs;
   /** Start of each state, by its description. */
   #lasting = new Map<string, number>();
   readonly #rules: readonly Rule[] = [
@@ -59,12 +63,14 @@ export class ClusterDelays {
 
   constructor(options: ClusterDelaysOptions) {
     this.#options = options;
+    this.#cutOffHubs = new CutOffHubs(options);
   }
 
   /** Begins to look periodically. */
   start(): void {
     this.#options.world.after(LOOK_EVERY_MS, () => {
       this.#look();
+      this.#cutOffHubs.look();
       this.start();
     });
   }

@@ -135,6 +135,11 @@ export class SimulatedHub {
     return this.disk.slowSyncs ? nowMs : this.disk.refusedAtMs;
   }
 
+  /** Whether it knows of another hub that lives. */
+  get knowsOthers(): boolean {
+    return (this.#membership?.cluster.hubs.others() ?? 0) > 0;
+  }
+
   /** Whether it serves requests, and is not halted. */
   get isWorking(): boolean {
     return this.engine !== undefined && !this.process.isHalted;

@@ -166,7 +166,7 @@ class Simulation {
     this.#delays =
       place.hubs === null
         ? new Delays(world, hubs.first, invariants)
-        : new ClusterDelays({ world, hubs, invariants, agents: this.#agents });
+        : new ClusterDelays({ world, hubs, invariants, agents: this.#agents, network: this.#network });
     this.#drains = new Drains(seed, { world, hubs, agents: this.#agents, invariants });
     this.#receivers = new Receivers(seed, world, invariants);
     for (const hub of hubs.all) hub.receivers = this.#receivers;

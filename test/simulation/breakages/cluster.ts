@@ -1,5 +1,6 @@
 /** Defects of several hubs on one database. */
 import type { Roles } from '@workbench-hub/hub/core/ports/roles';
+import type { Signals } from '@workbench-hub/hub/core/ports/signals';
 import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
 import type { Database } from '@workbench-hub/hub/store/postgres/pool';
 import { openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
@@ -52,6 +53,11 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
     }),
   },
   {
+    name: 'a hub that is cut off from the database keeps its agents',
+    seed: 10,
+    hub: ({ cluster }) => ({ cluster: { ...cluster, signals: withoutCutOff(cluster.signals) } }),
+  },
+  {
     name: 'a hub stores times of its own clock',
     seed: 1,
     storesOwnTimes: true,
@@ -63,6 +69,10 @@ export const CLUSTER_BREAKAGES: readonly Breakage[] = DEFECTS.map((defect) => ({
   ...defect,
   store: 'SERVER',
 }));
+
+function withoutCutOff(signals: Signals): Signals {
+  return { ...signals, hear: ({ CUT_OFF: _, ...listener }) => signals.hear(listener) };
+}
 
 /** Leases that neither the end of a term nor the beginning of the next one ends. */
 function leasesThatGoOn({ cluster, runtime }: HubPorts): Partial<HubPorts> {
