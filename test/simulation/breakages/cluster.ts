@@ -18,6 +18,11 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
     serverDefects: { ignoresHolder: true },
   },
   {
+    name: 'claims of a former term take place',
+    seed: 46,
+    serverDefects: { ignoresTerms: true },
+  },
+  {
     name: 'a lease is counted through an outage',
     seed: 26,
     hub: leasesThatGoOn,

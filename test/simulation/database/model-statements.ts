@@ -13,6 +13,10 @@ export type Box<T = unknown> = () => T;
 /** Surroundings of the model. */
 export interface Surroundings {
   readonly tables: ClusterTables;
+  /** Claims of any term take place. */
+  readonly ignoresTerms: boolean;
+  /** Called with the term of a claim that took place; null for none. */
+  readonly claimed: (term: number | null) => void;
 }
 
 /** Work of a statement. It may wait for calls of the model only. */

@@ -1,6 +1,10 @@
 /** The writes of the queue on the model, with the keys and the durability of the real ones. */
 import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
-import { CLAIM_WRITE, type Claimed } from '@workbench-hub/hub/store/postgres/attempt-claims';
+import {
+  CLAIM_WRITE,
+  type Claimed,
+  type TermedClaim,
+} from '@workbench-hub/hub/store/postgres/attempt-claims';
 import {
   ADOPT_WRITE,
   attemptWrites,
@@ -67,9 +71,10 @@ async function insert({ ports }: ModelStore, { tasks, key }: Insertion): Promise
 function claimWrite(): LaneWrite<Parameters<(typeof CLAIM_WRITE)['keys']>[0], readonly Claimed[]> {
   const claim = modelWrite(CLAIM_WRITE, async (model, claims, around): Promise<readonly Claimed[]> => {
     const { term: current } = around.tables.role;
-    const claimed = await model.ports.queue.claim(
-      claims.filter(({ term }) => term === null || term === current),
-    );
+    const isOfTerm = ({ term }: TermedClaim) => term === null || term === current || around.ignoresTerms;
+    const claimed = await model.ports.queue.claim(claims.filter(isOfTerm));
+    const taken = new Set(claimed.map(({ ref }) => ref.taskId));
+    for (const { taskId, term } of claims) if (taken.has(taskId)) around.claimed(term);
     const seqs = new Map(model.tasks().map(({ id, seq }) => [id, seq]));
     return claimed.map((each) => ({ ...each, seq: seqs.get(each.ref.taskId) ?? 0 }));
   });

@@ -49,6 +49,8 @@ export interface ServerDefects extends RoleDefects {
   readonly ignoresBatch?: boolean;
   /** Batches that should wait for the disk do not. */
   readonly relaxesAll?: boolean;
+  /** The condition of a claim names no term. */
+  readonly ignoresTerms?: boolean;
 }
 
 /** A connection to the server that ends with it. */
@@ -111,7 +113,16 @@ export class DatabaseServer {
 
   /** Surroundings of the model. */
   get around(): Surroundings {
-    return { tables: this.#cluster };
+    const tables = this.#cluster;
+    return {
+      tables,
+      ignoresTerms: this.#defects.ignoresTerms === true,
+      claimed: (term) => {
+        if (term === null || term === tables.role.term) return;
+        const what = `a claim of term ${term} took place in term ${tables.role.term}`;
+        this.#world.violated('a claim takes place in its term', what);
+      },
+    };
   }
 
   /** Performs one statement, after those before. */
