@@ -62,8 +62,9 @@ describe.runIf(hasBrowser)('an engineer', () => {
   it('does the same by keyboard alone', async () => {
     const page = await visitAs('ulla', '/tasks');
     await goTo(page, 'New job');
-    await tabTo(page, page.getByLabel('Choose files'));
+    // The browser tells of file choosers from a moment after this call.
     const choosing = page.waitForEvent('filechooser');
+    await tabTo(page, page.getByLabel('Choose files'));
     await page.keyboard.press('Enter');
     await (await choosing).setFiles(JOB);
     await tabTo(page, page.getByLabel('Name 1'));

@@ -47,16 +47,28 @@ export function TaskTable({ rows, total, hasMore, initialOffset, onScroll, onSho
   useEffect(() => {
     if (isNearEnd && hasMore) onEnd();
   }, [isNearEnd, hasMore, rows.length]);
+  /** Index of the row that the keyboard leads to; it may be in the page after a later rendering only. */
+  const wanted = useRef<number | undefined>(undefined);
+  const focusWanted = () => {
+    if (wanted.current === undefined) return;
+    const link = scroller.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] a`);
+    if (!link) return;
+    wanted.current = undefined;
+    const { activeElement, body } = document;
+    // The row that had the focus may have left the page meanwhile.
+    const isFree = activeElement === body || scroller.current?.contains(activeElement);
+    if (isFree) link.focus({ preventScroll: true });
+  };
+  useEffect(focusWanted);
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
     const row = (event.target as HTMLElement).closest<HTMLElement>('[data-index]');
     if (step === undefined || row === null) return;
     event.preventDefault();
     const to = Math.max(0, Math.min(rows.length - 1, Number(row.dataset['index']) + step));
+    wanted.current = to;
     virtual.scrollToIndex(to);
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus({ preventScroll: true }),
-    );
+    focusWanted();
   };
   return (
     <div
