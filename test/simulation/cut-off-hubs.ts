@@ -1,11 +1,11 @@
-/** Hubs that are cut off from the database: each lets its agents go, before the other hubs take it for gone (decision 0057). */
+/** Hubs that are cut off from the database while others live: each lets its agents go. */
 import type { Connection } from './connection.js';
 import type { Network } from './network.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { SimulatedHubs } from './simulated-hubs.js';
 import type { World } from './world.js';
 
-/** Longer than a hub takes to find out, with the delays of its requests. */
+/** Longer than a hub takes to notice, with the delays of its requests. */
 const LIMIT_MS = 25_000;
 
 export interface CutOffHubsOptions {
