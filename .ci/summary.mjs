@@ -1,7 +1,12 @@
 // The verdict of several runs, from vitest's JSON reports: node .ci/summary.mjs (<command> <report> <exit code>)...
-// Names what was skipped, since a skipped test proves nothing, and ends with "N passed, N failed".
+// Names what was skipped, since a skipped test proves nothing, repeats what failed, since of a long output often the end alone is
+// kept, and ends with "N passed, N failed".
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
+
+/** How many failures are repeated in full, and how many lines of each: more are in the output of the runs. */
+const FAILURES_IN_FULL = 5;
+const LINES_OF_A_FAILURE = 120;
 
 const runs = [];
 for (let given = process.argv.slice(2); given.length > 0; given = given.slice(3)) {
@@ -12,32 +17,48 @@ for (let given = process.argv.slice(2); given.length > 0; given = given.slice(3)
 
 function countsOf(files) {
   const tests = files.flatMap((file) =>
-    file.assertionResults.map(({ status, fullName }) => ({
+    file.assertionResults.map(({ status, fullName, failureMessages = [] }) => ({
       status,
-      name: `${relative(process.cwd(), file.name)}: ${fullName}`,
+      name: `${nameOf(file)}: ${fullName}`,
+      text: failureMessages.join('\n'),
     })),
   );
   const withStatus = (wanted) => tests.filter(({ status }) => status === wanted).length;
-  // A file that cannot even be loaded holds no test that could fail: it counts as one.
+  // A file that cannot even be loaded, or whose hooks failed, has no test that failed: it counts as one.
   const broken = files.filter(
-    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+    ({ status, assertionResults }) =>
+      status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
   return {
     passed: withStatus('passed'),
-    failed: withStatus('failed') + broken.length,
+    failures: [
+      ...tests.filter(({ status }) => status === 'failed'),
+      ...broken.map((file) => ({ name: nameOf(file), text: file.message ?? '' })),
+    ],
     skipped: tests.filter(({ status }) => status !== 'passed' && status !== 'failed'),
   };
 }
 
-for (const { command, exitCode, passed, failed, skipped } of runs) {
+function nameOf(file) {
+  return relative(process.cwd(), file.name);
+}
+
+function print({ name, text }, index) {
+  console.log(`FAILED: ${name}`);
+  if (index < FAILURES_IN_FULL) console.log(text.split('\n').slice(0, LINES_OF_A_FAILURE).join('\n'));
+}
+
+runs.flatMap(({ failures }) => failures).forEach(print);
+for (const { command, exitCode, passed, failures, skipped } of runs) {
   for (const { name } of skipped) console.log(`SKIPPED (not allowed here): ${name}`);
   if (skipped.length > 0) console.log(`${skipped.length} skipped by ${command}: this run fails.`);
-  if (passed + failed + skipped.length === 0) console.log(`No test ran by ${command}: this run fails.`);
+  if (passed + failures.length + skipped.length === 0)
+    console.log(`No test ran by ${command}: this run fails.`);
   if (exitCode !== '0') console.log(`${command} ended with exit code ${exitCode}.`);
-  if (runs.length > 1) console.log(`${command}: ${passed} passed, ${failed} failed`);
+  if (runs.length > 1) console.log(`${command}: ${passed} passed, ${failures.length} failed`);
 }
 const sum = (count) => runs.reduce((all, run) => all + count(run), 0);
-console.log(`${sum(({ passed }) => passed)} passed, ${sum(({ failed }) => failed)} failed`);
-const isGood = ({ exitCode, passed, failed, skipped }) =>
-  exitCode === '0' && failed === 0 && skipped.length === 0 && passed > 0;
+console.log(`${sum(({ passed }) => passed)} passed, ${sum(({ failures }) => failures.length)} failed`);
+const isGood = ({ exitCode, passed, failures, skipped }) =>
+  exitCode === '0' && failures.length === 0 && skipped.length === 0 && passed > 0;
 process.exitCode = runs.length > 0 && runs.every(isGood) ? 0 : 1;

@@ -14,7 +14,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The verdict on one test file with tests of these statuses. */
 function judge(statuses: string[], exitCode = 0, others: readonly string[] = []) {
-  const assertionResults = statuses.map((status, index) => ({ status, fullName: `test ${index}` }));
+  const assertionResults = statuses.map((status, index) => ({
+    status,
+    fullName: `test ${index}`,
+    failureMessages: status === 'failed' ? ['Error: one line\n    at another'] : [],
+  }));
   const status = statuses.length === 0 || statuses.includes('failed') ? 'failed' : 'passed';
   writeFileSync(report, JSON.stringify({ testResults: [{ name: 'a.test.ts', status, assertionResults }] }));
   return run(exitCode, others);
@@ -31,8 +35,16 @@ describe('the verdict of a CI run', () => {
     expect(judge(['passed', 'passed'])).toMatchObject({ code: 0, lastLine: '2 passed, 0 failed' });
   });
 
-  it('fails with a failed test', () => {
-    expect(judge(['passed', 'failed'], 1)).toMatchObject({ code: 1, lastLine: '1 passed, 1 failed' });
+  it('fails with a failed test, and repeats its failure', () => {
+    const verdict = judge(['passed', 'failed'], 1);
+    expect(verdict).toMatchObject({ code: 1, lastLine: '1 passed, 1 failed' });
+    expect(verdict.output).toContain('FAILED: a.test.ts: test 1\nError: one line\n    at another\n');
+  });
+
+  it('repeats a few failures in full, and names all', () => {
+    const { output } = judge(Array(8).fill('failed'), 1);
+    expect(output.match(/^FAILED: /gm)).toHaveLength(8);
+    expect(output.match(/^Error: /gm)).toHaveLength(5);
   });
 
   it('fails with a skipped test, and names it', () => {

@@ -47,14 +47,29 @@ export function consoleForAllTests(given: HubSetup | (() => Promise<HubSetup>) =
     const config = { instances: INSTANCES, ...setup.config };
     [hub, browser] = await Promise.all([startHub({ ...setup, config }), startBrowser()]);
   });
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    const shown = task.result?.state === 'fail' ? await Promise.all(openPages().map(describePage)) : [];
     await Promise.all(contexts.splice(0).map((context) => context.close()));
     expect(complaints.splice(0)).toEqual([]);
+    if (shown.length > 0) throw new Error(shown.join('\n'));
   });
   afterAll(async () => {
     await browser.close();
     await hub.stop();
   });
+}
+
+function openPages(): Page[] {
+  return contexts.flatMap((context) => context.pages());
+}
+
+/** Content of a page for the report of a failure: address, and elements as assistive technology sees them. */
+async function describePage(page: Page): Promise<string> {
+  const content = await page
+    .locator('body')
+    .ariaSnapshot({ timeout: 10_000 })
+    .catch((error: unknown) => String(error));
+  return `The page when the test failed, ${page.url()}:\n${content}`;
 }
 
 export interface Visit {
