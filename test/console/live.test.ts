@@ -1,8 +1,8 @@
 /** The console over several tabs, and at a hub that goes away and comes back. */
-import type { Request } from 'playwright-core';
+import type { Request, Route } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/console.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, rowOf, visit } from '../support/console.js';
 
 describe.runIf(hasBrowser)('what is live', () => {
   consoleForAllTests();
@@ -27,6 +27,33 @@ describe.runIf(hasBrowser)('what is live', () => {
     await handIn({ name: 'after the first', scripts: ['1'], labels: 'nowhere' });
     for (const tab of others) await rowOf(tab, 'after the first').waitFor();
     expect(streams).toHaveLength(2);
+  });
+
+  it('shows the end of a task that came while its details were on their way', async () => {
+    const id = await handIn({ name: 'ends meanwhile', scripts: ['1'], labels: 'nowhere' });
+    const page = await visit();
+    await page.getByTitle('Live', { exact: true }).waitFor();
+    const otherTab = await visit({ context: page.context() });
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const answered = new Promise<void>((resolve) => {
+      const isTask = (url: URL) => url.pathname === `/api/x/tasks/${id}`;
+      const hold = async (route: Route) => {
+        const response = await route.fetch();
+        resolve();
+        await released;
+        await route.fulfill({ response });
+      };
+      void page.route(isTask, hold, { times: 1 });
+    });
+    await page.getByRole('link', { name: 'ends meanwhile' }).click();
+    await answered;
+    const cancel = `${hub.address}/api/2.0/workbench/task/${id}/cancel?force=false`;
+    expect((await fetch(cancel, { method: 'DELETE' })).status).toBe(204);
+    // The first tab reads the stream, and passes the event on.
+    await rowOf(otherTab, 'ends meanwhile').getByText('Canceled', { exact: true }).waitFor();
+    release();
+    await page.locator('.task-head').getByText('Canceled').waitFor();
   });
 
   it('says that the hub is away, keeps what is shown, and goes on by itself', async () => {

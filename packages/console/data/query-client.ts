@@ -1,6 +1,6 @@
 /** The cache of what the hub has said. */
 
-import { QueryClient } from '@tanstack/react-query';
+import { QueryCache, QueryClient, type QueryFilters } from '@tanstack/react-query';
 import { OverloadedError, UnreachableError } from '@workbench-hub/client';
 import { reachability } from '../session/reachability.js';
 import { session } from './hub.js';
@@ -10,7 +10,15 @@ const STALE_MS = 5000;
 /** Tries at a hub that is busy, before the page says so. */
 const BUSY_TRIES = 10;
 
+/** Hashes of queries whose first response was on its way at a change. */
+const changedMeanwhile = new Set<string>();
+
 export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onSuccess: (_, { queryHash, queryKey }) => {
+      if (changedMeanwhile.delete(queryHash)) void askAgain({ queryKey, exact: true });
+    },
+  }),
   defaultOptions: {
     queries: {
       networkMode: 'always',
@@ -24,11 +32,21 @@ export const queryClient = new QueryClient({
   },
 });
 
+/**
+ * Asks again for what is shown, since it may have changed; resolves with the responses. A request under way is given up, since its
+ * response may be older than the change; a first one is waited for, so that changes in a row cannot keep it away, and then repeated.
+ */
+export async function askAgain(filters: QueryFilters = {}): Promise<void> {
+  for (const { state, queryHash } of queryClient.getQueryCache().findAll(filters))
+    if (state.data === undefined && state.fetchStatus === 'fetching') changedMeanwhile.add(queryHash);
+  await queryClient.invalidateQueries(filters);
+}
+
 // Back after an absence or a login: ask again for what is shown, which stays until the response comes.
 let wasAway = false;
 reachability.subscribe(() => {
   const { isAway } = reachability.get();
-  if (wasAway && !isAway) void queryClient.invalidateQueries();
+  if (wasAway && !isAway) void askAgain();
   wasAway = isAway;
 });
 
@@ -38,6 +56,6 @@ session.state.subscribe(() => {
   if (state.status !== 'open') return;
   // Nothing of another user remains.
   if (username !== undefined && username !== state.person.username) queryClient.clear();
-  else void queryClient.invalidateQueries();
+  else void askAgain();
   username = state.person.username;
 });

@@ -1,7 +1,7 @@
 /** The stream of changes of this tab, and the tasks in the cache that it keeps up to date. */
 import type { TaskDetails } from '@workbench-hub/client';
 import { hub, session } from '../data/hub.js';
-import { queryClient } from '../data/query-client.js';
+import { askAgain, queryClient } from '../data/query-client.js';
 import { LiveEvents } from './live-events.js';
 
 /** Shortest time between two requests for the details of a task that changes. */
@@ -33,19 +33,19 @@ function refreshSoon(id: string): void {
   waiting.add(id);
   setTimeout(() => {
     waiting.delete(id);
-    void queryClient.invalidateQueries({ queryKey: taskKey(id) });
+    void askAgain({ queryKey: taskKey(id) });
   }, REFRESH_MS / 4);
 }
 
 liveEvents.onEvents((events) => {
   for (const event of events) {
     const id = event.type === 'task' ? event.task.id : event.id;
+    if (queryClient.getQueryState(taskKey(id)) === undefined) continue;
     const known = queryClient.getQueryData<TaskDetails>(taskKey(id));
-    if (known === undefined) continue;
     // The event shows at once; attempts and outputs come with the next response.
-    if (event.type === 'task')
+    if (known !== undefined && event.type === 'task')
       queryClient.setQueryData<TaskDetails>(taskKey(id), { ...known, ...event.task });
     refreshSoon(id);
   }
 });
-liveEvents.onReset(() => void queryClient.invalidateQueries());
+liveEvents.onReset(() => void askAgain());

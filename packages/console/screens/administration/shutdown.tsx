@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import { useSteadyError } from '../../data/use-steady-error.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
@@ -42,7 +42,7 @@ export function Shutdown() {
     mutationFn: async (initiated: boolean) => {
       const body = { initiated };
       await api.changeShutdownPreparation({ client: hub.client, body, throwOnError: true });
-      await queryClient.invalidateQueries({ queryKey: KEY });
+      await askAgain({ queryKey: KEY });
     },
   });
   if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={4} />;

@@ -4,7 +4,7 @@ import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@wo
 import { useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import type { Question } from '../../design/question.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
@@ -39,7 +39,7 @@ export function useHostActions(): HostActions {
   const { mutateAsync, data, error } = useMutation({
     mutationFn: async ({ act, accepted }: { act: () => Promise<unknown>; accepted: string | undefined }) => {
       await act();
-      await queryClient.invalidateQueries({ queryKey: INSTANCES_KEY });
+      await askAgain({ queryKey: INSTANCES_KEY });
       return accepted;
     },
   });

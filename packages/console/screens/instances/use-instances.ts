@@ -4,7 +4,7 @@ import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@wo
 import { useEffect } from 'react';
 import { allPages } from '../../data/all-pages.js';
 import { hub } from '../../data/hub.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import { liveEvents } from '../../live/live-cache.js';
 
 const EVERY_MS = 1000;
@@ -56,7 +56,7 @@ export function useRunning(): ReadonlyMap<string, TaskItem> {
     const stop = liveEvents.onEvents(() => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        void queryClient.invalidateQueries({ queryKey: INSTANCES_KEY });
+        void askAgain({ queryKey: INSTANCES_KEY });
       }, EVERY_MS / 2);
     });
     return () => {

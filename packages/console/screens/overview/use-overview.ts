@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'react';
 import { nowMs } from '../../data/clock.js';
 import { groupBy } from '../../data/group-by.js';
 import { hub } from '../../data/hub.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import { reasonOf } from '../../data/task-rows.js';
 import { useSteadyError } from '../../data/use-steady-error.js';
 import { liveEvents } from '../../live/live-cache.js';
@@ -38,7 +38,7 @@ export function useChangesOfTasks(): void {
     const stop = liveEvents.onEvents(() => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        void queryClient.invalidateQueries({ queryKey: BY_TASKS_KEY });
+        void askAgain({ queryKey: BY_TASKS_KEY });
       }, BY_TASKS_EVERY_MS);
     });
     return () => {

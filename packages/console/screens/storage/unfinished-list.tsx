@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
@@ -31,7 +31,7 @@ export function UnfinishedList({ list }: { readonly list: readonly Upload[] }) {
   const discard = async (id: string) => {
     unfinishedUploads.forgetId(id);
     await discardUpload(id).catch(() => undefined);
-    await queryClient.invalidateQueries({ queryKey: KEY });
+    await askAgain({ queryKey: KEY });
   };
   return (
     <section className="card uploads" aria-label={words.unfinished}>

@@ -8,7 +8,7 @@ import {
 import { api } from '@workbench-hub/client';
 import { type DragEvent, useState } from 'react';
 import { hub, session } from '../../data/hub.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import { useStore } from '../../data/store.js';
 import { sendFile } from './send-file.js';
 import { Uploads } from './uploads.js';
@@ -51,7 +51,7 @@ export function useStorage(area: Area, { prefix, owner }: StorageFilter): UseInf
 }
 
 export function refreshStorage(): Promise<void> {
-  return queryClient.invalidateQueries({ queryKey: [KEY] });
+  return askAgain({ queryKey: [KEY] });
 }
 
 /** Outlives the screen, so that uploads go on while the reader looks elsewhere. */

@@ -2,7 +2,7 @@ import type { TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { hub, usePerson, useRole } from '../../data/hub.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain, queryClient } from '../../data/query-client.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import type { Question } from '../../design/question.js';
 import { Icon } from '../../icons/icon.js';
@@ -59,7 +59,7 @@ function EndOfTask({ task }: { readonly task: TaskDetails }) {
         more: task.status === 'RUNNING' ? words.cancelRunning : words.cancelWaiting,
         act: async () => {
           await hub.task(task.id).cancel({ force: true });
-          await queryClient.invalidateQueries({ queryKey: taskKey(task.id) });
+          await askAgain({ queryKey: taskKey(task.id) });
         },
       };
   return (

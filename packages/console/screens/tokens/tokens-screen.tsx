@@ -5,7 +5,7 @@ import { allPages } from '../../data/all-pages.js';
 import { hub, usePerson } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
-import { queryClient } from '../../data/query-client.js';
+import { askAgain } from '../../data/query-client.js';
 import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
@@ -87,7 +87,7 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
     },
     onSuccess: async (token) => {
       onCreated(token);
-      await queryClient.invalidateQueries({ queryKey: KEY });
+      await askAgain({ queryKey: KEY });
     },
   });
   const submit = (event: FormEvent) => {
@@ -193,7 +193,7 @@ function Tokens() {
                 path: { id: revoked.id },
                 throwOnError: true,
               });
-              await queryClient.invalidateQueries({ queryKey: KEY });
+              await askAgain({ queryKey: KEY });
             },
           }
         }
