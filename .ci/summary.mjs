@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
-/** How many failures are repeated in full, and how many lines of each: more are in the output of the runs. */
+/** Failures that are repeated in full, and lines of each; the output of the runs has all. */
 const FAILURES_IN_FULL = 5;
 const LINES_OF_A_FAILURE = 120;
 
