@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { formWithFile } from '../support/forms.js';
@@ -10,6 +10,7 @@ import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
 import { HUBS } from '../support/hubs-under-test.js';
 import { beginUpload, blobFiles, exists, INPUT, send, UPLOAD, upload } from '../support/input-storage.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const STATUS = '/api/2.1/storage/input/status';
 const DAY_MS = 86_400_000;
@@ -77,11 +78,11 @@ describe('a file in the input storage', () => {
   });
 
   it('is still there after a restart', async () => {
-    const { dataDir } = hub.config;
-    const folder = `${dataDir}-kept`;
-    await replaceHub({ dataDir: folder });
+    const { path: dataDir, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    await replaceHub({ dataDir });
     await upload('kept.wbpz', LARGE);
-    await replaceHub({ dataDir: folder });
+    await replaceHub({ dataDir });
     expect(await exists('kept.wbpz')).toBe(true);
   });
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
@@ -19,6 +19,7 @@ import {
   state,
   UPLOADS,
 } from '../support/resumable-uploads.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const NAME = { filename: 'gearbox.wbpz' };
 const CONTENT = randomBytes(300_000);
@@ -56,15 +57,15 @@ describe.each(['', '?encrypt=true'])('a resumable upload with the query "%s"', (
   });
 
   it('keeps what arrived before a cut, and continues there after a restart', async () => {
-    const { dataDir } = hub.config;
-    const folder = `${dataDir}-kept`;
-    await replaceHub({ dataDir: folder });
+    const { path: dataDir, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    await replaceHub({ dataDir });
     const path = await begun({ ...NAME, sha256: sha256Of(CONTENT) }, CONTENT.length, { query });
     const part = await beginPart(path, 0, CONTENT.subarray(0, 150_000), CONTENT.length);
     await eventually(async () => (await blobFiles()).length > 0);
     part.cut();
     await eventually(async () => (await offsetOf(path)) === 150_000);
-    await replaceHub({ dataDir: folder });
+    await replaceHub({ dataDir });
     expect(await offsetOf(path)).toBe(150_000);
     expect((await sendPart(path, 150_000, CONTENT.subarray(150_000))).status).toBe(204);
     expect(await exists('gearbox.wbpz')).toBe(true);
