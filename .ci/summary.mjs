@@ -1,12 +1,15 @@
 // The verdict of several runs, from vitest's JSON reports: node .ci/summary.mjs (<command> <report> <exit code>)...
-// Names what was skipped, since a skipped test proves nothing, repeats what failed, since of a long output often the end alone is
-// kept, and ends with "N passed, N failed".
+// Names what was skipped, since a skipped test proves nothing. Repeats what failed, since often only the end of a long output is
+// kept. Ends with "N passed, N failed".
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
 /** Failures that are repeated in full, and lines of each; the output of the runs has all. */
 const FAILURES_IN_FULL = 5;
 const LINES_OF_A_FAILURE = 120;
+
+/** Text of a failure without a message: vitest's report has none for a hook of a suite. */
+const NO_MESSAGE = 'A hook failed: the output of the run has its error.';
 
 const runs = [];
 for (let given = process.argv.slice(2); given.length > 0; given = given.slice(3)) {
@@ -23,17 +26,17 @@ function countsOf(files) {
       text: failureMessages.join('\n'),
     })),
   );
-  const withStatus = (wanted) => tests.filter(({ status }) => status === wanted).length;
+  const ofStatus = (wanted) => tests.filter(({ status }) => status === wanted);
   // A file that cannot even be loaded, or whose hooks failed, has no test that failed: it counts as one.
   const broken = files.filter(
     ({ status, assertionResults }) =>
       status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
   return {
-    passed: withStatus('passed'),
+    passed: ofStatus('passed').length,
     failures: [
-      ...tests.filter(({ status }) => status === 'failed'),
-      ...broken.map((file) => ({ name: nameOf(file), text: file.message ?? '' })),
+      ...ofStatus('failed'),
+      ...broken.map((file) => ({ name: nameOf(file), text: file.message || NO_MESSAGE })),
     ],
     skipped: tests.filter(({ status }) => status !== 'passed' && status !== 'failed'),
   };

@@ -34,25 +34,16 @@ describe.runIf(hasBrowser)('what is live', () => {
     const page = await visit();
     await page.getByTitle('Live', { exact: true }).waitFor();
     const otherTab = await visit({ context: page.context() });
-    let release = () => {};
-    const released = new Promise<void>((resolve) => (release = resolve));
-    const answered = new Promise<void>((resolve) => {
-      const isTask = (url: URL) => url.pathname === `/api/x/tasks/${id}`;
-      const hold = async (route: Route) => {
-        const response = await route.fetch();
-        resolve();
-        await released;
-        await route.fulfill({ response });
-      };
-      void page.route(isTask, hold, { times: 1 });
-    });
+    const endMeanwhile = async (route: Route) => {
+      const response = await route.fetch();
+      const cancel = `${hub.address}/api/2.0/workbench/task/${id}/cancel?force=false`;
+      expect((await fetch(cancel, { method: 'DELETE' })).status).toBe(204);
+      // The first tab reads the stream, and passes the event on.
+      await rowOf(otherTab, 'ends meanwhile').getByText('Canceled', { exact: true }).waitFor();
+      await route.fulfill({ response });
+    };
+    await page.route(({ pathname }) => pathname === `/api/x/tasks/${id}`, endMeanwhile, { times: 1 });
     await page.getByRole('link', { name: 'ends meanwhile' }).click();
-    await answered;
-    const cancel = `${hub.address}/api/2.0/workbench/task/${id}/cancel?force=false`;
-    expect((await fetch(cancel, { method: 'DELETE' })).status).toBe(204);
-    // The first tab reads the stream, and passes the event on.
-    await rowOf(otherTab, 'ends meanwhile').getByText('Canceled', { exact: true }).waitFor();
-    release();
     await page.locator('.task-head').getByText('Canceled').waitFor();
   });
 

@@ -57,6 +57,16 @@ describe('the verdict of a CI run', () => {
     expect(judge([], 1)).toMatchObject({ code: 1, lastLine: '0 passed, 1 failed' });
   });
 
+  it('counts a file whose hook failed as failed, though its tests passed', () => {
+    const assertionResults = [{ status: 'passed', fullName: 'test', failureMessages: [] }];
+    const file = { name: 'a.test.ts', status: 'failed', message: 'hook of the file', assertionResults };
+    writeFileSync(report, JSON.stringify({ testResults: [file, { ...file, message: '' }] }));
+    const verdict = run(1);
+    expect(verdict).toMatchObject({ code: 1, lastLine: '2 passed, 2 failed' });
+    expect(verdict.output).toContain('FAILED: a.test.ts\nhook of the file\n');
+    expect(verdict.output).toContain('FAILED: a.test.ts\nA hook failed:');
+  });
+
   it('fails when no test ran', () => {
     writeFileSync(report, '');
     expect(run(0)).toMatchObject({ code: 1, lastLine: '0 passed, 0 failed' });
