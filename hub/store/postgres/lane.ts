@@ -239,7 +239,7 @@ export class Lane {
           write.conflicted?.();
           values = undefined;
         }
-        if (this.#isClosed) throw isUnknown ? unknownAtClose(error) : error;
+        if (this.#isClosed) throw isUnknown ? this.#endUncertain(error) : error;
         if (!isUnknown && !this.#mayRepeat(error)) throw error;
       }
       await this.#wait(retryMs);
@@ -299,6 +299,13 @@ export class Lane {
     return this.#broken;
   }
 
+  /** Ends the lane at a batch that may still take place: its number is given to no other. */
+  #endUncertain(cause: DatabaseFault): HubError {
+    for (const { reject } of this.#waiting.splice(0)) reject(closed());
+    const message = 'the hub is stopping without its database; whether anything was changed is not known';
+    return new HubError('STORE_UNAVAILABLE', message, { cause });
+  }
+
   #reached(): void {
     if (this.#unreachableSinceMs === undefined) return;
     this.#unreachableSinceMs = undefined;
@@ -342,9 +349,4 @@ function unreachable(): HubError {
   return new HubError('STORE_UNAVAILABLE', 'the hub cannot use its database; nothing was changed', {
     retryAfterS: RETRY_AFTER_S,
   });
-}
-
-function unknownAtClose(cause: DatabaseFault): HubError {
-  const message = 'the hub is stopping without its database; whether anything was changed is not known';
-  return new HubError('STORE_UNAVAILABLE', message, { cause });
 }

@@ -1,0 +1,96 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { expect, it } from 'vitest';
+import { ClaimLog } from './claim-log.js';
+import { DatabaseFault } from './database-fault.js';
+import { Lane } from './lane.js';
+import { LANE_ROW, type LaneWrite } from './lane-statements.js';
+import type { Database, Statement } from './pool.js';
+import { sql } from './statement.js';
+
+/** Adds a word to those that the database has. */
+const ADD: LaneWrite<string, string, 'words'> = {
+  statement: sql(
+    { laneId: 'smallint', incarnation: 'text', batch: 'bigint', notedBatch: 'bigint', words: 'text[]' },
+    'SELECT :laneId, :incarnation, :batch, :notedBatch, :words',
+  ),
+  isDurable: true,
+  keys: () => [],
+  values: (words) => ({ words }),
+  results: (_, outcome) => outcome as string[],
+};
+
+/** A database with one lane, which answers nothing while it hangs, and performs later what it got. */
+class HangingDatabase {
+  isHung = false;
+  readonly words: string[] = [];
+  readonly #row = { incarnation: 'first', batch: 0, outcome: [] as readonly string[] };
+  readonly #held: { perform(): void; timeOut(): void }[] = [];
+
+  /** Requests that nobody has answered. */
+  get held(): number {
+    return this.#held.length;
+  }
+
+  readonly rows = async ({ name }: Statement, values: readonly unknown[] = []): Promise<object[]> => {
+    if (!this.isHung) return this.#perform(name, values);
+    return new Promise((resolve, reject) => {
+      const cause = new Error('Query read timeout');
+      const fault = new DatabaseFault('BROKEN', cause, { location: 'db', isOutcomeUnknown: true });
+      const perform = () => resolve(this.#perform(name, values));
+      this.#held.push({ perform, timeOut: () => reject(fault) });
+    });
+  };
+
+  /** Ends the patience of those who asked. */
+  timeOut(): void {
+    for (const { timeOut } of this.#held) timeOut();
+  }
+
+  /** Performs what it got. */
+  release(): void {
+    this.isHung = false;
+    for (const { perform } of this.#held.splice(0)) perform();
+  }
+
+  #perform(name: string, values: readonly unknown[]): object[] {
+    const row = this.#row;
+    if (name === LANE_ROW.name) return [{ ...row }];
+    const [, , batch, , words] = values as [number, string, number, number, string[]];
+    if (row.batch !== batch - 1) return [];
+    this.words.push(...words);
+    row.batch = batch;
+    row.outcome = words.map((word) => `${word} was added`);
+    return [{ outcome: row.outcome }];
+  }
+}
+
+it('gives no call the outcome of another when it ends while the database hangs', async () => {
+  const runtime = manualRuntime();
+  const database = new HangingDatabase();
+  const silent = () => undefined;
+  const lane = new Lane(
+    { id: 1, name: 'insert', incarnation: 'first', batch: 0 },
+    {
+      db: database as Partial<Database> as Database,
+      clock: runtime.clock,
+      timers: runtime.timers,
+      log: { info: silent, warn: silent, error: silent } as unknown as Logger,
+      claims: new ClaimLog(() => 0),
+      onWritten: silent,
+      onBroken: (why) => expect.unreachable(why.message),
+    },
+  );
+  database.isHung = true;
+  const first = expect(lane.write(ADD, 'one')).rejects.toThrow('whether anything was changed is not known');
+  await runtime.advance(0);
+  expect(database.held).toBe(1);
+  const second = expect(lane.write(ADD, 'two')).rejects.toThrow('nothing was changed');
+  const closed = lane.close();
+  database.timeOut();
+  await first;
+  database.release();
+  await closed;
+  await second;
+  expect(database.words).toEqual(['one']);
+});
