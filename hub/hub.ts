@@ -32,7 +32,7 @@ import { type OpenedPlace, openPlace } from './files/open-place.js';
 import { sharedPlaceOf } from './files/shared-place.js';
 import type { HubParts } from './hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './hub-reload.js';
-import { makeKeyFiles } from './key-files.js';
+import { shareKeyFiles } from './key-files.js';
 import { observeCluster } from './metrics/cluster-gauges.js';
 import { observeHub } from './metrics/gauges.js';
 import { type HubMetrics, hubMetrics } from './metrics/hub-metrics.js';
@@ -201,8 +201,7 @@ async function openHubStore({ config, log, runtime }: Setup, metrics: HubMetrics
   });
   if (!store.keyFiles) return store;
   try {
-    await makeKeyFiles(config);
-    await store.keyFiles.share();
+    await shareKeyFiles(store.keyFiles, config);
     return store;
   } catch (error) {
     await store.close();

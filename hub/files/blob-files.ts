@@ -1,7 +1,8 @@
 /** Files of blobs, for tools that examine the store's folder from outside. */
+import { basename, join } from 'node:path';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { BlobForm } from '../core/ports/blobs.js';
-import { systemDisk } from './blob-disk.js';
+import { absent, systemDisk } from './blob-disk.js';
 import {
   blobPath,
   folderOfName,
@@ -10,6 +11,7 @@ import {
   isFormerEncryptedName,
   KeyedNames,
 } from './blob-names.js';
+import { isEncryptedWith } from './encrypted.js';
 import { fileOfAnotherKey } from './encrypted-blobs.js';
 import { FolderPlace } from './folder-place.js';
 
@@ -35,6 +37,14 @@ export async function encryptedFilesIn(folder: string): Promise<string[]> {
     }
   }
   return found;
+}
+
+/** Path of a blob below the folder that was encrypted with this key; undefined when there is none, or no folder. */
+export async function encryptedWithIn(folder: string, key: Buffer): Promise<string | undefined> {
+  const place = blobsIn(folder);
+  for (const path of await encryptedFilesIn(folder).catch(absent<string[]>([])))
+    if (await isEncryptedWith(key, () => place.open(basename(path)))) return join(folder, path);
+  return undefined;
 }
 
 /** True when the paths of all encrypted blobs can be computed: this is the key that encrypted all of them. */

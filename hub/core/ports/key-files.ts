@@ -3,8 +3,13 @@
 /** Files in `dataDir` whose content all hubs share. */
 export const KEY_FILES = ['agent-token', 'storage-key', 'token-keys.json', 'webhook-keys'] as const;
 
+/** Decides whether a key that this hub had before it shared any may be replaced by that of the store: rejects if not.
+ *  @param name One of {@link KEY_FILES}.
+ *  @param former Content of the file. */
+export type BeforeReplacing = (name: string, former: string) => Promise<void>;
+
 export interface KeyFiles {
   /** Makes the files those of the store, and brings a file that a command has changed since the last call to all hubs. A file that the
-   *  store does not have yet becomes that of all. Rejects with HubError `STORE_UNAVAILABLE`. */
-  share(): Promise<void>;
+   *  store does not have yet becomes that of all. Rejects with HubError `STORE_UNAVAILABLE`, and as `beforeReplacing` does. */
+  share(beforeReplacing?: BeforeReplacing): Promise<void>;
 }

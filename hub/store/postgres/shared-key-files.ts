@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
-import { KEY_FILES, type KeyFiles } from '../../core/ports/key-files.js';
+import { type BeforeReplacing, KEY_FILES, type KeyFiles } from '../../core/ports/key-files.js';
 import type { Database } from './pool.js';
 import { rowsOf, sql } from './statement.js';
 
@@ -45,12 +45,14 @@ export function sharedKeyFiles(
   }
 
   let latest: Promise<void> = Promise.resolve();
-  const share = async () => {
+  const share = async (beforeReplacing: BeforeReplacing = async () => undefined) => {
     const before = await rows();
     const after = (await publish(before)) ? await rows() : before;
     for (const [name, content] of after) {
       const path = join(dataDir, name);
-      if ((await contentOf(path)) !== content) {
+      const own = await contentOf(path);
+      if (own !== content) {
+        if (own !== undefined && !shared.has(name)) await beforeReplacing(name, own);
         await replacePrivateFile(path, content);
         log.info({ file: path }, 'took over the key file of the other hubs');
       }
@@ -58,8 +60,8 @@ export function sharedKeyFiles(
     }
   };
   return {
-    share: () => {
-      latest = latest.catch(() => undefined).then(share);
+    share: (beforeReplacing) => {
+      latest = latest.catch(() => undefined).then(() => share(beforeReplacing));
       return latest;
     },
   };
