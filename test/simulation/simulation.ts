@@ -231,16 +231,15 @@ class Simulation {
     }
     world.after(turbulentMs, () => this.#calm());
 
-    let untilMs = turbulentMs + PATIENCE_MS;
-    let over = false;
-    while (world.nowMs < untilMs && world.violations.length < ENOUGH_VIOLATIONS) {
-      if (!(await world.step())) break;
+    const giveUpAtMs = turbulentMs + PATIENCE_MS;
+    let overAtMs: number | undefined;
+    while (world.nowMs < Math.min(giveUpAtMs, (overAtMs ?? giveUpAtMs) + AFTERMATH_MS)) {
+      if (world.violations.length >= ENOUGH_VIOLATIONS || !(await world.step())) break;
       const tasks = this.#hubs.changes();
       if (tasks) this.invariants.look(tasks);
-      if (!over && !world.turbulent && world.steps % 50 === 0 && this.#isOver()) {
-        over = true;
-        untilMs = world.nowMs + AFTERMATH_MS;
-      }
+      // A create that was under way may add a task after all others have ended.
+      if (!world.turbulent && world.steps % 50 === 0)
+        overAtMs = this.#isOver() ? (overAtMs ?? world.nowMs) : undefined;
     }
     for (const { database } of this.#hubs.all) if (database) database.link.isAtRest = true;
     if (world.violations.length < ENOUGH_VIOLATIONS) {
