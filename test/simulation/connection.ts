@@ -8,6 +8,9 @@ export interface Handlers {
   onClose(reason: string): void;
 }
 
+/** Part of the frame in which the hub tells an agent that it has joined. */
+const WELCOME = '"type":"welcome"';
+
 type Item = { readonly frame: string } | { readonly close: string };
 
 /** One direction of a connection. */
@@ -105,6 +108,7 @@ export class Connection {
   readonly toAgent: Pipe;
 
   readonly #wire: BrokenWire;
+  #isJoined = false;
 
   constructor(world: World, agentId: string, hub: Process, agent: Process, wire: BrokenWire) {
     this.#world = world;
@@ -122,11 +126,17 @@ export class Connection {
     return (this.hub.closed || !this.hub.process.alive) && (this.agent.closed || !this.agent.process.alive);
   }
 
+  /** Whether the hub has told the agent that it has joined. */
+  get isJoined(): boolean {
+    return this.#isJoined;
+  }
+
   transport(side: 'hub' | 'agent'): Transport {
     const [self, out, back] =
       side === 'hub' ? [this.hub, this.toAgent, this.toHub] : [this.agent, this.toHub, this.toAgent];
     return {
       send: (frame) => {
+        this.#isJoined ||= frame.includes(WELCOME);
         const { losesOneIn } = this.#wire;
         if (losesOneIn !== undefined && this.#world.random.oneIn(losesOneIn)) return;
         if (!self.closing && self.process.alive) out.push({ frame }, this.#delayMs());

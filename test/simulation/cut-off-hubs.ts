@@ -1,4 +1,4 @@
-/** Hubs that are cut off from the database while others live: each lets its agents go. */
+/** Hubs that are cut off from the database while others live: each lets its agents go. One that only asks to join gives up by itself. */
 import type { Connection } from './connection.js';
 import type { Network } from './network.js';
 import type { SimulatedHub } from './simulated-hub.js';
@@ -40,7 +40,9 @@ export class CutOffHubs {
   }
 
   #openAt({ process }: SimulatedHub): Connection[] {
-    return this.#options.network.open.filter(({ hub }) => hub.process === process && !hub.closing);
+    return this.#options.network.open.filter(
+      ({ hub, isJoined }) => hub.process === process && !hub.closing && isJoined,
+    );
   }
 }
 
