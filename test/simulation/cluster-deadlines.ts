@@ -93,6 +93,12 @@ export class ClusterDelays {
     }
   }
 
+  /** Whether nothing is given out: the only hub is prepared for a shutdown. */
+  get #isPaused(): boolean {
+    const { areSeveral, engines } = this.#options.hubs;
+    return !areSeveral && engines.some(({ shutdown }) => shutdown.status.initiated);
+  }
+
   /** Instances of connected agents that are up, not drained, and run nothing. */
   #idleInstances(tasks: readonly TaskState[]): InstanceRow[] {
     const { hubs } = this.#options;
@@ -111,6 +117,7 @@ export class ClusterDelays {
 
   *#idling(tasks: readonly TaskState[]): Iterable<string> {
     const { invariants } = this.#options;
+    if (this.#isPaused) return;
     for (const { id, agentId, version, revision, labels } of this.#idleInstances(tasks)) {
       const profile = { id, version, revision, labels: JSON.parse(labels) as string[] };
       const left = tasks.find(
