@@ -4,6 +4,7 @@ import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/por
 import { BlobLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
 import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
+import { HubError } from '@workbench-hub/hub/core/errors';
 import { DigestMismatch } from '@workbench-hub/hub/core/ports/blobs';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
@@ -303,7 +304,9 @@ export class SimulatedAgent {
         process,
         () => {
           if (world.turbulent && world.happens(0.05)) return Promise.reject(unreachable('503'));
-          return serve();
+          return serve().catch((error: unknown) => {
+            throw transferError(error);
+          });
         },
         signal,
         unreachable,
@@ -330,12 +333,16 @@ export class SimulatedAgent {
         request(() => {
           const way = { sender: process, receiver: hub.process };
           const body = network.body(this.id, address, way, content, signal, unreachable);
-          return hub.receive(this.id, file, body, fromByte).catch((error: unknown) => {
-            if (error instanceof TransferFailed || error instanceof BlobLost) throw error;
-            const failure = error instanceof DigestMismatch ? 'MISMATCH' : 'REFUSED';
-            throw new TransferFailed(failure, String(error));
-          });
+          return hub.receive(this.id, file, body, fromByte);
         }, signal),
     };
   }
+}
+
+/** The error of the hub as its response tells it; errors of the way and of the agent's own files are passed on. */
+function transferError(error: unknown): unknown {
+  if (error instanceof TransferFailed || error instanceof BlobLost) return error;
+  if (error instanceof DigestMismatch) return new TransferFailed('MISMATCH', String(error));
+  const isAway = error instanceof HubError && error.code === 'STORE_UNAVAILABLE';
+  return new TransferFailed(isAway ? 'UNAVAILABLE' : 'REFUSED', String(error));
 }
