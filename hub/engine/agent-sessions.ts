@@ -31,7 +31,8 @@ export interface HeldByAgent {
   readonly isSpooled: boolean;
 }
 
-/** SENT: to the agent, which did not have it. HELD: the agent has it already. AWAY: the agent is not connected. */
+/** SENT: to the agent, which did not have it. HELD: the agent has it already. AWAY: the agent is not connected, or is joining: what it does not
+ *  have then is lost. */
 export type AssignOutcome = 'SENT' | 'HELD' | 'AWAY';
 
 export class AgentSessions {
@@ -88,6 +89,7 @@ export class AgentSessions {
     const session = this.#sessions.get(agentId);
     if (!session) return 'AWAY';
     if (session.held.has(attemptKey(ref))) return 'HELD';
+    if (!session.isReconciled) return 'AWAY';
     session.held.set(attemptKey(ref), { ref, isSpooled: false });
     const { timeLimitS, requestId } = task;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);

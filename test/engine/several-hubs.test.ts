@@ -165,6 +165,21 @@ describe('an agent', () => {
     expect(before.assigned).toHaveLength(1);
   });
 
+  it('keeps an attempt that a scheduler gave out before it heard that the agent joined again', async () => {
+    const before = await SocketlessAgent.join(b);
+    joined.lost.add('LEFT').add('JOINED').add('READY');
+    await before.disconnect();
+    const { queue } = b.store;
+    const read = queue.runningOn.bind(queue);
+    vi.spyOn(queue, 'runningOn').mockImplementationOnce(async (agentId) => {
+      await createTask(c);
+      return read(agentId);
+    });
+    const agent = await SocketlessAgent.join(b, { nodeId: before.nodeId });
+    expect(agent.assigned).toHaveLength(1);
+    expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
+  });
+
   it('keeps what it runs although the row of an earlier attempt is still there when the rows are read', async () => {
     const before = await SocketlessAgent.join(b);
     await createTask(c);
