@@ -62,7 +62,7 @@ export class Agents {
     ];
     const { epoch } = joined;
     if (!joined.isOpen || !sessions.open(agent.id, { epoch, held }, connection)) return true;
-    signals.tell({ kind: 'JOINED', agent: joining, running });
+    signals.tell({ kind: 'JOINED', agent: joining, running, spooled });
     connection.welcome({ outputStorage: isOutputStorageOn });
     if (!(await reconcile(introduction, connection, this.#options))) return true;
     sessions.reconciled(agent.id);

@@ -32,6 +32,7 @@ import { BulkChanges } from './bulk-changes.js';
 import { ChangeFeed } from './change-feed.js';
 import { ClockWatch } from './clock-watch.js';
 import { Dispatcher } from './dispatcher.js';
+import { DoubtedAttempts } from './doubted-attempts.js';
 import { Explanations } from './explanations.js';
 import { HeldAttempts } from './held-attempts.js';
 import { InstanceControl } from './instance-control.js';
@@ -230,7 +231,8 @@ function agentParts(options: EngineOptions, base: BaseParts) {
     isOutputStorageOn: storage.isOutputStorageOn,
   });
   const views = new ViewRefresh({ presence, queue, instances, clock });
-  return { attempts, leases, sessions, dispatcher, agents, views };
+  const doubted = new DoubtedAttempts({ archive, instances, signals, log });
+  return { attempts, leases, sessions, dispatcher, agents, views, doubted };
 }
 
 /** The parts that deal with tasks: those that wait, those that are asked for, and those that are no longer kept. */
@@ -336,11 +338,13 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
     drains,
     shutdown,
     views,
+    doubted,
     changeFeed,
     resync,
   } = parts;
+  signals.hear(doubted.beforeViews);
   for (const { onSignal } of [
-    ...[views, leases, instances, scheduler, dispatcher, sessions],
+    ...[views, leases, instances, doubted, scheduler, dispatcher, sessions],
     ...[exclusions, drains, shutdown, output, resultWaiters, changeFeed, resync],
   ])
     signals.hear(onSignal);
@@ -351,11 +355,12 @@ function subscribe({ metrics = NO_TASK_METRICS, statistics, cluster }: EngineOpt
 
 /** Work of the hub that has the role of the scheduler; `onGain` is called at the beginning of each term. */
 function schedulingOf(
-  { leases, scheduler, sweeper, exclusions, resync }: Parts,
+  { leases, doubted, scheduler, sweeper, exclusions, resync }: Parts,
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
     await scheduler.stop();
+    doubted.stop();
     await leases.stop();
     await sweeper.stop();
   };
@@ -363,6 +368,7 @@ function schedulingOf(
     gained: async (term) => {
       onGain();
       leases.start();
+      doubted.start();
       try {
         await resync.now();
         await exclusions.load();

@@ -214,6 +214,11 @@ export class Instances {
     return true;
   }
 
+  /** Attempts that the instances of the agent run. */
+  attemptsOf(agentId: string): AttemptRef[] {
+    return this.#known.instancesOf(agentId).flatMap(({ attempt }) => attempt ?? []);
+  }
+
   /** Attempt that the instance runs; null for none. */
   attemptOn(instanceId: string): AttemptRef | null {
     return this.#known.instance(instanceId)?.attempt ?? null;

@@ -180,6 +180,26 @@ describe('an agent', () => {
     expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
   });
 
+  it('gets at another hub, at once and before any other task, what was sent to its former connection', async () => {
+    const before = await SocketlessAgent.join(a);
+    const arrive = joined.hold();
+    const { queue } = b.store;
+    const read = queue.runningOn.bind(queue);
+    let first = '';
+    vi.spyOn(queue, 'runningOn').mockImplementationOnce(async (agentId) => {
+      const rows = await read(agentId);
+      first = await createTask(a);
+      return rows;
+    });
+    const agent = await SocketlessAgent.join(b, { nodeId: before.nodeId });
+    expect(before.latest.ref.taskId).toBe(first);
+    const second = await createTask(a);
+    await arrive();
+    expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([first]);
+    await agent.end(agent.latest.ref, 'OK');
+    expect(agent.latest.ref.taskId).toBe(second);
+  });
+
   it('keeps what it runs although the row of an earlier attempt is still there when the rows are read', async () => {
     const before = await SocketlessAgent.join(b);
     await createTask(c);

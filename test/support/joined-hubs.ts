@@ -34,11 +34,15 @@ export interface JoinedHubs {
   readonly hubs: readonly JoinedHub[];
   /** Kinds of signals that do not reach other hubs. */
   readonly lost: Set<Signal['kind']>;
+  /** Holds back the signals to other hubs; returns what lets them arrive. */
+  hold(): () => Promise<void>;
   close(): Promise<void>;
 }
 
 interface Member {
   readonly id: string;
+  /** Hub that holds each connected agent, as this one has heard. */
+  readonly holders: Map<string, Member>;
   readonly signals: Signals;
   readonly tellOwn: Signals['tell'];
   role?: RoleHolder;
@@ -54,23 +58,24 @@ export async function startHubs(count: number, setup: EngineSetup = {}): Promise
     const { cluster, member } = wire.add();
     const engine = await createEngineOver(base, cluster, setup);
     await engine.start();
-    const settled = async (act: unknown) => {
-      await act;
-      await base.runtime.settle();
-    };
+    const settled = (act: unknown) => settledOn(base.runtime, act);
     hubs.push({
       ...base,
       ...engine,
       gain: (term) => settled(member.role?.gained(term)),
       lose: () => settled(member.role?.lost()),
       leave: () => settled(wire.leave(member)),
-      resync: () => settled(member.tellOwn({ kind: 'RESYNC' })),
+      resync: () => settled(wire.resync(member)),
       cutOff: () => settled(member.tellOwn({ kind: 'CUT_OFF' })),
     });
   }
   return {
     hubs,
     lost: wire.lost,
+    hold: () => {
+      const release = wire.hold();
+      return () => settledOn(base.runtime, release());
+    },
     close: async () => {
       await base.runtime.settle();
       base.runtime.beside = undefined;
@@ -81,43 +86,97 @@ export async function startHubs(count: number, setup: EngineSetup = {}): Promise
   };
 }
 
-/** Joins hubs as the store on PostgreSQL does: a signal reaches the other hubs later, or not at all. */
-function wireOf({ store, runtime, logger: log }: EngineBase) {
-  const members: Member[] = [];
-  const holders = new Map<string, Member>();
-  const lost = new Set<Signal['kind']>();
-  const presence = ownPresence({ agents: store.agents, clock: runtime.clock, log });
-  const ofAll = ownPreparations();
+async function settledOn(runtime: HandDrivenRuntime, act: unknown): Promise<void> {
+  await act;
+  await runtime.settle();
+}
 
-  const send = (from: Member, signal: Signal, except?: Member) => {
-    if (lost.has(signal.kind)) return;
+/** A signal on its way to another hub. */
+type Sent = { readonly signal: Signal; readonly isTaken?: boolean };
+
+/** Lets a member hear what another one has told. */
+function hear(to: Member, from: Member, { signal, isTaken = false }: Sent): void {
+  const { holders } = to;
+  if (signal.kind === 'ASSIGNED') {
+    const { agentId, ref } = signal.claimed;
+    const isForOther = isTaken || holders.get(agentId) !== to;
+    to.tellOwn(isForOther ? { kind: 'OCCUPIED', agentId, ref } : signal);
+    return;
+  }
+  if (signal.kind === 'JOINED') {
+    const { id: agentId } = signal.agent;
+    const wasOwn = holders.get(agentId) === to;
+    holders.set(agentId, from);
+    if (wasOwn) to.tellOwn({ kind: 'REPLACED', agentId });
+  }
+  if (signal.kind === 'LEFT') {
+    if (holders.get(signal.agentId) !== from) return;
+    holders.delete(signal.agentId);
+  }
+  to.tellOwn(signal);
+}
+
+/** Signals between the members: each reaches the others later, or not at all. */
+function signalsBetween(members: readonly Member[], runtime: HandDrivenRuntime) {
+  const lost = new Set<Signal['kind']>();
+  let held: (() => void)[] | undefined;
+
+  const send = (from: Member, sent: Sent) => {
+    if (lost.has(sent.signal.kind)) return;
     for (const member of members) {
-      if (member !== from && member !== except)
-        runtime.timers.soon(() => member.tellOwn(structuredClone(signal)));
+      if (member === from) continue;
+      const arrive = () => hear(member, from, structuredClone(sent));
+      if (held) held.push(arrive);
+      else runtime.timers.soon(arrive);
     }
   };
+  const hold = () => {
+    const waiting: (() => void)[] = [];
+    held = waiting;
+    return () => {
+      held = undefined;
+      for (const arrive of waiting) runtime.timers.soon(arrive);
+    };
+  };
+  return { lost, send, hold };
+}
+
+/** Joins hubs as the store on PostgreSQL does. */
+function wireOf({ store, runtime, logger: log }: EngineBase) {
+  const members: Member[] = [];
+  /** Hub that holds each connected agent. */
+  const rows = new Map<string, Member>();
+  const presence = ownPresence({ agents: store.agents, clock: runtime.clock, log });
+  const ofAll = ownPreparations();
+  const { lost, send, hold } = signalsBetween(members, runtime);
+
   const assign = (from: Member, signal: Extract<Signal, { kind: 'ASSIGNED' }>) => {
     const { agentId, ref } = signal.claimed;
-    const holder = holders.get(agentId) ?? from;
-    const occupied = { kind: 'OCCUPIED', agentId, ref } as const;
-    from.tellOwn(holder === from ? signal : occupied);
-    if (holder !== from && !lost.has('ASSIGNED'))
-      runtime.timers.soon(() => holder.tellOwn(structuredClone(signal)));
-    send(from, occupied, holder);
+    const isTaken = (from.holders.get(agentId) ?? from) === from;
+    from.tellOwn(isTaken ? signal : { kind: 'OCCUPIED', agentId, ref });
+    send(from, { signal, isTaken });
   };
   const tell = (from: Member, signal: Signal) => {
     if (signal.kind === 'ASSIGNED') return assign(from, signal);
     if (signal.kind === 'JOINED') {
-      const { id: agentId } = signal.agent;
-      const former = holders.get(agentId);
-      holders.set(agentId, from);
-      if (former && former !== from) former.tellOwn({ kind: 'REPLACED', agentId });
+      rows.set(signal.agent.id, from);
+      from.holders.set(signal.agent.id, from);
     }
-    const isOutdated = signal.kind === 'LEFT' && holders.get(signal.agentId) !== from;
-    if (isOutdated) return;
-    if (signal.kind === 'LEFT') holders.delete(signal.agentId);
+    if (signal.kind === 'LEFT') {
+      if (rows.get(signal.agentId) === from) rows.delete(signal.agentId);
+      if (from.holders.get(signal.agentId) !== from) return;
+      from.holders.delete(signal.agentId);
+    }
     from.tellOwn(signal);
-    send(from, signal);
+    send(from, { signal });
+  };
+  const resync = (member: Member) => {
+    for (const [agentId, holder] of member.holders) {
+      if (holder === member && rows.get(agentId) !== member) member.tellOwn({ kind: 'REPLACED', agentId });
+    }
+    member.holders.clear();
+    for (const [agentId, holder] of rows) member.holders.set(agentId, holder);
+    member.tellOwn({ kind: 'RESYNC' });
   };
 
   const viewOf = (member: Member): HubView => ({
@@ -129,7 +188,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     isLive: true,
     isScheduler: false,
     term: null,
-    agents: [...holders.values()].filter((holder) => holder === member).length,
+    agents: [...rows.values()].filter((holder) => holder === member).length,
     runningTasks: 0,
     clockOffsetMs: 0,
     preparedAtMs: null,
@@ -139,6 +198,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     const own = ownSignals(log);
     const member: Member = {
       id: `${members.length}`,
+      holders: new Map(),
       signals: {
         hear: (listener: SignalListener) => own.hear(listener),
         tell: (signal) => tell(member, signal),
@@ -158,7 +218,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     };
     const mail: Mail = {
       ask: (agentId, request, timeoutMs) =>
-        (holders.get(agentId) ?? member).receiver(agentId, request, timeoutMs),
+        (member.holders.get(agentId) ?? member).receiver(agentId, request, timeoutMs),
       askHub: async (hubId) => {
         throw new AgentUnavailable(`hub ${hubId} does not run`);
       },
@@ -181,7 +241,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
     members.splice(members.indexOf(member), 1);
     for (const { tellOwn } of members) tellOwn({ kind: 'HUBS' });
   };
-  return { add, leave, lost };
+  return { add, leave, resync, hold, lost };
 }
 
 /** Preparations of one hub, beside those of all. */

@@ -78,6 +78,8 @@ export interface AgentJoined {
   readonly kind: 'JOINED';
   readonly agent: JoiningAgent;
   readonly running: readonly AttemptRef[];
+  /** Attempts that have ended, with reports that are not acknowledged yet; undefined from hubs of earlier versions. */
+  readonly spooled?: readonly AttemptRef[];
 }
 
 /** The attempts of an agent that joined have been reconciled: it may get tasks. */
