@@ -86,7 +86,33 @@ const REMOVE_OLD: LaneWrite<number, null> = {
   results: () => [null],
 };
 
-const RUNNING = sql({}, `SELECT seq FROM task WHERE status = 'RUNNING' ORDER BY seq`);
+/** Batches of a lane of claims. */
+export interface ClaimBatches {
+  /** Id of the lane. */
+  readonly id: number;
+  /** Number of the latest one. */
+  readonly batch: number;
+}
+
+/** Logs all running tasks at once, and that the claims up to these batches are logged. */
+const LOG_RUNNING: LaneWrite<readonly ClaimBatches[], null> = {
+  statement: laneStatement({
+    parameters: { laneIds: 'smallint[]', batches: 'bigint[]' },
+    parts: `
+      claimed AS (
+        UPDATE lane SET logged = greatest(lane.logged, given.batch)
+        FROM held, unnest(:laneIds, :batches) AS given (id, batch) WHERE lane.id = given.id)`,
+    changes: `(SELECT to_json(seq) FROM held, task WHERE status = 'RUNNING' ORDER BY seq)`,
+    outcome: "'null'",
+  }),
+  isDurable: true,
+  keys: () => ['all'],
+  values: ([lanes = []]) => ({
+    laneIds: lanes.map(({ id }) => id),
+    batches: lanes.map(({ batch }) => batch),
+  }),
+  results: () => [null],
+};
 
 interface Logged {
   readonly laneId: number;
@@ -158,11 +184,10 @@ export class ChangeLog implements TaskChanges {
     this.#logClaimsSoon();
   }
 
-  /** Notes the running tasks, whose claims a former incarnation may not have logged. */
-  async noteRunning(): Promise<void> {
-    const { db, lanes, claims } = this.#options;
-    for (const { seq } of await rowsOf<{ seq: number }>(db, RUNNING, {})) claims.note(seq);
-    await lanes.change.write(LOG_CLAIMS, null);
+  /** Logs the running tasks, whose claims a former incarnation or an ended hub may not have logged, and that those of the lanes of
+   *  ended hubs are. */
+  async logRunning(lanes: readonly ClaimBatches[]): Promise<void> {
+    await this.#options.lanes.change.write(LOG_RUNNING, lanes);
   }
 
   /** Logs what is noted, and ends the timer. */

@@ -2,18 +2,27 @@
  * Claims that a crash of the server may still undo. A claim does not wait for the disk; the next durable batch of any lane makes it
  * durable, and logs it as a change, so that no place in the log of changes is ever used again for another change.
  */
+interface NotedClaim {
+  readonly taskId: string;
+  readonly seq: number;
+  /** Number of the batch of claims that it took place in. */
+  readonly batch: number;
+}
+
+/** Claims that a durable batch logs. */
 export interface NotedClaims {
-  readonly seqs: readonly number[];
-  /** Number of the latest batch of claims. */
+  readonly claims: readonly NotedClaim[];
+  /** Number of the batch of claims up to which all are logged once this batch has taken place. */
   readonly batch: number;
 }
 
 export class ClaimLog {
-  #seqs: number[] = [];
+  #waiting: readonly NotedClaim[] = [];
+  /** Claims of batches whose outcome is not known yet. */
+  readonly #underWay = new Set<NotedClaims>();
   readonly #batch: () => number;
   /** Ids of tasks, with the numbers of their claims that are not durable. */
   readonly #undurable = new Map<string, number>();
-  readonly #idOf = new Map<number, string>();
 
   /** @param batch Tells the number of the latest batch of claims whose claims were noted. */
   constructor(batch: () => number) {
@@ -21,7 +30,7 @@ export class ClaimLog {
   }
 
   get isEmpty(): boolean {
-    return this.#seqs.length === 0;
+    return this.#waiting.length === 0;
   }
 
   /** Claims of these tasks are sent. */
@@ -36,10 +45,8 @@ export class ClaimLog {
   ): void {
     const taken = new Set(claimed.map(({ taskId }) => taskId));
     for (const id of taskIds) if (!taken.has(id)) this.#forget(id);
-    for (const { taskId, seq } of claimed) {
-      this.#seqs.push(seq);
-      this.#idOf.set(seq, taskId);
-    }
+    const batch = this.#batch();
+    this.#waiting = [...this.#waiting, ...claimed.map((claim) => ({ ...claim, batch }))];
   }
 
   /** None of them took place. */
@@ -47,29 +54,25 @@ export class ClaimLog {
     for (const id of taskIds) this.#forget(id);
   }
 
-  /** Notes a claim of a former incarnation. */
-  note(seq: number): void {
-    this.#seqs.push(seq);
-  }
-
   /** Claims for a durable batch to log. */
   take(): NotedClaims {
-    const seqs = this.#seqs;
-    this.#seqs = [];
-    return { seqs, batch: this.#batch() };
+    // Another batch may yet fail, or never be sent.
+    const elsewhere = [...this.#underWay].flatMap(({ claims }) => claims.map(({ batch }) => batch - 1));
+    const taken = { claims: this.#waiting, batch: Math.min(this.#batch(), ...elsewhere) };
+    this.#waiting = [];
+    this.#underWay.add(taken);
+    return taken;
   }
 
   /** The batch took place: the claims are durable. */
-  logged({ seqs }: NotedClaims): void {
-    for (const seq of seqs) {
-      this.#forget(this.#idOf.get(seq) ?? '');
-      this.#idOf.delete(seq);
-    }
+  logged(taken: NotedClaims): void {
+    this.#underWay.delete(taken);
+    for (const { taskId } of taken.claims) this.#forget(taskId);
   }
 
   /** The batch did not take place. */
-  giveBack({ seqs }: NotedClaims): void {
-    this.#seqs = [...seqs, ...this.#seqs];
+  giveBack(taken: NotedClaims): void {
+    if (this.#underWay.delete(taken)) this.#waiting = [...taken.claims, ...this.#waiting];
   }
 
   isUndurable(taskId: string): boolean {

@@ -72,7 +72,7 @@ interface OutcomeRow {
 /** A batch that took place: rows of its statement, or its outcome alone when its response was lost. */
 type Written = { readonly rows: readonly OutcomeRow[] } | OutcomeRow;
 
-const NO_CLAIMS: NotedClaims = { seqs: [], batch: 0 };
+const NO_CLAIMS: NotedClaims = { claims: [], batch: 0 };
 
 export class Lane {
   readonly #options: LaneOptions;
@@ -214,11 +214,11 @@ export class Lane {
   async #writeBatch(
     write: LaneWrite<never, unknown>,
     calls: readonly never[],
-    { seqs, batch }: NotedClaims,
+    { claims, batch }: NotedClaims,
   ): Promise<Written> {
     const { db } = this.#options;
     const { id, incarnation } = this.#lane;
-    const logged = write.isDurable ? { notedSeqs: seqs, notedBatch: batch } : {};
+    const logged = write.isDurable ? { notedSeqs: claims.map(({ seq }) => seq), notedBatch: batch } : {};
     let values: Values<string> | undefined;
     let isUnknown = false;
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {

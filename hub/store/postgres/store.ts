@@ -76,7 +76,7 @@ export async function openPostgresStore(
     history,
     ...(options.isShared ? { isShared: options.isShared } : {}),
   });
-  if (opened.hasUnloggedClaims) await changes.noteRunning();
+  if (opened.hasUnloggedClaims) await changes.logRunning([]);
   const outbox = new WebhookOutbox(await countsOf(db));
   return {
     queue: postgresTaskQueue({ db, reads, lanes, claims, outbox, claimed: () => changes.claimed() }),

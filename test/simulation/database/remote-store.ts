@@ -2,7 +2,6 @@
  *  the model. */
 import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
 import { NO_STATISTICS } from '@workbench-hub/hub/core/ports/task-statistics';
-import type { ClaimLog } from '@workbench-hub/hub/store/postgres/claim-log';
 import { postgresInlineBlobs } from '@workbench-hub/hub/store/postgres/inline-blobs';
 import type { Lane } from '@workbench-hub/hub/store/postgres/lane';
 import { closeLanes, type Lanes, openLanes } from '@workbench-hub/hub/store/postgres/lanes';
@@ -50,7 +49,7 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
   });
   const reads = translatedReads(db);
   const read: Read = (work) => readModel(reads, work);
-  if (hasUnloggedClaims) await logClaims(lanes, claims, read);
+  if (hasUnloggedClaims) await logClaims(lanes);
   const watch = (onDurable: () => void) => {
     watchers.add(onDurable);
     return () => void watchers.delete(onDurable);
@@ -74,11 +73,8 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
   };
 }
 
-async function logClaims({ change }: Lanes, claims: ClaimLog, read: Read): Promise<void> {
-  const running = await read(async (_, model) =>
-    model.tasks().flatMap(({ status, seq }) => (status === 'RUNNING' ? [seq] : [])),
-  );
-  for (const seq of running) claims.note(seq);
+/** The model logs each claim with its batch, so only the number of the latest one is left to say. */
+async function logClaims({ change }: Lanes): Promise<void> {
   const nothing = modelWrite({ isDurable: true, keys: () => [] }, async () => null);
   await change.write(nothing, null);
 }
