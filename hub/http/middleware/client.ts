@@ -20,6 +20,19 @@ function plainAddress(text: string): string | undefined {
   return isIP(address) === 0 ? undefined : address;
 }
 
+/** Groups of an IPv6 address that name the network. */
+const NETWORK_GROUPS = 4;
+
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = address.split('::');
+  const groupsOf = (part: string) => part.split(':').filter((group) => group !== '');
+  const first = groupsOf(head);
+  const last = groupsOf(tail ?? '');
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
+  return `${[...first, ...zeros, ...last].slice(0, NETWORK_GROUPS).join(':')}::/64`;
+}
+
 /** proxyAddr() of the package is unsuitable: it returns addresses as they were sent, with ports, and malformed ones. */
 export class Client {
   readonly #request: IncomingMessage;
@@ -45,6 +58,11 @@ export class Client {
       nearest = further;
     }
     return nearest;
+  }
+
+  /** The address, or the network of an IPv6 address: a machine has all the addresses of its network (RFC 4291, 2.5.4). */
+  get network(): string {
+    return networkOf(this.address);
   }
 
   /** Whether the client uses TLS, to the hub or to a trusted proxy. */

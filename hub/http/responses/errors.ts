@@ -16,10 +16,12 @@ const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   FOREIGN_ORIGIN: 403,
   TOO_MANY_ATTEMPTS: 429,
   TOO_MANY_REFRESHES: 429,
+  TOO_MANY_STREAMS: 429,
   OVERLOADED: 503,
   UNKNOWN_PATH: 404,
   METHOD_NOT_ALLOWED: 405,
   BODY_TOO_LARGE: 413,
+  BODY_TOO_SLOW: 408,
   QUOTA_EXCEEDED: 413,
   TASK_NOT_FOUND: 404,
   TASK_FILE_NOT_FOUND: 404,
@@ -69,7 +71,7 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
     !(error instanceof HubError) && (req.raw.signal.aborted || isCutOff(context))
       ? clientGone(req.path, log)
       : reported(error, { method: req.method, path: req.path, requestId: ofContext(context) }, runtime, log);
-  if (leavesBodyUnread(context)) context.header('Connection', 'close');
+  if (statusOf(error) === 408 || leavesBodyUnread(context)) context.header('Connection', 'close');
   for (const [name, value] of Object.entries(headersOf(error))) context.header(name, value);
   return context.json(errorBody(runtime.clock, status, message, pathOf(req.url)), status);
 }

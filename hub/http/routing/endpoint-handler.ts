@@ -8,14 +8,15 @@ import type { Hold } from '../../core/ports/blobs.js';
 import type { RequestMetrics, RouteMetrics } from '../../core/ports/metrics.js';
 import type { RequestTracing } from '../../core/ports/tracing.js';
 import { type Access, accessTo, isAlwaysServed } from '../middleware/access-table.js';
-import { type Admission, ALWAYS_ADMITTED, type RequestPermit } from '../middleware/admission.js';
+import { type Admission, ALWAYS_ADMITTED, type RequestPermit, type Sender } from '../middleware/admission.js';
 import { type AuditedRequest, auditOf, type RequestAudit } from '../middleware/audit.js';
 import { Client, type TrustedProxies } from '../middleware/client.js';
-import type { Guard } from '../middleware/guard.js';
+import { type Guard, openGuard } from '../middleware/guard.js';
 import { isCookiePath, type Origins, refuseForeignOrigin } from '../middleware/origins.js';
 import { requestIdOf } from '../middleware/request-id.js';
 import { endSpan, requestSpans, type SpanOfRequest } from '../middleware/request-spans.js';
-import { type BodyReader, readJson } from '../parsing/body.js';
+import type { BodyReader } from '../parsing/body.js';
+import { openBodyReader } from '../parsing/open-body.js';
 import { unknownFieldsOf, unknownFieldsWarning } from '../parsing/unknown-fields.js';
 import { validated } from '../parsing/validation.js';
 import { type AdmittedRequest, DeferredCall, type DeferredRoute } from '../responses/deferred-call.js';
@@ -46,9 +47,6 @@ export interface EndpointServices {
  *  have been disabled, the session ended, or the role lost. */
 const SLOW_AFTER_MS = 1000;
 
-/** Limit of a body whose sender is not identified; a login is much smaller. */
-const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
-
 /** Hold of a request without blobs. */
 const NO_HOLD: Hold = { add: () => undefined, release: () => undefined, abandon: () => undefined };
 
@@ -73,6 +71,8 @@ class EndpointHandler {
   readonly #access: Access;
   readonly #readBody: BodyReader;
   readonly #isAlwaysServed: boolean;
+  /** Whether users and addresses have shares of what is limited. */
+  readonly #isShared: boolean;
   readonly #responseHeaders: readonly (readonly [string, string])[];
   readonly #usesCookie: boolean;
   readonly #audit: RequestAudit | null;
@@ -86,10 +86,8 @@ class EndpointHandler {
     this.#services = services;
     this.#method = method.toUpperCase();
     this.#access = accessTo(this.#method, path);
-    this.#readBody =
-      this.#access === 'OPEN'
-        ? (context, _, permit) => readJson(context, OPEN_BODY, permit)
-        : services.readBody;
+    this.#readBody = this.#access === 'OPEN' ? openBodyReader(services.runtime.timers) : services.readBody;
+    this.#isShared = services.guard !== openGuard;
     this.#isAlwaysServed = isAlwaysServed(path, this.#access);
     this.#responseHeaders = Object.entries(endpoint.spec.responseHeaders ?? {});
     this.#usesCookie = isCookiePath(path);
@@ -114,7 +112,7 @@ class EndpointHandler {
     const hold = blobs || form ? this.#services.hold() : NO_HOLD;
     let permit: RequestPermit | undefined;
     try {
-      permit = this.#isAlwaysServed ? ALWAYS_ADMITTED : admission.enter();
+      permit = this.#isAlwaysServed ? ALWAYS_ADMITTED : admission.enter(this.#senderOf(client));
       const admittedAtMs = clock.nowMs();
       const call = { context, client, audited, hold, startedMs, span, permit, admittedAtMs };
       const result = await this.#handle(call);
@@ -144,6 +142,10 @@ class EndpointHandler {
     const caller = await this.#services.guard(this.#access, incoming.headers.authorization, (identified) => {
       audited.caller = identified;
     });
+    if (this.#isShared && this.#access !== 'OPEN') {
+      permit.identify(caller.username);
+      room.countFor(caller.username);
+    }
     const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
     const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
     spec.admit?.();
@@ -200,6 +202,10 @@ class EndpointHandler {
       note: {},
       caller: null,
     };
+  }
+
+  #senderOf(client: Client): Sender | null {
+    return this.#isShared ? { address: client.network, isOpenEndpoint: this.#access === 'OPEN' } : null;
   }
 
   #isSlow({ startedMs }: Call): boolean {

@@ -147,6 +147,12 @@ class Conflict(HubError):
     )
 
 
+class TooSlow(HubError):
+    """408: a login did not arrive in time."""
+
+    codes = ("BODY_TOO_SLOW",)
+
+
 class UnsupportedVersion(HubError):
     """412: the version of the upload protocol is not that of the hub."""
 
@@ -184,9 +190,9 @@ class Locked(HubError):
 
 
 class TooManyAttempts(HubError):
-    """429: too many failed logins, or refreshes; `retry_after` has the seconds until the next try."""
+    """429: too many failed logins, refreshes or streams; `retry_after` has the seconds until the next try."""
 
-    codes = ("TOO_MANY_ATTEMPTS", "TOO_MANY_REFRESHES")
+    codes = ("TOO_MANY_ATTEMPTS", "TOO_MANY_REFRESHES", "TOO_MANY_STREAMS")
 
 
 class AgentUnavailable(HubError):
@@ -213,6 +219,7 @@ CLASS_OF: Mapping[int, Type[HubError]] = {
     403: Forbidden,
     404: NotFound,
     405: MethodNotAllowed,
+    408: TooSlow,
     409: Conflict,
     412: UnsupportedVersion,
     413: TooLarge,
