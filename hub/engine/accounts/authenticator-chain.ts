@@ -11,8 +11,8 @@ export interface Authenticator {
   identify(token: string, asOfMs?: number): Promise<Caller>;
 }
 
-/** Longer tokens are refused without being read. */
-const MAX_TOKEN_LENGTH = 16_384;
+/** A bearer token (RFC 6750, 2.1), of a length that any header can have, after few spaces. */
+const FORM = /^Bearer {1,4}([\w.~+/=-]{1,16384})$/i;
 
 export class AuthenticatorChain {
   readonly #kinds: readonly Authenticator[];
@@ -30,11 +30,9 @@ export class AuthenticatorChain {
         'a token is required: log in at /api/2.0/auth/login and send "Authorization: Bearer <accessToken>"',
       );
     }
-    const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization)?.[1];
+    const token = FORM.exec(authorization)?.[1];
     const kind =
-      token === undefined || token.length > MAX_TOKEN_LENGTH
-        ? undefined
-        : this.#kinds.find((candidate) => candidate.recognizes(token));
+      token === undefined ? undefined : this.#kinds.find((candidate) => candidate.recognizes(token));
     if (!kind || token === undefined) {
       throw new HubError('UNAUTHENTICATED', 'the Authorization header holds no bearer token of this hub');
     }

@@ -1,4 +1,5 @@
-/** A call whose response is deferred. It keeps no more than the response needs, since ten thousand may wait. */
+/** A call whose response is deferred. It keeps no more than the response needs, since ten thousand may wait, each of which
+ *  may have sent 16 KiB of headers. */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -41,6 +42,7 @@ export class DeferredCall implements DeferredRequest {
   readonly #span: Span;
   readonly #permit: RequestPermit;
   readonly #admittedAtMs: number;
+  readonly #address: string;
   #caller: Caller | null = null;
 
   constructor(
@@ -53,6 +55,8 @@ export class DeferredCall implements DeferredRequest {
     this.#span = span;
     this.#permit = permit;
     this.#admittedAtMs = admittedAtMs;
+    this.#address = copied(new Client(incoming, route.trustedProxies).address);
+    shed(incoming);
   }
 
   reauthorize(): unknown {
@@ -65,9 +69,9 @@ export class DeferredCall implements DeferredRequest {
   }
 
   failed(error: unknown): Response {
-    const { method, audit, trustedProxies, runtime, log } = this.#route;
+    const { method, audit, runtime, log } = this.#route;
     const url = new URL(this.#incoming.url ?? '', 'http://hub').href;
-    const { address } = new Client(this.#incoming, trustedProxies);
+    const address = this.#address;
     audit?.failed({ path: pathOf(url), address, note: {}, caller: this.#caller }, error);
     const requestId = requestIdOf(this.#incoming);
     return deferredErrorResponse(error, { method, url, requestId }, runtime, log);
@@ -78,4 +82,22 @@ export class DeferredCall implements DeferredRequest {
     endSpan(this.#span, status);
     if (status !== null) this.#route.metric.answered(status, null);
   }
+}
+
+/** Drops what the client has sent beyond the path, the authorization and what the response depends on. */
+function shed(incoming: IncomingMessage): void {
+  const { headers } = incoming;
+  const kept = KEPT_HEADERS.filter((name) => headers[name] !== undefined);
+  // The listener of Hono wants a host, of any name.
+  incoming.headers = { host: 'hub', ...Object.fromEntries(kept.map((name) => [name, headers[name]])) };
+  incoming.rawHeaders = [];
+  incoming.url = copied(incoming.url?.split('?', 1)[0] ?? '');
+}
+
+/** Headers of few bytes, but for the first. */
+const KEPT_HEADERS = ['authorization', 'accept-encoding', 'content-length', 'transfer-encoding'];
+
+/** A part of a string keeps the whole of it in memory; a copy does not. */
+function copied(text: string): string {
+  return Buffer.from(text).toString();
 }
