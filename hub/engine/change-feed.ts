@@ -1,6 +1,7 @@
 /**
  * Passes the changes of tasks on to all who follow them. Listeners at the same place get the same page, so that its presentation
  * is shared; one that reads slowly stays behind, and continues from its own place when it has read. Nothing is kept for it.
+ * Users take turns, and the other work of the hub comes between.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -10,6 +11,8 @@ import type { ChangePage, TaskChanges } from '../core/ports/task-changes.js';
 export interface ChangeListener {
   /** Place after the changes that it was given. The feed moves it. */
   cursor: string;
+  /** User who listens; null while security is off. */
+  readonly owner: string | null;
   /** Whether it cannot take more at present; it calls {@link ChangeFeed.wake} when it can. */
   readonly isBusy: boolean;
   /** Whether it may still have changes; asked before each page. */
@@ -39,6 +42,9 @@ const MAX_GATHER_MS = 750;
 /** Changes of a page: enough that most tasks of a busy hub are in it once, with all of their changes. */
 const PAGE_SIZE = 1024;
 
+/** Time after which the other work of the hub has a turn. */
+const TURN_MS = 10;
+
 /** Delay of the next try after a failure of the store. */
 const RETRY_MS = 1000;
 
@@ -53,6 +59,7 @@ export class ChangeFeed {
   /** Whether a listener was given a page that was not the last. */
   #isBehind = false;
   #isClosed = false;
+  #turnBeganMs = 0;
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
@@ -138,8 +145,9 @@ export class ChangeFeed {
     this.#isWanted = false;
     this.#isBehind = false;
     const beganMs = this.#options.clock.monotonicMs();
+    this.#turnBeganMs = beganMs;
     try {
-      for (const [cursor, listeners] of await this.#ready()) await this.#passFrom(cursor, listeners);
+      for (const [cursor, listeners] of inTurns(await this.#ready())) await this.#passFrom(cursor, listeners);
       const tookMs = this.#options.clock.monotonicMs() - beganMs;
       this.#gatherMs = Math.min(MAX_GATHER_MS, Math.max(GATHER_MS, tookMs / MAX_SHARE));
     } catch (error) {
@@ -148,6 +156,14 @@ export class ChangeFeed {
       await new Promise<void>((resolve) => this.#options.timers.after(RETRY_MS, resolve));
       this.#isWanted = true;
     }
+  }
+
+  /** Lets the other work of the hub have its turn when this has taken long. */
+  async #yield(): Promise<void> {
+    const { clock, timers } = this.#options;
+    if (clock.monotonicMs() - this.#turnBeganMs < TURN_MS) return;
+    await new Promise<void>((resolve) => timers.soon(resolve));
+    this.#turnBeganMs = clock.monotonicMs();
   }
 
   /** Listeners that can take more, by their places. */
@@ -170,9 +186,11 @@ export class ChangeFeed {
 
   async #passFrom(cursor: string, listeners: readonly ChangeListener[]): Promise<void> {
     const { changes } = this.#options;
+    await this.#yield();
     const page = await changes.since(cursor, PAGE_SIZE);
     const latest = page === null ? await changes.latest() : '';
     for (const listener of listeners) {
+      await this.#yield();
       if (!this.#listeners.has(listener)) continue;
       listener.cursor = page?.cursor ?? latest;
       if (page === null) listener.reset(latest);
@@ -182,4 +200,19 @@ export class ChangeFeed {
     this.#isWanted = true;
     this.#isBehind = true;
   }
+}
+
+/** The places in the order of turns: one place of each user, then a second one of each who listens at several, and so on. */
+function inTurns(byCursor: ReadonlyMap<string, readonly ChangeListener[]>) {
+  const placesOf = new Map<string, number>();
+  const ranked = [...byCursor].map((place) => {
+    let rank = Number.POSITIVE_INFINITY;
+    for (const owner of new Set(place[1].map((listener) => listener.owner))) {
+      const before = placesOf.get(owner ?? '') ?? 0;
+      if (owner !== null) placesOf.set(owner, before + 1);
+      rank = Math.min(rank, before);
+    }
+    return { rank, place };
+  });
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ place }) => place);
 }

@@ -77,8 +77,9 @@ export class LogFollower {
         isWanted = false;
         const task = await tasks.get(id);
         for await (const event of hasEnded(task.status)
-          ? this.#ended(task, place)
+          ? this.#ended(task, place, client)
           : this.#live(task, place)) {
+          if (client.aborted || this.#isClosed) return;
           yield event;
           place = event.place;
         }
@@ -125,7 +126,7 @@ export class LogFollower {
   }
 
   /** The rest of the log file, which is that of the last attempt. */
-  async *#ended({ id, attempt, status }: Task, from: LogPlace): AsyncGenerator<LogEvent> {
+  async *#ended({ id, attempt, status }: Task, from: LogPlace, client: Disconnect): AsyncGenerator<LogEvent> {
     let place = from;
     const { archive, files } = this.#options;
     const { log } = await archive.filesOf(id);
@@ -135,7 +136,7 @@ export class LogFollower {
       yield { type: 'attempt', attempt, place };
     }
     if (file) {
-      for await (const event of this.#fromFile(file.open(), place)) {
+      for await (const event of this.#fromFile(file.open(), place, client)) {
         yield event;
         place = event.place;
       }
@@ -143,18 +144,28 @@ export class LogFollower {
     yield { type: 'end', status, place };
   }
 
-  async *#fromFile(content: Readable, from: LogPlace): AsyncGenerator<LogEvent> {
+  /** Ends, and closes the file, with its client. */
+  async *#fromFile(content: Readable, from: LogPlace, client: Disconnect): AsyncGenerator<LogEvent> {
+    const close = () => void content.destroy();
+    client.addEventListener('abort', close, { once: true });
     // Characters are decoded across chunks.
     content.setEncoding('utf8');
     let start = 0;
     let { offset } = from;
-    for await (const chunk of content as AsyncIterable<string>) {
-      const end = start + chunk.length;
-      if (end > offset) {
-        yield* outputOf(from.attempt, offset, chunk.slice(offset - start));
-        offset = end;
+    try {
+      for await (const chunk of content as AsyncIterable<string>) {
+        const end = start + chunk.length;
+        if (end > offset) {
+          yield* outputOf(from.attempt, offset, chunk.slice(offset - start));
+          offset = end;
+        }
+        start = end;
       }
-      start = end;
+    } catch (error) {
+      if (!client.aborted) throw error;
+    } finally {
+      client.removeEventListener('abort', close);
+      content.destroy();
     }
   }
 }

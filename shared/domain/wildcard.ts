@@ -13,6 +13,11 @@ export function isPatternTooLong(pattern: string): boolean {
   return pattern.length > MAX_PATTERN_LENGTH && WILDCARDS.test(pattern);
 }
 
+/** The pattern with one `*` in place of several beside each other, which match the same. */
+export function withSingleStars(pattern: string): string {
+  return pattern.replaceAll(/\*{2,}/g, '*');
+}
+
 /** Steps per character up to which positions are tried one by one; beyond, {@link WildcardAutomaton} takes over. */
 export const TRIED_STEPS_PER_CHARACTER = 8;
 

@@ -25,6 +25,7 @@ function busyFeed(takesMs: () => number) {
   });
   const listener: ChangeListener = {
     cursor: 'h.0',
+    owner: null,
     isBusy: false,
     mayListen: () => true,
     take: () => {
@@ -60,4 +61,72 @@ it('gathers changes for longer when passing them on takes long, up to three quar
   const [last = 0, before = 0] = pagesAtMs.toReversed();
   expect(last - before).toBeGreaterThanOrEqual(740);
   expect(last - before).toBeLessThan(800);
+});
+
+it('gives users turns: one who listens at many places comes to each of them after the others', async () => {
+  const runtime = new HandDrivenRuntime();
+  const told: string[] = [];
+  const feed = new ChangeFeed({
+    timers: runtime.timers,
+    clock: runtime.clock,
+    log: memoryLog().log,
+    changes: {
+      latest: async () => 'h.9',
+      since: async () => ({ changes: [], cursor: 'h.9', isLast: true }),
+      watch: () => () => undefined,
+    },
+  });
+  const listen = (owner: string, cursor: string) =>
+    feed.add({
+      cursor,
+      owner,
+      isBusy: false,
+      mayListen: () => true,
+      take: () => void told.push(`${owner} ${cursor}`),
+      reset: () => undefined,
+      end: () => undefined,
+    });
+  for (const cursor of ['h.1', 'h.2', 'h.3']) listen('greedy', cursor);
+  listen('other', 'h.4');
+  await runtime.advance(1);
+  expect(told).toEqual(['greedy h.1', 'other h.4', 'greedy h.2', 'greedy h.3']);
+});
+
+it('lets other work have its turn between places that take long', async () => {
+  const runtime = new HandDrivenRuntime();
+  let turns = 0;
+  const turnsAtPages: number[] = [];
+  const feed = new ChangeFeed({
+    timers: {
+      ...runtime.timers,
+      soon: (action) =>
+        runtime.timers.soon(() => {
+          turns++;
+          action();
+        }),
+    },
+    clock: runtime.clock,
+    log: memoryLog().log,
+    changes: {
+      latest: async () => 'h.9',
+      since: async () => ({ changes: [], cursor: 'h.9', isLast: true }),
+      watch: () => () => undefined,
+    },
+  });
+  for (const cursor of ['h.1', 'h.2', 'h.3']) {
+    feed.add({
+      cursor,
+      owner: cursor,
+      isBusy: false,
+      mayListen: () => true,
+      take: () => {
+        turnsAtPages.push(turns);
+        runtime.skip(20);
+      },
+      reset: () => undefined,
+      end: () => undefined,
+    });
+  }
+  await runtime.advance(1);
+  expect(turnsAtPages).toEqual([0, 1, 2]);
 });

@@ -1,6 +1,6 @@
 /** Building blocks of request schemas, and the wording of validation errors. */
 import { pathText } from '@workbench-hub/shared/config/validation-errors';
-import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
+import { isPatternTooLong, MAX_PATTERN_LENGTH, withSingleStars } from '@workbench-hub/shared/domain/wildcard';
 import { z } from 'zod';
 import { invalidInput, type ValidationError } from '../../core/errors.js';
 import { shown, shownDefault } from '../openapi/openapi-overrides.js';
@@ -81,11 +81,13 @@ export function queryString() {
   return z.string({ error: 'must be given once' }).meta({ override: shown({ type: 'string' }) });
 }
 
-/** A string with the wildcards `*` and `?` in a query, given once. */
+/** A string with the wildcards `*` and `?` in a query, given once. Several `*` beside each other are one. */
 export function queryPattern() {
-  return queryString().refine((pattern) => !isPatternTooLong(pattern), {
-    error: `with wildcards must have at most ${MAX_PATTERN_LENGTH} characters`,
-  });
+  return queryString()
+    .refine((pattern) => !isPatternTooLong(pattern), {
+      error: `with wildcards must have at most ${MAX_PATTERN_LENGTH} characters`,
+    })
+    .transform(withSingleStars);
 }
 
 /** A timestamp in a query, in milliseconds since 1970. */

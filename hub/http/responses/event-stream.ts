@@ -9,7 +9,7 @@ import { DeflatedResponse, SharedBytes } from './shared-bytes.js';
 
 /** The connection of a client that listens. */
 export interface EventConnection {
-  /** The `Authorization` header of its request; the same for all connections of a session. */
+  /** The `Authorization` header of its request; usually the same for all connections of a session. */
   readonly authorization: string | undefined;
   /** Bytes that the client has not taken yet. */
   readonly unreadBytes: number;
@@ -27,11 +27,17 @@ export interface EventConnection {
 /** A response that goes on until its client leaves or `end` is called. It must not hold the context of its request. */
 export class EventStreamResponse {
   readonly open: (connection: EventConnection) => void;
+  /** Called once when the response has ended, also if it was never opened. */
+  readonly ended: () => void;
   /** Whether it is compressed for clients that take `deflate`: worthwhile where connections share their bytes. */
   readonly isCompressed: boolean;
 
-  constructor(open: EventStreamResponse['open'], { isCompressed = false } = {}) {
+  constructor(
+    open: EventStreamResponse['open'],
+    { ended, isCompressed = false }: { readonly ended: () => void; readonly isCompressed?: boolean },
+  ) {
     this.open = open;
+    this.ended = ended;
     this.isCompressed = isCompressed;
   }
 }
@@ -51,12 +57,16 @@ export function streamEvents(
   { incoming, outgoing }: HttpBindings,
   request: Pick<DeferredRequest, 'reauthorize' | 'ended'>,
 ): Response {
+  const ended = (status: number | null) => {
+    stream.ended();
+    request.ended(status);
+  };
   if (incoming.method === 'HEAD') {
-    request.ended(200);
+    ended(200);
     return new Response(null, { headers: HEADERS });
   }
   if (outgoing.destroyed) {
-    request.ended(null);
+    ended(null);
     return ALREADY_SENT;
   }
   // The end of the connection is the end of the stream: without chunks, each write is one shared piece of memory.
@@ -72,7 +82,7 @@ export function streamEvents(
     connection: 'close',
   });
   outgoing.flushHeaders();
-  outgoing.once('close', () => request.ended(200));
+  outgoing.once('close', () => ended(200));
   const write = (bytes: Buffer) => {
     if (!outgoing.destroyed && !outgoing.writableEnded) outgoing.write(bytes);
   };

@@ -1,7 +1,7 @@
 /** Cancel and delete of all tasks that match a filter (contract 12.13). */
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
-import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
+import { isPatternTooLong, MAX_PATTERN_LENGTH, withSingleStars } from '@workbench-hub/shared/domain/wildcard';
 import { z } from 'zod';
 import type { TaskFilter } from '../../core/task-filter.js';
 import type { BulkAction, BulkChanges } from '../../engine/bulk-changes.js';
@@ -21,6 +21,7 @@ const pattern = (description: string) =>
     .refine((text) => !isPatternTooLong(text), {
       error: `with wildcards must have at most ${MAX_PATTERN_LENGTH} characters`,
     })
+    .transform(withSingleStars)
     .nullish()
     .meta({ description, override: shownWithoutNull });
 

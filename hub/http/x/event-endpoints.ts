@@ -1,14 +1,19 @@
 /** The stream of what happens to tasks (contract 12.10). */
 import { z } from 'zod';
+import { creatorOf } from '../../core/access.js';
 import type { ChangeFeed } from '../../engine/change-feed.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
 import { queryInteger, queryString } from '../parsing/validation.js';
 import { EVENT_STREAM, EventStreamResponse } from '../responses/event-stream.js';
+import { StreamShares } from '../responses/stream-shares.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import type { TaskEventStreams } from './task-event-streams.js';
 import { taskFilterFields, taskFilterOf } from './task-filter-query.js';
 
 const DEFAULT_TIMEOUT_S = 3600;
+
+/** A browser has one stream for all its tabs, or one for each where it is not trusted with locks. */
+const LIMITS = { streams: 16, filters: 8, inWords: 'has 16 streams of events open' };
 
 const eventsQuery = z.object({
   ...taskFilterFields,
@@ -26,6 +31,7 @@ const eventsQuery = z.object({
 });
 
 export function eventEndpoints(feed: Pick<ChangeFeed, 'latest'>, streams: TaskEventStreams): Endpoint[] {
+  const shares = new StreamShares(LIMITS);
   return [
     endpoint(
       {
@@ -40,14 +46,21 @@ export function eventEndpoints(feed: Pick<ChangeFeed, 'latest'>, streams: TaskEv
           'matches, and `reset` when changes cannot be told: then list the tasks again. The id of an event is the ' +
           'cursor to continue at. Stays open until `timeout`, and ends with the session of the caller.',
         query: eventsQuery,
-        responses: { 200: { description: 'The events.', schema: z.string(), contentType: EVENT_STREAM } },
+        responses: {
+          200: { description: 'The events.', schema: z.string(), contentType: EVENT_STREAM },
+          429: { description: 'The user has too many streams, or too many different filters.' },
+        },
       },
-      async ({ query, context }) => {
+      async ({ query, context, caller }) => {
         const { since, timeout } = query;
         const asked = context.req.header('last-event-id') || since;
         const cursor = asked === undefined || asked === '' ? await feed.latest() : asked;
-        const request = { filter: taskFilterOf(query), cursor: plain(cursor), timeoutMs: timeout * 1000 };
+        const filter = taskFilterOf(query);
+        const owner = creatorOf(caller);
+        const request = { filter, owner, cursor: plain(cursor), timeoutMs: timeout * 1000 };
+        const ended = shares.begin(caller, JSON.stringify(filter));
         return new EventStreamResponse((connection) => streams.open(connection, request), {
+          ended,
           isCompressed: true,
         });
       },

@@ -15,6 +15,7 @@ import {
 } from '../responses/event-stream.js';
 import { SharedBytes } from '../responses/shared-bytes.js';
 import { StreamAuthorizations } from '../responses/stream-authorizations.js';
+import { StreamShares } from '../responses/stream-shares.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 /** Unread bytes with which a client gets no more until it has read them. */
@@ -25,6 +26,7 @@ const COMMENT = new SharedBytes(': alive\n\n');
 /** Sent at once, since the task may print nothing for long; a browser connects again after this delay. */
 const BEGINNING = new SharedBytes('retry: 2000\n\n');
 const DEFAULT_TIMEOUT_S = 3600;
+const LIMITS = { streams: 64, filters: 1, inWords: 'follows 64 logs' };
 
 export interface LogFollowEndpointOptions {
   readonly tasks: Pick<Tasks, 'get'>;
@@ -56,6 +58,7 @@ const logQuery = z.object({
 
 export function logFollowEndpoint(options: LogFollowEndpointOptions): Endpoint {
   const authorizations = new StreamAuthorizations(options.clock);
+  const shares = new StreamShares(LIMITS);
   return endpoint(
     {
       method: 'get',
@@ -72,15 +75,18 @@ export function logFollowEndpoint(options: LogFollowEndpointOptions): Endpoint {
       responses: {
         200: { description: 'The events.', schema: z.string(), contentType: EVENT_STREAM },
         404: { description: 'There is no such task.' },
+        429: { description: 'The user follows too many logs.' },
       },
     },
-    async ({ params: { id }, query: { since, timeout }, context }) => {
+    async ({ params: { id }, query: { since, timeout }, context, caller }) => {
       await options.tasks.get(id);
       const from = placeOf(context.req.header('last-event-id') || since);
-      return new EventStreamResponse((connection) => {
-        const stream = new LogStream(connection, () => authorizations.check(connection), options);
+      const ended = shares.begin(caller);
+      const open = (connection: EventConnection) => {
+        const stream = new LogStream(connection, authorizations.of(connection), options);
         void stream.run(id, from, timeout * 1000);
-      });
+      };
+      return new EventStreamResponse(open, { ended });
     },
   );
 }
@@ -120,9 +126,10 @@ class LogStream {
     this.#commentLater();
     try {
       for await (const event of logFollower.follow(id, from, this.#client.signal)) {
-        if (!(await this.#mayListen())) break;
+        if (!(await this.#mayListen()) || this.#client.signal.aborted) break;
         this.#connection.send(new SharedBytes(textOf(event)));
         await this.#read();
+        if (this.#client.signal.aborted) break;
       }
     } catch (error) {
       log.info({ err: error, taskId: id }, 'the output of a task can no longer be followed');

@@ -79,7 +79,7 @@ beforeEach(() => {
 });
 
 function open(connection: ConnectionUnderTest, filter = ALL, timeoutMs = 60_000): ChangeListener {
-  streams.open(connection, { filter, cursor: 'h.1', timeoutMs });
+  streams.open(connection, { filter, owner: null, cursor: 'h.1', timeoutMs });
   return listeners.at(-1) as ChangeListener;
 }
 

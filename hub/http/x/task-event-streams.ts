@@ -27,6 +27,8 @@ export interface TaskEventStreamsOptions {
 
 export interface StreamRequest {
   readonly filter: TaskFilter;
+  /** User who listens; null while security is off. */
+  readonly owner: string | null;
   /** Place to begin at. */
   readonly cursor: string;
   /** Longest time of the stream; 0 to end it when all present changes were told. */
@@ -49,15 +51,16 @@ export class TaskEventStreams {
   }
 
   /** Tells a client of all changes after the cursor, until it leaves, its time is up or it may no longer listen. */
-  open(connection: EventConnection, { filter, cursor, timeoutMs }: StreamRequest): void {
+  open(connection: EventConnection, { filter, owner, cursor, timeoutMs }: StreamRequest): void {
     const { feed, timers } = this.#options;
     const listener = new Listener({
       connection,
       filter,
+      owner,
       cursor,
       endsWhenTold: timeoutMs === 0,
       pages: this.#pages,
-      mayListen: () => this.#authorizations.check(connection),
+      mayListen: this.#authorizations.of(connection),
     });
     connection.send(
       new SharedBytes(`retry: ${RETRY_MS}\n${eventText('hello', cursor, JSON.stringify({ cursor }))}`),
@@ -102,13 +105,13 @@ export class TaskEventStreams {
   #rest(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#authorizations.forget();
   }
 }
 
 interface ListenerOptions {
   readonly connection: EventConnection;
   readonly filter: TaskFilter;
+  readonly owner: string | null;
   readonly cursor: string;
   readonly endsWhenTold: boolean;
   readonly pages: PagesOfEvents;
@@ -117,6 +120,7 @@ interface ListenerOptions {
 
 class Listener implements ChangeListener {
   cursor: string;
+  readonly owner: string | null;
   readonly mayListen: () => boolean | Promise<boolean>;
   readonly #connection: EventConnection;
   readonly #filter: TaskFilter;
@@ -124,8 +128,9 @@ class Listener implements ChangeListener {
   readonly #endsWhenTold: boolean;
   readonly #pages: PagesOfEvents;
 
-  constructor({ connection, filter, cursor, endsWhenTold, pages, mayListen }: ListenerOptions) {
+  constructor({ connection, filter, owner, cursor, endsWhenTold, pages, mayListen }: ListenerOptions) {
     this.cursor = cursor;
+    this.owner = owner;
     this.mayListen = mayListen;
     this.#connection = connection;
     this.#filter = filter;

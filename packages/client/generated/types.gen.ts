@@ -5297,6 +5297,10 @@ export type FollowTaskLogErrors = {
      */
     404: Error;
     /**
+     * The user follows too many logs.
+     */
+    429: Error;
+    /**
      * Unexpected error.
      */
     500: Error;
@@ -5376,6 +5380,10 @@ export type StreamEventsErrors = {
      * Forbidden.
      */
     403: Error;
+    /**
+     * The user has too many streams, or too many different filters.
+     */
+    429: Error;
     /**
      * Unexpected error.
      */
