@@ -22,7 +22,8 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
     for (const close of closing.splice(0).reverse()) await close();
   });
 
-  it('loses nothing that it has acknowledged, and does nothing twice', async () => {
+  /** A store on a server with a synchronous standby. */
+  async function openWithStandby() {
     const primary = await startPostgres();
     closing.push(() => primary.end());
     const { name } = await migratedOn(primary);
@@ -43,7 +44,11 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
       onBroken: (why) => expect.unreachable(why.message),
     });
     closing.push(() => store.close());
+    return { primary, standby, proxy, store, name };
+  }
 
+  it('loses nothing that it has acknowledged, and does nothing twice', async () => {
+    const { primary, standby, proxy, store, name } = await openWithStandby();
     const acknowledged: string[] = [];
     let isOver = false;
     const working = Array.from({ length: 3 }, async () => {
@@ -73,5 +78,39 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
     expect(new Set(acknowledged).size).toBe(acknowledged.length);
     const [counted] = await queryAt(standby.url(name), 'SELECT sum(tasks)::int AS tasks FROM task_count');
     expect(counted).toEqual({ tasks: kept.length });
+  });
+
+  it('tells nothing that a restarted server shows before its standby has it', async () => {
+    const { primary, standby, store, name } = await openWithStandby();
+    const waiting = () =>
+      queryAt<{ query: string }>(
+        primary.url(name),
+        "SELECT query FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+      );
+    // From now on the requirement of the tasks is known.
+    await store.queue.insert([newTask()]);
+    await standby.stop();
+    const task = newTask();
+    const told: string[] = [];
+    const inserting = store.queue.insert([task]).then(() => told.push('201'));
+    await eventually(async () => (await waiting()).length > 0);
+    await primary.kill();
+    await eventually(() => primary.start().then(() => true));
+    const [shown] = await queryAt(
+      primary.url(name),
+      `SELECT status FROM task JOIN task_request ON task_seq = seq
+      WHERE id = '${task.id}'`,
+    );
+    expect(shown).toEqual({ status: 'WAITING' });
+    const reading = store.archive.find(task.id).then(
+      (found) => told.push(String(found?.status)),
+      () => store.archive.find(task.id),
+    );
+    await eventually(async () => (await waiting()).length > 0);
+    expect(told).toEqual([]);
+    await standby.start();
+    await Promise.all([inserting, reading]);
+    expect(told).toContain('201');
+    expect(await store.archive.find(task.id)).toMatchObject({ status: 'WAITING' });
   });
 });

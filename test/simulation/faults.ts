@@ -2,6 +2,7 @@
  *  kinds often and others never, so that their combinations differ. */
 import { CLUSTER_FAULTS } from './cluster-faults.js';
 import { DATABASE_FAULTS } from './database/faults.js';
+import { hasRareFaults, RARE_FAULTS } from './database/rare-faults.js';
 import type { Fault, Mend, Victims } from './fault.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
@@ -264,9 +265,11 @@ const FAULTS: readonly Fault[] = [
 export class Faults {
   readonly #victims: Omit<Victims, 'hub'>;
   readonly #mends = new Set<Mend>();
+  readonly #areRare: boolean;
 
-  constructor(victims: Omit<Victims, 'hub'>) {
+  constructor(seed: number, victims: Omit<Victims, 'hub'>) {
     this.#victims = victims;
+    this.#areRare = hasRareFaults(seed);
   }
 
   /** Begins to cause faults, as long as the world is turbulent. */
@@ -278,7 +281,8 @@ export class Faults {
     const ofWorld = hubs.isCluster
       ? [...ofStore.filter(({ isOfOneHub }) => !isOfOneHub), ...CLUSTER_FAULTS]
       : ofStore;
-    for (const fault of ofWorld) {
+    const rare = hubs.server && this.#areRare ? RARE_FAULTS : [];
+    for (const fault of [...ofWorld, ...rare]) {
       if (world.happens(0.5)) continue;
       const meanMs = world.random.of([40_000, 120_000, 400_000]);
       this.#next(fault, meanMs);

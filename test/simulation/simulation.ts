@@ -161,7 +161,7 @@ class Simulation {
       this.#agents.push(agent);
     }
     const hubs = this.#hubs;
-    this.#faults = new Faults({ world, network: this.#network, hubs, agents: this.#agents });
+    this.#faults = new Faults(seed, { world, network: this.#network, hubs, agents: this.#agents });
     const { invariants } = this;
     this.#delays =
       place.hubs === null

@@ -73,6 +73,7 @@ function copyPrimary() {
 const isStandby = () => existsSync(join(databaseDir, 'standby.signal'));
 
 async function startStandby() {
+  acceptsReads = false;
   // A standby never says that it accepts all connections, for which this waits.
   server.start().catch(() => undefined);
   for (let left = 300; !acceptsReads; left--) {

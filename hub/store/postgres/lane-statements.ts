@@ -81,6 +81,13 @@ export const LANE_ROW = sql(
   'SELECT incarnation, batch, outcome::json AS outcome FROM lane WHERE id = :laneId',
 );
 
+/** Changes nothing, durably: when it has been committed, so has every batch that was visible before, on a synchronous standby, too.
+ *  Returns no row when the lane is not at this batch. */
+export const CONFIRM_BATCH = sql(
+  LANE_PARAMETERS,
+  `UPDATE lane SET batch = lane.batch WHERE id = :laneId AND incarnation = :incarnation AND batch = :batch RETURNING batch`,
+);
+
 /** Takes the lanes of a hub over: whatever a former incarnation has under way ends before, or changes nothing. */
 export const OPEN_LANES = sql(
   { hub: 'text', names: 'text[]', incarnation: 'text' },

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { ClaimLog } from './claim-log.js';
 import { DatabaseFault } from './database-fault.js';
 import { Lane } from './lane.js';
-import { LANE_ROW, type LaneWrite } from './lane-statements.js';
+import { CONFIRM_BATCH, LANE_ROW, type LaneWrite } from './lane-statements.js';
 import type { Database, Statement } from './pool.js';
 import { sql } from './statement.js';
 
@@ -23,6 +23,8 @@ const ADD: LaneWrite<string, string, 'words'> = {
 /** A database with one lane, which answers nothing while it hangs, and performs later what it got. */
 class HangingDatabase {
   isHung = false;
+  /** Commits that confirm a batch are among what hangs. */
+  confirmsHang = false;
   readonly words: string[] = [];
   readonly #row = { incarnation: 'first', batch: 0, outcome: [] as readonly string[] };
   readonly #held: { perform(): void; timeOut(): void }[] = [];
@@ -33,7 +35,8 @@ class HangingDatabase {
   }
 
   readonly rows = async ({ name }: Statement, values: readonly unknown[] = []): Promise<object[]> => {
-    if (!this.isHung) return this.#perform(name, values);
+    const hangs = this.isHung || (this.confirmsHang && name === CONFIRM_BATCH.name);
+    if (!hangs) return this.#perform(name, values);
     return new Promise((resolve, reject) => {
       const cause = new Error('Query read timeout');
       const fault = new DatabaseFault('BROKEN', cause, { location: 'db', isOutcomeUnknown: true });
@@ -49,13 +52,14 @@ class HangingDatabase {
 
   /** Performs what it got. */
   release(): void {
-    this.isHung = false;
+    this.isHung = this.confirmsHang = false;
     for (const { perform } of this.#held.splice(0)) perform();
   }
 
   #perform(name: string, values: readonly unknown[]): object[] {
     const row = this.#row;
     if (name === LANE_ROW.name) return [{ ...row }];
+    if (name === CONFIRM_BATCH.name) return row.batch === values[2] ? [{ batch: row.batch }] : [];
     const [, , batch, , words] = values as [number, string, number, number, string[]];
     if (row.batch !== batch - 1) return [];
     this.words.push(...words);
@@ -65,7 +69,7 @@ class HangingDatabase {
   }
 }
 
-it('gives no call the outcome of another when it ends while the database hangs', async () => {
+function openLane() {
   const runtime = manualRuntime();
   const database = new HangingDatabase();
   const silent = () => undefined;
@@ -81,6 +85,11 @@ it('gives no call the outcome of another when it ends while the database hangs',
       onBroken: (why) => expect.unreachable(why.message),
     },
   );
+  return { runtime, database, lane };
+}
+
+it('gives no call the outcome of another when it ends while the database hangs', async () => {
+  const { runtime, database, lane } = openLane();
   database.isHung = true;
   const first = expect(lane.write(ADD, 'one')).rejects.toThrow('whether anything was changed is not known');
   await runtime.advance(0);
@@ -93,4 +102,26 @@ it('gives no call the outcome of another when it ends while the database hangs',
   await closed;
   await second;
   expect(database.words).toEqual(['one']);
+});
+
+it('tells a batch that it found in its row only when a later commit has confirmed it', async () => {
+  const { runtime, database, lane } = openLane();
+  database.isHung = true;
+  const told: string[] = [];
+  const writing = lane.write(ADD, 'one').then((outcome) => told.push(outcome));
+  await runtime.advance(0);
+  database.timeOut();
+  database.release();
+  database.confirmsHang = true;
+  await runtime.advance(20);
+  expect(database.words).toEqual(['one']);
+  expect(database.held).toBe(1);
+  database.timeOut();
+  await runtime.advance(1000);
+  expect(told).toEqual([]);
+  database.release();
+  await writing;
+  expect(told).toEqual(['one was added']);
+  expect(database.words).toEqual(['one']);
+  await lane.close();
 });

@@ -3,7 +3,8 @@
  * batch is under way. A batch takes place exactly once, even when the response to its commit is lost: the row of the lane has the
  * number of the latest batch with its outcome, and a batch begins with the condition that the row is at its predecessor. So a
  * batch whose connection was lost is sent again; it waits for the lock of the row, and either takes place then or finds that it
- * has taken place. The condition names the incarnation of the hub, too, so that what is left of a former one changes nothing.
+ * has taken place. The condition names the incarnation of the hub, too, so that what is left of a former one changes nothing. A
+ * durable batch that is found so is confirmed by another commit: a server that has restarted shows commits that its standby lacks.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -12,7 +13,7 @@ import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { ClaimLog, NotedClaims } from './claim-log.js';
 import { DatabaseFault, type DatabaseFaultKind, storeError } from './database-fault.js';
 import type { LaneName } from './lane-names.js';
-import { LANE_ROW, type LaneWrite } from './lane-statements.js';
+import { CONFIRM_BATCH, LANE_ROW, type LaneWrite } from './lane-statements.js';
 import type { Database } from './pool.js';
 import { rowOf, rowsOf, type Values } from './statement.js';
 
@@ -226,11 +227,13 @@ export class Lane {
         values ??= { ...logged, ...(await write.values(calls)) };
         const own = { laneId: id, incarnation, batch: this.#batch + 1 };
         const rows = await rowsOf<OutcomeRow, string>(db, write.statement, { ...own, ...values });
+        const written = rows.length > 0 ? { rows } : await this.#find(this.#batch + 1);
+        isUnknown = written !== undefined;
+        // Until a batch that was found is confirmed, a standby without it may take over.
+        const isTold =
+          rows.length > 0 || !write.isDurable || !written || (await this.#confirm(this.#batch + 1));
         this.#reached();
-        if (rows.length > 0) return { rows };
-        const written = await this.#find(this.#batch + 1);
-        if (written) return written;
-        isUnknown = false;
+        if (written && isTold) return written;
       } catch (error) {
         if (!(error instanceof DatabaseFault)) throw error;
         isUnknown ||= error.isOutcomeUnknown;
@@ -250,6 +253,12 @@ export class Lane {
   #mayRepeat({ kind }: DatabaseFault): boolean {
     if (kind === 'CONFLICT') return true;
     return !FINAL_FAULTS.has(kind) && !this.#isUnreachable();
+  }
+
+  /** Waits until a batch that took place is durable; false when the lane is no longer at it. */
+  async #confirm(batch: number): Promise<boolean> {
+    const values = { laneId: this.#lane.id, incarnation: this.#lane.incarnation, batch };
+    return (await rowsOf(this.#options.db, CONFIRM_BATCH, values)).length > 0;
   }
 
   /** A batch that took place; undefined when it has not. Throws when the lane is not where it should be. */

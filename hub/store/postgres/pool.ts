@@ -5,6 +5,7 @@ import pg from 'pg';
 import { type DatabaseFault, databaseFault } from './database-fault.js';
 import { locationOf } from './location.js';
 import { PlanRenewal } from './plan-renewal.js';
+import { RecoveredCommits } from './recovered-commits.js';
 
 /** A statement that each connection prepares once. */
 export interface Statement {
@@ -93,18 +94,24 @@ export function openPool(given: DatabaseSettings): Database {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
   });
   // Without listeners, a broken connection would end the process.
-  pool.on('error', (error) => log?.warn({ err: error }, 'an idle connection to the database broke'));
+  pool.on('error', (error) => {
+    log?.warn({ err: error }, 'an idle connection to the database broke');
+    recovered.failed(error);
+  });
   pool.on('connect', (client) => void client.on('error', () => undefined));
 
   const plans = new PlanRenewal();
+  const recovered = new RecoveredCommits();
   const held = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
     const client = await pool.connect().catch(fail(location, false));
     try {
       await plans.renew(client).catch(fail(location, false));
+      await recovered.confirm(client).catch(fail(location, false));
       const result = await work(client);
       client.release();
       return result;
     } catch (error) {
+      recovered.failed(error);
       // A refused statement leaves its connection usable.
       client.release(!(error as Partial<DatabaseFault>).isConnectionUsable);
       throw error;

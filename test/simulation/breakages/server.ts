@@ -1,6 +1,6 @@
 /** Defects of a store on a database server. */
 import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
-import { LANE_ROW } from '@workbench-hub/hub/store/postgres/lane-statements';
+import { CONFIRM_BATCH, LANE_ROW } from '@workbench-hub/hub/store/postgres/lane-statements';
 import type { Database } from '@workbench-hub/hub/store/postgres/pool';
 import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -45,6 +45,16 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
         const rows = await db.rows<Row>(statement, values);
         return statement.name === LANE_ROW.name ? rows.map(withoutEffect) : rows;
       },
+    }),
+  },
+  {
+    name: 'a batch that a restarted server shows is told before its standby has it',
+    seed: 55,
+    serverDefects: { showsRecovered: true },
+    database: (db) => ({
+      ...db,
+      rows: async <Row extends object>(...[statement, values]: Parameters<Database['rows']>) =>
+        statement.name === CONFIRM_BATCH.name ? ([{}] as Row[]) : db.rows<Row>(statement, values),
     }),
   },
   {

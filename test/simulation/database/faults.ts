@@ -51,6 +51,7 @@ const REFUSALS: readonly (Refusal & { readonly fault: string })[] = [
 /** Ends the server; returns how it is back. */
 export function serverAway(server: DatabaseServer, world: World): Mend {
   server.isUp = false;
+  server.restart();
   for (const link of server.links) link.serverEnded();
   return () => {
     server.isUp = true;
@@ -147,7 +148,7 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     lastsMs: LONG_MS,
     happen: ofDatabase(({ world, server, link }) => {
       link.isHung = false;
-      server.crash();
+      server.promoteStandby();
       return serverAway(server, world);
     }),
   },

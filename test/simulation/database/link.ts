@@ -72,6 +72,8 @@ export class DatabaseLink implements ServerLink {
   #held: Request[] = [];
   /** Requests that wait for a connection. */
   #queue: (() => void)[] = [];
+  /** Recovery of the server whose commits are known to be on its standby. */
+  #confirmed = 0;
 
   /** Connections outside the pool. */
   readonly #controls = new Set<ControlLink>();
@@ -85,7 +87,8 @@ export class DatabaseLink implements ServerLink {
   get isTroubled(): boolean {
     const lost = this.lossOfRequests + this.lossOfResponses + this.lossOfNotifications;
     const isLossy = lost > 0 || this.refusal !== undefined || this.connections < CONNECTIONS;
-    return isLossy || this.isCutOff || this.isHung || this.isSlow || !this.#server.isUp;
+    const isWaiting = this.isHung || this.isSlow || this.#server.isWithoutStandby;
+    return isLossy || this.isCutOff || isWaiting || !this.#server.isUp;
   }
 
   /** The database as one process of the hub uses it. */
@@ -264,6 +267,8 @@ export class DatabaseLink implements ServerLink {
   async #carryOut(request: Request): Promise<void> {
     const world = this.#world;
     if (request.isPerformed || !this.#server.isUp) return;
+    const isConfirmed = !request.isPooled || this.#confirmed === this.#server.recoveries;
+    if (!isConfirmed && !(await this.#confirm(request))) return;
     request.isPerformed = true;
     const { refusal } = this;
     if (refusal && (refusal.isOfReads || request.isBatch) && world.happens(refusal.share)) {
@@ -284,6 +289,14 @@ export class DatabaseLink implements ServerLink {
     this.#answer(request, () => {
       if (this.#settle(request)) request.resolve(rows);
     });
+  }
+
+  /** The first use of a server that has recovered waits for a commit; false when the request has ended meanwhile. */
+  async #confirm(request: Request): Promise<boolean> {
+    const { recoveries } = this.#server;
+    await this.#server.confirm();
+    this.#confirmed = Math.max(recoveries, this.#confirmed);
+    return !request.isAnswered && !request.isPerformed && this.#server.recoveries === recoveries;
   }
 
   #answer(request: Request, answer: () => void): void {

@@ -1,6 +1,6 @@
 /** Statements of the simulated server: what they do is a function over a model of the store, in place of SQL. */
 import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
-import type { LaneWrite } from '@workbench-hub/hub/store/postgres/lane-statements';
+import { CONFIRM_BATCH, type LaneWrite } from '@workbench-hub/hub/store/postgres/lane-statements';
 import type { Database } from '@workbench-hub/hub/store/postgres/pool';
 import { type NamedStatement, rowOf, type Values } from '@workbench-hub/hub/store/postgres/statement';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
@@ -35,7 +35,8 @@ export const READ = named('a read', ['work']);
 
 /** Whether a statement of this name is a batch of a lane. */
 export function isBatch(name: string): boolean {
-  return name === DURABLE_WRITE.name || name === RELAXED_WRITE.name || BLOB_BATCHES.has(name);
+  const isOfModel = name === DURABLE_WRITE.name || name === RELAXED_WRITE.name;
+  return isOfModel || name === CONFIRM_BATCH.name || BLOB_BATCHES.has(name);
 }
 
 /** Parameters of a batch, by name. */

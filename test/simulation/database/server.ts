@@ -1,7 +1,7 @@
 /** The simulated database server: the model of the store, the rows of lanes, and what a crash or a failover leaves of them. Each
  *  statement takes place at one moment; how long it takes to get there, and back, is the link's. */
 import { LOCK_JOINS } from '@workbench-hub/hub/store/postgres/cluster/presence-statements';
-import { LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lane-statements';
+import { CONFIRM_BATCH, LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lane-statements';
 import type { Queries, Statement } from '@workbench-hub/hub/store/postgres/pool';
 import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -21,6 +21,7 @@ import {
   type Surroundings,
 } from './model-statements.js';
 import { PRESENCE_STATEMENTS } from './presence-statements.js';
+import { LostStandby } from './standby.js';
 
 /** Time after which the server syncs what does not wait for it. */
 const SYNC_AFTER_MS = 600;
@@ -49,6 +50,8 @@ export interface ServerDefects extends RoleDefects {
   readonly ignoresBatch?: boolean;
   /** Batches that should wait for the disk do not. */
   readonly relaxesAll?: boolean;
+  /** Connections to a server that has restarted do not wait for its standby. */
+  readonly showsRecovered?: boolean;
   /** The condition of a claim names no term. */
   readonly ignoresTerms?: boolean;
 }
@@ -71,6 +74,8 @@ export class DatabaseServer {
   onDurableLost: () => void = () => undefined;
   /** Whether connections are accepted. */
   isUp = true;
+  /** Number of its starts without its standby. */
+  recoveries = 0;
   /** Whether acknowledged batches were lost: the files of the hub may fit its database no more. */
   hasLostDurable = false;
   readonly #world: World;
@@ -87,6 +92,8 @@ export class DatabaseServer {
   /** Settles with the latest statement. */
   #latest: Promise<unknown> = Promise.resolve();
   #sync: { cancel(): void } | undefined;
+  /** The synchronous standby while it is out of reach. */
+  #lostStandby: LostStandby<Image> | undefined;
 
   constructor(world: World, log: Logger, defects: ServerDefects = {}) {
     this.#world = world;
@@ -125,16 +132,32 @@ export class DatabaseServer {
     };
   }
 
+  /** Resolves when all that is visible is on the synchronous standby. */
+  async confirm(): Promise<void> {
+    if (this.#defects.showsRecovered) return;
+    await this.#lostStandby?.hold(async () => undefined);
+  }
+
+  /** Whether commits wait for the synchronous standby. */
+  get isWithoutStandby(): boolean {
+    return this.#lostStandby !== undefined;
+  }
+
   /** Performs one statement, after those before. */
   perform(statement: Statement, values: readonly unknown[]): Promise<object[]> {
-    return this.#inTurn(() => this.#perform(statement, values));
+    const perform = () => this.#inTurn(() => this.#perform(statement, values));
+    if (!this.#lostStandby || !this.#isWaitedFor(statement, values)) return perform();
+    // Its end is on the own disk, with all that came before, and nobody sees it until the standby has it.
+    this.#synced();
+    return this.#lostStandby.hold(perform);
   }
 
   /** Performs a transaction of statements on the tables of hubs at one moment. */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    let isSynced = true;
+    const lost = this.#lostStandby;
+    const done = this.#inTurn(async () => {
       const before = this.image();
-      let isSynced = true;
       const never = () => Promise.reject(new Error('the simulated server has no such statement'));
       const queries: Queries = {
         rows: async <Row extends object>({ name }: Statement, values: readonly unknown[] = []) => {
@@ -153,6 +176,60 @@ export class DatabaseServer {
         throw error;
       }
     });
+    return lost ? done.then((result) => (isSynced ? lost.hold(async () => result) : result)) : done;
+  }
+
+  /** From now on the synchronous standby gets nothing. `onWaiting` is called when the first commit waits for it. */
+  loseStandby(onWaiting: () => void = () => undefined): void {
+    this.#lostStandby ??= new LostStandby(this.image(), onWaiting);
+  }
+
+  /** The standby has caught up: what waited for it takes place. */
+  standbyIsBack(): void {
+    const lost = this.#lostStandby;
+    this.#lostStandby = undefined;
+    lost?.release();
+  }
+
+  /** The server ends and recovers: what has only waited for the standby is there then. */
+  restart(): void {
+    if (!this.#lostStandby) return;
+    this.recoveries++;
+    this.#lostStandby.release();
+  }
+
+  /** The synchronous standby takes over. */
+  promoteStandby(): void {
+    const lost = this.#lostStandby;
+    if (!lost) {
+      this.crash();
+      return;
+    }
+    this.#lostStandby = undefined;
+    this.#synced();
+    this.#restore(lost.image);
+    this.onUnsyncedLost();
+  }
+
+  /** Whether its commit waits for the disk: of a durable write that changes something. */
+  #isWaitedFor({ name }: Statement, values: readonly unknown[]): boolean {
+    if (name === OPEN_LANES.name) return true;
+    if (name === CONFIRM_BATCH.name) return this.#isAt(named(CONFIRM_BATCH.parameters, values));
+    if (name === DURABLE_WRITE.name || BLOB_BATCHES.get(name)?.isDurable === true) {
+      const parameters = name === DURABLE_WRITE.name ? DURABLE_WRITE.parameters : parametersOf(name);
+      const { batch, ...lane } = named<BatchValues>(parameters, values);
+      return this.#isAt({ ...lane, batch: batch - 1 });
+    }
+    const statement = this.#statements.get(name);
+    if (statement?.durability !== 'DURABLE') return false;
+    const tables = structuredClone(this.#cluster);
+    return this.#performOn(statement, values, { tables, notify: () => undefined }).length > 0;
+  }
+
+  #isAt({ laneId, incarnation, batch }: Pick<BatchValues, 'laneId' | 'incarnation' | 'batch'>): boolean {
+    return this.#lanes.some(
+      (row) => row.id === laneId && row.incarnation === incarnation && row.batch === batch,
+    );
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -167,7 +244,11 @@ export class DatabaseServer {
     return statement;
   }
 
-  #performOn({ parameters, perform }: ClusterStatement, values: readonly unknown[]): object[] {
+  #performOn(
+    { parameters, perform }: ClusterStatement,
+    values: readonly unknown[],
+    instead: Partial<Moment> = {},
+  ): object[] {
     const moment: Moment = {
       tables: this.#cluster,
       nowMs: BEGINNING_MS + Math.floor(this.#world.nowMs),
@@ -180,6 +261,7 @@ export class DatabaseServer {
       notify: (payloads) => {
         for (const payload of payloads) for (const link of this.links) link.notified(payload);
       },
+      ...instead,
     };
     return perform(named(parameters, values), moment);
   }
@@ -199,6 +281,7 @@ export class DatabaseServer {
     if (name === OPEN_LANES.name) return this.#openLanes(named<OpenValues>(OPEN_LANES.parameters, values));
     if (name === LANE_ROW.name)
       return this.#lanes.filter(({ id }) => id === values[0]).map((row) => ({ ...row }));
+    if (name === CONFIRM_BATCH.name) return this.#confirm(named(CONFIRM_BATCH.parameters, values));
     if (name === READ.name) {
       const value = await (values[0] as ModelWork<unknown>)(this.#model, this.around);
       return [{ value: () => value }];
@@ -233,6 +316,7 @@ export class DatabaseServer {
 
   /** Loses what is not on disk. */
   crash(): void {
+    this.restart();
     const left = this.#onDisk;
     this.#synced();
     if (!left) return;
@@ -242,6 +326,7 @@ export class DatabaseServer {
 
   /** A standby takes over that has the state of an earlier time. */
   failOver(standby: Image): void {
+    this.#lostStandby = undefined;
     this.#synced();
     const isBehind = this.#lanes.some(
       ({ id, batch }) => (standby.lanes.find((row) => row.id === id)?.batch ?? 0) < batch,
@@ -281,6 +366,12 @@ export class DatabaseServer {
     });
     this.#synced();
     return rows.map(({ id, name, batch, logged }) => ({ id, name, batch, logged }));
+  }
+
+  #confirm(given: BatchValues): object[] {
+    if (!this.#isAt(given)) return [];
+    this.#synced();
+    return [{ batch: given.batch }];
   }
 
   async #write(
