@@ -17,6 +17,7 @@ import { type HubConfig, logFileOf } from './config.js';
 import { agentAddress } from './core/agent-address.js';
 import { ownAgentIdOf } from './core/own-agent.js';
 import type { Passwords } from './core/ports/accounts.js';
+import type { AttemptProofs } from './core/ports/attempt-proofs.js';
 import type { BlobStore } from './core/ports/blobs.js';
 import type { Store } from './core/ports/store.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
@@ -42,6 +43,7 @@ import type { OwnAgent } from './own-agent/own-agent.js';
 import { newOwnSecret, startOwnInstances } from './own-instances.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
+import { attemptProofs } from './security/attempt-proofs.js';
 import { scryptPasswords } from './security/passwords.js';
 import { storageKey } from './security/storage-key.js';
 import { openTlsFiles } from './security/tls-files.js';
@@ -151,7 +153,8 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     await openFiles(storing, store, opened.place, key, machineClock),
     metrics.files,
   );
-  const engine = await openEngine(storing, { store, files, accounts, metrics, tracing });
+  const proofs = attemptProofs(key);
+  const engine = await openEngine(storing, { store, files, accounts, metrics, tracing, proofs });
   observeHub(metrics, {
     archive: store.archive,
     nodes: engine.nodes,
@@ -299,8 +302,10 @@ async function openEngine(
     accounts,
     metrics,
     tracing,
+    proofs,
   }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing'> & {
     readonly store: Store;
+    readonly proofs: AttemptProofs;
   },
 ): Promise<Engine> {
   const { timers } = runtime;
@@ -313,6 +318,7 @@ async function openEngine(
     statistics: store.statistics,
     cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,
+    proofs,
     files,
     names: store.namedObjects,
     uploads: store.uploads,

@@ -9,7 +9,12 @@ import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import pLimit from 'p-limit';
-import { type FileTransfer, type HubConnection, TransferFailed } from '../core/ports/hub.js';
+import {
+  type FileTransfer,
+  type HeldAttempt,
+  type HubConnection,
+  TransferFailed,
+} from '../core/ports/hub.js';
 import type { Spool, SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptReport, filesOfReport } from '../core/reports.js';
@@ -44,11 +49,12 @@ export class Reporting {
   }
 
   /** Attempts whose report is not acknowledged. */
-  pending(): AttemptRef[] {
-    return [...this.#outstanding.values()].map(({ report: { taskId, attempt, instanceId } }) => ({
+  pending(): HeldAttempt[] {
+    return [...this.#outstanding.values()].map(({ report: { taskId, attempt, instanceId }, proof }) => ({
       taskId,
       attempt,
       instanceId,
+      proof,
     }));
   }
 
@@ -214,13 +220,13 @@ export class Reporting {
   }
 
   /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again. */
-  #reportDamage({ report, folder }: SpooledReport, error: unknown): void {
+  #reportDamage({ report, folder, proof }: SpooledReport, error: unknown): void {
     const why = messageOf(error);
     this.#options.log.error(
       { err: error, taskId: report.taskId },
       'a spooled result cannot be read any more',
     );
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
-    this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder });
+    this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder, proof });
   }
 }

@@ -11,7 +11,7 @@ import {
   type REFUSALS,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { AgentConnection } from '../core/ports/agents.js';
+import type { AgentConnection, ShownAttempt } from '../core/ports/agents.js';
 import type { Agents } from '../engine/agents.js';
 
 /** The part of the engine that serves agents. */
@@ -92,7 +92,11 @@ export class AgentSession {
     };
     this.#connection = connection;
     return agents.join(
-      { agent, address: remoteAddress, clockMs, joinNumber, instances, running, spooled },
+      {
+        ...{ agent, address: remoteAddress, clockMs, joinNumber, instances },
+        running: running.map(shown),
+        spooled: spooled.map(shown),
+      },
       this.#connection,
     );
   }
@@ -153,6 +157,10 @@ function told(hubs: readonly string[]): string[] {
   return hubs.slice(0, MAX_HUBS);
 }
 
+function shown({ taskId, attempt, instanceId, proof }: HelloMessage['running'][number]): ShownAttempt {
+  return { ref: { taskId, attempt, instanceId }, proof: proof ?? null };
+}
+
 function decoded(blobs: readonly string[] = []): Buffer[] {
   return blobs.map((blob) => Buffer.from(blob, 'base64'));
 }
@@ -170,12 +178,13 @@ function connectionOver(
       link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage, ...ofCluster });
     },
     refuse: (refusal) => link.send({ type: 'refused', ...refusal }),
-    assign: ({ ref, timeLimitMs, job, requestId, traceContext }) =>
+    assign: ({ ref, timeLimitMs, job, requestId, traceContext, proof }) =>
       link.send({
         type: 'assign',
         ref,
         timeLimitMs,
         job,
+        proof,
         ...(requestId === null ? {} : { requestId }),
         ...(traceContext === null ? {} : { traceContext }),
       }),

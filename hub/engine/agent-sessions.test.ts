@@ -23,6 +23,7 @@ function newSessions(): AgentSessions {
     runtime: manualRuntime(),
     log: { debug: () => undefined } as unknown as Logger,
     traces,
+    proofs: { of: () => 'proof' },
   });
 }
 

@@ -3,6 +3,7 @@ import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentReply, AgentRequest } from '../core/ports/agents.js';
+import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import { AgentUnavailable } from '../core/ports/mail.js';
 import type { SignalListener } from '../core/ports/signals.js';
 import type { ClaimedTask } from '../core/ports/task-queue.js';
@@ -13,6 +14,7 @@ export interface AgentSessionsOptions {
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly traces: Pick<TaskTraces, 'contextOf'>;
+  readonly proofs: Pick<AttemptProofs, 'of'>;
 }
 
 interface Session {
@@ -94,7 +96,8 @@ export class AgentSessions {
     const { timeLimitS, requestId } = task;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
     const traceContext = this.#options.traces.contextOf(claimed);
-    session.connection.assign({ ref, job, timeLimitMs, requestId, traceContext });
+    const proof = this.#options.proofs.of(ref, agentId);
+    session.connection.assign({ ref, job, timeLimitMs, requestId, traceContext, proof });
     this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
     return 'SENT';
   }

@@ -5,6 +5,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction, AgentReply, JoinRefusal } from '../core/ports/agents.js';
+import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { BlobStore, Hold } from '../core/ports/blobs.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { Joined, JoiningAgent, Presence } from '../core/ports/presence.js';
@@ -27,6 +28,7 @@ export interface AgentsOptions {
   readonly sessions: AgentSessions;
   readonly sentBlobs: SentBlobs;
   readonly attempts: Attempts;
+  readonly proofs: Pick<AttemptProofs, 'holds'>;
   readonly output: TaskOutput;
   readonly clock: Clock;
   readonly log: Logger;
@@ -57,12 +59,13 @@ export class Agents {
       return false;
     }
     const held = [
-      ...running.map((ref) => ({ ref, isSpooled: false })),
-      ...spooled.map((ref) => ({ ref, isSpooled: true })),
+      ...running.map(({ ref }) => ({ ref, isSpooled: false })),
+      ...spooled.map(({ ref }) => ({ ref, isSpooled: true })),
     ];
     const { epoch } = joined;
     if (!joined.isOpen || !sessions.open(agent.id, { epoch, held }, connection)) return true;
-    signals.tell({ kind: 'JOINED', agent: joining, running, spooled });
+    const refs = { running: running.map(({ ref }) => ref), spooled: spooled.map(({ ref }) => ref) };
+    signals.tell({ kind: 'JOINED', agent: joining, ...refs });
     connection.welcome({ outputStorage: isOutputStorageOn });
     if (!(await reconcile(introduction, connection, this.#options))) return true;
     sessions.reconciled(agent.id);

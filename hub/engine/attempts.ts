@@ -120,7 +120,7 @@ export class Attempts {
     )
       return;
     if (!isOf(agentId, task)) return;
-    await transitions.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
+    await transitions.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs(), isProven: false }]);
   }
 
   /** The attempt of a running task is lost; the task is requeued, or fails after its last permitted loss. */

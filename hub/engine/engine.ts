@@ -8,6 +8,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentDrainStore } from '../core/ports/agent-drains.js';
+import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { BlobStore } from '../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/named-objects.js';
@@ -72,6 +73,7 @@ export interface EngineOptions {
   /** The live views of this hub when left out. */
   readonly nodes?: Nodes;
   readonly agentDrains: AgentDrainStore;
+  readonly proofs: AttemptProofs;
   readonly files: BlobStore;
   readonly names: NamedObjects;
   readonly uploads: ResumableUploads;
@@ -207,13 +209,13 @@ function baseParts(options: EngineOptions) {
 
 /** The parts that deal with agents and the attempts that they hold. */
 function agentParts(options: EngineOptions, base: BaseParts) {
-  const { queue, archive, cluster, files, runtime, log, limits, leaseTimeoutMs } = options;
+  const { queue, archive, cluster, files, proofs, runtime, log, limits, leaseTimeoutMs } = options;
   const { presence, signals } = cluster;
   const { clock, timers } = runtime;
   const { transitions, storage, exclusions, instances, traces, output, sentBlobs } = base;
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
-  const sessions = new AgentSessions({ runtime, log, traces });
+  const sessions = new AgentSessions({ runtime, log, traces, proofs });
   const dispatcher = new Dispatcher({ sessions, transitions, signals, log });
   const agents = new Agents({
     queue,
@@ -224,6 +226,7 @@ function agentParts(options: EngineOptions, base: BaseParts) {
     sessions,
     sentBlobs,
     attempts,
+    proofs,
     output,
     clock,
     log,

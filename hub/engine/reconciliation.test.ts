@@ -18,6 +18,7 @@ async function joinWithout(isHeldHere: boolean): Promise<unknown[]> {
     queue: { runningOn: async () => [task] },
     transitions: { adopt: async () => [] },
     attempts: { lose: async ({ id }, loss) => void happened.push([id, loss]) },
+    proofs: { holds: () => false },
     presence: { holds: async (_, epoch) => isHeldHere && epoch === 7 },
     sessions: { isCurrent: () => true, epochOf: () => 7 },
     signals: { tell: (signal) => void happened.push(signal) },

@@ -1,8 +1,9 @@
 /** Reconciliation of the attempts that a joining agent holds with those that the hub has on it. */
-import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import { sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentConnection, AgentIntroduction } from '../core/ports/agents.js';
+import type { AgentConnection, AgentIntroduction, ShownAttempt } from '../core/ports/agents.js';
+import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { Presence } from '../core/ports/presence.js';
 import type { Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
@@ -16,6 +17,7 @@ export interface ReconciliationOptions {
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly transitions: Pick<TaskTransitions, 'adopt'>;
   readonly attempts: Pick<Attempts, 'lose'>;
+  readonly proofs: Pick<AttemptProofs, 'holds'>;
   readonly presence: Pick<Presence, 'holds'>;
   readonly sessions: Pick<AgentSessions, 'epochOf' | 'isCurrent'>;
   readonly signals: Pick<Signals, 'tell'>;
@@ -37,7 +39,7 @@ export async function reconcile(
   const isActive = await adopt(held, introduction, options);
   const known = await queue.runningOn(agentId);
   if (!sessions.isCurrent(agentId, connection)) return false;
-  for (const [index, ref] of running.entries()) {
+  for (const [index, { ref }] of running.entries()) {
     if (isActive[index]) continue;
     log.info(
       { agentId, ...ref, transition: 'adopt' },
@@ -47,7 +49,7 @@ export async function reconcile(
   }
   const missing = known.filter((task) => {
     const ref = attemptOf(task);
-    return !ref || !held.some((other) => sameAttempt(other, ref));
+    return !ref || !held.some((other) => sameAttempt(other.ref, ref));
   });
   if (missing.length === 0) return true;
   const epoch = sessions.epochOf(agentId, connection);
@@ -69,17 +71,18 @@ export async function reconcile(
 
 /** Adopts attempts that the agent holds; true where the attempt is active afterwards. */
 async function adopt(
-  held: readonly AttemptRef[],
+  held: readonly ShownAttempt[],
   { agent, instances }: AgentIntroduction,
-  { transitions, clock }: ReconciliationOptions,
+  { transitions, proofs, clock }: ReconciliationOptions,
 ): Promise<boolean[]> {
   if (held.length === 0) return [];
   const profiles = new Map(instances.map((report) => [report.id, profileOf(report)]));
   const startedAtMs = clock.nowMs();
   return transitions.adopt(
-    held.map((ref) => ({
+    held.map(({ ref, proof }) => ({
       ref,
       startedAtMs,
+      isProven: proof !== null && proofs.holds(proof, ref, agent.id),
       instance: {
         id: ref.instanceId,
         version: profiles.get(ref.instanceId)?.version ?? '',

@@ -62,6 +62,12 @@ const hubAddresses = z.array(z.string().min(1).max(MAX_ADDRESS_LENGTH)).max(MAX_
 
 const attemptRef = z.object({ taskId: z.uuid(), attempt: z.int().positive(), instanceId: identifier });
 
+/** Proof that a hub has assigned an attempt to an agent; agents keep it as it is. */
+const proof = z.string().min(1).max(MAX_NAME_LENGTH);
+
+/** An attempt that an agent has, with the proof of its assignment. Older agents, and those that got none from an older hub, send none. */
+const heldAttempt = attemptRef.extend({ proof: proof.optional() });
+
 const instanceReport: z.ZodType<InstanceReport> = z.object({
   id: identifier,
   version: z.string().min(1).max(200),
@@ -135,9 +141,9 @@ export const helloMessage = z.object({
   /** {@link LATER_MESSAGES} that the agent takes, and others of later versions. Absent from older agents. */
   takes: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
   /** Attempts that run now. */
-  running: z.array(attemptRef),
+  running: z.array(heldAttempt),
   /** Attempts whose report the hub has not acknowledged; the reports follow after `welcome`. */
-  spooled: z.array(attemptRef),
+  spooled: z.array(heldAttempt),
 });
 export type HelloMessage = z.infer<typeof helloMessage>;
 
@@ -212,6 +218,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     requestId: z.string().max(MAX_NAME_LENGTH).optional(),
     /** Parent of the attempt's spans (W3C Trace Context). Absent when its trace is not sampled, and from older hubs. */
     traceContext: z.string().max(MAX_NAME_LENGTH).optional(),
+    /** Shown in `hello` by an agent that still has the attempt. Absent from older hubs. */
+    proof: proof.optional(),
   }),
   /** The report is durable in the hub, or dropped because it no longer counts; the agent may forget it. */
   z.object({ type: z.literal('acknowledged'), ref: attemptRef, counted: z.boolean() }),

@@ -20,7 +20,7 @@ export const BATCH_EXECUTION_STATUSES = ['OK', 'ERROR'] as const;
 export type BatchExecutionStatus = (typeof BATCH_EXECUTION_STATUSES)[number];
 
 /** Name of an attempt. `attempt` counts from 1. Two attempts may have the same number when a claim was lost in a power failure
- *  of the hub, but never on the same instance: all three fields together are the fence. */
+ *  of the hub, but never on the same instance at a time: all three fields together are the fence. */
 export interface AttemptRef {
   readonly taskId: string;
   readonly attempt: number;

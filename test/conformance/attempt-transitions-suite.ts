@@ -104,7 +104,10 @@ export function describeAttemptTransitions(open: OpenStore): void {
       ref,
       instance: { ...INSTANCE, id: ref.instanceId },
       startedAtMs: 55,
+      isProven: false,
     });
+
+    const proven = (ref: Parameters<typeof held>[0]) => ({ ...held(ref), isProven: true });
 
     const DEQUEUED = { dequeuedFrom: expect.any(Number) };
 
@@ -115,12 +118,16 @@ export function describeAttemptTransitions(open: OpenStore): void {
       expect(await now(ref.taskId)).toEqual(before);
     });
 
-    it('makes an unconfirmed attempt active', async () => {
+    it('makes an unconfirmed attempt active that is proven, and no other', async () => {
       const task = newTask();
       await store.queue.insert([task]);
       const [{ groupId } = { groupId: 0 }] = await store.queue.waiting([task.id]);
       const ref = { taskId: task.id, attempt: 1, instanceId: 'sim-1' };
-      expect(await store.queue.adopt([held(ref)])).toEqual([{ dequeuedFrom: groupId }]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([null]);
+      expect(await now(task.id)).toMatchObject({ status: 'WAITING', attempt: 0 });
+      const later = { ...ref, attempt: 2 };
+      expect(await store.queue.adopt([proven(later)])).toEqual([null]);
+      expect(await store.queue.adopt([proven(ref)])).toEqual([{ dequeuedFrom: groupId }]);
       expect(await now(task.id)).toMatchObject({
         status: 'RUNNING',
         attempt: 1,
@@ -150,6 +157,7 @@ export function describeAttemptTransitions(open: OpenStore): void {
         const ref = await startTask(store);
         await store.queue.requeue([{ ref, loss }]);
         expect(await store.queue.adopt([held(ref)])).toEqual([null]);
+        expect(await store.queue.adopt([proven(ref)])).toEqual([null]);
         expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING', attempt: 1 });
       },
     );
@@ -160,6 +168,7 @@ export function describeAttemptTransitions(open: OpenStore): void {
       expect(await store.queue.adopt([ofAnother])).toEqual([null]);
       await store.queue.requeue([{ ref, loss: 'LOSS' }]);
       expect(await store.queue.adopt([ofAnother])).toEqual([null]);
+      expect(await store.queue.adopt([{ ...ofAnother, isProven: true }])).toEqual([null]);
       expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING' });
       expect(await store.queue.adopt([held(ref)])).toEqual([DEQUEUED]);
     });

@@ -100,7 +100,7 @@ const call = fc.oneof(
     weight: 2,
     arbitrary: fc.tuple(fc.constant('requeue'), fc.record({ refs, loss, reason: nullable, time })),
   },
-  fc.tuple(fc.constant('adopt'), fc.record({ refs, time })),
+  fc.tuple(fc.constant('adopt'), fc.record({ refs, time, isProven: fc.boolean() })),
   fc.tuple(fc.constant('cancel'), fc.record({ tasks, force: fc.boolean(), time })),
   fc.tuple(fc.constant('keepFiles'), refs),
   fc.tuple(fc.constant('remove'), tasks),
@@ -177,8 +177,14 @@ class Player {
         );
       }
       case 'adopt': {
-        const { refs: held, time: startedAtMs } = given as { refs: Ref[]; time: number };
-        return queue.adopt(held.map((ref) => ({ ref: refOf(ref), instance: INSTANCE, startedAtMs })));
+        const {
+          refs: held,
+          time: startedAtMs,
+          isProven,
+        } = given as { refs: Ref[]; time: number; isProven: boolean };
+        return queue.adopt(
+          held.map((ref) => ({ ref: refOf(ref), instance: INSTANCE, startedAtMs, isProven })),
+        );
       }
       case 'cancel': {
         const {

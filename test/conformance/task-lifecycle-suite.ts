@@ -50,7 +50,7 @@ export function describeTaskLifecycle(open: OpenStore): void {
       case 'claim':
         return (await queue.claim([{ taskId: ref.taskId, instance: INSTANCE, startedAtMs: 2 }])).length === 1;
       case 'adopt':
-        return (await queue.adopt([{ ref, instance: INSTANCE, startedAtMs: 2 }]))[0] !== null;
+        return (await queue.adopt([{ ref, instance: INSTANCE, startedAtMs: 2, isProven: true }]))[0] !== null;
       case 'end':
         return tookPlace(queue.end([{ ref, ending: WELL, endedAtMs: 2 }]));
       case 'requeue':

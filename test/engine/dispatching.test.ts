@@ -31,6 +31,7 @@ describe('dispatching', () => {
       ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
       timeLimitMs: 60_000,
       job: { type: 'SIMULATE_WORK', durationS: 5 },
+      proof: expect.stringMatching(/^[\w-]{43}$/),
     });
     expect(await engine.tasks.get(task.id)).toMatchObject({
       status: 'RUNNING',

@@ -2,9 +2,16 @@
 import type { HubError } from '@workbench-hub/hub/core/errors';
 import type { AgentConnection } from '@workbench-hub/hub/core/ports/agents';
 import { describe, expect, it, vi } from 'vitest';
-import { create, engine, engineForEachTest, join, startAnew } from '../support/engine-for-each-test.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  rejoin,
+  startAnew,
+} from '../support/engine-for-each-test.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import type { SocketlessAgent } from '../support/running-engine.js';
+import { proven, type SocketlessAgent } from '../support/running-engine.js';
 
 const NODE = '0c0e5e0e-0000-4000-8000-000000000001';
 const OTHER_NODE = '0c0e5e0e-0000-4000-8000-000000000002';
@@ -249,7 +256,7 @@ describe('an agent that joins', () => {
   it('keeps an attempt whose claim the hub lost in a power failure', async () => {
     const id = await create();
     const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
-    const agent = await join({ running: [held] });
+    const agent = await join({ running: [proven(held)] });
     expect(agent.assigned).toEqual([]);
     expect(await engine.tasks.get(id)).toMatchObject({
       status: 'RUNNING',
@@ -260,6 +267,44 @@ describe('an agent that joins', () => {
     expect(await agent.end(held, 'OK')).toBe(true);
   });
 
+  it('gets a proof with each assignment, by which a hub that has lost the claim knows it again', async () => {
+    const agent = await join();
+    await create();
+    const { ref, proof } = agent.latest;
+    expect({ ...ref, proof }).toEqual(proven(ref));
+  });
+
+  it.each([
+    ['without a proof, as one of an earlier version does', {}],
+    ['with the proof of another agent', { by: 'agent-2' }],
+    ['with the proof of another attempt', { attempt: 2 }],
+    ['with the proof of another instance', { instanceId: 'sim-2' }],
+    ['with the proof of another task', { taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77' }],
+  ] as const)('is not believed that it has an attempt that the hub does not know, %s', async (_, told) => {
+    const id = await create({ classifiers: [{ type: 'LABLES', value: 'of no instance' }] });
+    const ref = { taskId: id, attempt: 1, instanceId: 'sim-1' };
+    const { by = 'agent-1', ...other } = told as { by?: string };
+    const proof =
+      'by' in told || Object.keys(other).length > 0 ? proven({ ...ref, ...other }, by).proof : undefined;
+    const agent = await join({ running: [{ ...ref, proof }] });
+    expect(agent.heard.filter(({ type }) => type === 'cancel')).toEqual([{ type: 'cancel', ref }]);
+    expect(await agent.end(ref, 'OK')).toBe(false);
+    const again = await rejoin(agent, { spooled: [{ ...ref, proof }] });
+    expect(await again.end(ref, 'OK')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', attempt: 0 });
+  });
+
+  it('runs an attempt again that it had without a proof, as the same one', async () => {
+    const id = await create();
+    const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
+    const agent = await join({ running: [held] });
+    expect(agent.assigned).toEqual([]);
+    expect(await agent.end(held, 'CANCELED')).toBe(false);
+    expect(agent.latest.ref).toEqual(held);
+    expect(await agent.end(held, 'OK')).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
+  });
+
   it('removes from the queue a waiting task that it runs: no claim of it is tried', async () => {
     await join({ id: 'host-a' });
     await create();
@@ -267,7 +312,7 @@ describe('an agent that joins', () => {
     await join({
       id: 'host-b',
       instances: [{ id: 'sim-2' }, { id: 'sim-3' }],
-      running: [{ taskId: id, attempt: 1, instanceId: 'sim-2' }],
+      running: [proven({ taskId: id, attempt: 1, instanceId: 'sim-2' }, 'host-b')],
     });
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', instance: { id: 'sim-2' } });
     const refused = 'a transition that tasks no longer permit was refused';

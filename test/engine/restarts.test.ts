@@ -3,7 +3,7 @@ import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engi
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
-import { LEASE_MS } from '../support/running-engine.js';
+import { LEASE_MS, PROOFS } from '../support/running-engine.js';
 
 engineForEachTest();
 
@@ -105,6 +105,7 @@ describe('start and stop of the engine', () => {
       changes: store.changes,
       exclusions: store.exclusions,
       agentDrains: accounts.agentDrains,
+      proofs: PROOFS,
       files,
       names: store.namedObjects,
       uploads: store.uploads,

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   createTask,
   LEASE_MS,
+  proven,
   type RunningEngine,
   SocketlessAgent,
   startEngine,
@@ -66,7 +67,7 @@ it('a hub that lost the role dispatches nothing, and in its next term also what 
 it('a hub that never had the role ends no lease', async () => {
   const id = await createTask(engine);
   const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
-  const agent = await SocketlessAgent.join(engine, { running: [held] });
+  const agent = await SocketlessAgent.join(engine, { running: [proven(held)] });
   expect(await statusOf(id)).toBe('RUNNING');
   await agent.disconnect();
   await engine.runtime.advance(2 * LEASE_MS);

@@ -12,7 +12,7 @@ import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
-import { LEASE_MS, type SocketlessAgent } from '../support/running-engine.js';
+import { LEASE_MS, proven, type SocketlessAgent } from '../support/running-engine.js';
 
 engineForEachTest();
 
@@ -44,7 +44,7 @@ describe('an attempt', () => {
 
   const reconnect = async (agent: SocketlessAgent, running: AttemptRef[]) => {
     await agent.disconnect();
-    return rejoin(agent, { running });
+    return rejoin(agent, { running: running.map((ref) => proven(ref)) });
   };
 
   const STATES = ['ACTIVE', 'PRESUMED_LOST', 'UNCONFIRMED', 'CLOSED'] as const;

@@ -5,7 +5,7 @@ import type { TaskEvent, TaskSubscriber } from '@workbench-hub/hub/core/task-eve
 import { TaskTransitions } from '@workbench-hub/hub/engine/task-transitions';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
-import { LEASE_MS } from '../support/running-engine.js';
+import { LEASE_MS, proven } from '../support/running-engine.js';
 
 type Transition = keyof typeof TASK_TRANSITIONS;
 type EventType = TaskEvent['type'];
@@ -46,7 +46,7 @@ const SCENARIOS: Record<Transition, Scenario> = {
     play: async () => {
       const taskId = await create();
       await engine.shutdown.change(true); // so that it is not dispatched
-      await join({ running: [{ taskId, attempt: 1, instanceId: 'sim-1' }] });
+      await join({ running: [proven({ taskId, attempt: 1, instanceId: 'sim-1' })] });
       return taskId;
     },
     events: [...CREATE, ...EVENTS.adopt],

@@ -9,6 +9,7 @@ import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -43,6 +44,7 @@ const SILENCE_MS = 30_000;
 
 const FOLDER = '/files';
 const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
+const PROOFS = attemptProofs(ENCRYPTION_KEY);
 /** Some blobs of this world are larger. */
 const MAX_INLINE_BYTES = 200;
 
@@ -355,6 +357,7 @@ export class SimulatedHub {
       changes: store.changes,
       exclusions: store.exclusions,
       agentDrains: this.drains,
+      proofs: PROOFS,
       files,
       names: store.namedObjects,
       uploads: store.uploads,

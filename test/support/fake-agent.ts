@@ -26,8 +26,8 @@ export interface FakeAgentSetup {
   readonly nodeId?: string;
   readonly joinNumber?: number;
   readonly instances?: readonly Partial<InstanceReport>[];
-  readonly running?: readonly AttemptRef[];
-  readonly spooled?: readonly AttemptRef[];
+  readonly running?: HelloMessage['running'];
+  readonly spooled?: HelloMessage['spooled'];
   readonly protocolVersions?: number[];
   /** Kinds of later requests that it answers; those of an old agent by default. */
   readonly answers?: readonly string[];

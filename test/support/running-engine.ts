@@ -9,6 +9,7 @@ import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
@@ -25,6 +26,14 @@ import { type LogLine, memoryLog } from './memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.js';
 
 const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
+
+/** Proofs of assignments by these engines. */
+export const PROOFS = attemptProofs(ENCRYPTION_KEY);
+
+/** An attempt with the proof that it was assigned to the agent. */
+export function proven(ref: AttemptRef, agentId = 'agent-1'): HelloMessage['running'][number] {
+  return { ...ref, proof: PROOFS.of(ref, agentId) };
+}
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -102,6 +111,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     changes: store.changes,
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
+    proofs: PROOFS,
     files,
     names: store.namedObjects,
     uploads: store.uploads,
@@ -194,8 +204,8 @@ export interface AgentSetup {
   readonly id?: string;
   readonly nodeId?: string;
   readonly instances?: readonly Partial<InstanceReport>[];
-  readonly running?: readonly AttemptRef[];
-  readonly spooled?: readonly AttemptRef[];
+  readonly running?: HelloMessage['running'];
+  readonly spooled?: HelloMessage['spooled'];
   readonly protocolVersions?: number[];
   /** Types of later messages that it takes; those of an old agent by default. */
   readonly takes?: string[];

@@ -16,13 +16,18 @@ export interface InstanceState extends InstanceProfile {
   readonly upForMs: number | null;
 }
 
+/** An attempt that this agent has, with the proof of its assignment; absent when the hub gave none. */
+export interface HeldAttempt extends AttemptRef {
+  readonly proof?: string | undefined;
+}
+
 /** Introduction of an agent that joins. */
 export interface Introduction {
   readonly instances: readonly InstanceState[];
   /** Attempts that are running. */
-  readonly running: readonly AttemptRef[];
+  readonly running: readonly HeldAttempt[];
   /** Attempts whose report is not acknowledged. */
-  readonly spooled: readonly AttemptRef[];
+  readonly spooled: readonly HeldAttempt[];
 }
 
 export interface Assignment {
@@ -33,6 +38,8 @@ export interface Assignment {
   readonly requestId?: string | undefined;
   /** Parent of the attempt's spans; absent when its trace is not sampled. */
   readonly traceContext?: string | undefined;
+  /** Proof of the assignment, for each hub that is joined; absent when the hub gave none. */
+  readonly proof?: string | undefined;
 }
 
 export type HubRequest =

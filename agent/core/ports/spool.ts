@@ -36,6 +36,8 @@ export interface SpooledReport {
   readonly folder: string | null;
   /** Parent of the upload's span; absent when its trace is not sampled. */
   readonly traceContext?: string | undefined;
+  /** Proof of the attempt's assignment; absent when the hub gave none. */
+  readonly proof?: string | undefined;
 }
 
 export interface Spool {

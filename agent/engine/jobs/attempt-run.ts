@@ -26,6 +26,8 @@ export class AttemptRun {
   readonly names: AttemptRef & { readonly requestId?: string };
   /** Parent of its spans. */
   readonly traceContext: string | undefined;
+  /** Proof of its assignment. */
+  readonly proof: string | undefined;
   /** Log of its scripts; null until they print. */
   taskLog: TaskLog | null = null;
   /** Created on demand: most attempts end by themselves. */
@@ -39,10 +41,11 @@ export class AttemptRun {
     ref: AttemptRef,
     claim: Reservation,
     timeLimitMs: number | null,
-    { requestId, traceContext }: Pick<Assignment, 'requestId' | 'traceContext'> = {},
+    { requestId, traceContext, proof }: Pick<Assignment, 'requestId' | 'traceContext' | 'proof'> = {},
   ) {
     this.ref = ref;
     this.traceContext = traceContext;
+    this.proof = proof;
     this.names = requestId === undefined ? ref : { ...ref, requestId };
     this.claim = claim;
     this.timeLimitMs = timeLimitMs;

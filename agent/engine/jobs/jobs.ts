@@ -6,7 +6,7 @@ import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
-import type { Assignment, HubConnection } from '../../core/ports/hub.js';
+import type { Assignment, HeldAttempt, HubConnection } from '../../core/ports/hub.js';
 import type { ReportFolder, Spool } from '../../core/ports/spool.js';
 import type { Tracing } from '../../core/ports/tracing.js';
 import { attemptReport, type Ending } from '../../core/reports.js';
@@ -40,12 +40,12 @@ export class Jobs {
   }
 
   /** Attempts without a report. */
-  running(): AttemptRef[] {
-    return [...this.#running.values()].map(({ run }) => run.ref);
+  running(): HeldAttempt[] {
+    return [...this.#running.values()].map(({ run: { ref, proof } }) => ({ ...ref, proof }));
   }
 
   assign(assignment: Assignment): void {
-    const { ref, job, timeLimitMs, requestId } = assignment;
+    const { ref, job, timeLimitMs, requestId, proof } = assignment;
     const { instances, reporting, log } = this.#options;
     const phase = this.#phaseOf(ref);
     if (!canTransition<AttemptPhase>(ATTEMPT_TRANSITIONS.begin, phase)) {
@@ -57,7 +57,7 @@ export class Jobs {
       : instances.reserve(ref.instanceId, { taskId: ref.taskId, requestId });
     if (!claim) {
       const message = this.#stopping ? 'the agent is stopping' : 'the instance is not ready for a task';
-      reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null });
+      reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null, proof });
       return;
     }
     const run = new AttemptRun(ref, claim, timeLimitMs, assignment);
@@ -122,7 +122,11 @@ export class Jobs {
     const folderName = folder.isOpened ? await folder.name() : null;
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
-    this.#options.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
+    this.#report(run, report, folderName);
+  }
+
+  #report({ traceContext, proof }: AttemptRun, report: AttemptReport, folder: string | null): void {
+    this.#options.reporting.add({ report, folder, traceContext, proof });
   }
 
   /** Null when nothing was printed, or the log could not be kept. */
@@ -195,8 +199,7 @@ export class Jobs {
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
-    if (run.endReason === null)
-      this.#options.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
+    if (run.endReason === null) this.#report(run, report, folderName);
     // A stopping agent spools nothing: a hub that is joined later without this attempt presumes it lost.
     else this.#options.connection()?.sendReport(report);
   }

@@ -8,6 +8,12 @@ import type {
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
+/** An attempt that an agent says it has, with the proof of its assignment; null when it shows none. */
+export interface ShownAttempt {
+  readonly ref: AttemptRef;
+  readonly proof: string | null;
+}
+
 /** Introduction of an agent that joins. */
 export interface AgentIntroduction {
   readonly agent: {
@@ -25,9 +31,9 @@ export interface AgentIntroduction {
   readonly joinNumber: number | null;
   readonly instances: readonly InstanceReport[];
   /** Running attempts. */
-  readonly running: readonly AttemptRef[];
+  readonly running: readonly ShownAttempt[];
   /** Ended attempts whose reports are not delivered yet. */
-  readonly spooled: readonly AttemptRef[];
+  readonly spooled: readonly ShownAttempt[];
 }
 
 /** Reason why an agent may not join. */
@@ -47,6 +53,8 @@ export interface Assignment {
   readonly requestId: string | null;
   /** Parent of the attempt's spans; null when its trace is not kept. */
   readonly traceContext: string | null;
+  /** Shown by the agent when it joins with this attempt. */
+  readonly proof: string;
 }
 
 /** A request to an agent. */

@@ -29,6 +29,8 @@ export interface HeldAttempt {
   readonly ref: AttemptRef;
   readonly instance: ExecutingInstance;
   readonly startedAtMs: number;
+  /** Whether the agent has proven that the attempt was assigned to it; without that, only one that the store knows is adopted. */
+  readonly isProven: boolean;
 }
 
 /** An attempt that is active after its adoption. */
@@ -119,11 +121,12 @@ export interface TaskQueue {
    *  null after the last. A group id is never reused. */
   removeUnusedGroups(page: Pick<GroupPageQuery, 'afterGroupId' | 'limit'>): Promise<number | null>;
   /** WAITING to RUNNING; resolves with the claimed tasks. A loss of power, not a crash of the hub, may undo a claim: then the
-   *  task waits again, and {@link adopt} accepts the attempt that its agent holds. Claims nothing in a term of the scheduler's role
+   *  task waits again, and {@link adopt} accepts the attempt of an agent that proves its assignment. Claims nothing in a term of the scheduler's role
    *  that has ended. */
   claim(claims: readonly Claim[], term?: number): Promise<ClaimedTask[]>;
   /** Adopts attempts that an agent holds while the task waits; null where the attempt is not active afterwards. It becomes
-   *  active if no newer attempt has begun, its end was not reported, and it is not known as another agent's. */
+   *  active if no newer attempt has begun, its end was not reported, and it is known as this agent's. One that the store does not know,
+   *  the next of its task, is the agent's if `isProven`. */
   adopt(held: readonly HeldAttempt[]): Promise<(AdoptedAttempt | null)[]>;
   /** Calls `freed`, if at all before the promise settles, when a later claim of the instances can no longer be refused because of
    *  these attempts: at once in a store that writes in the order of the calls, after the commit in any other. */

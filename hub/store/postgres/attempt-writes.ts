@@ -102,11 +102,13 @@ const ADOPT = laneStatement({
     versions: 'text[]',
     revisions: 'text[]',
     startedAts: 'bigint[]',
+    areProven: 'boolean[]',
   },
   parts: `
     input AS (
-      SELECT given.* FROM held, unnest(:taskIds, :attempts, :instanceIds, :agentIds, :versions, :revisions, :startedAts)
-        WITH ORDINALITY AS given (task_id, attempt, instance_id, agent_id, version, revision, started_at, at)),
+      SELECT given.* FROM held,
+        unnest(:taskIds, :attempts, :instanceIds, :agentIds, :versions, :revisions, :startedAts, :areProven)
+        WITH ORDINALITY AS given (task_id, attempt, instance_id, agent_id, version, revision, started_at, is_proven, at)),
     active AS (
       SELECT input.at FROM input JOIN task_request ON task_request.id = input.task_id JOIN task ON task.seq = task_request.task_seq
       WHERE ${IS_ACTIVE} AND task.agent_id = input.agent_id AND ${from(end)}),
@@ -114,7 +116,7 @@ const ADOPT = laneStatement({
       UPDATE task SET ${to(adopt)}, attempt = input.attempt, started_at = input.started_at, agent_id = input.agent_id,
         instance_id = input.instance_id, instance_version = input.version, instance_revision = input.revision
       ${FROM_INPUT} AND ${from(adopt)}
-        AND (task.attempt = input.attempt - 1 OR (${IS_ACTIVE} AND task.agent_id = input.agent_id))
+        AND ((input.is_proven AND task.attempt = input.attempt - 1) OR (${IS_ACTIVE} AND task.agent_id = input.agent_id))
       RETURNING input.at, task.seq, task.attempt, task.requirement_id),
     forgotten AS (
       DELETE FROM former_attempt USING adopted
@@ -237,6 +239,7 @@ export const ADOPT_WRITE: LaneWrite<Items<HeldAttempt>, (AdoptedAttempt | null)[
       versions: items.map(({ instance }) => instance.version),
       revisions: items.map(({ instance }) => instance.revision),
       startedAts: items.map(({ startedAtMs }) => startedAtMs),
+      areProven: items.map(({ isProven }) => isProven),
     };
   },
   results: (calls, outcome) => {

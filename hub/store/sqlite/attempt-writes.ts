@@ -39,7 +39,7 @@ const ADOPT = `
   UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                   instance_id = @instanceId, instance_version = @version, instance_revision = @revision
   WHERE id = @taskId AND ${from(adopt)}
-    AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
+    AND ((@isProven AND attempt = @attempt - 1) OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
   RETURNING seq, requirement_id AS dequeuedFrom`;
 const END = `
   UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ?
@@ -92,8 +92,8 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
 
   return {
     claim: claimWrite(db, tasks),
-    adopt: ({ ref, instance, startedAtMs }) => {
-      const adopted = adoptTask.get({ ...ref, startedAtMs, ...instance });
+    adopt: ({ ref, instance, startedAtMs, isProven }) => {
+      const adopted = adoptTask.get({ ...ref, startedAtMs, ...instance, isProven: isProven ? 1 : 0 });
       if (adopted) {
         tasks.changed(adopted.seq);
         forgetAttempt.run(adopted.seq, ref.attempt);
