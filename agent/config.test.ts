@@ -128,6 +128,10 @@ describe("an agent's configuration", () => {
       { instances: [{ id: 'a', version: '1', count: 0 }] },
       'instances[0].count: found 0, allowed: at least 1',
     ],
+    [
+      { instances: ['a', 'b', 'c'].map((id) => ({ id, version: '1', count: 1000 })) },
+      'at most 2000 instances, of all entries together',
+    ],
     [{ instances: [{ id: 'a', version: '1', labels: ['x,y'] }] }, 'without a comma'],
     [{ instances: [{ id: 'a', version: '1', command: [] }] }, 'a program and its arguments'],
     [{ instances: [{ id: 'a', version: '1', env: { 'A-B': 'x' } }] }, 'letters, digits and _'],

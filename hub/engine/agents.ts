@@ -165,8 +165,8 @@ export class Agents {
   ): Promise<boolean | undefined> {
     const { signals, attempts, files } = this.#options;
     const stored = await withStoredFiles(report, blobs, files, hold);
-    if ('missing' in stored) {
-      connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
+    if ('fault' in stored) {
+      connection.fail(`a report names ${stored.fault}, of task ${report.taskId}`);
       return undefined;
     }
     // First, so that a task whose attempt is adopted is not dispatched again, not even to the same instance.

@@ -14,7 +14,7 @@ import {
   REPORTED_INSTANCE_STATUSES,
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
-import { relativePathFault } from '../domain/relative-path.js';
+import { pathConflict, relativePathFault } from '../domain/relative-path.js';
 
 /** Versions that this build speaks, best first. The hub chooses the best that both sides know. */
 export const AGENT_PROTOCOL_VERSIONS = [1];
@@ -28,6 +28,16 @@ export const INLINE_BLOB_BYTES = 16 * 1024;
 /** Leaves room for the numbers of later joins. */
 const MAX_JOIN_NUMBER = 2 ** 52;
 const MAX_NAME_LENGTH = 200;
+
+/** Maximum number of instances of an agent. Hubs keep the instances of all agents in memory, and list them. */
+export const MAX_INSTANCES = 2000;
+
+/** Maximum length of a piece of output; agents send less than half of that at once. */
+export const MAX_OUTPUT_LENGTH = 256 * 1024;
+
+/** A hundred years: no machine runs longer. The time before which something began is one that can be shown. */
+const MAX_DURATION_MS = 100 * 365 * 86_400_000;
+const durationMs = z.number().nonnegative().max(MAX_DURATION_MS);
 const MAX_MESSAGE_LENGTH = 10_000;
 
 /** Kinds of requests that agents of earlier versions do not know; `hello` names those that the agent answers. */
@@ -57,6 +67,14 @@ const relativePath = z.string().superRefine((path, context) => {
 const namedFileRef = fileRef.extend({ path: relativePath });
 const storedFileRef = namedFileRef.refine(({ path }) => !path.includes('/'), { error: 'a name without /' });
 
+/** Files that can all be in one folder. */
+const files = <File extends typeof namedFileRef>(file: File) =>
+  z.array(file).superRefine((list, context) => {
+    const conflict = pathConflict(list.map(({ path }) => path));
+    if (conflict)
+      context.addIssue({ code: 'custom', path: [conflict.index, 'path'], message: conflict.fault });
+  });
+
 /** Base addresses at which agents reach hubs: `wss://hub-2.example.com:8080`. */
 const hubAddresses = z.array(z.string().min(1).max(MAX_ADDRESS_LENGTH)).max(MAX_HUBS);
 
@@ -74,16 +92,16 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   revision: z.string().max(200),
   labels: z.array(z.string().min(1).max(200)).max(200),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
-  upForMs: z.number().nonnegative().nullable(),
+  upForMs: durationMs.nullable(),
 });
 
 const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
-  agentUpForMs: z.number().nonnegative(),
+  agentUpForMs: durationMs,
   count: z.int().nonnegative(),
   latest: z
     .array(
       z.object({
-        agoMs: z.number().nonnegative(),
+        agoMs: durationMs,
         reason: z.string().max(MAX_CRASH_REASON_LENGTH),
         taskId: z.uuid().nullable(),
       }),
@@ -115,10 +133,18 @@ const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
   outcome: z.enum(ATTEMPT_OUTCOMES),
   message: z.string().max(MAX_MESSAGE_LENGTH).nullable(),
   hostFault: z.boolean().optional(),
-  outputFiles: z.array(namedFileRef),
+  outputFiles: files(namedFileRef),
   log: fileRef.nullable(),
-  storedFiles: z.array(storedFileRef).optional(),
+  storedFiles: files(storedFileRef).optional(),
 });
+
+function eachOnce(instances: readonly InstanceReport[], context: z.RefinementCtx): void {
+  const known = new Set<string>();
+  for (const [index, { id }] of instances.entries()) {
+    if (known.has(id)) context.addIssue({ code: 'custom', path: [index, 'id'], message: 'is named twice' });
+    known.add(id);
+  }
+}
 
 export const helloMessage = z.object({
   type: z.literal('hello'),
@@ -135,7 +161,7 @@ export const helloMessage = z.object({
   /** Number of this join. The agent numbers its joins in ascending order, unless its clock was set back between two starts. Absent from
    *  older agents, whose joins count in the order in which hubs process them. */
   joinNumber: z.int().nonnegative().max(MAX_JOIN_NUMBER).optional(),
-  instances: z.array(instanceReport),
+  instances: z.array(instanceReport).max(MAX_INSTANCES).superRefine(eachOnce),
   /** {@link LATER_REQUESTS} that the agent answers, and others of later versions. Absent from older agents. */
   answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
   /** {@link LATER_MESSAGES} that the agent takes, and others of later versions. Absent from older agents. */
@@ -161,7 +187,12 @@ export const agentMessage = z.discriminatedUnion('type', [
     blobs: z.array(z.base64()).optional(),
   }),
   /** Output of a running script; `offset` counts UTF-16 units since the attempt began. */
-  z.object({ type: z.literal('output'), ref: attemptRef, offset: z.int().nonnegative(), text: z.string() }),
+  z.object({
+    type: z.literal('output'),
+    ref: attemptRef,
+    offset: z.int().nonnegative(),
+    text: z.string().max(MAX_OUTPUT_LENGTH),
+  }),
   z.object({
     type: z.literal('reply'),
     requestId: z.string(),

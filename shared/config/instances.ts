@@ -1,7 +1,7 @@
 /** Configuration of workbench instances: the same keys in an agent and in a hub that holds instances of its own. */
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import { instanceIdSchema } from '../agent-protocol/messages.js';
+import { instanceIdSchema, MAX_INSTANCES } from '../agent-protocol/messages.js';
 import { duration } from './values.js';
 
 /** As the protocol has it for every id. */
@@ -95,6 +95,12 @@ export const instancesSchema = z
         }
         seen.add(id);
       }
+    }
+    if (seen.size > MAX_INSTANCES) {
+      context.addIssue({
+        code: 'custom',
+        message: `at most ${MAX_INSTANCES} instances, of all entries together`,
+      });
     }
   })
   .default([]);
