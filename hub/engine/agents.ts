@@ -13,6 +13,7 @@ import type { Signals } from '../core/ports/signals.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Attempts } from './attempts.js';
+import type { Instances } from './instances.js';
 import { reconcile } from './reconciliation.js';
 import { withStoredFiles } from './report-files.js';
 import type { SentBlobs } from './sent-blobs.js';
@@ -26,6 +27,7 @@ export interface AgentsOptions {
   readonly signals: Pick<Signals, 'tell'>;
   readonly files: BlobStore;
   readonly sessions: AgentSessions;
+  readonly instances: Pick<Instances, 'joining' | 'changing'>;
   readonly sentBlobs: SentBlobs;
   readonly attempts: Attempts;
   readonly proofs: Pick<AttemptProofs, 'holds'>;
@@ -97,7 +99,8 @@ export class Agents {
   #joiningOf({ agent, address, clockMs, joinNumber, instances }: AgentIntroduction): JoiningAgent {
     const nowMs = this.#options.clock.nowMs();
     const clockOffsetMs = clockMs === null ? null : clockMs - nowMs;
-    return { ...agent, joinNumber, address, clockOffsetMs, seenAtMs: nowMs, instances };
+    const started = instances.map((report) => this.#options.instances.joining(agent.id, report));
+    return { ...agent, joinNumber, address, clockOffsetMs, seenAtMs: nowMs, instances: started };
   }
 
   /** The connection has ended. */
@@ -117,10 +120,11 @@ export class Agents {
   }
 
   /** An instance of the agent has changed. Here and below, a connection that is not the agent's current one is ignored. */
-  instanceChanged(agentId: string, connection: AgentConnection, report: InstanceReport): void {
-    const { sessions, presence, signals } = this.#options;
+  instanceChanged(agentId: string, connection: AgentConnection, changed: InstanceReport): void {
+    const { sessions, presence, signals, instances } = this.#options;
     const epoch = sessions.epochOf(agentId, connection);
     if (epoch === undefined) return;
+    const report = instances.changing(agentId, changed);
     presence.changed(agentId, epoch, report);
     signals.tell({ kind: 'INSTANCE', agentId, report });
   }

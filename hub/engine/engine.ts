@@ -224,6 +224,7 @@ function agentParts(options: EngineOptions, base: BaseParts) {
     signals,
     files,
     sessions,
+    instances,
     sentBlobs,
     attempts,
     proofs,

@@ -1,14 +1,16 @@
 /** Idle instances after each kind of change. */
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it } from 'vitest';
+import type { StartedInstance } from '../core/ports/presence.js';
 import { Instances } from './instances.js';
 
-function joined(...reports: InstanceReport[]) {
-  const { clock, timers, advance } = manualRuntime();
+const NOW_MS = 1_800_000_000_000;
+
+function joined(...reports: StartedInstance[]) {
+  const { clock, timers, advance } = manualRuntime(NOW_MS);
   const instances = new Instances({ clock, timers, log: { warn: () => {} } as unknown as Logger });
-  const join = (id: string, held: readonly InstanceReport[], running: readonly string[] = []) => {
+  const join = (id: string, held: readonly StartedInstance[], running: readonly string[] = []) => {
     const agent = { id, version: '1', revision: '', address: null, clockOffsetMs: null };
     const attempts = running.map((instanceId) => ({ taskId: 't', attempt: 1, instanceId }));
     instances.connected(agent, held, attempts);
@@ -26,31 +28,37 @@ function joined(...reports: InstanceReport[]) {
   return { instances, join, idle, coolDown };
 }
 
-const up = (id: string, version = '1'): InstanceReport => ({
+const up = (id: string, version = '1'): StartedInstance => ({
   id,
   version,
   revision: '',
   labels: [],
   status: 'UP',
   upForMs: 1,
+  startedAtMs: 1,
 });
+const down = { status: 'DOWN', upForMs: null, startedAtMs: null } as const;
+const AGENT = {
+  ...{ id: 'a', nodeId: 'n', joinNumber: null, version: '1', revision: '' },
+  ...{ address: null, clockOffsetMs: null, seenAtMs: 5 },
+};
 const on = (instanceId: string) => ({ taskId: 't', attempt: 1, instanceId });
 
 describe('the idle instances', () => {
   it('are those that are up and have no task, with the number of busy instances of their agent', () => {
-    const { instances, idle } = joined(up('i1'), up('i2'), { ...up('i3'), status: 'DOWN', upForMs: null });
+    const { instances, idle } = joined(up('i1'), up('i2'), { ...up('i3'), ...down });
     expect(idle()).toEqual(['i1 beside 0', 'i2 beside 0']);
     instances.reserve(on('i1'), 'a');
     expect(idle()).toEqual(['i2 beside 1']);
     instances.release('a', on('i1'));
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
     instances.changed('a', up('i3'));
-    instances.changed('a', { ...up('i1'), status: 'DOWN', upForMs: null });
+    instances.changed('a', { ...up('i1'), ...down });
     expect(idle()).toEqual(['i2 beside 0', 'i3 beside 0']);
   });
 
   it('are in the order in which they became idle', () => {
-    const { instances, idle } = joined({ ...up('i1'), status: 'STARTING', upForMs: null }, up('i2'));
+    const { instances, idle } = joined({ ...up('i1'), ...down, status: 'STARTING' }, up('i2'));
     expect(idle()).toEqual(['i2 beside 0']);
     instances.changed('a', up('i1'));
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
@@ -131,4 +139,38 @@ it('subscribers are called at each change that may let a waiting task start', as
   expect(await timesTold(() => instances.disconnected('a'))).toBe(1);
   expect(await timesTold(() => join('a', [up('i1')]))).toBe(0);
   expect(await timesTold(() => instances.ready('a'))).toBe(1);
+});
+
+describe('the start of an instance', () => {
+  const { startedAtMs: _, ...report } = up('i1');
+
+  it('stays that which clients have seen while its program may be the same', () => {
+    const { instances } = joined({ ...up('i1'), startedAtMs: 20_000 });
+    const joining = (startedMs: number) =>
+      instances.joining('a', { ...report, upForMs: NOW_MS - startedMs }).startedAtMs;
+    expect(joining(20_999)).toBe(20_000);
+    expect(joining(21_000)).toBe(21_000);
+    expect(instances.changing('a', { ...report, upForMs: 1 }).startedAtMs).toBe(20_000);
+  });
+
+  it('is unknown between two programs, and then that of the next one', () => {
+    const { instances } = joined({ ...up('i1'), startedAtMs: 20_000 });
+    const ended = instances.changing('a', { ...report, upForMs: null });
+    expect(ended.startedAtMs).toBeNull();
+    instances.changed('a', ended);
+    expect(instances.changing('a', { ...report, upForMs: 5 }).startedAtMs).toBe(NOW_MS - 5);
+  });
+
+  it('is computed here when a hub of an earlier version has told none', () => {
+    const { instances } = joined();
+    const agent = { ...AGENT, instances: [{ ...report, upForMs: 7 } as StartedInstance] };
+    instances.onSignal.JOINED?.({ kind: 'JOINED', agent, running: [] });
+    expect(instances.find('i1')?.startedAtMs).toBe(NOW_MS - 7);
+    instances.onSignal.INSTANCE?.({
+      kind: 'INSTANCE',
+      agentId: 'a',
+      report: { ...report, upForMs: 9 } as StartedInstance,
+    });
+    expect(instances.find('i1')?.startedAtMs).toBe(NOW_MS - 7);
+  });
 });

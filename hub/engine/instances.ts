@@ -8,7 +8,7 @@ import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../cor
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import type { AgentDrain } from '../core/ports/agent-drains.js';
 import type { AgentView, InstanceView } from '../core/ports/nodes.js';
-import type { PresentAgent } from '../core/ports/presence.js';
+import type { PresentAgent, StartedInstance } from '../core/ports/presence.js';
 import type { SignalListener } from '../core/ports/signals.js';
 import type { CountedClass } from '../core/wait-reason.js';
 import { agentView, byId, instanceView } from './agent-views.js';
@@ -43,9 +43,13 @@ export class Instances {
   }
 
   readonly onSignal: SignalListener = {
-    JOINED: ({ agent, running }) => this.connected(agent, agent.instances, running),
+    JOINED: ({ agent, running }) => {
+      const reports = agent.instances.map((each) => (hasStart(each) ? each : this.joining(agent.id, each)));
+      this.connected(agent, reports, running);
+    },
     READY: ({ agentId }) => this.ready(agentId),
-    INSTANCE: ({ agentId, report }) => this.changed(agentId, report),
+    INSTANCE: ({ agentId, report }) =>
+      this.changed(agentId, hasStart(report) ? report : this.changing(agentId, report)),
     LEFT: ({ agentId }) => this.disconnected(agentId),
     FREED: ({ agentId, ref, coolsDown }) => this.release(agentId, ref, { coolsDown }),
     OCCUPIED: ({ agentId, ref }) => this.occupy(agentId, ref),
@@ -115,7 +119,7 @@ export class Instances {
   /** An agent has joined with these instances, some of which run these attempts. It gets no tasks before {@link ready}. */
   connected(
     agent: Pick<Agent, 'id' | 'version' | 'revision' | 'address' | 'clockOffsetMs'>,
-    reports: readonly InstanceReport[],
+    reports: readonly StartedInstance[],
     running: readonly AttemptRef[],
   ): void {
     const former = this.#known.instancesOf(agent.id);
@@ -126,17 +130,13 @@ export class Instances {
       )
     )
       this.#lastRemovalMs = this.#clock.nowMs();
-    const formerStarts = new Map(former.map(({ profile, startedAtMs }) => [profile.id, startedAtMs]));
     const state = nextState(AGENT_TRANSITIONS.join);
     const joined = this.#known.addAgent({ ...agent, state, seenAtMs: this.#clock.nowMs() });
     for (const report of reports) {
-      const formerMs = formerStarts.get(report.id) ?? null;
-      const reportedMs = this.#startedAt(report);
-      const isSame = formerMs !== null && Math.abs((reportedMs ?? 0) - formerMs) < SAME_START_MS;
       this.#known.add(joined, {
         profile: profileOf(report),
         status: report.status,
-        startedAtMs: isSame ? formerMs : reportedMs,
+        startedAtMs: report.startedAtMs,
         idleSinceMs: this.#clock.monotonicMs(),
       });
     }
@@ -144,6 +144,21 @@ export class Instances {
       const instance = joined.instances.get(ref.instanceId);
       if (instance) this.#known.setAttempt(instance, ref);
     }
+  }
+
+  /** An instance of an agent that joins, with its start: the one that clients have seen, if that may be the same process. */
+  joining(agentId: string, report: InstanceReport): StartedInstance {
+    const formerMs = this.#formerStart(agentId, report.id);
+    const reportedMs = this.#startedAt(report);
+    const isSame =
+      formerMs !== null && reportedMs !== null && Math.abs(reportedMs - formerMs) < SAME_START_MS;
+    return { ...report, startedAtMs: isSame ? formerMs : reportedMs };
+  }
+
+  /** An instance of a joined agent that changes, with its start: the agent reports no age between two processes. */
+  changing(agentId: string, report: InstanceReport): StartedInstance {
+    if (report.upForMs === null) return { ...report, startedAtMs: null };
+    return { ...report, startedAtMs: this.#formerStart(agentId, report.id) ?? this.#startedAt(report) };
   }
 
   /** Whether the agent is connected. */
@@ -191,14 +206,12 @@ export class Instances {
     this.#known.removeAgent(agentId);
   }
 
-  changed(agentId: string, report: InstanceReport): void {
+  changed(agentId: string, report: StartedInstance): void {
     const instance = this.#known.agent(agentId)?.instances.get(report.id);
     if (!instance) return;
     if (instance.status !== 'UP' && report.status === 'UP') instance.idleSinceMs = this.#clock.monotonicMs();
     instance.status = report.status;
-    // The agent reports no age between two processes.
-    if (report.upForMs === null) instance.startedAtMs = null;
-    else instance.startedAtMs ??= this.#startedAt(report);
+    instance.startedAtMs = report.startedAtMs;
     this.#known.updateAvailability(instance);
     this.#capacityChanged();
   }
@@ -298,11 +311,20 @@ export class Instances {
   #startedAt({ upForMs }: InstanceReport): number | null {
     return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
   }
+
+  #formerStart(agentId: string, instanceId: string): number | null {
+    return this.#known.agent(agentId)?.instances.get(instanceId)?.startedAtMs ?? null;
+  }
 }
 
 /** The profile alone, without other fields of a report. */
 export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
   return { id, version, revision, labels };
+}
+
+/** False for a report that a hub of an earlier version has passed on. */
+function hasStart(report: InstanceReport & Partial<StartedInstance>): report is StartedInstance {
+  return report.startedAtMs !== undefined;
 }
 
 /** Whether an instance is missing in the reports, or changed. */

@@ -2,11 +2,10 @@
  * Refresh of the live views of agents and instances from the rows of the store, which are the truth: signals keep the views up to date,
  * and may get lost.
  */
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import { type AttemptRef, attemptKey, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentView } from '../core/ports/nodes.js';
-import type { Presence, PresentAgent, PresentInstance } from '../core/ports/presence.js';
+import type { Presence, PresentAgent, PresentInstance, StartedInstance } from '../core/ports/presence.js';
 import type { SignalListener } from '../core/ports/signals.js';
 import type { RunningAttempt, TaskQueue } from '../core/ports/task-queue.js';
 import type { Instances } from './instances.js';
@@ -140,15 +139,16 @@ function hasInstancesOf(view: AgentView, { instances }: PresentAgent): boolean {
 function changedOf(view: AgentView, { instances }: PresentAgent): PresentInstance[] {
   return instances.filter(({ status, startedAtMs }, at) => {
     const known = view.instances[at];
-    return known?.status !== status || (known.startedAtMs === null) !== (startedAtMs === null);
+    return known?.status !== status || known.startedAtMs !== startedAtMs;
   });
 }
 
-function reportOf({ profile, status, startedAtMs }: PresentInstance, clock: Clock): InstanceReport {
+function reportOf({ profile, status, startedAtMs }: PresentInstance, clock: Clock): StartedInstance {
   return {
     ...profile,
     // Only instances of disconnected agents are unknown.
     status: status === 'UNKNOWN' ? 'DOWN' : status,
-    upForMs: startedAtMs === null ? null : clock.nowMs() - startedAtMs,
+    upForMs: startedAtMs === null ? null : Math.max(0, clock.nowMs() - startedAtMs),
+    startedAtMs,
   };
 }

@@ -1,7 +1,6 @@
 import type { AgentDrain } from '@workbench-hub/hub/core/ports/agent-drains';
 import type { Nodes } from '@workbench-hub/hub/core/ports/nodes';
-import type { JoiningAgent } from '@workbench-hub/hub/core/ports/presence';
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
+import type { JoiningAgent, StartedInstance } from '@workbench-hub/hub/core/ports/presence';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 /** Changes of agents, and how nodes show them. */
@@ -9,7 +8,7 @@ export interface NodesUnderTest {
   readonly nodes: Nodes;
   /** Joins an agent whose instances with these ids work. */
   join(agent: JoiningAgent, working: readonly string[]): Promise<void>;
-  changed(agentId: string, report: InstanceReport): Promise<void>;
+  changed(agentId: string, report: StartedInstance): Promise<void>;
   leave(agentId: string): Promise<void>;
   drain(drains: readonly AgentDrain[]): Promise<void>;
   close(): Promise<void>;
@@ -22,16 +21,17 @@ export function describeNodes(open: () => Promise<NodesUnderTest>): void {
   });
   afterEach(() => opened.close());
 
-  const report = (id: string, rest: Partial<InstanceReport> = {}): InstanceReport => ({
+  const report = (id: string, rest: Partial<StartedInstance> = {}): StartedInstance => ({
     id,
     version: '9.1',
     revision: '4711',
     labels: ['gears'],
     status: 'UP',
     upForMs: 1000,
+    startedAtMs: 4,
     ...rest,
   });
-  const agent = (id: string, instances: readonly InstanceReport[]): JoiningAgent => ({
+  const agent = (id: string, instances: readonly StartedInstance[]): JoiningAgent => ({
     id,
     nodeId: `node of ${id}`,
     joinNumber: null,
@@ -45,7 +45,10 @@ export function describeNodes(open: () => Promise<NodesUnderTest>): void {
 
   describe('nodes', () => {
     it('are shown by id, with what their agents reported and what works', async () => {
-      await opened.join(agent('b', [report('z'), report('x', { status: 'DOWN', upForMs: null })]), ['z']);
+      await opened.join(
+        agent('b', [report('z'), report('x', { status: 'DOWN', upForMs: null, startedAtMs: null })]),
+        ['z'],
+      );
       await opened.join(agent('a', [report('y')]), []);
       const shown = (await opened.nodes.instances()).map(({ profile, agentId, status, working }) => [
         ...[profile.id, agentId, status, working],

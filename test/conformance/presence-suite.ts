@@ -1,5 +1,4 @@
-import type { JoiningAgent, Presence } from '@workbench-hub/hub/core/ports/presence';
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
+import type { JoiningAgent, Presence, StartedInstance } from '@workbench-hub/hub/core/ports/presence';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 export interface PresenceUnderTest {
@@ -16,13 +15,14 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
   });
   afterEach(() => opened.close());
 
-  const report = (id: string, rest: Partial<InstanceReport> = {}): InstanceReport => ({
+  const report = (id: string, rest: Partial<StartedInstance> = {}): StartedInstance => ({
     id,
     version: '9.1',
     revision: '4711',
     labels: ['gears', 'ü'],
     status: 'UP',
     upForMs: 1000,
+    startedAtMs: 4,
     ...rest,
   });
   const agent = (id: string, rest: Partial<JoiningAgent> = {}): JoiningAgent => ({
@@ -52,7 +52,9 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
   describe('an agent that joins', () => {
     it('is shown with what it told, by id', async () => {
       await join(
-        agent('b', { instances: [report('z'), report('y', { status: 'STARTING', upForMs: null })] }),
+        agent('b', {
+          instances: [report('z'), report('y', { status: 'STARTING', upForMs: null, startedAtMs: null })],
+        }),
       );
       await join(agent('a', { instances: [] }));
       const [first, second] = await opened.presence.all();
@@ -149,16 +151,18 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
   });
 
   describe('an instance', () => {
-    it('is shown as it was reported last; its start stays while its process does', async () => {
+    it('is shown as it was reported last, with the start that its hub has told', async () => {
       const { presence } = opened;
-      const epoch = await join(agent('a', { instances: [report('s', { status: 'STARTING', upForMs: 0 })] }));
+      const starting = report('s', { status: 'STARTING', startedAtMs: 70_001 });
+      const epoch = await join(agent('a', { instances: [starting] }));
       const startOf = async () => (await presence.all())[0]?.instances[0]?.startedAtMs;
-      const start = await startOf();
-      presence.changed('a', epoch, report('s', { upForMs: 70_000 }));
+      expect(await startOf()).toBe(70_001);
+      presence.changed('a', epoch, report('s', { startedAtMs: null }));
+      presence.changed('a', epoch, report('s', { startedAtMs: 70_002 }));
       presence.changed('a', epoch, report('unknown'));
       expect(await seen()).toEqual([['a', true, ['s UP']]]);
-      expect(await startOf()).toBe(start);
-      presence.changed('a', epoch, report('s', { status: 'STARTING', upForMs: null }));
+      expect(await startOf()).toBe(70_002);
+      presence.changed('a', epoch, report('s', { status: 'STARTING', startedAtMs: null }));
       expect(await startOf()).toBeNull();
     });
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
+import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
 import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
@@ -83,6 +83,21 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     expect(await ofEach('agents_connected')).toEqual([0, 1, 0]);
     expect(await ofEach('agents{status="UP"}')).toEqual([1, 1, 1]);
     for (const offset of await ofEach('clock_offset_seconds')) expect(Math.abs(offset)).toBeLessThan(2);
+    await agent.leave(tokens[0]);
+  });
+
+  it('show the same start of an instance', async () => {
+    const agent = await joinedAt(1, 'started');
+    const startAt = async (index: number) =>
+      (await at(index).get('/api/2.0/workbench/node/instance/started-1')).body['startedDatetime'];
+    const starts = await Promise.all([0, 1, 2].map(startAt));
+    expect(starts[0]).toMatch(LOCAL_TIMESTAMP);
+    expect(new Set(starts).size).toBe(1);
+    const late = await start();
+    hubs.push(late);
+    expect(await startAt(3)).toBe(starts[0]);
+    hubs.pop();
+    await late.stop();
     await agent.leave(tokens[0]);
   });
 

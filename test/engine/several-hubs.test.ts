@@ -135,6 +135,20 @@ describe('an agent', () => {
     for (const hub of [a, b, c]) expect((await hub.nodes.agent('agent-1'))?.status).toBe('DOWN');
   });
 
+  it('has instances with the same start at all hubs, whenever these hear of it', async () => {
+    const arrive = joined.hold();
+    await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });
+    await b.runtime.advance(7);
+    await a.resync();
+    await arrive();
+    const starts = async (hub: JoinedHub) =>
+      (await hub.nodes.instances()).map(({ startedAtMs }) => startedAtMs);
+    const told = await starts(b);
+    expect(told).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(await starts(a)).toEqual(told);
+    expect(await starts(c)).toEqual(told);
+  });
+
   it('whose joining and leaving was not heard is known after the next reading of the rows', async () => {
     joined.lost.add('JOINED').add('READY').add('LEFT').add('INSTANCE');
     const agent = await SocketlessAgent.join(b);

@@ -146,7 +146,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
   const members: Member[] = [];
   /** Hub that holds each connected agent. */
   const rows = new Map<string, Member>();
-  const presence = ownPresence({ agents: store.agents, clock: runtime.clock, log });
+  const presence = ownPresence({ agents: store.agents, log });
   const ofAll = ownPreparations();
   const { lost, send, hold } = signalsBetween(members, runtime);
 

@@ -1,6 +1,6 @@
 /** Hubs on one database for tests: the ports between them, without the rest of the hub. */
 
-import type { JoiningAgent } from '@workbench-hub/hub/core/ports/presence';
+import type { JoiningAgent, StartedInstance } from '@workbench-hub/hub/core/ports/presence';
 import type { Signal, SignalListener } from '@workbench-hub/hub/core/ports/signals';
 import type { ClaimedTask } from '@workbench-hub/hub/core/ports/task-queue';
 import {
@@ -10,7 +10,6 @@ import {
 } from '@workbench-hub/hub/store/postgres/cluster/open-cluster';
 import type { ClusterTimings } from '@workbench-hub/hub/store/postgres/cluster/timings';
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type LogLine, memoryLog } from './memory-log.js';
 import { migratedDatabase, type TestDatabase } from './postgres.js';
@@ -163,9 +162,9 @@ export function testAgent(
     clockOffsetMs: null,
     seenAtMs: 5,
     instances: instanceIds.map(
-      (instanceId): InstanceReport => ({
+      (instanceId): StartedInstance => ({
         ...{ id: instanceId, version: '9.1', revision: '4711', labels: ['gears'] },
-        ...{ status: 'UP', upForMs: 1000 },
+        ...{ status: 'UP', upForMs: 1000, startedAtMs: 4 },
       }),
     ),
     ...rest,

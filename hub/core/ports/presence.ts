@@ -10,6 +10,13 @@ export interface PresentInstance {
   readonly startedAtMs: number | null;
 }
 
+/** An instance as its agent reports it, with the start of its program, in milliseconds since 1970 by the store's clock: the hub of the agent
+ *  computes it, and all hubs show the same. */
+export interface StartedInstance extends InstanceReport {
+  /** Null while its program does not run. */
+  readonly startedAtMs: number | null;
+}
+
 export interface KnownAgent {
   readonly id: string;
   readonly version: string;
@@ -27,7 +34,7 @@ export interface JoiningAgent extends KnownAgent {
   readonly joinNumber: number | null;
   /** Address of its host, as far as it is known. */
   readonly address: string | null;
-  readonly instances: readonly InstanceReport[];
+  readonly instances: readonly StartedInstance[];
 }
 
 export interface PresentAgent extends KnownAgent {
@@ -58,7 +65,7 @@ export interface Presence {
    *  `isWanted` was false when it was its turn. */
   join(agent: JoiningAgent, isWanted?: () => boolean): Promise<Joined | JoinRefusal | undefined>;
   /** An instance has changed. */
-  changed(agentId: string, epoch: number, report: InstanceReport): void;
+  changed(agentId: string, epoch: number, report: StartedInstance): void;
   /** The agent is disconnected since this time. False when that has no effect. */
   leave(agentId: string, epoch: number, atMs: number): Promise<boolean>;
   /** Whether the agent is connected to this hub, and this is its latest join. */

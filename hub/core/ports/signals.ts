@@ -3,11 +3,10 @@
  * a signal makes a reaction fast. It may come late, twice or not at all; after a gap comes {@link Resync}. A signal is heard whole: a
  * store that sends ids only reads the rest before it passes the signal on.
  */
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { WaitingTask } from '../match-tasks.js';
 import type { Task } from '../task.js';
-import type { JoiningAgent } from './presence.js';
+import type { JoiningAgent, StartedInstance } from './presence.js';
 import type { TaskExclusion } from './task-exclusions.js';
 import type { ClaimedTask } from './task-queue.js';
 
@@ -98,7 +97,7 @@ export interface AgentReplaced {
 export interface InstanceChanged {
   readonly kind: 'INSTANCE';
   readonly agentId: string;
-  readonly report: InstanceReport;
+  readonly report: StartedInstance;
 }
 
 /** An agent is disconnected. */

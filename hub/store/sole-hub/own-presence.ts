@@ -2,7 +2,6 @@
  *  keeps no agent away. */
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentRecord, AgentStore } from '../../core/ports/agent-store.js';
 import type { JoinRefusal } from '../../core/ports/agents.js';
 import {
@@ -12,11 +11,11 @@ import {
   type Presence,
   type PresentAgent,
   type PresentInstance,
+  type StartedInstance,
 } from '../../core/ports/presence.js';
 
 export interface OwnPresenceOptions {
   readonly agents: AgentStore;
-  readonly clock: Clock;
   readonly log: Pick<Logger, 'error'>;
 }
 
@@ -28,7 +27,7 @@ interface Connection {
   readonly instances: Map<string, PresentInstance>;
 }
 
-export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presence {
+export function ownPresence({ agents, log }: OwnPresenceOptions): Presence {
   const connections = new Map<string, Connection>();
   /** The agent to whose connection each instance belongs. */
   const holders = new Map<string, string>();
@@ -62,7 +61,7 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
       latestJoins.set(joining.id, { nodeId: joining.nodeId, joinNumber: joining.joinNumber });
       const { instances: reports, ...agent } = joining;
       end(agent.id);
-      const instances = new Map(reports.map((report) => [report.id, presentAs(report, clock)]));
+      const instances = new Map(reports.map((report) => [report.id, presentAs(report)]));
       for (const instanceId of instances.keys()) holders.set(instanceId, agent.id);
       epoch++;
       connections.set(agent.id, { epoch, nodeId: agent.nodeId, agent, instances });
@@ -73,13 +72,8 @@ export function ownPresence({ agents, clock, log }: OwnPresenceOptions): Presenc
       const { instances } = currentOf(agentId, ofEpoch) ?? {};
       const former = instances?.get(report.id);
       if (!former) return;
-      const { status, startedAtMs } = presentAs(report, clock);
-      const isSame = startedAtMs !== null && former.startedAtMs !== null;
-      instances?.set(report.id, {
-        ...former,
-        status,
-        startedAtMs: isSame ? former.startedAtMs : startedAtMs,
-      });
+      const { status, startedAtMs } = presentAs(report);
+      instances?.set(report.id, { ...former, status, startedAtMs });
     },
     leave: async (agentId, ofEpoch, atMs) => {
       const connection = currentOf(agentId, ofEpoch);
@@ -147,9 +141,8 @@ function profileOf({ id, version, revision, labels }: InstanceReport) {
   return { id, version, revision, labels };
 }
 
-function presentAs(report: InstanceReport, clock: Clock): PresentInstance {
-  const { status, upForMs } = report;
-  const startedAtMs = upForMs === null ? null : Math.round(clock.nowMs() - upForMs);
+function presentAs(report: StartedInstance): PresentInstance {
+  const { status, startedAtMs } = report;
   return { profile: profileOf(report), status, startedAtMs };
 }
 

@@ -1,4 +1,5 @@
 /** The ports between hubs, for a hub that has its store alone: everything is a call within this process. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Cluster } from '../../core/ports/store.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { type OwnHub, ownHubs } from './own-hubs.js';
@@ -9,11 +10,12 @@ import { ownRole } from './own-role.js';
 import { ownSignals } from './own-signals.js';
 
 export interface SoleHubOptions extends OwnPresenceOptions {
+  readonly clock: Clock;
   readonly hub: OwnHub;
   readonly queue: Pick<TaskQueue, 'running'>;
 }
 
-export function soleHub({ hub, queue, ...options }: SoleHubOptions): Cluster {
+export function soleHub({ hub, queue, clock, ...options }: SoleHubOptions): Cluster {
   const presence = ownPresence(options);
   const preparations = ownPreparations();
   return {
@@ -22,6 +24,6 @@ export function soleHub({ hub, queue, ...options }: SoleHubOptions): Cluster {
     presence,
     mail: ownMail(),
     preparations,
-    hubs: ownHubs({ ...hub, presence, preparations, queue, clock: options.clock }),
+    hubs: ownHubs({ ...hub, presence, preparations, queue, clock }),
   };
 }

@@ -32,7 +32,7 @@ interface Joining extends Self, Asking {
   readonly revisions: readonly string[];
   readonly labels: readonly string[];
   readonly statuses: readonly string[];
-  readonly upFors: readonly (number | null)[];
+  readonly startedAts: readonly (number | null)[];
 }
 
 interface Changes extends Self {
@@ -40,8 +40,7 @@ interface Changes extends Self {
   readonly epochs: readonly number[];
   readonly instanceIds: readonly string[];
   readonly statuses: readonly string[];
-  readonly upFors: readonly (number | null)[];
-  readonly resets: readonly boolean[];
+  readonly startedAts: readonly (number | null)[];
 }
 
 interface Leaving extends Self {
@@ -72,11 +71,10 @@ function laterJoin(former: AgentRow | undefined, { nodeId, joinNumber }: Joining
   return former.joinNumber > joinNumber ? former.joinNumber : null;
 }
 
-function place(tables: ClusterTables, given: Joining, epoch: number, nowMs: number): void {
+function place(tables: ClusterTables, given: Joining, epoch: number): void {
   const { agentId, instanceIds } = given;
   removeWhere(tables.instances, (row) => row.agentId === agentId && !instanceIds.includes(row.id));
   for (const [at, id] of instanceIds.entries()) {
-    const upForMs = given.upFors[at] ?? null;
     tables.instances.set(id, {
       id,
       agentId,
@@ -85,7 +83,7 @@ function place(tables: ClusterTables, given: Joining, epoch: number, nowMs: numb
       revision: given.revisions[at] ?? '',
       labels: given.labels[at] ?? '[]',
       status: given.statuses[at] ?? '',
-      startedAtMs: upForMs === null ? null : nowMs - upForMs,
+      startedAtMs: given.startedAts[at] ?? null,
     });
   }
 }
@@ -115,19 +113,17 @@ function join(given: Joining, tables: ClusterTables, nowMs: number): object {
     address: given.address,
     epoch,
   });
-  place(tables, given, epoch, nowMs);
+  place(tables, given, epoch);
   return { ...said, epoch };
 }
 
-function change(given: Changes, tables: ClusterTables, nowMs: number): void {
+function change(given: Changes, tables: ClusterTables): void {
   if (!fenceOf(tables, given)) return;
   for (const [at, id] of given.instanceIds.entries()) {
     const row = tables.instances.get(id);
     if (row?.agentId !== given.agentIds[at] || row?.epoch !== given.epochs[at] || !row) continue;
-    const upForMs = given.upFors[at] ?? null;
     row.status = given.statuses[at] ?? '';
-    if (upForMs === null) row.startedAtMs = null;
-    else if (given.resets[at] || row.startedAtMs === null) row.startedAtMs = nowMs - upForMs;
+    row.startedAtMs = given.startedAts[at] ?? null;
   }
 }
 
@@ -186,8 +182,8 @@ function allAgents(asking: Asking, tables: ClusterTables, nowMs: number): object
 export const PRESENCE_STATEMENTS: readonly [string, ClusterStatement][] = [
   modelOf(SQL.LOCK_JOINS, 'READ', () => [{}]),
   modelOf<Joining>(SQL.JOIN, 'RELAXED', (given, { tables, nowMs }) => [join(given, tables, nowMs)]),
-  modelOf<Changes>(SQL.CHANGE, 'RELAXED', (given, { tables, nowMs }) => {
-    change(given, tables, nowMs);
+  modelOf<Changes>(SQL.CHANGE, 'RELAXED', (given, { tables }) => {
+    change(given, tables);
     return [];
   }),
   modelOf<Leaving>(SQL.LEAVE, 'RELAXED', (given, { tables }) => [leave(given, tables)]),

@@ -129,7 +129,7 @@ function valuesOf(agent: JoiningAgent) {
     revisions: instances.map(({ revision }) => revision),
     labels: instances.map(({ labels }) => JSON.stringify(labels)),
     statuses: instances.map(({ status }) => status),
-    upFors: instances.map(({ upForMs }) => (upForMs === null ? null : Math.round(upForMs))),
+    startedAts: instances.map(({ startedAtMs }) => startedAtMs),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Presence for several hubs: rows of agents and their instances, which decide who may join. */
-import type { InstanceProfile, InstanceReport, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { JoinRefusal } from '../../../core/ports/agents.js';
@@ -9,6 +9,7 @@ import type {
   Presence,
   PresentAgent,
   PresentInstance,
+  StartedInstance,
 } from '../../../core/ports/presence.js';
 import type { Database } from '../pool.js';
 import { rowOf, rowsOf } from '../statement.js';
@@ -71,7 +72,7 @@ export class ClusterPresence implements Presence {
     }
   }
 
-  changed(agentId: string, epoch: number, report: InstanceReport): void {
+  changed(agentId: string, epoch: number, report: StartedInstance): void {
     this.#changes.add(agentId, epoch, report);
   }
 

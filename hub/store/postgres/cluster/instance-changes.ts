@@ -1,7 +1,7 @@
 /** Changes of instances that are not written yet, in order: of each instance, the latest. */
-import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StartedInstance } from '../../../core/ports/presence.js';
 import { DatabaseFault } from '../database-fault.js';
 import type { Database } from '../pool.js';
 import { rowsOf } from '../statement.js';
@@ -14,7 +14,6 @@ export interface InstanceChangesOptions {
   readonly hubId: string;
   readonly incarnation: string;
   readonly database: Database;
-  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
 }
@@ -22,10 +21,7 @@ export interface InstanceChangesOptions {
 interface Change {
   readonly agentId: string;
   readonly epoch: number;
-  readonly report: InstanceReport;
-  /** Whether its process ended between two changes that were gathered. */
-  readonly resets: boolean;
-  readonly atMs: number;
+  readonly report: StartedInstance;
 }
 
 export class InstanceChanges {
@@ -43,13 +39,9 @@ export class InstanceChanges {
     this.#rest = new Rest(options.timers);
   }
 
-  add(agentId: string, epoch: number, report: InstanceReport): void {
+  add(agentId: string, epoch: number, report: StartedInstance): void {
     if (this.#isClosed) return;
-    const former = this.#waiting.get(report.id);
-    const isSame = former?.agentId === agentId && former.epoch === epoch;
-    const resets = isSame && (former.resets || former.report.upForMs === null);
-    const atMs = this.#options.clock.monotonicMs();
-    this.#waiting.set(report.id, { agentId, epoch, report, resets, atMs });
+    this.#waiting.set(report.id, { agentId, epoch, report });
     this.#work ??= this.#writeAll();
   }
 
@@ -81,7 +73,7 @@ export class InstanceChanges {
           continue;
         }
         // Later changes of the same instances count.
-        this.#waiting = merged(changes, this.#waiting);
+        this.#waiting = new Map([...changes, ...this.#waiting]);
         hasFailed = true;
       } finally {
         for (const resolve of waiters) resolve();
@@ -93,8 +85,7 @@ export class InstanceChanges {
   }
 
   async #write(changes: readonly Change[]): Promise<void> {
-    const { database, hubId, incarnation, clock } = this.#options;
-    const nowMs = clock.monotonicMs();
+    const { database, hubId, incarnation } = this.#options;
     await rowsOf(database, CHANGE, {
       hubId,
       incarnation,
@@ -102,24 +93,7 @@ export class InstanceChanges {
       epochs: changes.map(({ epoch }) => epoch),
       instanceIds: changes.map(({ report }) => report.id),
       statuses: changes.map(({ report }) => report.status),
-      upFors: changes.map(({ report: { upForMs }, atMs }) =>
-        upForMs === null ? null : Math.round(upForMs + nowMs - atMs),
-      ),
-      resets: changes.map(({ resets }) => resets),
+      startedAts: changes.map(({ report }) => report.startedAtMs),
     });
   }
-}
-
-function merged(
-  earlier: ReadonlyMap<string, Change>,
-  later: ReadonlyMap<string, Change>,
-): Map<string, Change> {
-  const all = new Map(earlier);
-  for (const [id, change] of later) {
-    const former = all.get(id);
-    const isSame = former?.agentId === change.agentId && former.epoch === change.epoch;
-    const resets = change.resets || (isSame && (former.resets || former.report.upForMs === null));
-    all.set(id, { ...change, resets });
-  }
-  return all;
 }

@@ -45,7 +45,7 @@ export const JOIN = sql(
     revisions: 'text[]',
     labels: 'text[]',
     statuses: 'text[]',
-    upFors: 'bigint[]',
+    startedAts: 'bigint[]',
   },
   `WITH ${FENCE},
    connected AS NOT MATERIALIZED (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
@@ -69,9 +69,9 @@ export const JOIN = sql(
      WHERE agent_instance.agent_id = :agentId AND agent_instance.id <> ALL (:instanceIds)),
    placed AS (
      INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at)
-     SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, ${NOW_MS} - given.up_for
-     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :upFors)
-       AS given (id, version, revision, labels, status, up_for)
+     SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, given.started_at
+     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts)
+       AS given (id, version, revision, labels, status, started_at)
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, epoch = excluded.epoch, version = excluded.version,
        revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at)
    SELECT EXISTS (SELECT FROM fence) AS is_fenced, EXISTS (SELECT FROM refused_id) AS is_id_taken,
@@ -79,7 +79,7 @@ export const JOIN = sql(
      (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
 );
 
-/** Changes instances. `resets`: the process of the instance has ended since the change before. */
+/** Changes instances. */
 export const CHANGE = sql(
   {
     hubId: 'text',
@@ -88,15 +88,11 @@ export const CHANGE = sql(
     epochs: 'bigint[]',
     instanceIds: 'text[]',
     statuses: 'text[]',
-    upFors: 'bigint[]',
-    resets: 'boolean[]',
+    startedAts: 'bigint[]',
   },
   `WITH ${FENCE}, ${RELAXED}
-   UPDATE agent_instance SET status = given.status,
-     started_at = CASE WHEN given.up_for IS NULL THEN NULL
-       WHEN given.resets OR agent_instance.started_at IS NULL THEN ${NOW_MS} - given.up_for ELSE agent_instance.started_at END
-   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :upFors, :resets)
-     AS given (agent_id, epoch, id, status, up_for, resets)
+   UPDATE agent_instance SET status = given.status, started_at = given.started_at
+   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts) AS given (agent_id, epoch, id, status, started_at)
    WHERE agent_instance.id = given.id AND agent_instance.agent_id = given.agent_id AND agent_instance.epoch = given.epoch`,
 );
 
