@@ -74,10 +74,12 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...nodeEndpoints(engine.nodes),
     ...instanceControlEndpoints(engine.control),
     instanceCrashesEndpoint(engine.control, runtime.clock),
-    ...adminEndpoints(
-      async () => serverInfo(buildInfo, runtime.clock, await diskSpace(INSTALLATION)),
-      engine.shutdown,
-    ),
+    ...adminEndpoints({
+      serverInfo: async () => serverInfo(buildInfo, runtime.clock, await diskSpace(INSTALLATION)),
+      shutdown: engine.shutdown,
+      hubs: parts.hubs,
+      publicUrl: server.publicUrl,
+    }),
     hubListEndpoint(parts.hubs),
     ...storageEndpoints(engine.storage, log),
     ...agentEndpoints({ nodes: engine.nodes, drains: engine.drains, credentials }),

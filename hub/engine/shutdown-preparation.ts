@@ -46,15 +46,19 @@ export class ShutdownPreparation {
   }
 
   get status(): ShutdownStatus {
-    const initiatedAtMs = this.#preparations.HUB ?? this.#preparations.CLUSTER;
-    return { initiated: initiatedAtMs !== null, initiatedAtMs };
+    return this.#statusOf('HUB');
   }
 
-  /** The status, also of changes that other hubs have answered before. */
-  async current(): Promise<ShutdownStatus> {
+  /** Whether there is a cluster to be prepared beside this hub: other hubs, or its preparation, which outlasts them. */
+  get isOfCluster(): boolean {
+    return this.#options.hubs.others() > 0 || this.#preparations.CLUSTER !== null;
+  }
+
+  /** The status of this hub, or that of the cluster alone, also of changes that other hubs have answered before. */
+  async current(scope: PreparationScope = 'HUB'): Promise<ShutdownStatus> {
     await this.#options.signals.caughtUp();
     await this.settled();
-    return this.status;
+    return this.#statusOf(scope);
   }
 
   /** Resolves when reads and changes so far have been applied. Never rejects. */
@@ -80,7 +84,7 @@ export class ShutdownPreparation {
     await this.#inOrder(() => preparations.change(scope, initiated ? clock.nowMs() : null));
     signals.tell({ kind: 'PREPARATION' });
     await signals.caughtUp();
-    return this.status;
+    return this.#statusOf(scope);
   }
 
   /** Throws SHUTDOWN_PREPARED while a shutdown is being prepared. */
@@ -90,6 +94,13 @@ export class ShutdownPreparation {
       'SHUTDOWN_PREPARED',
       'the hub is being prepared for a shutdown and accepts no tasks; submit the task again after the restart',
     );
+  }
+
+  /** A hub accepts no tasks while its cluster is prepared. */
+  #statusOf(scope: PreparationScope): ShutdownStatus {
+    const { HUB, CLUSTER } = this.#preparations;
+    const initiatedAtMs = scope === 'CLUSTER' ? CLUSTER : (HUB ?? CLUSTER);
+    return { initiated: initiatedAtMs !== null, initiatedAtMs };
   }
 
   #refreshLater(): void {

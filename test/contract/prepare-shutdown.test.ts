@@ -3,14 +3,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { HUBS, PREPARE_SHUTDOWN } from '../support/hubs-under-test.js';
+import { HUBS, PREPARE_SHUTDOWN, SHUTDOWN_SCOPE, SHUTDOWN_STATUS } from '../support/hubs-under-test.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
-const STATUS = '/api/2.0/admin/prepare-shutdown';
+const STATUS = SHUTDOWN_STATUS;
 const CHANGE = PREPARE_SHUTDOWN;
 const LOCKED = /prepared for a shutdown and accepts no tasks/;
-const initiated = { initiated: true, initiationTime: expect.stringMatching(LOCAL_TIMESTAMP) };
+const initiated = {
+  initiated: true,
+  initiationTime: expect.stringMatching(LOCAL_TIMESTAMP),
+  ...SHUTDOWN_SCOPE,
+};
+const notInitiated = { initiated: false, ...SHUTDOWN_SCOPE };
 
 let folder: TemporaryFolder;
 let hub: RunningHub;
@@ -36,12 +41,12 @@ async function change(value: boolean) {
 }
 
 it('the status of the shutdown preparation has the time of the first request, and only while it is initiated', async () => {
-  expect((await api.get(STATUS)).body).toEqual({ initiated: false });
+  expect((await api.get(STATUS)).body).toEqual(notInitiated);
   const began = await change(true);
   expect(began).toEqual(initiated);
   expect(await change(true)).toEqual(began);
-  expect(await change(false)).toEqual({ initiated: false });
-  expect(await change(false)).toEqual({ initiated: false });
+  expect(await change(false)).toEqual(notInitiated);
+  expect(await change(false)).toEqual(notInitiated);
 });
 
 describe('during shutdown preparation', () => {
@@ -116,7 +121,7 @@ if (HUBS === 1) {
     await hub.stop();
     hub = await startHub({ dataDir: folder.path });
     api = new Api(hub);
-    expect((await api.get(STATUS)).body).toEqual({ initiated: false });
+    expect((await api.get(STATUS)).body).toEqual(notInitiated);
     expect(await api.task(running)).toMatchObject({ status: 'FINISHED' });
     agent = await FakeAgent.join(hub);
     expect((await agent.hear('assign')).ref.taskId).toBe(waiting);
@@ -131,8 +136,8 @@ it.each<[unknown, string]>([
   [{ initiated: null }, 'initiated: must be true or false'],
   [true, 'body: must be an object'],
 ])('a change of the shutdown preparation with the body %j is refused', async (body, message) => {
-  expectError(await api.post(CHANGE, body), 400, `${STATUS}/change`, message);
-  expect((await api.get(STATUS)).body).toEqual({ initiated: false });
+  expectError(await api.post(CHANGE, body), 400, '/api/2.0/admin/prepare-shutdown/change', message);
+  expect((await api.get(STATUS)).body).toEqual(notInitiated);
 });
 
 it('a change of the shutdown preparation ignores unknown fields', async () => {

@@ -8,11 +8,14 @@ import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { logIn, refresh, statusFor } from '../support/login.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { rawSender } from '../support/raw-request.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const RESULT = '/api/2.0/workbench/task/execute-batch-job';
 const SHUTDOWN = '/api/2.0/admin/prepare-shutdown';
+/** Host of the load balancer. */
+const PUBLIC = 'hub.example.com';
 
 describe.runIf(hasPostgres)('several hubs on one database', () => {
   let folder: TemporaryFolder;
@@ -26,6 +29,7 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
       config: {
         store: database.url,
         storage: { folder: join(folder.path, 'blobs'), input: { enabled: true } },
+        server: { publicUrl: `https://${PUBLIC}` },
         ...rest,
       },
     });
@@ -178,12 +182,42 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     expect((await at(1).post('/api/x/tasks', { job: { type: 'SIMULATE_WORK', duration: 1 } })).status).toBe(
       423,
     );
-    expect((await at(0).get(SHUTDOWN)).body).toEqual({ initiated: false });
+    expect((await at(0).get(SHUTDOWN)).body).toEqual({
+      initiated: false,
+      scope: 'hub',
+      hub: expect.any(String),
+    });
     await at(1).post(`${SHUTDOWN}/change`, { initiated: false });
     await at(1).post(`${SHUTDOWN}/change?scope=cluster`, { initiated: true });
     await eventually(async () => (await at(0).get(SHUTDOWN)).body['initiated'] === true);
     await at(2).post(`${SHUTDOWN}/change?scope=cluster`, { initiated: false });
     await eventually(async () => (await at(0).get(SHUTDOWN)).body['initiated'] === false);
+  });
+
+  it('are prepared together by requests to their public address', async () => {
+    const ask = async (index: number, method: string, target: string, host: string, json?: object) => {
+      const { send, close } = rawSender((hubs[index] as RunningHub).address);
+      const body = json && JSON.stringify(json);
+      const headers = { host, authorization: `Bearer ${tokens[0]}`, 'content-type': 'application/json' };
+      const { text } = await send({ method, target, headers, body });
+      close();
+      return JSON.parse(text) as Record<string, unknown>;
+    };
+    const change = (index: number, initiated: boolean, host: string) =>
+      ask(index, 'POST', `${SHUTDOWN}/change`, host, { initiated });
+    const statusAt = (index: number, host: string) => ask(index, 'GET', SHUTDOWN, host);
+    const ofHub2 = await change(2, true, 'hub-2.internal:8080');
+    expect(ofHub2).toMatchObject({ initiated: true, scope: 'hub' });
+    expect(await change(1, true, PUBLIC)).toMatchObject({ initiated: true, scope: 'cluster' });
+    const { initiationTime } = await statusAt(0, PUBLIC);
+    expect(await statusAt(0, PUBLIC)).toEqual({ initiated: true, initiationTime, scope: 'cluster' });
+    expect((await at(0).get(SHUTDOWN)).body).toMatchObject({ initiated: true, scope: 'hub' });
+    const ended = { initiated: false, scope: 'cluster' };
+    expect(await change(2, false, `${PUBLIC.toUpperCase()}:443`)).toEqual(ended);
+    for (const index of [0, 1, 2]) expect(await statusAt(index, PUBLIC)).toEqual(ended);
+    expect((await at(0).get(SHUTDOWN)).body).toMatchObject({ initiated: false });
+    expect((await at(2).get(SHUTDOWN)).body).toEqual(ofHub2);
+    await change(2, false, 'hub-2.internal:8080');
   });
 
   it('go on when one of them stops: another schedules, and its agents may join others', async () => {

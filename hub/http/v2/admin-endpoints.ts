@@ -1,6 +1,8 @@
 /** Monitoring and administration in API version 2.x (contract 9.5 and 9.6). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import type { Context } from 'hono';
 import { z } from 'zod';
+import type { Hubs } from '../../core/ports/hubs.js';
 import type { ShutdownPreparation, ShutdownStatus } from '../../engine/shutdown-preparation.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
@@ -53,20 +55,46 @@ const shutdownStatusSchema = z
       description: 'Only while initiated. Local time of the hub.',
       example: '2026-11-21T06:53:00.123',
     }),
+    scope: z.enum(['hub', 'cluster']).optional().meta({
+      description:
+        'Whether this is the status of one hub or of its cluster; absent for a hub that has no others.',
+    }),
+    hub: z.string().optional().meta({ description: 'Id of the hub, with the scope `hub`.' }),
   })
   .meta({ id: 'ShutdownStatus' });
 
 const shutdownScope = z
   .enum(['hub', 'cluster'], { error: 'must be hub or cluster' })
-  .default('hub')
-  .meta({ description: 'The hub that responds, or all hubs of its cluster.' });
+  .optional()
+  .meta({
+    description:
+      'The hub that responds, or all hubs of its cluster. By default the cluster for requests to `server.publicUrl` of a cluster, and ' +
+      'the hub for others.',
+  });
+type Scope = z.output<typeof shutdownScope>;
+
+const SCOPES = { hub: 'HUB', cluster: 'CLUSTER' } as const;
 
 const shutdownChange = z.object({ initiated: z.boolean() }).meta({ id: 'ShutdownChange' });
 
-export function adminEndpoints(
-  serverInfo: () => Promise<ServerInfo>,
-  shutdown: ShutdownPreparation,
-): Endpoint[] {
+export interface AdminParts {
+  readonly serverInfo: () => Promise<ServerInfo>;
+  readonly shutdown: ShutdownPreparation;
+  readonly hubs: Pick<Hubs, 'ownId'>;
+  /** `server.publicUrl` */
+  readonly publicUrl: string | null;
+}
+
+export function adminEndpoints({ serverInfo, shutdown, hubs, publicUrl }: AdminParts): Endpoint[] {
+  const scopeOf = (asked: Scope, context: Context) => {
+    const isPublic = shutdown.isOfCluster && isHostOf(publicUrl, context.req.header('host'));
+    return asked ?? (isPublic ? 'cluster' : 'hub');
+  };
+  const present = ({ initiated, initiatedAtMs }: ShutdownStatus, scope: 'hub' | 'cluster') => ({
+    initiated,
+    ...(initiatedAtMs === null ? {} : { initiationTime: localTimestamp(initiatedAtMs) }),
+    ...(scope === 'cluster' ? { scope } : shutdown.isOfCluster ? { scope, hub: hubs.ownId } : {}),
+  });
   return [
     endpoint(
       {
@@ -88,9 +116,13 @@ export function adminEndpoints(
         operationId: 'getShutdownPreparation',
         summary: 'Whether a shutdown is being prepared',
         description: 'While initiated, the hub accepts and dispatches no tasks.',
+        query: z.object({ scope: shutdownScope }),
         responses: { 200: { description: 'The status.', schema: shutdownStatusSchema } },
       },
-      async ({ context }) => context.json(present(await shutdown.current())),
+      async ({ query, context }) => {
+        const scope = scopeOf(query.scope, context);
+        return context.json(present(await shutdown.current(SCOPES[scope]), scope));
+      },
     ),
     endpoint(
       {
@@ -105,14 +137,18 @@ export function adminEndpoints(
         body: shutdownChange,
         responses: { 200: { description: 'The new status.', schema: shutdownStatusSchema } },
       },
-      async ({ body, query, context }) =>
-        context.json(
-          present(await shutdown.change(body.initiated, query.scope === 'cluster' ? 'CLUSTER' : 'HUB')),
-        ),
+      async ({ body, query, context }) => {
+        const scope = scopeOf(query.scope, context);
+        return context.json(present(await shutdown.change(body.initiated, SCOPES[scope]), scope));
+      },
     ),
   ];
 }
 
-function present({ initiated, initiatedAtMs }: ShutdownStatus) {
-  return { initiated, ...(initiatedAtMs === null ? {} : { initiationTime: localTimestamp(initiatedAtMs) }) };
+/** Whether the header `Host` names the host of this address. */
+function isHostOf(address: string | null, host: string | undefined): boolean {
+  if (address === null || host === undefined) return false;
+  const url = new URL(address);
+  const named = `${url.protocol}//${host}`;
+  return URL.canParse(named) && new URL(named).host === url.host;
 }

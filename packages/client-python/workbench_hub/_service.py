@@ -59,7 +59,8 @@ class ServiceMethods:
         return found
 
     def prepare_shutdown(self, initiated: bool = True, *, cluster: bool = False) -> schemas.ShutdownStatus:
-        """Prepares a shutdown of the hub, or of all hubs of its cluster; with False, takes that back. For the role ADMIN."""
+        """Prepares a shutdown of the hub, or of all hubs of its cluster; with False, takes that back. At the public address of a
+        cluster it is always that of all. For the role ADMIN."""
         scope = "?scope=cluster" if cluster else ""
         found: schemas.ShutdownStatus = self._calls.json(
             "POST", f"{SHUTDOWN}/change{scope}", document={"initiated": initiated}, is_repeatable=lambda: True

@@ -883,6 +883,10 @@ class _ShutdownStatus(TypedDict):
 class ShutdownStatus(_ShutdownStatus, total=False):
     # Only while initiated. Local time of the hub.
     initiationTime: str
+    # Whether this is the status of one hub or of its cluster; absent for a hub that has no others.
+    scope: Literal["hub", "cluster"]
+    # Id of the hub, with the scope `hub`.
+    hub: str
 
 
 class _SignOn(TypedDict):

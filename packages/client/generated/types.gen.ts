@@ -958,6 +958,14 @@ export type ShutdownStatus = {
      * Only while initiated. Local time of the hub.
      */
     initiationTime?: string;
+    /**
+     * Whether this is the status of one hub or of its cluster; absent for a hub that has no others.
+     */
+    scope?: 'hub' | 'cluster';
+    /**
+     * Id of the hub, with the scope `hub`.
+     */
+    hub?: string;
 };
 
 export type HubStatePage = {
@@ -3821,7 +3829,12 @@ export type GetServerInfoResponse = GetServerInfoResponses[keyof GetServerInfoRe
 export type GetShutdownPreparationData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * The hub that responds, or all hubs of its cluster. By default the cluster for requests to `server.publicUrl` of a cluster, and the hub for others.
+         */
+        scope?: 'hub' | 'cluster';
+    };
     url: '/api/2.0/admin/prepare-shutdown';
 };
 
@@ -3864,7 +3877,7 @@ export type ChangeShutdownPreparationData = {
     path?: never;
     query?: {
         /**
-         * The hub that responds, or all hubs of its cluster.
+         * The hub that responds, or all hubs of its cluster. By default the cluster for requests to `server.publicUrl` of a cluster, and the hub for others.
          */
         scope?: 'hub' | 'cluster';
     };
