@@ -45,9 +45,6 @@ interface Attributes {
 const EINVAL = 28;
 const ENOENT = 44;
 
-/** Numbers that {@link HostFiles.stat} gives. */
-const STAT_LENGTH = 13;
-
 /** Folders of the simulator's own system. */
 const KEPT_IN_MEMORY = ['.', '..', 'dev', 'proc'];
 
@@ -65,7 +62,7 @@ export function showHostFiles(
   for (const name of virtual.readdir('/')) {
     if (KEPT_IN_MEMORY.includes(name) || isWindows) continue;
     // The simulator has a folder of the same name in its memory; a sandbox may have none.
-    if (host.stat(rootOf(name), new Float64Array(STAT_LENGTH)) === 0)
+    if (typeof host.stat(rootOf(name)) === 'string')
       virtual.mount({ mount }, { root: rootOf(name) }, `/${name}`);
   }
   virtual.root.node_ops = {
@@ -89,11 +86,7 @@ function hostDriver(virtual: VirtualFileSystem, host: HostFiles) {
     node.stream_ops = streamOps;
     return node;
   };
-  const modeOf = (path: string) => {
-    const attributes = new Float64Array(STAT_LENGTH);
-    checked(host.stat(path, attributes));
-    return attributes[3] as number;
-  };
+  const modeOf = (path: string) => Number(String(checked(host.stat(path))).split('/')[3]);
   const nodeOps = {
     ...attributeOperations(host, checked),
     ...folderOperations(host, checked, makeNode, modeOf),
@@ -134,8 +127,9 @@ function pathIn(parent: VirtualNode, name: string): string {
 function attributeOperations(host: HostFiles, checked: Checked) {
   return {
     getattr(node: VirtualNode) {
-      const attributes = new Float64Array(STAT_LENGTH);
-      checked(host.stat(hostPath(node), attributes));
+      const attributes = String(checked(host.stat(hostPath(node))))
+        .split('/')
+        .map(Number);
       const [
         dev,
         ino,
@@ -202,9 +196,9 @@ function streamOperations(virtual: VirtualFileSystem, host: HostFiles, checked: 
     close(stream: VirtualStream) {
       if (stream.hostFd !== undefined) checked(host.close(stream.hostFd));
     },
-    read: (stream: VirtualStream, buffer: Int8Array, offset: number, length: number, position: number) =>
+    read: (stream: VirtualStream, buffer: Uint8Array, offset: number, length: number, position: number) =>
       checked(host.read(stream.hostFd ?? -1, buffer, offset, length, position)),
-    write: (stream: VirtualStream, buffer: Int8Array, offset: number, length: number, position: number) =>
+    write: (stream: VirtualStream, buffer: Uint8Array, offset: number, length: number, position: number) =>
       checked(host.write(stream.hostFd ?? -1, buffer, offset, length, position)),
     llseek(stream: VirtualStream, offset: number, whence: number) {
       let position = offset;

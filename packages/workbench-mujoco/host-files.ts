@@ -1,15 +1,17 @@
 /**
  * Files of the host for the simulator's file system (host-file-system.ts). The functions take and give numbers, texts and the
- * caller's own arrays, and never throw: so a realm can call them without getting hold of an object of another realm.
+ * bytes of the caller's own arrays, refuse everything else, and never throw: so a realm can call them without getting hold of an
+ * object of another realm.
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import { bytesFrom, choiceFrom, integerFrom, textFrom } from './realm-border.js';
 
 /** Errors are negative numbers: `-errno` of Emscripten's C library. */
 export interface HostFiles {
-  /** Fills `into` with dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, and the times atime, mtime, ctime in
-   *  milliseconds. */
-  stat(path: string, into: Float64Array): number;
+  /** Numbers with `/` between them: dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, and the times atime, mtime, ctime
+   *  in milliseconds. */
+  stat(path: string): string | number;
   chmod(path: string, mode: number): number;
   truncate(path: string, size: number): number;
   makeFolder(path: string, mode: number): number;
@@ -22,8 +24,8 @@ export interface HostFiles {
   /** Gives a descriptor. */
   open(path: string, flags: string): number;
   close(descriptor: number): number;
-  read(descriptor: number, buffer: Int8Array, offset: number, length: number, position: number): number;
-  write(descriptor: number, buffer: Int8Array, offset: number, length: number, position: number): number;
+  read(descriptor: number, bytes: Uint8Array, offset: number, length: number, position: number): number;
+  write(descriptor: number, bytes: Uint8Array, offset: number, length: number, position: number): number;
   size(descriptor: number): number;
 }
 
@@ -50,6 +52,9 @@ const ERRNO: Record<string, number> = {
   EROFS: 69,
 };
 
+/** Ways to open a file. */
+const ACCESS = ['r', 'r+'] as const;
+
 /** Files of the host, which know the descriptors that are open. */
 export class OpenHostFiles implements HostFiles {
   readonly #descriptors = new Set<number>();
@@ -59,42 +64,31 @@ export class OpenHostFiles implements HostFiles {
     for (const descriptor of this.#descriptors) this.close(descriptor);
   }
 
-  readonly stat = (file: string, into: Float64Array): number =>
+  readonly stat = (file: string): string | number =>
     numbered(() => {
       const { dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, atimeMs, mtimeMs, ctimeMs } =
-        fs.statSync(file);
-      const values = [
-        dev,
-        ino,
-        nlink,
-        mode,
-        uid,
-        gid,
-        rdev,
-        size,
-        blksize,
-        blocks,
-        atimeMs,
-        mtimeMs,
-        ctimeMs,
-      ];
-      for (let index = 0; index < values.length; index++) into[index] = values[index] as number;
-      return 0;
+        fs.statSync(textFrom(file));
+      const times = [atimeMs, mtimeMs, ctimeMs];
+      return [dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, ...times].join('/');
     });
 
-  readonly chmod = (file: string, mode: number): number => done(() => fs.chmodSync(file, mode));
-  readonly truncate = (file: string, size: number): number => done(() => fs.truncateSync(file, size));
-  readonly makeFolder = (file: string, mode: number): number => done(() => fs.mkdirSync(file, mode));
+  readonly chmod = (file: string, mode: number): number =>
+    done(() => fs.chmodSync(textFrom(file), integerFrom(mode)));
+  readonly truncate = (file: string, size: number): number =>
+    done(() => fs.truncateSync(textFrom(file), integerFrom(size)));
+  readonly makeFolder = (file: string, mode: number): number =>
+    done(() => fs.mkdirSync(textFrom(file), integerFrom(mode)));
   readonly makeFile = (file: string, mode: number): number =>
-    done(() => fs.writeFileSync(file, '', { mode, flag: 'wx' }));
-  readonly rename = (from: string, to: string): number => done(() => fs.renameSync(from, to));
-  readonly removeFile = (file: string): number => done(() => fs.unlinkSync(file));
-  readonly removeFolder = (file: string): number => done(() => fs.rmdirSync(file));
-  readonly list = (file: string): string | number => numbered(() => fs.readdirSync(file).join('/'));
+    done(() => fs.writeFileSync(textFrom(file), '', { mode: integerFrom(mode), flag: 'wx' }));
+  readonly rename = (from: string, to: string): number =>
+    done(() => fs.renameSync(textFrom(from), textFrom(to)));
+  readonly removeFile = (file: string): number => done(() => fs.unlinkSync(textFrom(file)));
+  readonly removeFolder = (file: string): number => done(() => fs.rmdirSync(textFrom(file)));
+  readonly list = (file: string): string | number => numbered(() => fs.readdirSync(textFrom(file)).join('/'));
 
   readonly open = (file: string, flags: string): number =>
     numbered(() => {
-      const descriptor = fs.openSync(file, flags);
+      const descriptor = fs.openSync(textFrom(file), choiceFrom(flags, ACCESS));
       this.#descriptors.add(descriptor);
       return descriptor;
     });
@@ -105,17 +99,22 @@ export class OpenHostFiles implements HostFiles {
     return done(() => fs.closeSync(descriptor));
   };
 
-  readonly read = (descriptor: number, ...to: [Int8Array, number, number, number]): number =>
-    numbered(() => fs.readSync(this.#own(descriptor), ...to));
+  readonly read = (descriptor: number, ...to: [Uint8Array, number, number, number]): number =>
+    numbered(() => fs.readSync(this.#own(descriptor), ...bytesAndNumbers(to)));
 
-  readonly write = (descriptor: number, ...from: [Int8Array, number, number, number]): number =>
-    numbered(() => fs.writeSync(this.#own(descriptor), ...from));
+  readonly write = (descriptor: number, ...from: [Uint8Array, number, number, number]): number =>
+    numbered(() => fs.writeSync(this.#own(descriptor), ...bytesAndNumbers(from)));
 
   readonly size = (descriptor: number): number => numbered(() => fs.fstatSync(this.#own(descriptor)).size);
 
   #own(descriptor: number): number {
     return this.#descriptors.has(descriptor) ? descriptor : -1;
   }
+}
+
+function bytesAndNumbers([bytes, offset, length, position]: [Uint8Array, number, number, number]) {
+  const numbers = [integerFrom(offset), integerFrom(length), integerFrom(position)] as const;
+  return [bytesFrom(bytes), ...numbers] as const;
 }
 
 function numbered<T>(call: () => T): T | number {

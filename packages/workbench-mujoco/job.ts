@@ -1,5 +1,8 @@
 import type { MainModule } from '@mujoco/mujoco';
-import type { ExecuteBatchJobParams } from '@workbench-hub/shared/instance-protocol/messages';
+import {
+  type ExecuteBatchJobParams,
+  MAX_MESSAGE_LENGTH,
+} from '@workbench-hub/shared/instance-protocol/messages';
 import { InstabilityWatch } from './instability.js';
 import { type LoadedModel, loadModel, ModelRefused } from './model.js';
 import type { Send } from './output-channel.js';
@@ -36,7 +39,7 @@ export async function runJob(
     place.defineGlobals(job, loaded);
     return await runScripts(place, job, sources, loaded, send);
   } catch (error) {
-    if (error instanceof ModelRefused) return { kind: 'failed', message: error.message };
+    if (error instanceof ModelRefused) return { kind: 'failed', message: withinLimit(error.message) };
     throw error;
   } finally {
     place.end(loaded);
@@ -61,9 +64,14 @@ async function runScripts(
       return {
         kind: 'ended',
         status: 'ERROR',
-        message: `script ${script.number} of ${count} ${failure.reason}`,
+        message: withinLimit(`script ${script.number} of ${count} ${failure.reason}`),
       };
     }
   }
   return { kind: 'ended', status: 'OK' };
+}
+
+/** Shortens a message to what the instance protocol allows: a script may throw a text of any length. */
+function withinLimit(message: string): string {
+  return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH - 4)} ...`;
 }

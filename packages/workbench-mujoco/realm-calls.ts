@@ -10,26 +10,25 @@ export type SimulatorImports = Record<string, AnyFunction>;
 /** Functions of the thread for a realm. */
 export interface ThreadCalls {
   readonly files: HostFiles;
-  /** Evaluates an expression in the realm. */
+  /** Evaluates an expression of the simulator's script in the realm; one that imports something is refused. */
   readonly evaluate: (expression: string) => AnyFunction;
   /** Time in milliseconds, with an arbitrary origin. */
   readonly now: () => number;
   /** A random number from 0 to 255. */
   readonly randomByte: () => number;
   /** The simulator is loaded, or could not be loaded for this reason. */
-  readonly loaded: (failure?: unknown) => void;
+  readonly loaded: (failure?: string) => void;
   readonly write: (stream: 'stdout' | 'stderr', text: string) => void;
-  /** The value as text, as `util.inspect` and `util.format` give it; undefined when its own methods fail. */
-  readonly inspect: (value: unknown) => string | undefined;
-  readonly format: (...values: unknown[]) => string | undefined;
+  /** Text of a described value (realm-description.ts), as `util.inspect` gives it; undefined when it cannot be shown. */
+  readonly show: (description: string, depth: number) => string | undefined;
   /** Text of a file of the working directory; undefined when it cannot be read. */
   readonly readFile: (name: string) => string | undefined;
   readonly writeFile: (name: string, content: string | Uint8Array) => boolean;
   /** Error of the latest failed call of `readFile` or `writeFile`, as JSON. */
   readonly fileError: () => string;
-  /** The script has returned; or it has thrown this. */
+  /** The script has returned; or it has thrown this, as {@link RealmCalls.describeThrown} gives it. */
   readonly returned: () => void;
-  readonly threw: (error: unknown) => void;
+  readonly threw: (description: string) => void;
 }
 
 /** The compiled simulator, for a realm. */
@@ -58,8 +57,18 @@ export interface RealmCalls {
   showFiles(folders: string): void;
   defineGlobals(settings: string, model: MjModel | undefined, data: MjData | undefined): void;
   run(script: () => Promise<void>): void;
-  /** Code of the `process.exit` that threw this. */
-  exitCodeOf(thrown: unknown): number | undefined;
+  /** A {@link ThrownDescription} as JSON. */
+  describeThrown(thrown: unknown): string;
+}
+
+/** A thrown value of a realm, for its thread. */
+export interface ThrownDescription {
+  /** Code of the `process.exit` that threw it. */
+  exitCode?: number;
+  /** Name, message and stack of an error. */
+  error?: { name: string; message: string; stack: string };
+  /** Text of any other value. */
+  shown?: string;
 }
 
 /** The simulator's script, as a function of the globals that it gets instead of the realm's. */

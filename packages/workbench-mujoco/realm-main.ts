@@ -1,7 +1,7 @@
 /**
  * Code of a job's realm. A realm has built-in objects and a simulator of its own. What it gets from its thread are functions
- * that never throw and that take and give numbers, texts and the realm's own objects; they stay in these files. So scripts
- * can get hold of no object that another job will meet and could have changed.
+ * that take and give numbers and texts, check what they get (realm-border.ts), and stay in these files. So scripts can get hold
+ * of no object that another job will meet and could have changed.
  *
  * The compiled text of this file is evaluated in each realm (realm-sources.ts): beside other such files it imports types only.
  */
@@ -16,8 +16,10 @@ import type {
   SimulatorLink,
   SimulatorScript,
   ThreadCalls,
+  ThrownDescription,
 } from './realm-calls.js';
-import { define, RealmExit, realmConsole, scriptGlobals } from './realm-globals.js';
+import type { ValueTexts } from './realm-globals.js';
+import { define, RealmExit, realmConsole, scriptGlobals, valueTexts } from './realm-globals.js';
 import { guarded, guardedFiles } from './realm-guard.js';
 import { RealmRegistrations } from './realm-registrations.js';
 import type { WasmInstance } from './web-assembly.js';
@@ -29,6 +31,9 @@ export function openRealm(
   simulator: SimulatorLink,
 ): RealmCalls {
   const { apply } = Reflect;
+  const show = valueTexts(guarded(thread.show));
+  const [returned, threw] = [guarded(thread.returned), guarded(thread.threw)];
+  const attach = guarded(simulator.attach);
   const assembly: unknown = Reflect.get(globalThis, 'WebAssembly');
   const files = guardedFiles(thread.files);
   const write = guarded(thread.write);
@@ -42,7 +47,7 @@ export function openRealm(
     undefined,
     assembly,
     {},
-    realmConsole(write, guarded(thread.format)),
+    realmConsole(write, show),
     { getRandomValues: randomFill(guarded(thread.randomByte)) },
     { now: guarded(thread.now) },
     (registered) => registrations?.ofTypes(registered) ?? registered,
@@ -51,8 +56,10 @@ export function openRealm(
     print: (line: string) => write('stdout', `${line}\n`),
     printErr: (line: string) => write('stderr', `${line}\n`),
     instantiateWasm({ env }: { env: SimulatorImports }, take: (instance: WasmInstance) => void) {
+      // The simulator's object has this function, so a script could call it.
+      if (mujoco) throw new Error('the simulator is loaded already');
       imports = env;
-      simulator.attach(env);
+      attach(env);
       const exports = exportsFor(simulator, env);
       take({ exports });
       return exports;
@@ -63,7 +70,7 @@ export function openRealm(
       registrations?.begin(loaded as unknown as Record<string, unknown>, imports);
       thread.loaded();
     },
-    (error: unknown) => thread.loaded(error),
+    (error: unknown) => thread.loaded(String(error)),
   );
 
   return {
@@ -72,7 +79,7 @@ export function openRealm(
     showFiles: (folders) =>
       showHostFiles(mujoco?.FS as unknown as VirtualFileSystem, files, JSON.parse(folders) as ShownFolders),
     defineGlobals(settings, model, data) {
-      const { variables, ...own } = scriptGlobals(thread, JSON.parse(settings) as RealmSettings);
+      const { variables, ...own } = scriptGlobals(thread, show, JSON.parse(settings) as RealmSettings);
       const globals: Record<string, unknown> = { mujoco, model, data, ...own, ...variables };
       for (const name of Object.keys(globals)) define(globalThis, name, globals[name]);
     },
@@ -80,13 +87,23 @@ export function openRealm(
       void (async () => {
         try {
           await apply(script, {}, []);
-          thread.returned();
+          returned();
         } catch (error) {
-          thread.threw(error);
+          threw(describeThrown(error, show));
         }
       })(),
-    exitCodeOf: (thrown) => (thrown instanceof RealmExit ? thrown.exitCode : undefined),
+    describeThrown: (thrown) => describeThrown(thrown, show),
   };
+}
+
+function describeThrown(thrown: unknown, { inspected }: ValueTexts): string {
+  let described: ThrownDescription;
+  if (thrown instanceof RealmExit) described = { exitCode: Number(thrown.exitCode) };
+  else if (thrown instanceof Error) {
+    const { name, message, stack } = thrown;
+    described = { error: { name: `${name}`, message: `${message}`, stack: `${stack ?? thrown}` } };
+  } else described = { shown: inspected(thrown) };
+  return JSON.stringify(described);
 }
 
 /** Exports that repeat what the compiled simulator registered, instead of starting it again. */

@@ -2,19 +2,20 @@
 import { randomFillSync } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { formatWithOptions, inspect } from 'node:util';
 import type vm from 'node:vm';
 import type { ExecuteBatchJobParams } from '@workbench-hub/shared/instance-protocol/messages';
 import { OpenHostFiles, shownFolders } from './host-files.js';
 import type { JobPlace } from './job.js';
 import { type KeptSimulator, newRealm } from './kept-simulator.js';
 import type { Send } from './output-channel.js';
+import { bytesFrom, choiceFrom, textFrom, textOf } from './realm-border.js';
 import type {
   RealmCalls,
   RealmSettings,
   SimulatorImports,
   SimulatorLink,
   ThreadCalls,
+  ThrownDescription,
 } from './realm-calls.js';
 import type { RealmSources } from './realm-sources.js';
 import { asFunction, type ScriptFunction } from './script.js';
@@ -25,11 +26,12 @@ import {
   ScriptExit,
   type ScriptFailure,
   scriptPath,
+  ThrownInRealm,
 } from './script-failure.js';
 import { looksAtNames } from './script-needs.js';
+import { shownValue } from './shown-value.js';
 
-/** Options of inspection: a method of the script would be given objects of the thread. */
-const WITHOUT_OWN_METHODS = { customInspect: false };
+const STREAMS = ['stdout', 'stderr'] as const;
 
 /** Opens the realm of a job. The first one starts the compiled simulator, and is for no job. */
 export async function openJobRealm(
@@ -39,16 +41,15 @@ export async function openJobRealm(
 ): Promise<JobPlace> {
   const realm = newRealm();
   const job = new JobState();
+  const evaluate = simulator.registrations ? sources.evaluateForRealm : sources.evaluate;
   const calls: RealmCalls = sources.openRealm(realm)(
-    threadCalls(job, realm, sources, send),
+    threadCalls(job, (expression) => evaluate(expression, realm), send),
     sources.simulatorScript(realm),
     linkTo(simulator, realm, sources),
   );
   while (job.loaded === undefined) await nextTurn();
   if (job.loaded.failure !== undefined) {
-    throw new Error(`the simulator was not loaded: ${String(job.loaded.failure)}`, {
-      cause: job.loaded.failure,
-    });
+    throw new Error(`the simulator was not loaded: ${job.loaded.failure}`);
   }
   const mujoco = calls.mujoco();
 
@@ -80,7 +81,7 @@ function linkTo(simulator: KeptSimulator, realm: vm.Context, sources: RealmSourc
     registered: {
       general: sources.evaluate(registrations.general, realm),
       laterCalls: (key) => {
-        const calls = registrations.laterCalls(key);
+        const calls = registrations.laterCalls(textFrom(key));
         return calls && JSON.stringify(calls);
       },
       laterKeys: () => JSON.stringify(registrations.laterKeys()),
@@ -91,11 +92,11 @@ function linkTo(simulator: KeptSimulator, realm: vm.Context, sources: RealmSourc
 /** State of a realm and its job. */
 class JobState {
   readonly files = new OpenHostFiles();
-  loaded: { failure?: unknown } | undefined;
+  loaded: { failure?: string | undefined } | undefined;
   workingDirectory = '';
   fileError: unknown;
-  /** Takes the end of the running script. */
-  scriptEnded: (thrown?: { error: unknown }) => void = () => undefined;
+  /** Takes the end of the running script, with a description of what it has thrown. */
+  scriptEnded: (thrown?: string) => void = () => undefined;
   isOver = false;
 }
 
@@ -110,7 +111,7 @@ function realmSettings({ workingDirectory, variables, environment }: ExecuteBatc
   };
 }
 
-function threadCalls(job: JobState, realm: vm.Context, sources: RealmSources, send: Send): ThreadCalls {
+function threadCalls(job: JobState, evaluate: ThreadCalls['evaluate'], send: Send): ThreadCalls {
   const orUndefined = <T>(call: () => T): T | undefined => {
     try {
       return call();
@@ -122,21 +123,24 @@ function threadCalls(job: JobState, realm: vm.Context, sources: RealmSources, se
   const resolved = (name: string) => path.resolve(job.workingDirectory, name);
   return {
     files: job.files,
-    evaluate: (expression) => sources.evaluate(expression, realm),
+    evaluate: (expression) => evaluate(textFrom(expression)),
     now: () => performance.now(),
     randomByte: () => randomFillSync(new Uint8Array(1))[0] as number,
     loaded: (failure) => {
       job.loaded = { failure };
     },
     write: (stream, text) => {
-      if (!job.isOver) send(stream, text);
+      if (!job.isOver) send(choiceFrom(stream, STREAMS), textFrom(text));
     },
-    inspect: (value) => orUndefined(() => inspect(value, WITHOUT_OWN_METHODS)),
-    format: (...values) => orUndefined(() => formatWithOptions(WITHOUT_OWN_METHODS, ...values)),
-    readFile: (name) => orUndefined(() => fs.readFileSync(resolved(name), 'utf8')),
+    show: (description, depth) =>
+      orUndefined(() => shownValue(textFrom(description), typeof depth === 'number' ? depth : 0)),
+    readFile: (name) => orUndefined(() => fs.readFileSync(resolved(textFrom(name)), 'utf8')),
     writeFile: (name, content) =>
       orUndefined(() => {
-        fs.writeFileSync(resolved(name), content);
+        fs.writeFileSync(
+          resolved(textFrom(name)),
+          typeof content === 'string' ? content : bytesFrom(content),
+        );
         return true;
       }) ?? false,
     fileError: () => {
@@ -144,7 +148,7 @@ function threadCalls(job: JobState, realm: vm.Context, sources: RealmSources, se
       return JSON.stringify({ name, message, ...details });
     },
     returned: () => job.scriptEnded(),
-    threw: (error) => job.scriptEnded({ error }),
+    threw: (description) => job.scriptEnded(textFrom(description)),
   };
 }
 
@@ -158,23 +162,31 @@ async function runInRealm(
 ): Promise<ScriptFailure | undefined> {
   const compiled = asFunction(script.source, `${scriptPath(workingDirectory, script)}.cjs`, {});
   if (compiled instanceof SyntaxError) return failureOf(compiled, script);
-  let isOver = false;
-  const thrown = await new Promise<{ error: unknown } | undefined>((resolve) => {
-    const uncaught = (error: unknown) => resolve({ error });
-    process.on('uncaughtException', uncaught);
-    job.scriptEnded = (end) => {
-      isOver = true;
-      if (end) resolve(end);
-    };
-    setImmediate(() => {
-      process.off('uncaughtException', uncaught);
-      resolve(isOver ? undefined : { error: NEVER_SETTLED });
-    });
+  let ended: { thrown?: string } | undefined;
+  const end = (thrown?: string) => {
+    if (ended?.thrown === undefined) ended = thrown === undefined ? {} : { thrown };
+  };
+  const threw = (error: unknown) => end(textOf(() => calls.describeThrown(error)) ?? '{}');
+  process.on('uncaughtException', threw);
+  // Node.js would look at the reason itself.
+  process.on('unhandledRejection', threw);
+  job.scriptEnded = end;
+  try {
     calls.run(compiled.runInContext(realm) as ScriptFunction);
-  });
-  if (!thrown) return undefined;
-  const exitCode = calls.exitCodeOf(thrown.error);
-  return failureOf(exitCode === undefined ? thrown.error : new ScriptExit(exitCode), script);
+  } catch (error) {
+    // A text that ends the function of the script begins to run at once.
+    threw(error);
+  }
+  await nextTurn();
+  process.off('uncaughtException', threw);
+  process.off('unhandledRejection', threw);
+  if (ended?.thrown !== undefined) return failureOf(thrownFrom(ended.thrown), script);
+  return ended ? undefined : failureOf(NEVER_SETTLED, script);
+}
+
+function thrownFrom(description: string): ScriptExit | ThrownInRealm {
+  const { exitCode, error, shown } = JSON.parse(description) as ThrownDescription;
+  return typeof exitCode === 'number' ? new ScriptExit(exitCode) : new ThrownInRealm(error, shown);
 }
 
 function nextTurn(): Promise<void> {

@@ -24,6 +24,17 @@ export class ScriptExit extends Error {
   }
 }
 
+/** Thrown by a script in a realm: an error, or another value by its text. */
+export class ThrownInRealm {
+  readonly error: { name: string; message: string; stack: string } | undefined;
+  readonly shown: string;
+
+  constructor(error: { name: string; message: string; stack: string } | undefined, shown?: string) {
+    this.error = error && { name: `${error.name}`, message: `${error.message}`, stack: `${error.stack}` };
+    this.shown = typeof shown === 'string' ? shown : 'a value that cannot be shown';
+  }
+}
+
 /** Stands for an error when a script can never end. */
 export const NEVER_SETTLED = Symbol('the script awaits what nothing settles');
 
@@ -52,26 +63,30 @@ export function refusedInterpreter({ source }: Script): ScriptFailure | undefine
 export function failureOf(thrown: unknown, script: Script): ScriptFailure | undefined {
   if (thrown instanceof ScriptExit && thrown.exitCode === 0) return undefined;
   const described = describe(thrown, script);
-  const isPython = isError(thrown) && thrown.name === 'SyntaxError' && PYTHON.test(script.source);
+  const isPython = errorOf(thrown)?.name === 'SyntaxError' && PYTHON.test(script.source);
   return isPython ? { ...described, reason: `looks like Python, but ${JAVASCRIPT_ONLY}` } : described;
 }
 
-/** An error of any realm. */
-function isError(thrown: unknown): thrown is Error {
-  return thrown instanceof Error || types.isNativeError(thrown);
+function errorOf(thrown: unknown): Error | ThrownInRealm['error'] {
+  if (thrown instanceof ThrownInRealm) return thrown.error;
+  return thrown instanceof Error || types.isNativeError(thrown) ? thrown : undefined;
 }
 
 function describe(thrown: unknown, { number }: Script): ScriptFailure {
   if (thrown === NEVER_SETTLED) return { reason: 'awaits a promise that nothing settles', details: '' };
   if (thrown instanceof ScriptExit) return { reason: `exited with code ${thrown.exitCode}`, details: '' };
-  if (!isError(thrown)) return { reason: `threw ${inspect(thrown, { customInspect: false })}`, details: '' };
-  const stack = String(thrown.stack ?? thrown)
+  const error = errorOf(thrown);
+  if (!error) {
+    const shown = thrown instanceof ThrownInRealm ? thrown.shown : inspect(thrown, { customInspect: false });
+    return { reason: `threw ${shown}`, details: '' };
+  }
+  const stack = String(error.stack ?? error)
     .split('\n')
     .filter((line) => !line.includes(OWN_FRAMES))
     .join('\n');
   const line = stack.split(`${scriptName(number)}.`)[1]?.match(/^[cm]js:(\d+)/)?.[1];
   const where = line === undefined ? '' : ` (line ${line})`;
-  return { reason: `threw ${thrown.name}: ${String(thrown.message).trim()}${where}`, details: `${stack}\n` };
+  return { reason: `threw ${error.name}: ${String(error.message).trim()}${where}`, details: `${stack}\n` };
 }
 
 function scriptName(number: number): string {

@@ -40,7 +40,7 @@ export class SimulatorThreads {
     accessSync(job.workingDirectory);
     const sources = job.scripts.map((script) => readFileSync(script, 'utf8'));
     const wanted = this.#isolation === 'realm' && sources.some(needsNode) ? 'thread' : this.#isolation;
-    const thread = this.#usableThread(wanted);
+    const thread = await this.#usableThread(wanted);
     // A thread that has prepared for a script with Node.js serves any script, once.
     const isolation = thread.isolation === 'thread' ? 'thread' : wanted;
     if (thread.jobs >= MAX_JOBS - 1) this.#successor ??= this.#newThread(this.#isolation);
@@ -63,9 +63,15 @@ export class SimulatorThreads {
     await Promise.all([this.#current?.end(), this.#successor?.end()]);
   }
 
-  #usableThread(isolation: Isolation): SimulatorThread {
-    if (!this.#current || this.#current.isSpent) this.#current = this.#newThread(isolation);
-    return this.#current;
+  async #usableThread(isolation: Isolation): Promise<SimulatorThread> {
+    const current = this.#current;
+    // A thread that is ready for realms has none of the built-in objects that a script with Node.js may expect.
+    const isUsable = current && !(isolation === 'thread' && current.isolation === 'realm');
+    if (isUsable && !current.isSpent) return current;
+    const thread = this.#newThread(isolation);
+    this.#current = thread;
+    await current?.end();
+    return thread;
   }
 
   async #replaceIfSpent(thread: SimulatorThread, wanted: Isolation, context: JobContext): Promise<void> {

@@ -47,7 +47,8 @@ export const RPC_ERROR = {
 
 const MAX_NAME_LENGTH = 200;
 const MAX_REQUEST_ID_LENGTH = 200;
-const MAX_MESSAGE_LENGTH = 10_000;
+/** Characters (UTF-16 units) of the message of a result. */
+export const MAX_MESSAGE_LENGTH = 10_000;
 
 const limitedString = (maxLength: number) => v.pipe(v.string(), v.maxLength(maxLength));
 
