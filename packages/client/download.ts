@@ -37,7 +37,8 @@ export async function download(
 ): Promise<void> {
   const folder = path.dirname(target);
   await mkdir(folder, { recursive: true });
-  const partial = path.join(folder, `.${path.basename(target)}.${randomUUID().slice(0, 8)}.partial`);
+  // A name of its own: that of the file may be as long as names can be.
+  const partial = path.join(folder, `.${randomUUID()}.partial`);
   try {
     const file = await open(partial, 'wx');
     const transfer = new Transfer(source, file, target, onBytes, signal);
