@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printable, sizeInWords, table } from './console.js';
+import { printable, SafeOutput, sizeInWords, table } from './console.js';
 import { barOf } from './progress.js';
 
 describe('a table', () => {
@@ -14,6 +14,39 @@ describe('a table', () => {
 describe('printable text', () => {
   it('has directions of writing escaped', () => {
     expect(printable('a\u202eb')).toBe('a\\u202eb');
+  });
+});
+
+describe('output of a job', () => {
+  const written = (isTTY: boolean, ...pieces: readonly string[]) => {
+    let text = '';
+    const output = new SafeOutput({
+      isTTY,
+      write(piece: string | Uint8Array) {
+        text += String(piece);
+        return true;
+      },
+    });
+    for (const piece of pieces) output.write(piece);
+    output.end();
+    return text;
+  };
+  const HOSTILE = '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b2J\u001bP\u0008\u202ea\tb\r\n';
+
+  it('has all control sequences escaped on a terminal', () => {
+    expect(written(true, HOSTILE)).toBe(
+      '\\u001b]52;c;ZXZpbA==\\u0007\\u001b[2J\\u009b2J\\u001bP\\u0008\\u202ea\tb\r\n',
+    );
+  });
+
+  it('has its colours on a terminal, also in pieces, and they end with it', () => {
+    expect(written(true, 'a\u001b', '[1;3', '1mred', '\u001b[0m.')).toBe('a\u001b[1;31mred\u001b[0m.');
+    expect(written(true, '\u001b[8mhidden')).toBe('\u001b[8mhidden\u001b[0m');
+    expect(written(true, 'a\u001b[12')).toBe('a\\u001b[12');
+  });
+
+  it('is as it is elsewhere', () => {
+    expect(written(false, HOSTILE)).toBe(HOSTILE);
   });
 });
 

@@ -4,7 +4,7 @@ import { FileExistsError, saveOutputs, UnsafePathError } from '@workbench-hub/cl
 import type { Command } from 'commander';
 import { idsOf } from '../ask.js';
 import type { Run } from '../command-action.js';
-import { print, printable, tell } from '../console.js';
+import { print, printable, SafeOutput, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { type JobOptions, jobOf, withJobOptions } from '../job-options.js';
 import { TransferBar, withUploadBar } from '../progress.js';
@@ -79,13 +79,15 @@ async function waitForAll(
 /** Follows a task to its end: its state and output to standard error, its result to standard output. */
 async function follow(task: Task, output: { isJson: boolean }, options: FollowOptions): Promise<ExitCode> {
   const interrupt = interruption(task, options);
+  const printed = new SafeOutput(process.stderr);
   try {
     const states = options.quiet ? () => undefined : stateTeller();
     const details = await task.wait({
       signal: interrupt.signal,
       onChange: states,
-      ...(options.quiet ? {} : { onOutput: (text: string) => process.stderr.write(text) }),
+      ...(options.quiet ? {} : { onOutput: (text: string) => printed.write(text) }),
     });
+    printed.end();
     const saved =
       options.out === undefined ? [] : await saveAll(task, options.out, options, interrupt.signal);
     print({ ...details, saved }, output, () => summaryOf(details, saved));
@@ -98,6 +100,7 @@ async function follow(task: Task, output: { isJson: boolean }, options: FollowOp
     if (!(error instanceof NotFoundError)) tell(`Attach again with: wb wait ${task.id}`);
     throw error;
   } finally {
+    printed.end();
     interrupt.end();
   }
 }

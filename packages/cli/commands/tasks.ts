@@ -3,7 +3,7 @@ import type { Hub, TaskDetails, TaskItem } from '@workbench-hub/client';
 import { saveOutputs } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { type Output, print, printable, sizeInWords, table, tell } from '../console.js';
+import { type Output, print, printable, SafeOutput, sizeInWords, table, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { collect } from '../job-options.js';
 import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
@@ -126,11 +126,19 @@ async function printLog(
     print({ id, log }, output, () => log);
     return EXIT.FINISHED;
   }
-  for await (const event of task.log()) {
-    if (output.isJson) print(event, output, () => '');
-    else if (event.type === 'output') process.stdout.write(event.text);
-    else if (event.type === 'skipped') tell(`[${event.to - event.offset} characters are skipped]`);
-    if (event.type === 'end') tell(`${id}: ${event.status}`);
+  const printed = new SafeOutput(process.stdout);
+  try {
+    for await (const event of task.log()) {
+      if (output.isJson) print(event, output, () => '');
+      else if (event.type === 'output') printed.write(event.text);
+      else if (event.type === 'skipped') tell(`[${event.to - event.offset} characters are skipped]`);
+      if (event.type === 'end') {
+        printed.end();
+        tell(`${id}: ${event.status}`);
+      }
+    }
+  } finally {
+    printed.end();
   }
   return EXIT.FINISHED;
 }
