@@ -68,7 +68,10 @@ export function eventEndpoints(feed: Pick<ChangeFeed, 'latest'>, streams: TaskEv
   ];
 }
 
+/** Greatest length of a cursor (contract 12.29). */
+const MAX_CURSOR_LENGTH = 250;
+
 /** A cursor that can be written into an event; any other is unknown, and leads to a reset. */
 function plain(cursor: string): string {
-  return /^[\w.-]{1,100}$/.test(cursor) ? cursor : 'unknown';
+  return cursor.length <= MAX_CURSOR_LENGTH && /^[\w.-]+$/.test(cursor) ? cursor : 'unknown';
 }

@@ -1,10 +1,10 @@
 /**
- * The log of the changes of tasks, in the transactions that make them (decision 0042). Each lane numbers its own changes, since
- * lanes commit at the same time: what has a lower number in a lane can be read no later. So a place is a number for each lane.
- * Changes of several lanes are told in the order of their transactions (decision 0055).
+ * The log of the changes of tasks, in the transactions that make them (decision 0042). Lanes commit at the same time, and their
+ * changes are told in the order of the numbers of their transactions (decision 0055), to which cursors refer (decision 0067).
  */
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ChangePage, TaskChange, TaskChanges } from '../../core/ports/task-changes.js';
+import { cursorAt, MAX_UNDER_WAY, type Place, placeOf } from './change-place.js';
 import type { ClaimLog } from './claim-log.js';
 import { type LaneWrite, laneStatement } from './lane-statements.js';
 import type { Lanes } from './lanes.js';
@@ -12,8 +12,14 @@ import type { Database } from './pool.js';
 import { rowsOf, sql } from './statement.js';
 import { type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from './task-row.js';
 
-/** Minimum number of kept changes of each lane: some minutes of the highest load, days of a usual one. */
-const KEPT_CHANGES = 131_072;
+/** Number of changes of a lane after which what is older is removed: some minutes of the highest load, days of a usual one. */
+const KEPT_CHANGES = 262_144;
+
+/** Batches that are read at a time. */
+const MAX_BATCHES = 256;
+
+/** Looks until those transactions that ended during a look have ended before it. */
+const MAX_LOOKS = 3;
 
 /** Time in which claims are gathered before they are logged by a batch of their own. */
 const LOG_AFTER_MS = 20;
@@ -24,32 +30,75 @@ const REMOVE_EVERY = 4096;
 /** The `seq` of a changed task, or the id of a removed one. */
 type Change = number | string;
 
-/** Numbers of changes by the id of their lane, in the order of the lanes. */
-type Place = ReadonlyMap<number, number>;
+/**
+ * Common table expressions with the state of the log, and the transactions that were under way and may yet log changes: those of
+ * sessions that use its table. A session has locked that before its transaction gets a number, so what is in progress after the look
+ * at the locks, and does not use the table, logs nothing.
+ */
+const LOG_STATE = `
+  log AS (
+    SELECT name AS history, removed, greatest(removed, (SELECT max(transaction) FROM task_change)) AS latest,
+      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next
+    FROM change_history WHERE id = 0),
+  unfinished AS MATERIALIZED (
+    SELECT xid, xid::text::bigint AS transaction FROM pg_snapshot_xip(pg_current_snapshot()) AS xid, log
+    WHERE xid::text::bigint <= log.latest),
+  session AS MATERIALIZED (
+    SELECT max(transactionid::text::bigint) FILTER (WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock') AS number,
+      bool_or(locktype = 'relation' AND relation = 'task_change'::regclass
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS uses_log
+    FROM pg_locks WHERE granted AND EXISTS (SELECT FROM unfinished) GROUP BY virtualtransaction),
+  under_way AS MATERIALIZED (
+    SELECT transaction, pg_xact_status(xid) = 'in progress' AS is_running FROM unfinished
+    WHERE CASE WHEN EXISTS (SELECT FROM session WHERE number = transaction % 4294967296 AND uses_log IS NOT TRUE)
+      THEN pg_xact_status(xid) <> 'in progress' ELSE true END),
+  state AS (
+    SELECT log.*, coalesce((SELECT json_agg(transaction ORDER BY transaction) FROM under_way), '[]') AS under_way,
+      EXISTS (SELECT FROM under_way WHERE is_running IS NOT TRUE) AS has_ended
+    FROM log)`;
 
-const LATEST = sql({}, 'SELECT id, changes FROM lane WHERE changes > 0 ORDER BY id');
+interface LogState {
+  readonly history: string;
+  /** Highest number of a transaction whose changes were removed. */
+  readonly removed: number;
+  readonly latest: number;
+  /** Number that no transaction had yet. */
+  readonly next: number;
+  readonly under_way: readonly number[];
+  /** Whether one of these has ended meanwhile. */
+  readonly has_ended: boolean;
+}
 
-/** Rows of each lane after a place, from one moment. `oldest` is the first change that is kept. */
+const LATEST = sql({}, `WITH ${LOG_STATE} SELECT * FROM state`);
+
+/** Batches since a transaction, and of some earlier ones, in the order of their transactions. */
 const SINCE = sql(
-  { laneIds: 'smallint[]', afters: 'bigint[]', limit: 'bigint' },
-  `SELECT lane.id, lane.changes AS latest, (SELECT min(first) FROM task_change WHERE lane_id = lane.id) AS oldest,
-     logged.first, logged.changes::json AS changes, logged.transaction
-   FROM lane LEFT JOIN unnest(:laneIds, :afters) AS place (lane_id, after) ON place.lane_id = lane.id
-   LEFT JOIN LATERAL (
-     SELECT first, changes, transaction FROM task_change WHERE lane_id = lane.id AND first <= coalesce(place.after, 0) + :limit
-       AND first >= coalesce((SELECT max(first) FROM task_change WHERE lane_id = lane.id AND first <= coalesce(place.after, 0) + 1), 0)
-   ) AS logged ON lane.changes > coalesce(place.after, 0)
-   WHERE lane.changes > 0 ORDER BY lane.id, logged.first`,
+  { transaction: 'bigint', earlier: 'bigint[]', limit: 'bigint' },
+  `WITH ${LOG_STATE},
+   logged AS (
+     SELECT transaction, changes FROM task_change WHERE transaction = ANY (:earlier)
+     UNION ALL
+     (SELECT transaction, changes FROM task_change WHERE transaction >= :transaction ORDER BY transaction LIMIT :limit))
+   SELECT state.*, logged.transaction, logged.changes::json AS changes
+   FROM state LEFT JOIN logged ON true ORDER BY logged.transaction`,
 );
 
-interface SinceRow {
-  readonly id: number;
-  readonly latest: number;
-  readonly oldest: number | null;
-  readonly first: number | null;
-  readonly changes: readonly Change[] | null;
+interface SinceRow extends LogState {
+  /** Null in the only row of a page without batches. */
   readonly transaction: number | null;
+  readonly changes: readonly Change[] | null;
 }
+
+/** Begins a new history in a database that was moved to another server, whose transactions have lower numbers. */
+const BEGIN_AGAIN = sql(
+  {},
+  `WITH moved AS (
+     UPDATE change_history SET name = substr(replace(gen_random_uuid()::text, '-', ''), 1, 12), removed = 0
+     WHERE id = 0 AND greatest(removed, (SELECT max(transaction) FROM task_change))
+       >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+     RETURNING id)
+   UPDATE task_change SET transaction = 0 FROM moved WHERE transaction > 0`,
+);
 
 const TASKS = sql(
   { seqs: 'bigint[]' },
@@ -76,8 +125,10 @@ const REMOVE_OLD: LaneWrite<number, null> = {
     parameters: { kept: 'bigint' },
     parts: `
       removed AS (
-        DELETE FROM task_change USING held, lane WHERE task_change.lane_id = lane.id
-          AND task_change.first <= lane.changes - :kept)`,
+        DELETE FROM task_change USING held WHERE transaction <= (
+          SELECT max(old.transaction) FROM lane CROSS JOIN LATERAL (
+            SELECT transaction FROM task_change WHERE lane_id = lane.id AND first <= lane.changes - :kept
+            ORDER BY first DESC LIMIT 1) AS old))`,
     outcome: "'null'",
   }),
   isDurable: false,
@@ -115,9 +166,9 @@ const LOG_RUNNING: LaneWrite<readonly ClaimBatches[], null> = {
 };
 
 interface Logged {
-  readonly laneId: number;
-  readonly number: number;
   readonly change: Change;
+  /** Place after it. */
+  readonly place: Place;
 }
 
 export interface ChangeLogOptions {
@@ -125,8 +176,8 @@ export interface ChangeLogOptions {
   readonly lanes: Lanes;
   readonly claims: ClaimLog;
   readonly timers: Timers;
-  readonly history: string;
   readonly keptChanges?: number;
+  readonly removeEvery?: number;
   /** Whether other hubs may follow the changes. */
   readonly isShared?: () => boolean;
 }
@@ -142,25 +193,30 @@ export class ChangeLog implements TaskChanges {
   }
 
   async latest(): Promise<string> {
-    const rows = await rowsOf<{ id: number; changes: number }>(this.#options.db, LATEST, {});
-    return this.#cursorAt(new Map(rows.map(({ id, changes }) => [id, changes])));
+    const [state] = await this.#read<LogState>(() => rowsOf(this.#options.db, LATEST, {}));
+    const { history, latest, under_way: underWay } = state;
+    const transaction = underWay[MAX_UNDER_WAY] ?? latest + 1;
+    return cursorAt(history, { transaction, told: 0, underWay: underWay.slice(0, MAX_UNDER_WAY) });
   }
 
   async since(cursor: string, limit: number): Promise<ChangePage | null> {
-    const after = this.#placeOf(cursor);
-    if (!after) return null;
-    const { db } = this.#options;
-    const values = { laneIds: [...after.keys()], afters: [...after.values()], limit };
-    const rows = await rowsOf<SinceRow, keyof typeof values>(db, SINCE, values);
-    if (!isKept(rows, after)) return null;
-    const all = loggedAfter(rows, after);
-    const logged = all.slice(0, limit);
+    const asked = placeOf(cursor);
+    if (!asked) return null;
+    const { transaction, underWay } = asked.place;
+    const values = { transaction, earlier: underWay, limit: Math.min(limit, MAX_BATCHES) };
+    const rows = await this.#read<SinceRow>(() => rowsOf(this.#options.db, SINCE, values));
+    const [state] = rows;
+    if (asked.history !== state.history || !isKept(state, asked.place)) return null;
+    const { logged, end, isRead } = loggedAfter(asked.place, rows, { changes: limit, batches: values.limit });
     const tasks = await this.#tasksOf(logged);
     const settled = this.#settled(logged, tasks);
-    const { changes, place } = this.#changesOf(settled, tasks, after);
-    const isRead = rows.every(({ id, latest }) => latest === (place.get(id) ?? 0));
-    // Changes after an unsettled one come when it is durable.
-    return { changes, cursor: this.#cursorAt(place), isLast: isRead || settled.length < logged.length };
+    const isSettled = settled.length === logged.length;
+    return {
+      changes: changesOf(state.history, settled, tasks),
+      cursor: cursorAt(state.history, isSettled ? end : (settled.at(-1)?.place ?? asked.place)),
+      // Changes after an unsettled one come when it is durable.
+      isLast: isRead || !isSettled,
+    };
   }
 
   watch(onChanges: () => void): () => void {
@@ -172,11 +228,10 @@ export class ChangeLog implements TaskChanges {
   /** A durable batch took place. */
   written(): void {
     for (const onChanges of [...this.#watchers]) onChanges();
-    if (++this.#batches % REMOVE_EVERY === 0) {
-      const { lanes, keptChanges = KEPT_CHANGES } = this.#options;
-      // The next time does what a failure leaves.
-      lanes.side.write(REMOVE_OLD, keptChanges).catch(() => undefined);
-    }
+    const { lanes, keptChanges = KEPT_CHANGES, removeEvery = REMOVE_EVERY } = this.#options;
+    if (++this.#batches % removeEvery > 0) return;
+    // The next time does what a failure leaves.
+    lanes.side.write(REMOVE_OLD, keptChanges).catch(() => undefined);
   }
 
   /** A batch of claims took place. */
@@ -229,67 +284,86 @@ export class ChangeLog implements TaskChanges {
     return at < 0 ? logged : logged.slice(0, at);
   }
 
-  /** Each task once, at its last change. A task that was removed since is left out: its removal follows. */
-  #changesOf(logged: readonly Logged[], tasks: ReadonlyMap<Change, RowWithTask>, after: Place) {
-    const last = new Map(logged.map((each) => [each.change, each]));
-    const place = new Map(after);
-    const changes = logged.flatMap((each): TaskChange[] => {
-      const { laneId, number, change } = each;
-      place.set(laneId, number);
-      if (last.get(change) !== each) return [];
-      const cursor = this.#cursorAt(place);
-      if (typeof change === 'string') return [{ cursor, taskId: change, task: null }];
-      const row = tasks.get(change);
-      if (!row) return [];
-      const task = taskOfRow(row.task);
-      return [{ cursor, taskId: task.id, task }];
-    });
-    return { changes, place };
-  }
-
-  #cursorAt(place: Place): string {
-    const numbers = [...place].sort(([a], [b]) => a - b).map(([lane, number]) => `${lane}_${number}`);
-    return `${this.#options.history}.${numbers.join('-') || '0'}`;
-  }
-
-  #placeOf(cursor: string): Place | undefined {
-    const [, history, numbers = ''] = /^(\w+)\.(0|(?:\d+_\d{1,15})(?:-\d+_\d{1,15})*)$/.exec(cursor) ?? [];
-    if (history !== this.#options.history) return undefined;
-    const place = new Map<number, number>();
-    for (const each of numbers === '0' ? [] : numbers.split('-')) {
-      const [lane = 0, number = 0] = each.split('_').map(Number);
-      place.set(lane, number);
+  /** Reads the state of the log, and what else a statement reads; again when transactions ended meanwhile. */
+  async #read<Row extends LogState>(read: () => Promise<Row[]>): Promise<readonly [Row, ...Row[]]> {
+    for (let looks = 1; ; looks++) {
+      const [state, ...rest] = await read();
+      if (!state) throw new Error('the log of changes has no history');
+      if (state.latest >= state.next) await rowsOf(this.#options.db, BEGIN_AGAIN, {});
+      else if (!state.has_ended || looks === MAX_LOOKS) return [state, ...rest];
     }
-    return this.#cursorAt(place) === cursor ? place : undefined;
   }
 }
 
 /** Whether all changes after a place are there, and the place is no later than the latest change. */
-function isKept(rows: readonly SinceRow[], after: Place): boolean {
-  const latest = new Map(rows.map((row) => [row.id, row.latest]));
-  if ([...after].some(([lane, number]) => number > (latest.get(lane) ?? 0))) return false;
-  return rows.every((row) => {
-    const from = after.get(row.id) ?? 0;
-    return row.latest === from || (row.oldest !== null && row.oldest <= from + 1);
-  });
+function isKept({ removed, latest }: LogState, { transaction, underWay }: Place): boolean {
+  return transaction <= latest + 1 && [transaction, ...underWay].every((each) => each > removed);
 }
 
-/** Changes in the order of their transactions. Those of a lane stay in their order, also in a database that was moved to another
- *  server, whose transactions have lower numbers. */
-function loggedAfter(rows: readonly SinceRow[], after: Place): Logged[] {
-  const lanes = [...new Set(rows.map(({ id }) => id))].map((id) => rows.filter((row) => row.id === id));
-  const sorted: SinceRow[] = [];
-  for (let left = lanes; left.length > 0; left = left.filter((lane) => lane.length > 0)) {
-    const first = left.reduce((a, b) => (transactionOf(b) < transactionOf(a) ? b : a));
-    sorted.push(...first.splice(0, 1));
+/** The most to read. */
+interface PageLimits {
+  readonly changes: number;
+  readonly batches: number;
+}
+
+/** Changes after a place, the place after them, and whether there are no more now. */
+function loggedAfter(after: Place, rows: readonly [SinceRow, ...SinceRow[]], limits: PageLimits) {
+  const known = new Set(after.underWay);
+  const underWay = rows[0].under_way.filter((each) => each >= after.transaction || known.has(each));
+  const held = underWay[MAX_UNDER_WAY] ?? Number.POSITIVE_INFINITY;
+  const batches = batchesOf(rows).filter(({ transaction }) => transaction < held);
+  const earlier = batches.filter(({ transaction }) => transaction < after.transaction);
+  const later = batches.slice(earlier.length);
+  const untold = new Set(earlier.map(({ transaction }) => transaction));
+  const open = [...new Set([...known, ...underWay])].sort((a, b) => a - b);
+  const isOpen = (each: number) => untold.has(each) || underWay.includes(each);
+  const placeAt = (transaction: number, told: number): Place => ({
+    ...{ transaction, told },
+    underWay: open.filter((each) => each < transaction && isOpen(each)),
+  });
+  const logged: Logged[] = [];
+  // They are told whole, since a place does not say how much of them was told.
+  for (const { transaction, changes } of earlier) {
+    for (const [at, change] of changes.entries()) {
+      if (at === changes.length - 1) untold.delete(transaction);
+      logged.push({ change, place: placeAt(after.transaction, after.told) });
+    }
   }
-  return sorted.flatMap(({ id, first, changes }) =>
-    (changes ?? [])
-      .map((change, at) => ({ laneId: id, number: (first ?? 0) + at, change }))
-      .filter(({ number }) => number > (after.get(id) ?? 0)),
+  let end = placeAt(after.transaction, after.told);
+  for (const { transaction, changes } of later) {
+    const from = transaction === after.transaction ? after.told : 0;
+    for (const [at, change] of changes.entries()) {
+      if (at < from) continue;
+      if (logged.length >= limits.changes) return { logged, end, isRead: false };
+      end = at === changes.length - 1 ? placeAt(transaction + 1, 0) : placeAt(transaction, at + 1);
+      logged.push({ change, place: end });
+    }
+  }
+  // What is held back comes when a transaction before it has ended.
+  return { logged, end, isRead: held < Number.POSITIVE_INFINITY || later.length < limits.batches };
+}
+
+function batchesOf(rows: readonly SinceRow[]) {
+  return rows.flatMap(({ transaction, changes }) =>
+    transaction === null || changes === null ? [] : [{ transaction, changes }],
   );
 }
 
-function transactionOf([row]: readonly SinceRow[]): number {
-  return row?.transaction ?? 0;
+/** Each task once, at its last change. A task that was removed since is left out: its removal follows. */
+function changesOf(
+  history: string,
+  logged: readonly Logged[],
+  tasks: ReadonlyMap<Change, RowWithTask>,
+): TaskChange[] {
+  const last = new Map(logged.map((each) => [each.change, each]));
+  return logged.flatMap((each): TaskChange[] => {
+    const { change, place } = each;
+    if (last.get(change) !== each) return [];
+    const cursor = cursorAt(history, place);
+    if (typeof change === 'string') return [{ cursor, taskId: change, task: null }];
+    const row = tasks.get(change);
+    if (!row) return [];
+    const task = taskOfRow(row.task);
+    return [{ cursor, taskId: task.id, task }];
+  });
 }

@@ -12,6 +12,7 @@ import { listBuckets } from './migrations/0008-list-buckets.js';
 import { logins } from './migrations/0010-logins.js';
 import { schemaGenerations } from './migrations/0012-schema-generations.js';
 import { joinNumbers } from './migrations/0013-join-numbers.js';
+import { orderOfChanges } from './migrations/0014-order-of-changes.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,5 +27,6 @@ export const MIGRATIONS: readonly Migration[] = [
   logins,
   schemaGenerations,
   joinNumbers,
+  orderOfChanges,
   accounts,
 ];

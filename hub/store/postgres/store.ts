@@ -13,7 +13,6 @@ import { TaskLists } from './lists/task-lists.js';
 import { postgresNamedObjects } from './named-objects.js';
 import type { Database } from './pool.js';
 import { postgresResumableUploads } from './resumable-uploads.js';
-import { rowOf, sql } from './statement.js';
 import { postgresTaskArchive } from './task-archive.js';
 import { TaskCounts } from './task-counts.js';
 import { postgresTaskExclusions } from './task-exclusions.js';
@@ -37,6 +36,9 @@ export interface PostgresTaskStoreOptions {
   readonly isShared?: () => boolean;
   /** Batches after which the numbers of tasks are added up. */
   readonly foldEvery?: number;
+  /** Number of changes of a lane after which older ones are removed, and of durable batches after which that is done. */
+  readonly keptChanges?: number;
+  readonly removeEvery?: number;
   /** A durable batch of a lane took place, whose calls are not told yet. */
   readonly onDurable?: (lane: LaneName, batch: number) => void;
   /** The store can no longer write, since another hub uses the database or it has lost confirmed changes: the hub must end. */
@@ -49,8 +51,6 @@ export interface PostgresTaskStore extends TaskStore {
   /** Writes what waits. The database stays open. */
   close(): Promise<void>;
 }
-
-const HISTORY = sql({}, 'SELECT name FROM change_history WHERE id = 0');
 
 /** Opens the store on a migrated database, and takes it from whoever has it open. Rejects with `DatabaseFault`. */
 export async function openPostgresStore(
@@ -67,13 +67,13 @@ export async function openPostgresStore(
   });
   const { lanes, claims } = opened;
   const reads = translatedReads(db);
-  const history = (await rowOf<{ name: string }>(db, HISTORY, {}))?.name ?? '';
   const changes: ChangeLog = new ChangeLog({
     db: reads,
     lanes,
     claims,
     timers: options.timers,
-    history,
+    ...(options.keptChanges === undefined ? {} : { keptChanges: options.keptChanges }),
+    ...(options.removeEvery === undefined ? {} : { removeEvery: options.removeEvery }),
     ...(options.isShared ? { isShared: options.isShared } : {}),
   });
   if (opened.hasUnloggedClaims) await changes.logRunning([]);
