@@ -25,6 +25,7 @@ import { isBackupLinking, prepareDataFolder } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { ownLoginRecords } from './engine/accounts/own-login-records.js';
 import { createEngine, type Engine } from './engine/engine.js';
+import { otherHolders } from './engine/other-holders.js';
 import type { StorageSettings } from './engine/storage-settings.js';
 import type { BlobPlace } from './files/blob-place.js';
 import { openBlobStore } from './files/blob-store.js';
@@ -277,7 +278,7 @@ async function openBlobPlace(
 
 async function openFiles(
   { config: { dataDir }, runtime, log }: Setup,
-  { inlineBlobs, cluster }: Store,
+  { inlineBlobs, cluster, isOnServer }: Store,
   place: BlobPlace,
   encryptionKey: Buffer,
   machineClock: Clock,
@@ -290,7 +291,7 @@ async function openFiles(
     log,
     encryptionKey,
     isPostponed: () => isBackupLinking(dataDir, machineClock),
-    isShared: () => cluster.hubs.others() > 0,
+    others: isOnServer ? otherHolders(cluster) : null,
   });
 }
 
@@ -356,7 +357,7 @@ async function openAudit(
 ): Promise<Pick<HubParts, 'audit' | 'auditReader' | 'reopenAudit'>> {
   const folder = auditFolderOf(config.dataDir);
   const own = auditSource(folder);
-  mail.serveHub(auditReceiver(own, { clock: runtime.clock, log }));
+  mail.serveHub('audit', auditReceiver(own, { clock: runtime.clock, log }));
   const auditReader = clusterAudit({ own, hubs, mail });
   if (!config.security.enabled) return { audit: null, auditReader, reopenAudit: null };
   const { maxFileSize, keepFiles } = config.audit;

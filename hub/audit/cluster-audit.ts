@@ -4,7 +4,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError, invalidInput } from '../core/errors.js';
 import type { AuditPart, AuditQuery, AuditReader, AuditSource } from '../core/ports/audit.js';
 import type { Hubs } from '../core/ports/hubs.js';
-import { AgentUnavailable, type HubReceiver, type Mail } from '../core/ports/mail.js';
+import { AgentUnavailable, type AuditRequest, type HubReceiver, type Mail } from '../core/ports/mail.js';
 
 export interface ClusterAuditOptions {
   /** Entries of this hub. */
@@ -44,9 +44,8 @@ export function clusterAudit(options: ClusterAuditOptions): AuditReader {
 export function auditReceiver(
   own: AuditSource,
   { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, 'error'> },
-): HubReceiver {
-  return async ({ kind, query }, timeoutMs) => {
-    if (kind !== 'audit') throw new AgentUnavailable('it has an earlier version');
+): HubReceiver<AuditRequest> {
+  return async ({ query }, timeoutMs) => {
     const untilMs = clock.monotonicMs() + timeoutMs;
     const client = {
       get aborted() {

@@ -1,6 +1,7 @@
 /** The place of blobs: where the files of whole blobs lie, beneath the blob store. Names are those of `blob-names.ts`, and a name
  *  always stands for the same blob. Several hubs may write the same place. */
 import type { Readable } from 'node:stream';
+import type { UnusedFile } from '../core/ports/blob-catalogue.js';
 
 /** Runs a step while nobody else in this process finds or removes the file that it is about. */
 export type InTurn = <T>(step: () => Promise<T>) => Promise<T>;
@@ -34,8 +35,13 @@ export interface BlobPlace {
   find(name: string): Promise<FoundFile | undefined>;
   /** Undefined when the file does not exist. */
   open(name: string): Promise<OpenFile | undefined>;
-  /** Durably removes files; missing ones are passed over. */
-  remove(names: readonly string[]): Promise<void>;
+  /** Durably removes files; missing ones are passed over. A file with a time of use stays if anybody, also another hub, has put, found
+   *  or renewed it since; those who look for it meanwhile find it, or it is gone for good. */
+  remove(files: readonly (string | UnusedFile)[]): Promise<void>;
+  /** Time of the last use of a file; undefined when it does not exist. Each use has another time. */
+  usedAtMs(name: string): Promise<number | undefined>;
+  /** Each next use of these files is noted: another hub is about to remove them. */
+  forgetUses(names: readonly string[]): void;
   /** Names of the files, in batches: at least of all that were put or renewed last before this time. */
   names(beforeMs: number): AsyncIterable<readonly string[]>;
   /** True when the file was put or renewed last before this time. */

@@ -16,12 +16,13 @@ import {
   type FoundBlob,
   type Hold,
   type InlineBlobs,
+  type OtherHolders,
   type UploadedBytes,
   WrongOffset,
 } from '../core/ports/blobs.js';
 import { type BlobDisk, systemDisk } from './blob-disk.js';
 import { BlobLocks } from './blob-locks.js';
-import { plainName } from './blob-names.js';
+import { isPlainName, plainName } from './blob-names.js';
 import type { BlobPlace } from './blob-place.js';
 import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.js';
 import { storageFull } from './disk-full.js';
@@ -30,7 +31,7 @@ import { FolderPlace } from './folder-place.js';
 import { Holds } from './holds.js';
 import { PartialBlobs } from './partial-blobs.js';
 import { type BlobLocation, PlainBlobs } from './plain-blobs.js';
-import { Reclaiming } from './reclaiming.js';
+import { type LeavingBlob, Reclaiming } from './reclaiming.js';
 import { Sweeping } from './sweeping.js';
 import { UploadFiles } from './uploaded-bytes.js';
 
@@ -52,8 +53,8 @@ export interface BlobStoreOptions {
   readonly encryptionKey: Buffer;
   /** True while files must stay, referenced or not; never when left out. */
   readonly isPostponed?: () => Promise<boolean>;
-  /** Whether other hubs use the same blobs now; never when left out. */
-  readonly isShared?: () => boolean;
+  /** Other hubs with the same blobs; null or absent where there are never any. */
+  readonly others?: OtherHolders | null;
   /** The machine's disk when left out. */
   readonly disk?: BlobDisk;
   readonly maxInlineBytes?: number;
@@ -82,6 +83,8 @@ class TieredBlobStore implements BlobStore {
   readonly #holds: Holds;
   readonly #reclaiming: Reclaiming;
   readonly #sweeping: Sweeping;
+  readonly #others: OtherHolders | null;
+  readonly #place: BlobPlace;
 
   constructor(
     options: BlobStoreOptions,
@@ -94,10 +97,12 @@ class TieredBlobStore implements BlobStore {
       runtime,
       log,
       isPostponed = async () => false,
-      isShared = () => false,
+      others = null,
       maxInlineBytes = MAX_INLINE_BYTES,
     } = options;
     this.#inline = inline;
+    this.#others = others;
+    this.#place = location.place;
     this.#runtime = runtime;
     this.#maxInlineBytes = maxInlineBytes;
     this.#plain = new PlainBlobs(location);
@@ -117,11 +122,14 @@ class TieredBlobStore implements BlobStore {
       inline,
       locks: location.locks,
       holds: this.#holds,
+      place: location.place,
+      clock: runtime.clock,
       timers: runtime.timers,
       log,
-      removeFiles: (blobs) => this.#removeFiles(blobs, location.place),
+      removeFiles: (blobs) => this.#removeFiles(blobs),
       isPostponed,
-      isShared,
+      others,
+      nameOf: (blob) => this.#nameOf(blob),
     });
     this.#sweeping = new Sweeping({
       location,
@@ -129,7 +137,9 @@ class TieredBlobStore implements BlobStore {
       inline,
       holds: this.#holds,
       reclaiming: this.#reclaiming,
+      others,
     });
+    others?.serve((names) => this.#heldOf(names));
   }
 
   hold(): Hold {
@@ -210,10 +220,28 @@ class TieredBlobStore implements BlobStore {
     return (await this.#sweeping.sweep(beforeMs)) + (await this.#partial.sweep(beforeMs));
   }
 
-  async #removeFiles(blobs: readonly BlobForm[], place: BlobPlace): Promise<void> {
+  async #removeFiles(blobs: readonly LeavingBlob[]): Promise<void> {
     const plain = blobs.filter(({ encrypted }) => !encrypted);
-    if (plain.length > 0) await place.remove(plain.map(({ digest }) => plainName(digest)));
-    for (const { digest, encrypted } of blobs) if (encrypted) await this.#encryptedBlobs.remove(digest);
+    const files = plain.map(({ digest, fileUsedAtMs: usedAtMs }) =>
+      usedAtMs === undefined ? plainName(digest) : { name: plainName(digest), usedAtMs },
+    );
+    if (files.length > 0) await this.#place.remove(files);
+    for (const { digest, encrypted, fileUsedAtMs } of blobs)
+      if (encrypted) await this.#encryptedBlobs.remove(digest, fileUsedAtMs);
+  }
+
+  #nameOf({ digest, encrypted }: BlobForm): string {
+    return encrypted ? this.#encryptedBlobs.nameOf(digest) : plainName(digest);
+  }
+
+  /** The names among these whose blobs this hub holds. Another hub may remove the others from now on. */
+  #heldOf(names: readonly string[]): string[] {
+    this.#inline.forgetRecent(names);
+    this.#place.forgetUses(names);
+    const encrypted = new Set(this.#holds.encrypted().map((digest) => this.#encryptedBlobs.nameOf(digest)));
+    return names.filter((name) =>
+      isPlainName(name) ? this.#holds.has({ digest: name, encrypted: false }) : encrypted.has(name),
+    );
   }
 
   async #putInline(blob: Buffer, hold: Hold | undefined): Promise<FileRef> {
@@ -228,13 +256,22 @@ class TieredBlobStore implements BlobStore {
 
   async #findPlain(digest: string, hold: Hold | undefined): Promise<FoundBlob | undefined> {
     this.#keep({ digest, encrypted: false }, hold);
-    const blob = await this.#inline.find(digest);
+    const blob = await this.#findInline(digest, hold);
     if (!blob) return this.#plain.find(digest);
     return {
       sizeBytes: blob.length,
       isEncrypted: false,
       open: (range) => Readable.from([range ? blob.subarray(range.start, range.end) : blob]),
     };
+  }
+
+  /** An inline blob, renewed where another hub might remove it. */
+  async #findInline(digest: string, hold: Hold | undefined): Promise<Buffer | undefined> {
+    const blob = await this.#inline.find(digest);
+    const nowMs = this.#runtime.clock.nowMs();
+    if (!blob || !hold || !this.#others?.isShared() || this.#inline.isRecent(digest, nowMs)) return blob;
+    await this.#inline.renew(digest, nowMs);
+    return this.#inline.find(digest);
   }
 
   #findEncrypted(digest: string, hold: Hold | undefined): Promise<FoundBlob | undefined> {

@@ -62,17 +62,20 @@ export class EncryptedBlobs {
   async removeOrphan(name: string, isToGo: () => Promise<boolean>): Promise<boolean> {
     const { place, locks } = this.#location;
     return locks.lockedName(name, async () => {
-      if (!(await isToGo()) || !(await isEncryptedWith(this.#key, () => place.open(name)))) return false;
-      await place.remove([name]);
+      const usedAtMs = await place.usedAtMs(name);
+      if (usedAtMs === undefined || !(await isToGo())) return false;
+      if (!(await isEncryptedWith(this.#key, () => place.open(name)))) return false;
+      await place.remove([{ name, usedAtMs }]);
       return true;
     });
   }
 
-  /** Removes the file of a blob whose lock the caller holds. */
-  async remove(digest: string): Promise<void> {
+  /** Removes the file of a blob whose lock the caller holds, with a time of use only if it was not used since. */
+  async remove(digest: string, usedAtMs: number | undefined): Promise<void> {
     const { place, locks } = this.#location;
     const name = this.nameOf(digest);
-    await locks.lockedName(name, () => place.remove([name]));
+    const file = usedAtMs === undefined ? name : { name, usedAtMs };
+    await locks.lockedName(name, () => place.remove([file]));
   }
 
   /** Throws the reason for a missing blob: with another key it has another name. */

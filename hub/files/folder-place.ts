@@ -3,6 +3,7 @@
 import { dirname, join } from 'node:path';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import type { UnusedFile } from '../core/ports/blob-catalogue.js';
 import { absent, type BlobDisk } from './blob-disk.js';
 import { folderOfName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
 import { type BlobPlace, type FoundFile, type InTurn, type OpenFile, REMAINS_AGE_MS } from './blob-place.js';
@@ -19,6 +20,12 @@ export interface FolderPlaceOptions {
    *  than the files that it is given. Null to rename these. */
   readonly copiesIn: string | null;
 }
+
+/** Folder of files whose removal is under way, as `<name>~<time>~<id>`. Who looks for one of them takes it back. */
+const LEAVING = 'leaving';
+
+/** Age of what a removal that was interrupted has left. */
+const LEFT_AGE_MS = 60_000;
 
 export class FolderPlace implements BlobPlace {
   readonly #options: FolderPlaceOptions;
@@ -50,33 +57,43 @@ export class FolderPlace implements BlobPlace {
   }
 
   async renew(name: string): Promise<boolean> {
-    const { disk, runtime } = this.#options;
-    const nowS = runtime.clock.nowMs() / 1000;
-    return disk.utimes(this.pathOf(name), nowS, nowS).then(() => true, absent(false));
+    return (await this.#renewed(name)) || ((await this.#takeBack(name)) && this.#renewed(name));
   }
 
   async find(name: string): Promise<FoundFile | undefined> {
     const { disk } = this.#options;
     const path = this.pathOf(name);
+    if (!(await this.renew(name))) return undefined;
     const info = await disk.stat(path).catch(absent(undefined));
-    if (!info || !(await this.renew(name))) return undefined;
+    if (!info) return undefined;
     return { sizeBytes: info.size, read: (start, end) => disk.read(path, start, end) };
   }
 
-  open(name: string): Promise<OpenFile | undefined> {
-    return openDiskFile(this.#options.disk, this.pathOf(name));
+  async open(name: string): Promise<OpenFile | undefined> {
+    const open = () => openDiskFile(this.#options.disk, this.pathOf(name));
+    return (await open()) ?? ((await this.#takeBack(name)) ? open() : undefined);
   }
 
-  async remove(names: readonly string[]): Promise<void> {
+  async remove(files: readonly (string | UnusedFile)[]): Promise<void> {
     const { disk } = this.#options;
     const folders = new Set<string>();
-    for (const name of names) {
-      const path = this.pathOf(name);
+    for (const file of files) {
+      const path = this.pathOf(typeof file === 'string' ? file : file.name);
       if ((await disk.stat(path).catch(absent(undefined))) === undefined) continue;
-      await disk.remove(path);
+      if (typeof file === 'string') await disk.remove(path);
+      else await this.#removeUnused(file);
       folders.add(dirname(path));
     }
     for (const folder of folders) await disk.syncFolder(folder);
+  }
+
+  async usedAtMs(name: string): Promise<number | undefined> {
+    const { disk } = this.#options;
+    return (await disk.stat(this.pathOf(name)).catch(absent(undefined)))?.mtimeMs;
+  }
+
+  forgetUses(): void {
+    // Each use is noted.
   }
 
   async *names(): AsyncGenerator<readonly string[]> {
@@ -95,6 +112,7 @@ export class FolderPlace implements BlobPlace {
 
   async removeRemains(): Promise<number> {
     const { disk, runtime, copiesIn } = this.#options;
+    await this.#takeBackLeft();
     if (copiesIn === null) return 0;
     let removed = 0;
     for (const name of await disk.list(copiesIn)) {
@@ -109,6 +127,61 @@ export class FolderPlace implements BlobPlace {
 
   pathOf(name: string): string {
     return join(this.#options.folder, folderOfName(name), name);
+  }
+
+  async #renewed(name: string): Promise<boolean> {
+    const { disk, runtime } = this.#options;
+    const info = await disk.stat(this.pathOf(name)).catch(absent(undefined));
+    if (!info) return false;
+    const nowMs = runtime.clock.nowMs();
+    const isClose = info.mtimeMs >= nowMs && info.mtimeMs < nowMs + 1000;
+    const atS = (isClose ? info.mtimeMs + 1 : nowMs) / 1000;
+    return disk.utimes(this.pathOf(name), atS, atS).then(() => true, absent(false));
+  }
+
+  /** The file has no name while its time is looked at, so that nobody uses it unnoticed in between. */
+  async #removeUnused({ name, usedAtMs }: UnusedFile): Promise<void> {
+    const { disk, runtime } = this.#options;
+    await disk.makeFolder(this.#leaving);
+    const leaving = join(this.#leaving, `${name}~${runtime.clock.nowMs()}~${runtime.newId()}`);
+    const isSetAside = await disk.rename(this.pathOf(name), leaving).then(() => true, absent(false));
+    if (!isSetAside) return;
+    const info = await disk.stat(leaving).catch(absent(undefined));
+    if (info?.mtimeMs === usedAtMs) await disk.remove(leaving);
+    else await this.#giveBack(leaving, name);
+  }
+
+  /** Takes a file back whose removal is under way; true if it, or another one, has the name now. */
+  async #takeBack(name: string): Promise<boolean> {
+    const { disk } = this.#options;
+    const entries = (await this.#listLeaving()).filter((entry) => entry.startsWith(`${name}~`));
+    for (const entry of entries) await this.#giveBack(join(this.#leaving, entry), name);
+    if (entries.length > 0) await disk.syncFolder(dirname(this.pathOf(name)));
+    return (await disk.stat(this.pathOf(name)).catch(absent(undefined))) !== undefined;
+  }
+
+  /** Takes back what removals that were interrupted have left. */
+  async #takeBackLeft(): Promise<void> {
+    const { runtime } = this.#options;
+    for (const entry of await this.#listLeaving()) {
+      const [name = '', setAsideAtMs] = entry.split('~');
+      if (Number(setAsideAtMs) >= runtime.clock.nowMs() - LEFT_AGE_MS) continue;
+      await this.#giveBack(join(this.#leaving, entry), name);
+    }
+  }
+
+  /** Its time is a new one: another file may have had the name meanwhile. */
+  async #giveBack(path: string, name: string): Promise<void> {
+    await this.#options.disk.rename(path, this.pathOf(name)).catch(absent(undefined));
+    await this.#renewed(name);
+  }
+
+  #listLeaving(): Promise<string[]> {
+    return this.#options.disk.list(this.#leaving).catch(absent<string[]>([]));
+  }
+
+  get #leaving(): string {
+    return join(this.#options.folder, LEAVING);
   }
 
   /** Folders of files. */

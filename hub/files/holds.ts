@@ -61,7 +61,7 @@ export class Holds {
   /** Digests of held encrypted blobs. */
   encrypted(): string[] {
     return [...this.#counts.keys(), ...this.#brief.keys()]
-      .filter((key) => key !== digestOfKey(key))
+      .filter((key) => key !== digestOfKey(key) && this.has({ digest: digestOfKey(key), encrypted: true }))
       .map(digestOfKey);
   }
 

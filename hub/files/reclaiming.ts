@@ -5,31 +5,56 @@
  * store which of them are unreferenced and not held, and removes those when the response is durable. A request that stores or
  * finds a blob first holds it and then takes its lock: either the blob is not removed, or the request finds it removed and
  * stores it again.
+ *
+ * Where other hubs use the same blobs, they are asked between two looks: a blob goes only if nobody has stored or used it since the
+ * first look, nobody holds it, and nothing refers to it at the second look. A hub that needs a blob holds it first and then renews
+ * it: either it is held when the hub is asked, or its removal finds it renewed, or the hub finds it gone.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { BlobForm, InlineBlobs } from '../core/ports/blobs.js';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { BlobForm, InlineBlobs, OtherHolders, UnusedBlob } from '../core/ports/blobs.js';
 import { type BlobLocks, blobKey } from './blob-locks.js';
+import type { BlobPlace } from './blob-place.js';
 import type { Holds } from './holds.js';
 
+/** A blob without a reference or hold, as it was found at the first look. */
+export interface LeavingBlob extends UnusedBlob {
+  /** Time of the last use of its file; any when absent. */
+  readonly fileUsedAtMs?: number | undefined;
+}
+
 export interface ReclaimingOptions {
-  readonly inline: Pick<InlineBlobs, 'removeUnreferenced' | 'dropped' | 'forgetDropped'>;
+  readonly inline: Pick<
+    InlineBlobs,
+    'removeUnreferenced' | 'dropped' | 'forgetDropped' | 'referenced' | 'storedAt'
+  >;
+  readonly place: Pick<BlobPlace, 'usedAtMs'>;
   readonly locks: BlobLocks;
   readonly holds: Holds;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
   /** Durably removes the files of these blobs, if any. */
-  readonly removeFiles: (blobs: readonly BlobForm[]) => Promise<void>;
+  readonly removeFiles: (blobs: readonly LeavingBlob[]) => Promise<void>;
   /** True while files must stay: a backup links blobs whose names it has read. */
   readonly isPostponed: () => Promise<boolean>;
-  /** Whether other hubs may hold blobs, too: then only the sweep removes blobs, when nobody has used them for long. */
-  readonly isShared: () => boolean;
+  /** Other hubs, which may hold blobs, too; null where there are never any. */
+  readonly others: Pick<OtherHolders, 'heldOf'> | null;
+  /** Name of a blob in the place. */
+  readonly nameOf: (blob: BlobForm) => string;
 }
 
 const BATCH = 100;
 
-/** Delay until blobs that were held or could not be removed are tried again. */
+/** Delay until blobs that were held or could not be removed are tried again, which doubles up to a limit. */
 const AGAIN_MS = 1000;
+const MAX_AGAIN_MS = 8000;
+
+/** Time after its last use in which a blob stays while another hub cannot be asked. */
+const UNASKED_MS = 3_600_000;
+
+/** Time of use that no blob has: what was not there at the first look stays. */
+const NEVER_MS = -1;
 
 export class Reclaiming {
   readonly #options: ReclaimingOptions;
@@ -38,6 +63,7 @@ export class Reclaiming {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #isPlanned = false;
+  #againMs = AGAIN_MS;
 
   constructor(options: ReclaimingOptions) {
     this.#options = options;
@@ -64,8 +90,62 @@ export class Reclaiming {
   async remove(
     blobs: readonly BlobForm[],
   ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
+    const distinct = [
+      ...new Map(
+        blobs.map(({ digest, encrypted }) => [blobKey({ digest, encrypted }), { digest, encrypted }]),
+      ).values(),
+    ];
+    if (!this.#options.others) return this.#removeAll(distinct);
+    const { leaving, left } = await this.#lookAndAsk(distinct, this.#options.others);
+    const done = leaving.length > 0 ? await this.#removeAll(leaving) : { removed: 0, left: [] };
+    return { removed: done.removed, left: [...left, ...done.left] };
+  }
+
+  /** Unreferenced blobs that nobody holds, and those that must stay for another reason than a reference. */
+  async #lookAndAsk(
+    blobs: readonly BlobForm[],
+    others: Pick<OtherHolders, 'heldOf'>,
+  ): Promise<{ readonly leaving: readonly LeavingBlob[]; readonly left: readonly BlobForm[] }> {
+    const { inline, holds, nameOf, clock } = this.#options;
+    const digestsOf = (encrypted: boolean) =>
+      blobs.filter((blob) => blob.encrypted === encrypted).map(({ digest }) => digest);
+    const plain = await inline.referenced(digestsOf(false), false);
+    const encrypted = await inline.referenced(digestsOf(true), true);
+    const unreferenced = blobs.filter((blob) => !(blob.encrypted ? encrypted : plain).has(blob.digest));
+    const found = await this.#found(unreferenced.filter((blob) => !holds.has(blob)));
+    const left = unreferenced.filter((blob) => holds.has(blob));
+    if (found.length === 0) return { leaving: [], left };
+    const held = await others.heldOf(found.map(nameOf));
+    const beforeMs = clock.nowMs() - UNASKED_MS;
+    const mayGo = (blob: LeavingBlob) => (held ? !held.has(nameOf(blob)) : isUnused(blob, beforeMs));
+    return { leaving: found.filter(mayGo), left: [...left, ...found.filter((blob) => !mayGo(blob))] };
+  }
+
+  /** Those that exist, as they are now. */
+  async #found(blobs: readonly BlobForm[]): Promise<LeavingBlob[]> {
+    const { inline, place, nameOf } = this.#options;
+    const storedAt = await inline.storedAt(
+      blobs.filter((blob) => !blob.encrypted).map(({ digest }) => digest),
+    );
+    const found: LeavingBlob[] = [];
+    for (const { digest, encrypted } of blobs) {
+      const storedAtMs = encrypted ? undefined : storedAt.get(digest);
+      const fileUsedAtMs = await place.usedAtMs(nameOf({ digest, encrypted }));
+      if (storedAtMs !== undefined || fileUsedAtMs !== undefined)
+        found.push({
+          digest,
+          encrypted,
+          storedAtMs: storedAtMs ?? NEVER_MS,
+          fileUsedAtMs: fileUsedAtMs ?? NEVER_MS,
+        });
+    }
+    return found;
+  }
+
+  async #removeAll(
+    distinct: readonly LeavingBlob[],
+  ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
     const { inline, locks, holds, removeFiles, isPostponed } = this.#options;
-    const distinct = [...new Map(blobs.map((blob) => [blobKey(blob), blob])).values()];
     return locks.allLocked(distinct, async () => {
       const { unreferenced, held } = await inline.removeUnreferenced(distinct, (blob) => holds.has(blob));
       if (unreferenced.length > 0 && (await isPostponed()))
@@ -79,6 +159,7 @@ export class Reclaiming {
     try {
       const isLeft = await this.#reclaimAbandoned();
       if ((await this.#reclaimDropped()) || isLeft) this.#planAnother();
+      else this.#againMs = AGAIN_MS;
     } catch (error) {
       // Abandoned blobs of this pass are left to the sweep.
       this.#options.log.error({ err: error }, 'unreferenced blobs could not be removed; trying again');
@@ -92,7 +173,6 @@ export class Reclaiming {
   async #reclaimAbandoned(): Promise<boolean> {
     const abandoned = [...this.#abandoned.values()];
     this.#abandoned.clear();
-    if (this.#options.isShared()) return false;
     let isLeft = false;
     for (let start = 0; start < abandoned.length; start += BATCH) {
       const { left } = await this.remove(abandoned.slice(start, start + BATCH));
@@ -103,14 +183,14 @@ export class Reclaiming {
   }
 
   async #reclaimDropped(): Promise<boolean> {
-    const { inline, isShared } = this.#options;
+    const { inline } = this.#options;
     let isLeft = false;
     for (let after = 0; ; ) {
       const dropped = await inline.dropped(after, BATCH);
       const last = dropped.at(-1);
       if (!last) return isLeft;
       after = last.id;
-      const { left } = isShared() ? { left: [] } : await this.remove(dropped);
+      const { left } = await this.remove(dropped);
       const kept = new Set(left.map(blobKey));
       const done = dropped.filter((blob) => !kept.has(blobKey(blob)));
       if (done.length < dropped.length) isLeft = true;
@@ -121,9 +201,18 @@ export class Reclaiming {
   #planAnother(): void {
     if (this.#isPlanned) return;
     this.#isPlanned = true;
-    this.#options.timers.after(AGAIN_MS, () => {
+    const delayMs = this.#againMs;
+    this.#againMs = Math.min(2 * delayMs, MAX_AGAIN_MS);
+    this.#options.timers.after(delayMs, () => {
       this.#isPlanned = false;
       void this.reclaim();
     });
   }
+}
+
+function isUnused(
+  { storedAtMs = NEVER_MS, fileUsedAtMs = NEVER_MS }: LeavingBlob,
+  beforeMs: number,
+): boolean {
+  return storedAtMs < beforeMs && fileUsedAtMs < beforeMs;
 }

@@ -1,6 +1,6 @@
 /** Safety net below {@link Reclaiming}: removes old blobs that are unreferenced and not held, left by a crash, or
  *  uploaded by agents and never reported. */
-import type { InlineBlobs } from '../core/ports/blobs.js';
+import type { InlineBlobs, OtherHolders } from '../core/ports/blobs.js';
 import { isEncryptedName, isPlainName, plainName } from './blob-names.js';
 import type { EncryptedBlobs } from './encrypted-blobs.js';
 import type { Holds } from './holds.js';
@@ -13,6 +13,7 @@ export interface SweepingOptions {
   readonly inline: InlineBlobs;
   readonly holds: Holds;
   readonly reclaiming: Reclaiming;
+  readonly others: Pick<OtherHolders, 'heldOf'> | null;
 }
 
 /** Blobs removed at a time. */
@@ -30,7 +31,9 @@ export class Sweeping {
     const { location, inline, holds } = this.#options;
     const { place, runtime } = location;
     const isHeld = (digest: string) => holds.has({ digest, encrypted: false });
-    let removed = await inline.sweep(beforeMs, runtime.clock.nowMs(), isHeld);
+    let removed = await (this.#options.others
+      ? this.#sweepSharedInline(beforeMs)
+      : inline.sweep(beforeMs, runtime.clock.nowMs(), isHeld));
     const oldEncrypted: string[] = [];
     for await (const names of place.names(beforeMs)) {
       removed += await this.#sweepPlain(names.filter(isPlainName), beforeMs);
@@ -40,6 +43,19 @@ export class Sweeping {
     }
     if (oldEncrypted.length > 0) removed += await this.#sweepEncrypted(oldEncrypted, beforeMs);
     return removed + (await place.removeRemains());
+  }
+
+  async #sweepSharedInline(beforeMs: number): Promise<number> {
+    const { location, inline, reclaiming } = this.#options;
+    // Corrects times in the future, and removes nothing.
+    await inline.sweep(0, location.runtime.clock.nowMs(), () => true);
+    let removed = 0;
+    for (let after = ''; ; ) {
+      const old = await inline.old(after, beforeMs, BATCH);
+      removed += (await reclaiming.remove(old.map((digest) => ({ digest, encrypted: false })))).removed;
+      if (old.length < BATCH) return removed;
+      after = old.at(-1) as string;
+    }
   }
 
   async #sweepPlain(digests: readonly string[], beforeMs: number): Promise<number> {
@@ -67,8 +83,9 @@ export class Sweeping {
     if (unreferenced.length === 0) return 0;
     // Blobs that are unreferenced now are unreferenced after a loss of power, too.
     await inline.removeUnreferenced([], () => false);
+    const heldByOthers = (await this.#options.others?.heldOf(unreferenced)) ?? new Set();
     let removed = 0;
-    for (const name of unreferenced) {
+    for (const name of unreferenced.filter((each) => !heldByOthers.has(each))) {
       const isHeld = () => holds.encrypted().some((digest) => encryptedBlobs.nameOf(digest) === name);
       const isToGo = async () => !isHeld() && (await location.place.isOld(name, beforeMs));
       if (await encryptedBlobs.removeOrphan(name, isToGo)) removed++;

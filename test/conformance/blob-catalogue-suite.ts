@@ -70,6 +70,15 @@ export function describeBlobCatalogue(open: OpenStore): void {
     expect(await store.blobCatalogue.find('b')).toBeDefined();
   });
 
+  it('removes a name with a time of use only while it was not used since', async () => {
+    await add('a', 'object-1');
+    await store.blobCatalogue.use({ name: 'a', object: 'object-1', usedAtMs: NOW });
+    expect(await store.blobCatalogue.remove([{ name: 'a', usedAtMs: NOW }])).toEqual([]);
+    const usedAtMs = (await store.blobCatalogue.find('a'))?.usedAtMs as number;
+    expect(usedAtMs).toBe(NOW + 1);
+    expect(await store.blobCatalogue.remove([{ name: 'a', usedAtMs }])).toEqual(['object-1']);
+  });
+
   it('lists in pages the names that were not used since, or in the future', async () => {
     for (const [at, name] of ['a', 'b', 'c', 'd', 'e'].entries())
       await add(name, `object-${at}`, null, NOW + at);

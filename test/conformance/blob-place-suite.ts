@@ -158,6 +158,37 @@ export function describeBlobPlace(open: () => Promise<PlaceUnderTest>): void {
     });
   });
 
+  describe('a removal of an unused file', () => {
+    const content = contentOf(50_000);
+    const usedAtMs = async (name: string) => (await place.usedAtMs(name)) as number;
+
+    it('removes it, if it is there', async () => {
+      const name = await put(content);
+      await place.remove([{ name, usedAtMs: await usedAtMs(name) }]);
+      expect(await place.usedAtMs(name)).toBeUndefined();
+      await place.remove([{ name, usedAtMs: 1 }]);
+      expect(await under.files()).toBe(0);
+    });
+
+    it.each([
+      ['put', (other: BlobPlace) => put(content, other)],
+      ['found', (other: BlobPlace) => other.find(nameOf(content))],
+      ['renewed', (other: BlobPlace) => other.renew(nameOf(content))],
+    ])('leaves one that another hub has %s since, be it in the same moment', async (_, use) => {
+      const name = await put(content);
+      const other = await under.other();
+      await other.renew(name);
+      const seenAtMs = await usedAtMs(name);
+      other.forgetUses([name]);
+      await use(other);
+      expect(await usedAtMs(name)).not.toBe(seenAtMs);
+      await place.remove([{ name, usedAtMs: seenAtMs }]);
+      expect((await read(name))?.equals(content)).toBe(true);
+      await place.remove([{ name, usedAtMs: await usedAtMs(name) }]);
+      expect(await place.find(name)).toBeUndefined();
+    });
+  });
+
   describe('the age', () => {
     it('counts from the last time that a file was put, found or renewed', async () => {
       const [put1, found, renewed, putAgain] = await Promise.all(

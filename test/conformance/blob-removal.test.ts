@@ -1,8 +1,8 @@
 /** Removal of unreferenced blobs: soon after the last reference, or by a sweep. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   blobOf,
   blobStoreForEachTest,
@@ -52,18 +52,94 @@ describe('a blob', () => {
     expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
   });
 
-  it('that another hub may hold is left to the sweep, which removes it when nobody has used it for long', async () => {
-    await reopen({ isShared: () => true });
-    const hold = files.hold();
-    for (const each of [blob, small]) await files.put(each, hold);
-    await drop();
-    hold.abandon();
-    await files.reclaim();
-    expect(await exist()).toEqual([true, true]);
-    expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
-    runtime.skip(2 * HOUR_MS);
-    await files.sweep(HOUR_MS);
-    expect(await exist()).toEqual([false, false]);
+  describe('beside another hub', () => {
+    /** Names whose blobs the other hub holds; null while it cannot be asked. */
+    let held: readonly string[] | null;
+    /** Done while the other hub is asked. */
+    let meanwhile: () => Promise<unknown>;
+    let answer: (names: readonly string[]) => readonly string[];
+    beforeEach(async () => {
+      held = [];
+      meanwhile = () => Promise.resolve();
+      await reopen({
+        others: {
+          isShared: () => true,
+          heldOf: async () => {
+            await meanwhile();
+            return held && new Set(held);
+          },
+          serve: (heldOf) => {
+            answer = heldOf;
+          },
+        },
+      });
+    });
+    const dropped = async () => {
+      for (const each of [blob, small]) await files.put(each);
+      await drop();
+      await files.reclaim();
+    };
+
+    it('is removed at once when the other does not hold it, and as soon as it does not any more', async () => {
+      held = [refOf(blob).digest];
+      await dropped();
+      expect(await exist()).toEqual([true, false]);
+      held = [];
+      await runtime.advance(1000);
+      await files.reclaim();
+      expect(await exist()).toEqual([false, false]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+    });
+
+    it('stays while the other cannot be asked, until nobody has used it for an hour', async () => {
+      held = null;
+      await dropped();
+      expect(await exist()).toEqual([true, true]);
+      runtime.skip(HOUR_MS + 1);
+      await files.reclaim();
+      expect(await exist()).toEqual([false, false]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+    });
+
+    it('stays when it is used while the other is asked', async () => {
+      meanwhile = async () => {
+        const nowMs = runtime.clock.nowMs();
+        await store.inlineBlobs.renew(refOf(small).digest, nowMs);
+        await utimes(join(root(), refOf(blob).digest.slice(0, 2), refOf(blob).digest), nowMs, nowMs);
+      };
+      await dropped();
+      expect(await exist()).toEqual([true, true]);
+    });
+
+    it('stays when something refers to it after the other was asked', async () => {
+      meanwhile = () => nameBlob('c', refOf(blob));
+      await dropped();
+      expect(await exist()).toEqual([true, false]);
+    });
+
+    it('is told to the other hub while it is held', async () => {
+      const hold = files.hold();
+      const ref = await files.put(blob, hold);
+      const sealed = await files.storeEncrypted(Readable.from([blob]), 1e6, hold);
+      const [name] = (await onDisk()).filter((path) => path.endsWith('.sealed')).map((path) => path.slice(3));
+      const names = [ref.digest, name as string, refOf(small).digest];
+      expect(answer(names)).toEqual([ref.digest, name]);
+      hold.release();
+      expect(answer(names)).toEqual([]);
+      await files.find(sealed);
+      expect(answer(names)).toEqual([name]);
+    });
+
+    it('that is held for long stays in a sweep', async () => {
+      for (const each of [blob, small]) await files.put(each);
+      await files.storeEncrypted(Readable.from([blob]), 1e6);
+      const [name] = (await onDisk()).filter((path) => path.endsWith('.sealed')).map((path) => path.slice(3));
+      runtime.skip(2 * HOUR_MS);
+      held = [refOf(blob).digest, refOf(small).digest, name as string];
+      expect(await files.sweep(HOUR_MS)).toBe(0);
+      held = [];
+      expect(await files.sweep(HOUR_MS)).toBe(3);
+    });
   });
 
   it('that is stored again under a hold stays, though its removal has begun', async () => {

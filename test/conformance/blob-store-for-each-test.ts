@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
+import type { BlobStore, OtherHolders } from '@workbench-hub/hub/core/ports/blobs';
 import { type BlobDisk, type BlobFile, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
@@ -38,16 +38,16 @@ export function blobStoreForEachTest(): void {
 export async function reopen({
   disk = systemDisk,
   key = 'key',
-  isShared = () => false,
+  others = null,
 }: {
   readonly disk?: BlobDisk;
   readonly key?: string;
-  readonly isShared?: () => boolean;
+  readonly others?: OtherHolders | null;
 } = {}): Promise<void> {
   const encryptionKey = Buffer.alloc(32, key);
   const inline = store.inlineBlobs;
   const { log } = memoryLog();
-  files = await openBlobStore({ disk, folder: root(), inline, runtime, log, encryptionKey, isShared });
+  files = await openBlobStore({ disk, folder: root(), inline, runtime, log, encryptionKey, others });
 }
 
 /** Reopens database and blob store, as a restart of the hub does. */

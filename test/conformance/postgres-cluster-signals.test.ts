@@ -301,16 +301,18 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
     it('reaches a hub itself, if it runs', async () => {
       const [a, b] = await startBoth();
       const asked: unknown[] = [];
-      b.mail.serveHub(async (request) => {
+      b.mail.serveHub('audit', async (request) => {
         asked.push(request);
         return { error: null, text: ODD };
       });
       const request = { kind: 'audit', query: { limit: 5, user: ODD } } as const;
       expect(await a.mail.askHub(b.id, request, 5000)).toEqual({ error: null, text: ODD });
       expect(asked).toEqual([request]);
+      const ofBlobs = { kind: 'heldBlobs', names: [] } as const;
+      await expect(a.mail.askHub(b.id, ofBlobs, 5000)).rejects.toThrow('starting, or has an earlier version');
       await eventually(async () => (await mails()) === 0);
       await expect(a.mail.askHub('nobody', request, 5000)).rejects.toThrow('hub nobody does not run');
-      b.mail.serveHub(() => new Promise(() => undefined));
+      b.mail.serveHub('audit', () => new Promise(() => undefined));
       const late = a.mail.askHub(b.id, request, 300);
       await expect(late).rejects.toThrow(`hub ${b.id} did not answer in 0.3 s`);
     });

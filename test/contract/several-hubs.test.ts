@@ -1,4 +1,5 @@
 /** The interface of several hubs on one database: each of them serves any request. */
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
 import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { formWithFile } from '../support/forms.js';
 import { logIn, refresh, statusFor } from '../support/login.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { rawSender } from '../support/raw-request.js';
@@ -143,6 +145,24 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     const event = await next.find(({ data }) => JSON.stringify(data).includes(id));
     expect(JSON.stringify(event.data)).toContain('CANCELED');
     next.close();
+  });
+
+  it('remove overwritten and deleted files within seconds, whichever of them got the request', async () => {
+    const files = async () =>
+      (await readdir(join(folder.path, 'blobs'), { recursive: true })).filter((path) => path.length > 60);
+    const before = (await files()).length;
+    for (let count = 0; count < 6; count++) {
+      const form = formWithFile('big.bin', Buffer.alloc(100_000, `version ${count}`));
+      const { status } = await at(count % 3).call(
+        'POST',
+        '/api/2.0/storage/input/upload?overwrite=true',
+        form,
+      );
+      expect(status).toBe(204);
+    }
+    await eventually(async () => (await files()).length === before + 1);
+    await at(1).delete('/api/2.0/storage/input/big.bin/delete');
+    await eventually(async () => (await files()).length === before);
   });
 
   it('command the instances of each other', async () => {

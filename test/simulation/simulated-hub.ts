@@ -7,6 +7,7 @@ import { HubError } from '@workbench-hub/hub/core/errors';
 import type { AgentDrainStore } from '@workbench-hub/hub/core/ports/agent-drains';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import { otherHolders } from '@workbench-hub/hub/engine/other-holders';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
@@ -322,7 +323,7 @@ export class SimulatedHub {
     if (!this.#shared || !membership) return {};
     const disks = { own: this.disk.blobs.of(process), shared: this.#shared.blobs.of(process) };
     const place = await sharedPlace(disks, this.#runtimeOf(process), ENCRYPTION_KEY);
-    return { ...place, isShared: () => membership.cluster.hubs.others() > 0 };
+    return { ...place, others: otherHolders(membership.cluster) };
   }
 
   #observe({ server }: HubDatabase): void {

@@ -11,6 +11,9 @@ export interface CatalogueEntry {
   readonly usedAtMs: number;
 }
 
+/** A file that may be removed if nobody has put or used it since. */
+export type UnusedFile = Pick<CatalogueEntry, 'name' | 'usedAtMs'>;
+
 export interface BlobCatalogue {
   /** Name of the catalogue, which that of no other database has. */
   name(): Promise<string>;
@@ -18,10 +21,10 @@ export interface BlobCatalogue {
   /** Gives a name its object, unless it has another one than `instead`, and notes the use. Resolves with the object that the name has
    *  now; a later durable commit of the task store covers it. */
   add(entry: CatalogueEntry, instead: string | null): Promise<string>;
-  /** Notes that a file is used; false when the name does not have this object any more. */
+  /** Notes that a file is used, at another time than before; false when the name does not have this object any more. */
   use(entry: Pick<CatalogueEntry, 'name' | 'object' | 'usedAtMs'>): Promise<boolean>;
-  /** Removes names; resolves with their objects when that is durable. */
-  remove(names: readonly string[]): Promise<readonly string[]>;
+  /** Removes names, those with a time of use only while they were not used since; resolves with their objects when that is durable. */
+  remove(files: readonly (string | UnusedFile)[]): Promise<readonly string[]>;
   /** Names after this one, in order, that were used last before this time or, by a clock that was ahead, after `nowMs`. */
   old(after: string, beforeMs: number, nowMs: number, limit: number): Promise<readonly string[]>;
   /** The objects among these that have a name. */

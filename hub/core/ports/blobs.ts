@@ -137,6 +137,23 @@ export interface BlobStore {
   sweep(ageMs: number): Promise<number>;
 }
 
+/** Other hubs with the same place of blobs. Blobs have the names of the place, a small one that of a file. */
+export interface OtherHolders {
+  /** Whether there are others now, or were when one of them asked last. */
+  isShared(): boolean;
+  /** The names among these whose blobs other hubs hold at a moment during the call; null while one of these hubs cannot be asked. A hub that begins
+   *  to hold a blob later renews it. */
+  heldOf(names: readonly string[]): Promise<ReadonlySet<string> | null>;
+  /** Sets what this hub answers: the names among these whose blobs it holds. */
+  serve(heldOf: (names: readonly string[]) => readonly string[]): void;
+}
+
+/** A blob that may be removed if nobody has stored or used it since. */
+export interface UnusedBlob extends BlobForm {
+  /** Storing time of an inline blob; any when absent. */
+  readonly storedAtMs?: number | undefined;
+}
+
 /** A removed reference. */
 export interface DroppedBlob extends BlobForm {
   /** Ascending in the order of removal. */
@@ -148,6 +165,14 @@ export interface InlineBlobs {
   put(digest: string, blob: Buffer, storedAtMs: number): Promise<void>;
   /** Whether this blob was stored within a minute of `nowMs`, so that a hold is enough to keep it. */
   isRecent(digest: string, nowMs: number): boolean;
+  /** Blobs that another hub may remove from now on are not recent any more. */
+  forgetRecent(digests: readonly string[]): void;
+  /** Gives a blob another storing time, at or close to this one, if it exists. */
+  renew(digest: string, nowMs: number): Promise<void>;
+  /** Storing times of those among these that exist. */
+  storedAt(digests: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Unreferenced ones with a digest after this one, in order, that were stored before this time. */
+  old(after: string, storedBeforeMs: number, limit: number): Promise<readonly string[]>;
   find(digest: string): Promise<Buffer | undefined>;
   /** Removes unreferenced inline blobs without a hold that were stored before `storedBeforeMs`. A storing time in the future
    *  counts as now. */
@@ -157,11 +182,11 @@ export interface InlineBlobs {
   /** Digests of all referenced encrypted blobs. */
   referencedEncrypted(): Promise<string[]>;
   /** Determines in one transaction which of these blobs are unreferenced and not held, and removes the inline ones among
-   *  them; resolves when that is durable. */
-  removeUnreferenced(
-    blobs: readonly BlobForm[],
+   *  them that have the given storing time; resolves when that is durable. */
+  removeUnreferenced<Blob extends UnusedBlob>(
+    blobs: readonly Blob[],
     isHeld: (blob: BlobForm) => boolean,
-  ): Promise<{ readonly unreferenced: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
+  ): Promise<{ readonly unreferenced: readonly Blob[]; readonly held: readonly Blob[] }>;
   /** Removed references with an id above `afterId`, in order, that are not forgotten yet. */
   dropped(afterId: number, limit: number): Promise<DroppedBlob[]>;
   forgetDropped(ids: readonly number[]): Promise<void>;

@@ -18,10 +18,19 @@ export interface MailReply extends AgentReply {
   readonly attempt?: number;
 }
 
-/** A request to a hub itself: for entries of its audit log, which the reply has as JSON. */
-export interface HubRequest {
+/** A request to a hub itself, whose reply has JSON. */
+export type HubRequest = AuditRequest | HeldBlobsRequest;
+
+/** A request for entries of the audit log. */
+export interface AuditRequest {
   readonly kind: 'audit';
   readonly query: AuditQuery;
+}
+
+/** A request for the names among these whose blobs the hub holds. */
+export interface HeldBlobsRequest {
+  readonly kind: 'heldBlobs';
+  readonly names: readonly string[];
 }
 
 /** The agent, or the hub, could not be reached, did not respond, or failed to carry out a request; the message says it for clients. */
@@ -32,8 +41,11 @@ export class AgentUnavailable extends Error {
 /** Takes requests about the agents of this hub; rejects with {@link AgentUnavailable}. */
 export type MailReceiver = (agentId: string, request: MailRequest, timeoutMs: number) => Promise<MailReply>;
 
-/** Takes requests to this hub itself; rejects with {@link AgentUnavailable}. */
-export type HubReceiver = (request: HubRequest, timeoutMs: number) => Promise<MailReply>;
+/** Takes requests of one kind to this hub itself; rejects with {@link AgentUnavailable}. */
+export type HubReceiver<Request extends HubRequest = HubRequest> = (
+  request: Request,
+  timeoutMs: number,
+) => Promise<MailReply>;
 
 export interface Mail {
   /** Rejects with {@link AgentUnavailable} when the agent is not connected to any hub, or there is no reply in time. */
@@ -42,6 +54,9 @@ export interface Mail {
   askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<MailReply>;
   /** Sets the receiver of requests about the agents of this hub. */
   serve(receiver: MailReceiver): void;
-  /** Sets the receiver of requests to this hub itself. */
-  serveHub(receiver: HubReceiver): void;
+  /** Sets the receiver of requests of this kind to this hub itself. */
+  serveHub<Kind extends HubRequest['kind']>(
+    kind: Kind,
+    receiver: HubReceiver<Extract<HubRequest, { readonly kind: Kind }>>,
+  ): void;
 }

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { BlobCatalogue, CatalogueEntry } from '../../core/ports/blob-catalogue.js';
+import type { BlobCatalogue, CatalogueEntry, UnusedFile } from '../../core/ports/blob-catalogue.js';
 import { type BlobPlace, type FoundFile, type InTurn, type OpenFile, REMAINS_AGE_MS } from '../blob-place.js';
 import { blocksOf } from '../blob-streams.js';
 import type { S3Bucket } from './s3-bucket.js';
@@ -15,6 +15,9 @@ import { clientError, S3Fault, sentenceOf } from './s3-fault.js';
 
 /** A use is noted again after this time. */
 const NOTE_USE_AFTER_MS = 10 * 60_000;
+
+/** Uses that are remembered. */
+const MAX_NOTED = 10_000;
 
 /** Time between two looks for remains, which list all objects. */
 const LOOK_EVERY_MS = 3_600_000;
@@ -34,6 +37,8 @@ export interface S3PlaceOptions {
 export class S3Place implements BlobPlace {
   readonly #options: S3PlaceOptions;
   #nextLookMs = 0;
+  /** Monotonic times of the latest uses that this hub has noted, by name. */
+  readonly #noted = new Map<string, number>();
 
   constructor(options: S3PlaceOptions) {
     this.#options = options;
@@ -72,8 +77,16 @@ export class S3Place implements BlobPlace {
     };
   }
 
-  async remove(names: readonly string[]): Promise<void> {
-    await this.#discard(await this.#options.catalogue.remove(names));
+  async remove(files: readonly (string | UnusedFile)[]): Promise<void> {
+    await this.#discard(await this.#options.catalogue.remove(files));
+  }
+
+  async usedAtMs(name: string): Promise<number | undefined> {
+    return (await this.#options.catalogue.find(name))?.usedAtMs;
+  }
+
+  forgetUses(names: readonly string[]): void {
+    for (const name of names) this.#noted.delete(name);
   }
 
   async *names(beforeMs: number): AsyncGenerator<readonly string[]> {
@@ -142,9 +155,24 @@ export class S3Place implements BlobPlace {
       return undefined;
     }
     const usedAtMs = runtime.clock.nowMs();
-    const isRecent = Math.abs(usedAtMs - entry.usedAtMs) < NOTE_USE_AFTER_MS;
-    if (!isRecent && !(await catalogue.use({ ...entry, usedAtMs }))) return undefined;
+    const isRecent = Math.abs(usedAtMs - entry.usedAtMs) < NOTE_USE_AFTER_MS && this.#isNoted(name);
+    if (!isRecent) {
+      this.#note(name);
+      if (!(await catalogue.use({ ...entry, usedAtMs }))) return undefined;
+    }
     return { ...entry, sizeBytes };
+  }
+
+  #isNoted(name: string): boolean {
+    const atMs = this.#noted.get(name);
+    return atMs !== undefined && this.#options.runtime.clock.monotonicMs() - atMs < NOTE_USE_AFTER_MS;
+  }
+
+  #note(name: string): void {
+    this.#noted.delete(name);
+    this.#noted.set(name, this.#options.runtime.clock.monotonicMs());
+    const [oldest] = this.#noted.keys();
+    if (this.#noted.size > MAX_NOTED && oldest !== undefined) this.#noted.delete(oldest);
   }
 
   async *#read(object: string, start: number, end: number): AsyncGenerator<Buffer> {

@@ -1,4 +1,5 @@
-import type { BlobCatalogue, CatalogueEntry } from '../../core/ports/blob-catalogue.js';
+import type { BlobCatalogue, CatalogueEntry, UnusedFile } from '../../core/ports/blob-catalogue.js';
+import { anotherTime } from './blob-references.js';
 import { type LaneWrite, laneStatement } from './lane-statements.js';
 import type { Lanes } from './lanes.js';
 import type { Database } from './pool.js';
@@ -12,7 +13,7 @@ const ADD: LaneWrite<{ readonly entry: CatalogueEntry; readonly instead: string 
       added AS (
         INSERT INTO blob_object (name, object, size_bytes, used_at)
         SELECT :name, :object, :sizeBytes, :usedAt FROM held
-        ON CONFLICT (name) DO UPDATE SET used_at = excluded.used_at,
+        ON CONFLICT (name) DO UPDATE SET used_at = ${anotherTime('blob_object.used_at', 'excluded.used_at')},
           object = CASE WHEN blob_object.object = :instead THEN excluded.object ELSE blob_object.object END,
           size_bytes = CASE WHEN blob_object.object = :instead THEN excluded.size_bytes ELSE blob_object.size_bytes END
         RETURNING object)`,
@@ -38,7 +39,7 @@ const USE: LaneWrite<Use, boolean> = {
     parameters: { name: 'text', object: 'text', usedAt: 'bigint' },
     parts: `
       used AS (
-        UPDATE blob_object SET used_at = :usedAt FROM held
+        UPDATE blob_object SET used_at = ${anotherTime('blob_object.used_at', ':usedAt')} FROM held
         WHERE blob_object.name = :name AND blob_object.object = :object RETURNING object)`,
     outcome: 'SELECT to_json(count(*)) FROM used',
   }),
@@ -48,17 +49,22 @@ const USE: LaneWrite<Use, boolean> = {
   results: (_, outcome) => [outcome !== 0],
 };
 
-const REMOVE: LaneWrite<readonly string[], readonly string[]> = {
+const REMOVE: LaneWrite<readonly (string | UnusedFile)[], readonly string[]> = {
   statement: laneStatement({
-    parameters: { names: 'text[]' },
+    parameters: { names: 'text[]', usedAts: 'bigint[]' },
     parts: `
       removed AS (
-        DELETE FROM blob_object USING held WHERE blob_object.name = ANY (:names) RETURNING object)`,
+        DELETE FROM blob_object USING held, unnest(:names, :usedAts) AS given (name, used_at)
+        WHERE blob_object.name = given.name AND (given.used_at IS NULL OR blob_object.used_at = given.used_at)
+        RETURNING object)`,
     outcome: `SELECT coalesce(json_agg(object), '[]') FROM removed`,
   }),
   isDurable: true,
   keys: () => ['all'],
-  values: ([names]) => ({ names }),
+  values: ([files = []]) => ({
+    names: files.map((file) => (typeof file === 'string' ? file : file.name)),
+    usedAts: files.map((file) => (typeof file === 'string' ? null : file.usedAtMs)),
+  }),
   results: (_, outcome) => [outcome as string[]],
 };
 
@@ -79,7 +85,7 @@ export function postgresBlobCatalogue(db: Database, { blobs }: Lanes): BlobCatal
     find: (name) => rowOf<CatalogueEntry, 'name'>(db, FIND, { name }),
     add: (entry, instead) => blobs.write(ADD, { entry, instead }),
     use: (entry) => blobs.write(USE, entry),
-    remove: (names) => blobs.write(REMOVE, names),
+    remove: (files) => blobs.write(REMOVE, files),
     old: async (after, beforeMs, nowMs, limit) => {
       const values = { after, before: beforeMs, now: nowMs, limit };
       return (await rowsOf<{ name: string }, keyof typeof values>(db, OLD, values)).map(({ name }) => name);

@@ -1,5 +1,5 @@
-import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/blobs.js';
-import { isReferenced } from './blob-references.js';
+import type { BlobForm, DroppedBlob, InlineBlobs, UnusedBlob } from '../../core/ports/blobs.js';
+import { anotherTime, isReferenced } from './blob-references.js';
 import { type LaneWrite, laneStatement } from './lane-statements.js';
 import type { Lanes } from './lanes.js';
 import type { Database } from './pool.js';
@@ -28,7 +28,7 @@ const PUT: LaneWrite<NewBlob, null> = {
       stored AS (
         INSERT INTO small_file (digest, stored_at, content)
         SELECT given.* FROM held, unnest(:digests, :storedAts, :contents) AS given (digest, stored_at, content)
-        ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at)`,
+        ON CONFLICT (digest) DO UPDATE SET stored_at = ${anotherTime('small_file.stored_at', 'excluded.stored_at')})`,
     outcome: "'null'",
   }),
   isDurable: false,
@@ -42,26 +42,54 @@ const PUT: LaneWrite<NewBlob, null> = {
   results: (blobs) => blobs.map(() => null),
 };
 
+interface Renewal {
+  readonly digest: string;
+  readonly nowMs: number;
+}
+
+const RENEW: LaneWrite<Renewal, boolean> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { digests: 'text[]', storedAts: 'bigint[]' },
+    parts: `
+      renewed AS (
+        UPDATE small_file SET stored_at = ${anotherTime('small_file.stored_at', 'given.stored_at')}
+        FROM held, unnest(:digests, :storedAts) AS given (digest, stored_at)
+        WHERE small_file.digest = given.digest RETURNING small_file.digest)`,
+    outcome: `SELECT coalesce(json_agg(digest), '[]') FROM renewed`,
+  }),
+  isDurable: false,
+  keys: ({ digest }) => [digest],
+  values: (renewals) => ({
+    digests: renewals.map(({ digest }) => digest),
+    storedAts: renewals.map(({ nowMs }) => nowMs),
+  }),
+  results: (renewals, outcome) =>
+    renewals.map(({ digest }) => (outcome as readonly string[]).includes(digest)),
+};
+
 /** Blobs that are removed unless they are held when the statement is sent. */
 interface Removal {
-  readonly blobs: readonly BlobForm[];
+  readonly blobs: readonly UnusedBlob[];
   readonly isHeld: (blob: BlobForm) => boolean;
   /** Called with those that may be gone from now on. */
   readonly begin: (digests: readonly string[]) => void;
   /** Filled when the statement is sent. */
-  held: readonly BlobForm[];
+  held: readonly UnusedBlob[];
 }
 
-const REMOVE: LaneWrite<Removal, readonly BlobForm[]> = {
+const REMOVE: LaneWrite<Removal, readonly UnusedBlob[]> = {
   statement: laneStatement({
-    parameters: { digests: 'text[]', encrypted: 'boolean[]' },
+    parameters: { digests: 'text[]', encrypted: 'boolean[]', storedAts: 'bigint[]' },
     parts: `
       unreferenced AS (
-        SELECT given.* FROM held, unnest(:digests, :encrypted) WITH ORDINALITY AS given (digest, encrypted, at)
+        SELECT given.* FROM held, unnest(:digests, :encrypted, :storedAts) WITH ORDINALITY
+          AS given (digest, encrypted, stored_at, at)
         WHERE NOT ${isReferenced('given.digest', 'given.encrypted')}),
       removed AS (
         DELETE FROM small_file USING unreferenced
-        WHERE small_file.digest = unreferenced.digest AND NOT unreferenced.encrypted)`,
+        WHERE small_file.digest = unreferenced.digest AND NOT unreferenced.encrypted
+          AND (unreferenced.stored_at IS NULL OR small_file.stored_at = unreferenced.stored_at))`,
     outcome: 'SELECT json_agg(at) FROM unreferenced',
   }),
   isDurable: true,
@@ -69,7 +97,11 @@ const REMOVE: LaneWrite<Removal, readonly BlobForm[]> = {
   values: ([removal]) => {
     const free = freeOf(removal);
     removal?.begin(free.map(({ digest }) => digest));
-    return { digests: free.map(({ digest }) => digest), encrypted: free.map(({ encrypted }) => encrypted) };
+    return {
+      digests: free.map(({ digest }) => digest),
+      encrypted: free.map(({ encrypted }) => encrypted),
+      storedAts: free.map(({ storedAtMs }) => storedAtMs ?? null),
+    };
   },
   results: ([removal], outcome) => {
     const free = removal?.blobs.filter((blob) => !removal.held.includes(blob)) ?? [];
@@ -77,7 +109,7 @@ const REMOVE: LaneWrite<Removal, readonly BlobForm[]> = {
   },
 };
 
-function freeOf(removal: Removal | undefined): readonly BlobForm[] {
+function freeOf(removal: Removal | undefined): readonly UnusedBlob[] {
   if (!removal) return [];
   removal.held = removal.blobs.filter(removal.isHeld);
   return removal.blobs.filter((blob) => !removal.held.includes(blob));
@@ -138,6 +170,10 @@ const FORGET_DROPPED: LaneWrite<readonly number[], null> = {
 };
 
 const FIND = sql({ digest: 'text' }, 'SELECT content FROM small_file WHERE digest = :digest');
+const STORED_AT = sql(
+  { digests: 'text[]' },
+  'SELECT digest, stored_at AS "storedAtMs" FROM small_file WHERE digest = ANY (:digests)',
+);
 const OLD = sql(
   { after: 'text', storedBefore: 'bigint', limit: 'bigint' },
   `SELECT digest FROM small_file WHERE digest > :after AND stored_at < :storedBefore
@@ -159,6 +195,8 @@ const DROPPED = sql(
 /** The statements, for a simulated server. */
 export const INLINE_BLOB_STATEMENTS = {
   put: PUT.statement,
+  renew: RENEW.statement,
+  storedAt: STORED_AT,
   remove: REMOVE.statement,
   sweep: SWEEP.statement,
   setBack: SET_BACK.statement,
@@ -198,10 +236,18 @@ export function postgresInlineBlobs(db: Database, { blobs, side }: Lanes): Inlin
     }
   }
 
+  const reads = blobReads(db);
   return {
+    ...reads,
     put: async (digest, blob, storedAtMs) =>
       void (await blobs.write(PUT, { digest, blob, storedAtMs }, () => recent.stored(digest, storedAtMs))),
     isRecent: (digest, nowMs) => recent.has(digest, nowMs),
+    forgetRecent: (digests) => {
+      for (const digest of digests) recent.forget(digest);
+    },
+    renew: async (digest, nowMs) => {
+      await blobs.write(RENEW, { digest, nowMs }, (isThere) => isThere && recent.stored(digest, nowMs));
+    },
     find: async (digest) => {
       await removals.get(digest);
       return (await rowOf<{ content: Buffer }, 'digest'>(db, FIND, { digest }))?.content;
@@ -210,9 +256,7 @@ export function postgresInlineBlobs(db: Database, { blobs, side }: Lanes): Inlin
       await blobs.write(SET_BACK, nowMs);
       let removed = 0;
       for (let after = ''; ; ) {
-        const values = { after, storedBefore: storedBeforeMs, limit: SWEEP_BATCH };
-        const old = await rowsOf<{ digest: string }, keyof typeof values>(db, OLD, values);
-        const digests = old.map(({ digest }) => digest);
+        const digests = await reads.old(after, storedBeforeMs, SWEEP_BATCH);
         if (digests.length > 0) {
           removed += await removing((begin) =>
             blobs.write(SWEEP, { digests, storedBeforeMs, isHeld, begin }),
@@ -222,6 +266,38 @@ export function postgresInlineBlobs(db: Database, { blobs, side }: Lanes): Inlin
         after = digests.at(-1) as string;
       }
     },
+    removeUnreferenced: <Blob extends UnusedBlob>(
+      given: readonly Blob[],
+      isHeld: (blob: BlobForm) => boolean,
+    ) =>
+      removing(async (begin) => {
+        const removal: Removal = { blobs: given, isHeld, begin, held: [] };
+        const gone = new Set(await blobs.write(REMOVE, removal));
+        const held = new Set(removal.held);
+        return {
+          held: given.filter((blob) => held.has(blob)),
+          unreferenced: given.filter((blob) => gone.has(blob)),
+        };
+      }),
+    forgetDropped: async (ids) => void (await side.write(FORGET_DROPPED, ids)),
+  };
+}
+
+function blobReads(
+  db: Database,
+): Pick<InlineBlobs, 'storedAt' | 'old' | 'referenced' | 'referencedEncrypted' | 'dropped'> {
+  return {
+    storedAt: async (digests) => {
+      if (digests.length === 0) return new Map();
+      const values = { digests };
+      const rows = await rowsOf<{ digest: string; storedAtMs: number }, 'digests'>(db, STORED_AT, values);
+      return new Map(rows.map(({ digest, storedAtMs }) => [digest, storedAtMs]));
+    },
+    old: async (after, storedBeforeMs, limit) => {
+      const values = { after, storedBefore: storedBeforeMs, limit };
+      const rows = await rowsOf<{ digest: string }, keyof typeof values>(db, OLD, values);
+      return rows.map(({ digest }) => digest);
+    },
     referenced: async (digests, encrypted) => {
       if (digests.length === 0) return new Set();
       const values = { digests, encrypted };
@@ -230,17 +306,10 @@ export function postgresInlineBlobs(db: Database, { blobs, side }: Lanes): Inlin
     },
     referencedEncrypted: async () =>
       (await rowsOf<{ digest: string }>(db, REFERENCED_ENCRYPTED, {})).map(({ digest }) => digest),
-    removeUnreferenced: (given, isHeld) =>
-      removing(async (begin) => {
-        const removal: Removal = { blobs: given, isHeld, begin, held: [] };
-        const unreferenced = await blobs.write(REMOVE, removal);
-        return { held: removal.held, unreferenced };
-      }),
     dropped: async (afterId, limit) => {
       const values = { after: afterId, limit };
       return rowsOf<DroppedBlob, keyof typeof values>(db, DROPPED, values);
     },
-    forgetDropped: async (ids) => void (await side.write(FORGET_DROPPED, ids)),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { BlobCatalogue, CatalogueEntry } from '../../core/ports/blob-catalogue.js';
+import { anotherTime } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
@@ -16,10 +17,11 @@ export function sqliteBlobCatalogue(db: SqliteDatabase, commit: GroupCommit): Bl
         return object;
       }),
     use: (entry) => commit.relaxed(() => sql.use.run(entry).changes > 0),
-    remove: (names) =>
+    remove: (files) =>
       commit.freeing(() =>
-        names.flatMap((name) => {
-          const object = sql.remove.get(name);
+        files.flatMap((file) => {
+          const { name, usedAtMs = null } = typeof file === 'string' ? { name: file } : file;
+          const object = sql.remove.get({ name, usedAtMs });
           return object === undefined ? [] : [object];
         }),
       ),
@@ -38,9 +40,13 @@ function statements(db: SqliteDatabase) {
       'INSERT OR REPLACE INTO blob_object VALUES (@name, @object, @sizeBytes, @usedAtMs)',
     ),
     use: db.prepare<[Pick<CatalogueEntry, 'name' | 'object' | 'usedAtMs'>]>(
-      'UPDATE blob_object SET used_at = @usedAtMs WHERE name = @name AND object = @object',
+      `UPDATE blob_object SET used_at = ${anotherTime('used_at', '@usedAtMs')} WHERE name = @name AND object = @object`,
     ),
-    remove: db.prepare<[string], string>('DELETE FROM blob_object WHERE name = ? RETURNING object').pluck(),
+    remove: db
+      .prepare<[{ name: string; usedAtMs: number | null }], string>(
+        'DELETE FROM blob_object WHERE name = @name AND used_at = coalesce(@usedAtMs, used_at) RETURNING object',
+      )
+      .pluck(),
     selectOld: db
       .prepare<[{ after: string; beforeMs: number; nowMs: number; limit: number }], string>(
         `SELECT name FROM blob_object WHERE name > @after AND (used_at < @beforeMs OR used_at > @nowMs)

@@ -1,5 +1,5 @@
-import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/blobs.js';
-import { isReferenced } from './blob-references.js';
+import type { BlobForm, DroppedBlob, InlineBlobs, UnusedBlob } from '../../core/ports/blobs.js';
+import { anotherTime, isReferenced } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
@@ -18,9 +18,10 @@ interface DroppedRow {
 export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): InlineBlobs {
   const sql = statements(db);
 
-  const removeOne = ({ digest, encrypted }: BlobForm): boolean => {
+  const removeOne = ({ digest, encrypted, storedAtMs }: UnusedBlob): boolean => {
     if (sql.selectIsReferenced.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1) return false;
-    if (!encrypted) sql.remove.run(digest);
+    const isUsed = storedAtMs !== undefined && sql.selectStoredAt.get(digest) !== storedAtMs;
+    if (!encrypted && !isUsed) sql.remove.run(digest);
     return true;
   };
 
@@ -31,6 +32,17 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
       const storedAtMs = sql.selectStoredAt.get(digest);
       return storedAtMs !== undefined && Math.abs(nowMs - storedAtMs) < RECENT_MS;
     },
+    // Storing times are read from the database, and no other hub removes anything.
+    forgetRecent: () => undefined,
+    renew: async (digest, nowMs) => void (await commit.relaxed(() => sql.renew.run({ digest, nowMs }))),
+    storedAt: async (digests) =>
+      new Map(
+        digests.flatMap((digest) => {
+          const storedAtMs = sql.selectStoredAt.get(digest);
+          return storedAtMs === undefined ? [] : [[digest, storedAtMs]];
+        }),
+      ),
+    old: async (after, storedBeforeMs, limit) => sql.selectOld.all(after, storedBeforeMs, limit),
     find: async (digest) => sql.select.get(digest)?.content,
     sweep: async (storedBeforeMs, nowMs, isHeld) => {
       let removed = 0;
@@ -63,7 +75,10 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
       return new Set(found.map(({ value }) => value));
     },
     referencedEncrypted: async () => sql.selectReferencedEncrypted.all(),
-    removeUnreferenced: (blobs, isHeld) =>
+    removeUnreferenced: <Blob extends UnusedBlob>(
+      blobs: readonly Blob[],
+      isHeld: (blob: BlobForm) => boolean,
+    ) =>
       commit.freeing(() => {
         const held = blobs.filter(isHeld);
         return {
@@ -85,7 +100,10 @@ function statements(db: SqliteDatabase) {
   return {
     insert: db.prepare<[string, number, Buffer]>(`
       INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
-      ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`),
+      ON CONFLICT (digest) DO UPDATE SET stored_at = ${anotherTime('stored_at', 'excluded.stored_at')}`),
+    renew: db.prepare<[{ digest: string; nowMs: number }]>(
+      `UPDATE small_file SET stored_at = ${anotherTime('stored_at', '@nowMs')} WHERE digest = @digest`,
+    ),
     select: db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?'),
     selectStoredAt: db.prepare<[string], number>('SELECT stored_at FROM small_file WHERE digest = ?').pluck(),
     remove: db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?'),

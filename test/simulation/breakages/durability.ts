@@ -1,5 +1,4 @@
 /** Defects in durability: of transactions, blobs and the disk. */
-import type { BlobForm } from '@workbench-hub/hub/core/ports/blobs';
 import type { Breakage } from './breakage.js';
 import { acknowledgedEarly, broken, onDisk, withoutHolds } from './wrappers.js';
 
@@ -61,7 +60,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
         ...options.inline,
         removeUnreferenced: async (contents, isHeld) => {
           const held = contents.filter(isHeld);
-          const unreferenced: BlobForm[] = [];
+          const unreferenced: (typeof contents)[number][] = [];
           for (const content of contents) {
             const named = await options.inline.referenced([content.digest], content.encrypted);
             if (named.size === 0 && !held.includes(content)) unreferenced.push(content);

@@ -18,8 +18,18 @@ export const BLOB_BATCHES: ReadonlyMap<string, BlobBatch> = new Map([
     }
     return null;
   }),
-  batch('remove', true, async ({ ports }, { digests, encrypted }: RemoveValues) => {
-    const blobs = digests.map((digest, at) => ({ digest, encrypted: encrypted[at] as boolean }));
+  batch('renew', false, async ({ ports }, { digests, storedAts }: RenewValues) => {
+    const renewed = await ports.inlineBlobs.storedAt(digests);
+    for (const [at, digest] of digests.entries())
+      await ports.inlineBlobs.renew(digest, storedAts[at] as number);
+    return [...renewed.keys()];
+  }),
+  batch('remove', true, async ({ ports }, { digests, encrypted, storedAts }: RemoveValues) => {
+    const blobs = digests.map((digest, at) => ({
+      digest,
+      encrypted: encrypted[at] as boolean,
+      storedAtMs: storedAts[at] ?? undefined,
+    }));
     const { unreferenced } = await ports.inlineBlobs.removeUnreferenced(blobs, () => false);
     return blobs.flatMap((blob, at) => (unreferenced.includes(blob) ? [at + 1] : []));
   }),
@@ -45,6 +55,12 @@ interface PutValues {
 interface RemoveValues {
   readonly digests: readonly string[];
   readonly encrypted: readonly boolean[];
+  readonly storedAts: readonly (number | null)[];
+}
+
+interface RenewValues {
+  readonly digests: readonly string[];
+  readonly storedAts: readonly number[];
 }
 
 interface SweepValues {
@@ -74,11 +90,22 @@ export const BLOB_READS: ReadonlyMap<string, BlobRead> = new Map<string, BlobRea
   ],
   [
     STATEMENTS.old.name,
-    async (model, values) =>
-      model.rows<object>(
-        'SELECT digest FROM small_file WHERE digest > ? AND stored_at < ? ORDER BY digest LIMIT ?',
-        ...values,
-      ),
+    async ({ ports }, [after, storedBefore, limit]) =>
+      (
+        await ports.inlineBlobs.old(
+          after as unknown as string,
+          storedBefore as unknown as number,
+          limit as unknown as number,
+        )
+      ).map((digest) => ({ digest })),
+  ],
+  [
+    STATEMENTS.storedAt.name,
+    async ({ ports }, [digests]) =>
+      [...(await ports.inlineBlobs.storedAt(digests as unknown as string[]))].map(([digest, storedAtMs]) => ({
+        digest,
+        storedAtMs,
+      })),
   ],
   [
     STATEMENTS.referenced.name,

@@ -59,7 +59,7 @@ interface Question {
 export class ClusterMail implements Mail {
   readonly #options: ClusterMailOptions;
   readonly #own: Mail = ownMail();
-  #hubReceiver: HubReceiver | undefined;
+  readonly #hubReceivers = new Map<string, HubReceiver>();
   /** By the id of its row. */
   readonly #questions = new Map<string, Question>();
   /** Requests of other hubs that have no reply yet: each is carried out once. */
@@ -78,8 +78,11 @@ export class ClusterMail implements Mail {
     this.#own.serve(receiver);
   }
 
-  serveHub(receiver: HubReceiver): void {
-    this.#hubReceiver = receiver;
+  serveHub<Kind extends HubRequest['kind']>(
+    kind: Kind,
+    receiver: HubReceiver<Extract<HubRequest, { readonly kind: Kind }>>,
+  ): void {
+    this.#hubReceivers.set(kind, receiver as HubReceiver);
   }
 
   async ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply> {
@@ -221,8 +224,9 @@ export class ClusterMail implements Mail {
 
   #replyTo(agentId: string, request: unknown, leftMs: number): Promise<MailReply> {
     if (agentId !== '') return this.#own.ask(agentId, request as MailRequest, leftMs);
-    if (this.#hubReceiver) return this.#hubReceiver(request as HubRequest, leftMs);
-    return Promise.reject(new AgentUnavailable('the hub is starting'));
+    const receiver = this.#hubReceivers.get((request as HubRequest).kind);
+    if (receiver) return receiver(request as HubRequest, leftMs);
+    return Promise.reject(new AgentUnavailable('the hub is starting, or has an earlier version'));
   }
 
   async #takeReplies(): Promise<void> {

@@ -180,7 +180,7 @@ class ClusterParts {
         ask: (...question) => mail.ask(...question),
         askHub: (...question) => mail.askHub(...question),
         serve: (receiver) => mail.serve(receiver),
-        serveHub: (receiver) => mail.serveHub(receiver),
+        serveHub: (kind, receiver) => mail.serveHub(kind, receiver),
       },
       preparations,
       hubs: {
