@@ -81,7 +81,9 @@ export class Clients {
     const script = Buffer.from(`script ${world.random.below(SCRIPTS)}`);
     const notify = this.#receivers.address();
     // The rest of a request takes a while to arrive.
-    const takesMs = world.happens(0.3) ? world.between(1, 100) : 0;
+    const briefMs = world.happens(0.3) ? world.between(1, 100) : 0;
+    // Some take longer than other hubs need to remove a blob, and halts of this one.
+    const takesMs = this.#hubs.areSeveral && briefMs > 50 ? 200 * briefMs : briefMs;
     for (const input of inputs) {
       if (takesMs > 0 && world.happens(0.5)) world.after(world.between(0, takesMs), () => input.change());
     }

@@ -21,6 +21,8 @@ export interface FinalState {
   readonly tasks: Iterable<TaskState>;
   /** Digests of the blobs that clients uploaded. */
   readonly inputDigests: readonly string[];
+  /** Digests of the blobs that were to be removed when the aftermath began. */
+  readonly left: ReadonlySet<string>;
   /** Keys of the attempts with a file for the output storage that were acknowledged as counting. */
   readonly stored: ReadonlySet<string>;
   /** Whether acknowledged writes to the task were lost, about which nothing is promised but that it ends. */
@@ -59,18 +61,17 @@ function checkDisk(world: World, { id, disk, held }: SimulatedAgent): void {
 }
 
 /** Checks that each blob exists as long as something refers to it, and no longer. */
-async function checkInputs({ world, hubs, inputDigests }: FinalState): Promise<void> {
+async function checkInputs({ world, hubs, inputDigests, left }: FinalState): Promise<void> {
   const hub = hubs.serving;
   const { inlineBlobs } = hub.store;
   const referenced = await inlineBlobs.referenced(inputDigests, false);
   const onDisk = new Set(hub.blobFiles());
-  // On a server, a removal takes several statements, and the world may end between them.
+  // On a server, a removal takes several statements, and the world may end between them. What was to go before the aftermath is gone.
   const dropped = hubs.isCluster ? await inlineBlobs.dropped(0, MAX_DROPPED) : [];
-  const leaving = new Set(dropped.map((blob) => blob.digest));
+  const leaving = new Set(dropped.map((blob) => blob.digest).filter((digest) => !left.has(digest)));
   for (const digest of new Set(inputDigests)) {
     const isThere = onDisk.has(digest) || (await inlineBlobs.find(digest)) !== undefined;
-    // Beside other hubs, a hub leaves to the sweep what one of them may be about to name.
-    if (isThere && (hubs.areSeveral || leaving.has(digest))) continue;
+    if (isThere && leaving.has(digest)) continue;
     if (isThere !== referenced.has(digest))
       world.violated('what nothing names goes', `${digest} is ${isThere ? '' : 'not '}there`);
   }

@@ -61,6 +61,8 @@ export class Invariants {
   /** Tasks of which acknowledged writes were lost, with a database server. */
   readonly #undone = new Set<string>();
   #attempts = 0;
+  /** Digests of the blobs that were to be removed when the aftermath began. */
+  #left: ReadonlySet<string> = new Set();
   /** Tasks that ended before this time of the hub's clock may have been removed. */
   #sweptBeforeMs = Number.NEGATIVE_INFINITY;
 
@@ -345,6 +347,12 @@ export class Invariants {
     this.#checkKept();
   }
 
+  /** Everything has ended. */
+  beginAftermath({ server }: SimulatedHubs): void {
+    const dropped = server?.model.rows<{ digest: string }>('SELECT digest FROM dropped_content') ?? [];
+    this.#left = new Set(dropped.map(({ digest }) => digest));
+  }
+
   /** Checks the end, after a long time without faults, with these agents present. */
   async finish(
     hubs: SimulatedHubs,
@@ -353,7 +361,17 @@ export class Invariants {
   ): Promise<void> {
     const tasks = this.#tasks.values();
     const isUndone = (taskId: string) => this.#undone.has(taskId);
-    await checkEnd({ world: this.#world, hubs, agents, tasks, inputDigests, stored: this.#stored, isUndone });
+    const left = this.#left;
+    await checkEnd({
+      world: this.#world,
+      hubs,
+      agents,
+      tasks,
+      inputDigests,
+      left,
+      stored: this.#stored,
+      isUndone,
+    });
   }
 
   #changed(before: TaskState, after: TaskState): void {

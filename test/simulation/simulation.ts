@@ -238,8 +238,10 @@ class Simulation {
       const tasks = this.#hubs.changes();
       if (tasks) this.invariants.look(tasks);
       // A create that was under way may add a task after all others have ended.
-      if (!world.turbulent && world.steps % 50 === 0)
-        overAtMs = this.#isOver() ? (overAtMs ?? world.nowMs) : undefined;
+      if (world.turbulent || world.steps % 50 !== 0) continue;
+      const isOver = this.#isOver();
+      if (isOver && overAtMs === undefined) this.invariants.beginAftermath(this.#hubs);
+      overAtMs = isOver ? (overAtMs ?? world.nowMs) : undefined;
     }
     for (const { database } of this.#hubs.all) if (database) database.link.isAtRest = true;
     if (world.violations.length < ENOUGH_VIOLATIONS) {

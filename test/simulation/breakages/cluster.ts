@@ -63,6 +63,22 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
     hub: ({ cluster }) => ({ cluster: { ...cluster, signals: withoutCutOff(cluster.signals) } }),
   },
   {
+    name: 'a blob is removed that another hub holds',
+    seed: 4,
+    contents: (options) => ({
+      ...options,
+      others: options.others ? { ...options.others, heldOf: () => Promise.resolve(new Set()) } : null,
+    }),
+  },
+  {
+    name: 'blobs stay for an hour while there are other hubs',
+    seed: 1,
+    contents: (options) => ({
+      ...options,
+      others: options.others ? { ...options.others, heldOf: () => Promise.resolve(null) } : null,
+    }),
+  },
+  {
     name: 'a hub stores times of its own clock',
     seed: 1,
     storesOwnTimes: true,
