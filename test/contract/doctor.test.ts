@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { checkHost } from '@workbench-hub/hub/commands/check-host';
 import { examine } from '@workbench-hub/hub/commands/doctor/examine';
 import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
+import { openAccountStore } from '@workbench-hub/hub/store/open-store';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -88,6 +89,18 @@ describe('the doctor', () => {
     expect(told(await doctor(config))).toEqual([
       `FAULT dataDir: ${dataDir} does not exist: no hub was ever started with this configuration`,
     ]);
+  });
+
+  it('misses nothing of a hub that was never started, to which a user was added', async () => {
+    const config = hubConfigSchema.parse({ dataDir, store: 'sqlite', server: { port: 0 } });
+    mkdirSync(dataDir, { mode: 0o700 });
+    const accounts = await openAccountStore(config, systemRuntime);
+    await accounts.close();
+    const findings = await doctor(config);
+    expect(told(findings)).toEqual([]);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: 'database of tasks', message: expect.stringContaining('none yet') }),
+    );
   });
 
   it('finds blobs that are missing, truncated or damaged, and the tasks that refer to them', async () => {

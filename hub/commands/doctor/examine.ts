@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import {
   type Finding,
   fault,
@@ -11,13 +12,15 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { HubConfig } from '../../config.js';
+import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { checkPlace } from '../../files/inspect-place.js';
 import { checkStore, isOnFiles, storeMaintenance } from '../../store/open-store.js';
+import { BLOBS_FOLDER } from '../backup/layout.js';
 import { placeCertificates } from '../place-certificates.js';
 import { checkCluster } from './cluster-checks.js';
 import { checkHubFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
-import { checkStorage } from './storage-checks.js';
+import { checkStorage, checkUsers } from './storage-checks.js';
 import { checkWebhooks } from './webhook-checks.js';
 
 /** Examines the hub of this configuration, whether or not it runs. Changes nothing. */
@@ -52,13 +55,31 @@ export async function examine(
       );
       return findings;
     }
-    const stored = await checkStorage(config, store, deep);
-    findings.push(...stored, ...(await checkStorageKey(config)));
-    if (stored[0]?.state === 'OK') findings.push(...(await checkClocks(store)));
+    findings.push(...(await checkFiles(config, store, deep)));
   }
   findings.push(...(await checkPlaceOf(config)), ...(await checkWebhooks(config)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
+}
+
+/** Checks the databases in dataDir and what belongs to them. */
+async function checkFiles(config: HubConfig, store: StoreMaintenance, deep: boolean): Promise<Finding[]> {
+  if (!(await store.hasTasks()) && !hasRun(config)) {
+    return [
+      ok('database of tasks', 'there is none yet: the first start of the hub makes it, and the storage key'),
+      ...(await checkUsers(config, store)),
+    ];
+  }
+  const stored = await checkStorage(config, store, deep);
+  const clocks = stored[0]?.state === 'OK' ? await checkClocks(store) : [];
+  return [...stored, ...(await checkStorageKey(config)), ...clocks];
+}
+
+/** Whether a hub has left something in dataDir that no command makes. */
+function hasRun({ dataDir }: HubConfig): boolean {
+  return [BLOBS_FOLDER, 'hub.sqlite-confirmed', 'storage-key'].some((name) =>
+    existsSync(join(dataDir, name)),
+  );
 }
 
 /** Checks the place of blobs, if it is outside of dataDir. */

@@ -39,6 +39,12 @@ export async function checkStorage(
   return findings;
 }
 
+/** Checks the databases that commands make before the first start: those of users. */
+export async function checkUsers(config: HubConfig, store: StoreMaintenance): Promise<Finding[]> {
+  const [, ...others] = await store.inspect({ quick: true });
+  return others.map((report) => databaseFinding(report, remedyOf(config)));
+}
+
 /** Finding for a place of blobs that cannot be read. */
 function refusedPlace(error: unknown): Finding {
   if (!(error instanceof StartRefused)) throw error;
