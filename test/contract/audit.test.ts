@@ -82,6 +82,7 @@ describe('the audit log with security on', () => {
       outcome: 'ALLOWED',
       status: 201,
       resource: `${TASKS}/simulate-work/create`,
+      detail: `task ${id}`,
     });
   });
 

@@ -11,6 +11,7 @@ import type { NamedSize, Task } from '../../core/task.js';
 import type { Disconnect } from '../../engine/result-waiters.js';
 import type { Storage } from '../../engine/storage.js';
 import type { TaskRequest, Tasks } from '../../engine/tasks.js';
+import type { AuditNote } from '../middleware/audit.js';
 import { parseBatchJob } from '../parsing/batch-job-parsing.js';
 import type { FileLimits } from '../parsing/body-blob.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '../parsing/request-schemas.js';
@@ -36,6 +37,7 @@ interface CreationRequest<Body> {
   readonly traceContext: string | null;
   readonly ignoredFields: string | null;
   readonly hold: Hold;
+  readonly note: AuditNote;
 }
 
 export interface TaskRequests {
@@ -90,13 +92,14 @@ export interface TaskRequestsOptions {
 }
 
 export function taskRequests({ tasks, files, storage, limits, log }: TaskRequestsOptions): TaskRequests {
-  const create = (
+  const create = async (
     {
       body,
       caller,
       requestId,
       traceContext,
       ignoredFields,
+      note,
     }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
     job: Job,
     onceBy: Context | undefined,
@@ -113,7 +116,9 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       notify: body.notify ?? null,
     };
     const key = onceBy && idempotencyKeyOf(onceBy);
-    return key === undefined ? tasks.create(request) : createOnce(request, key, onceBy);
+    const task = await (key === undefined ? tasks.create(request) : createOnce(request, key, onceBy));
+    note.detail = `task ${task.id}`;
+    return task;
   };
   const createOnce = async (request: TaskRequest, key: string, onceBy: Context | undefined) => {
     const { task, isNew } = await tasks.createOnce(request, key);

@@ -10,6 +10,7 @@ import { Empty, Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';
 import { PERIODS_MS } from '../tasks/filters.js';
+import { actionOf } from './audit-action.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -165,7 +166,7 @@ function Entries({ entries }: { readonly entries: readonly api.AuditEntry[] }) {
               {entry.by !== undefined && <span className="under">{entry.by}</span>}
             </td>
             <td className="audit-action">
-              <span className="mono">{entry.action.includes(' ') ? methodAnd(entry) : entry.action}</span>
+              <span className="mono">{actionOf(entry)}</span>
               {entry.detail !== undefined && <span className="under">{entry.detail}</span>}
             </td>
             <td className="audit-from faint mono">{entry.address}</td>
@@ -174,9 +175,4 @@ function Entries({ entries }: { readonly entries: readonly api.AuditEntry[] }) {
       </tbody>
     </table>
   );
-}
-
-/** Method of the endpoint, and the path as it was called. */
-function methodAnd({ action, resource }: api.AuditEntry): string {
-  return `${action.slice(0, action.indexOf(' '))} ${resource}`;
 }
