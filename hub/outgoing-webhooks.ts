@@ -6,6 +6,7 @@ import type { HubConfig } from './config.js';
 import type { WebhookMetrics } from './core/ports/metrics.js';
 import type { WebhookDeliveries } from './core/ports/webhook-deliveries.js';
 import type { Task } from './core/task.js';
+import { configuredReceiver } from './core/webhook-addresses.js';
 import type { WebhookSettings } from './engine/webhook-settings.js';
 import type { WebhookPorts } from './engine/webhook-tries.js';
 import { presentTaskItem } from './http/x/present-task.js';
@@ -45,7 +46,10 @@ export async function openWebhooks(
 function settingsOf(config: HubConfig['webhooks']): WebhookSettings {
   const { receivers, notify, maxWaiting, timeout, retryFor, keepFor } = config;
   return {
-    webhooks: receivers.map((receiver) => ({ ...receiver, receiver: new URL(receiver.url).origin })),
+    webhooks: receivers.map((receiver) => ({
+      ...receiver,
+      receiver: configuredReceiver(receiver.name, receiver.url),
+    })),
     notify: notify.map((url) => new URL(url)),
     maxWaiting,
     // Twice the time that a try takes at most: a late outcome does no harm.

@@ -29,5 +29,25 @@ export function isWithin(url: URL, allowed: URL): boolean {
 /** A valid address that a task names, in its usual form. */
 export function notifyAddress(text: string): NotifyAddress {
   const { href, origin } = new URL(text);
-  return { url: href, receiver: origin };
+  return { url: href, receiver: `${origin}#${partOf(href)}` };
+}
+
+/** Receiver of a webhook of the configuration, which no address of a task shares. */
+export function configuredReceiver(name: string, url: string): string {
+  return `${new URL(url).origin}#${name}`;
+}
+
+/** Origin of a receiver, as users see it. */
+export function originOf(receiver: string): string {
+  return receiver.split('#', 1)[0] as string;
+}
+
+/** Parts into which the addresses of an origin are divided: one that is down holds up none of another part, and users cannot make many
+ *  receivers. */
+const PARTS = 64;
+
+function partOf(href: string): number {
+  let hash = 0;
+  for (let at = 0; at < href.length; at++) hash = (Math.imul(hash, 31) + href.charCodeAt(at)) >>> 0;
+  return hash % PARTS;
 }

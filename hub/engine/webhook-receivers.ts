@@ -2,11 +2,12 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { SendOutcome } from '../core/ports/webhook-sender.js';
+import { originOf } from '../core/webhook-addresses.js';
 import { receiverPauseMs } from '../core/webhook-schedule.js';
 
-/** Tries at the same time, and those at one receiver. */
+/** Tries at the same time, and those at the receivers of one origin. */
 const MAX_TRIES = 32;
-const MAX_TRIES_OF_RECEIVER = 8;
+const MAX_TRIES_OF_ORIGIN = 8;
 
 interface ReceiverState {
   tries: number;
@@ -20,6 +21,8 @@ export class WebhookReceivers {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #states = new Map<string, ReceiverState>();
+  /** Tries by origin. */
+  readonly #origins = new Map<string, number>();
   #tries = 0;
 
   constructor(clock: Clock, log: Logger) {
@@ -30,12 +33,14 @@ export class WebhookReceivers {
   /** Number of tries that can begin now. One receiver that is down is tried by one message at a time. */
   capacityOf(receiver: string): number {
     const { tries, failures } = this.#stateOf(receiver);
-    const ofReceiver = (failures > 0 ? 1 : MAX_TRIES_OF_RECEIVER) - tries;
-    return Math.max(Math.min(ofReceiver, MAX_TRIES - this.#tries), 0);
+    const ofReceiver = failures > 0 ? 1 - tries : MAX_TRIES_OF_ORIGIN;
+    const ofOrigin = MAX_TRIES_OF_ORIGIN - this.triesAt(receiver);
+    return Math.max(Math.min(ofReceiver, ofOrigin, MAX_TRIES - this.#tries), 0);
   }
 
+  /** Tries at the origin of this receiver. */
   triesAt(receiver: string): number {
-    return this.#stateOf(receiver).tries;
+    return this.#origins.get(originOf(receiver)) ?? 0;
   }
 
   /** Time for which a receiver gets nothing. */
@@ -47,6 +52,7 @@ export class WebhookReceivers {
     const state = this.#stateOf(receiver);
     state.tries++;
     this.#tries++;
+    this.#origins.set(originOf(receiver), this.triesAt(receiver) + 1);
     this.#states.set(receiver, state);
   }
 
@@ -55,6 +61,9 @@ export class WebhookReceivers {
     const state = this.#stateOf(receiver);
     state.tries--;
     this.#tries--;
+    const ofOrigin = this.triesAt(receiver) - 1;
+    if (ofOrigin > 0) this.#origins.set(originOf(receiver), ofOrigin);
+    else this.#origins.delete(originOf(receiver));
     if (outcome?.kind === 'FAILED' && outcome.receiver === 'DOWN') this.#failed(receiver, state, outcome);
     else if (hasResponded(outcome) && state.failures > 0) {
       this.#log.info({ receiver, failures: state.failures }, 'the receiver of webhooks responds again');

@@ -5,6 +5,7 @@ import { isOwnAgentId } from '../core/own-agent.js';
 import type { Nodes } from '../core/ports/nodes.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
+import { originOf } from '../core/webhook-addresses.js';
 import type { HubMetrics } from './hub-metrics.js';
 
 export interface Observable {
@@ -74,10 +75,7 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     'webhooks_waiting',
     'Webhooks that wait for their delivery, by receiver.',
     'receiver',
-    async () =>
-      Object.fromEntries(
-        (await hub.waitingWebhooks()).map(({ receiver, deliveries }) => [receiver, deliveries]),
-      ),
+    async () => Object.fromEntries(originCounts(await hub.waitingWebhooks())),
   );
   metrics.observe(
     'disk_free_bytes',
@@ -97,5 +95,15 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
 function countBy(values: readonly string[], found: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = Object.fromEntries(values.map((value) => [value, 0]));
   for (const value of found) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+/** Waiting webhooks by origin. */
+function originCounts(waiting: readonly WaitingReceiver[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { receiver, deliveries } of waiting) {
+    const origin = originOf(receiver);
+    counts.set(origin, (counts.get(origin) ?? 0) + deliveries);
+  }
   return counts;
 }

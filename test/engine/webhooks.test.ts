@@ -174,6 +174,19 @@ describe('a receiver that is down', () => {
     expect(told.length).toBeLessThanOrEqual(3);
   });
 
+  it('holds up no other address of its origin, whatever it asks for', async () => {
+    await start();
+    receivers.outcome = ({ url }) =>
+      url.endsWith('/a') ? ({ ...DOWN, retryAfterMs: HOUR_MS } as SendOutcome) : DELIVERED;
+    const [stuck] = [await ended(`${RECEIVER}/a`), await ended(`${RECEIVER}/a`)];
+    const id = await ended(`${RECEIVER}/b`);
+    expect(await deliveryOf(id)).toMatchObject({ state: 'DELIVERED', tries: 1 });
+    expect(receivers.heard.filter(({ url }) => url.endsWith('/a'))).toHaveLength(1);
+    await engine.runtime.advance(30 * 60_000);
+    expect(await deliveryOf(stuck)).toMatchObject({ state: 'WAITING' });
+    expect(receivers.heard.filter(({ url }) => url.endsWith('/a'))).toHaveLength(1);
+  });
+
   it('gets what it asks for: nothing for a while', async () => {
     await start();
     receivers.outcome = () => ({ ...DOWN, retryAfterMs: 600_000 }) as SendOutcome;

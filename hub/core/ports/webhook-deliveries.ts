@@ -10,7 +10,7 @@ import type { NotifyAddress, Task } from '../task.js';
 /** A webhook of the configuration. */
 export interface EndSubscription {
   readonly name: string;
-  /** Origin of its address. */
+  /** Its origin, and after `#` what tells it from others there. */
   readonly receiver: string;
   /** Ends that it is told of. */
   readonly statuses: readonly TaskStatus[];
