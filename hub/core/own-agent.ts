@@ -12,7 +12,7 @@ export function isOwnAgentId(agentId: string): boolean {
   return agentId === OWN_AGENT_ID || agentId.startsWith(`${OWN_AGENT_ID}.`);
 }
 
-/** Agent id of an instance as clients see it: null for an instance of a hub's own. */
-export function shownAgentId(agentId: string): string | null {
-  return isOwnAgentId(agentId) ? null : agentId;
+/** Agent id of an instance as clients see it: undefined for an instance of a hub's own. */
+export function shownAgentId(agentId: string): string | undefined {
+  return isOwnAgentId(agentId) ? undefined : agentId;
 }

@@ -47,7 +47,7 @@ export function presentInstance({ profile, agentId, status, working }: InstanceV
     version,
     ...(apiVersion === '1.1' ? { revision } : {}),
     labels,
-    ...(serverId === null ? {} : { serverId }),
+    ...(serverId === undefined ? {} : { serverId }),
     status,
     working,
   };

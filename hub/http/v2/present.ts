@@ -68,13 +68,14 @@ export function presentAgent({ id, version, revision, instances, status }: Agent
 }
 
 /** An agent's instances carry no startedDatetime (contract 6.5). */
-function presentInstanceOfAgent({ profile, agentId, status, working }: InstanceView) {
+function presentInstanceOfAgent({ profile, agentId: holder, status, working }: InstanceView) {
+  const agentId = shownAgentId(holder);
   return {
     id: profile.id,
     version: profile.version,
     revision: profile.revision,
     labels: profile.labels,
-    agentId: shownAgentId(agentId),
+    ...(agentId === undefined ? {} : { agentId }),
     status,
     working,
   };

@@ -131,8 +131,8 @@ export const instanceSchema = z
     version: z.string().meta({ example: '9.1.0' }),
     revision: z.string().meta({ example: '4711' }),
     labels: z.array(z.string()).meta({ example: ['gears', 'linux'] }),
-    agentId: z.string().nullable().optional().meta({
-      description: "The agent that holds the instance; null for an instance of the hub's own machine.",
+    agentId: z.string().optional().meta({
+      description: "The agent that holds the instance; absent for an instance of the hub's own machine.",
       example: 'sim-host-1',
     }),
     status: z.enum(INSTANCE_STATUSES),

@@ -5,6 +5,7 @@ import type { Delivery } from '../../core/ports/webhook-deliveries.js';
 import type { ExecutingInstance, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { WaitReason } from '../../core/wait-reason.js';
+import { originOf } from '../../core/webhook-addresses.js';
 import type { AttemptDetails, InputFile, TaskDetails } from '../../engine/task-details.js';
 
 /** `wait` is why it waits; null when it does not. */
@@ -52,7 +53,7 @@ export function presentTaskDetails(
       ? {}
       : { storedFiles: storedFiles.map(({ name, sizeBytes }) => ({ name, size: sizeBytes })) }),
     ...(log === null ? {} : { log: { size: log.sizeBytes, digest: log.digest } }),
-    ...(notify === null ? {} : { notify: mayChange ? notify.url : notify.receiver }),
+    ...(notify === null ? {} : { notify: mayChange ? notify.url : originOf(notify.receiver) }),
     ...(deliveries.length === 0 ? {} : { webhooks: deliveries.map(presentDelivery) }),
   };
 }
@@ -87,7 +88,7 @@ function presentAttempt({ attempt, instance, outcome, reason, ...times }: Attemp
 function presentDelivery({ hook, receiver, state, tries, nextAtMs, endedAtMs, fault }: Delivery) {
   return {
     ...(hook === null ? {} : { name: hook }),
-    receiver,
+    receiver: originOf(receiver),
     state,
     tries,
     ...(nextAtMs === null ? {} : { nextTryAt: offsetTimestamp(nextAtMs) }),
@@ -96,8 +97,9 @@ function presentDelivery({ hook, receiver, state, tries, nextAtMs, endedAtMs, fa
   };
 }
 
-function presentInstance({ id, version, revision, agentId }: ExecutingInstance) {
-  return { id, version, revision, agentId: shownAgentId(agentId) };
+function presentInstance({ id, version, revision, agentId: holder }: ExecutingInstance) {
+  const agentId = shownAgentId(holder);
+  return { id, version, revision, ...(agentId === undefined ? {} : { agentId }) };
 }
 
 function presentPeriod({ startedAtMs, endedAtMs }: Pick<Task, 'startedAtMs' | 'endedAtMs'>) {

@@ -16,8 +16,8 @@ const instance = z
     id: z.string().meta({ example: 'sim-1' }),
     version: z.string().meta({ example: '9.1.0' }),
     revision: z.string().meta({ example: '4711' }),
-    agentId: z.string().nullable().meta({
-      description: "Agent that holds it; null for an instance of the hub's own machine.",
+    agentId: z.string().optional().meta({
+      description: "Agent that holds it; absent for an instance of the hub's own machine.",
       example: 'sim-host-1',
     }),
   })

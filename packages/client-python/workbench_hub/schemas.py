@@ -24,8 +24,8 @@ class _AgentInstancesItem(TypedDict):
 
 
 class AgentInstancesItem(_AgentInstancesItem, total=False):
-    # The agent that holds the instance; null for an instance of the hub's own machine.
-    agentId: Optional[str]
+    # The agent that holds the instance; absent for an instance of the hub's own machine.
+    agentId: str
 
 
 class AgentPage(TypedDict):
@@ -97,12 +97,15 @@ class AgentStatePage(TypedDict):
     last: bool
 
 
-class AttemptInstance(TypedDict):
+class _AttemptInstance(TypedDict):
     id: str
     version: str
     revision: str
-    # Agent that holds it; null for an instance of the hub's own machine.
-    agentId: Optional[str]
+
+
+class AttemptInstance(_AttemptInstance, total=False):
+    # Agent that holds it; absent for an instance of the hub's own machine.
+    agentId: str
 
 
 class _AuditEntry(TypedDict):
@@ -1388,8 +1391,8 @@ class _WorkbenchInstance(TypedDict):
 
 
 class WorkbenchInstance(_WorkbenchInstance, total=False):
-    # The agent that holds the instance; null for an instance of the hub's own machine.
-    agentId: Optional[str]
+    # The agent that holds the instance; absent for an instance of the hub's own machine.
+    agentId: str
     # When the instance process became ready; absent when it is not up. Local time of the hub.
     startedDatetime: str
 

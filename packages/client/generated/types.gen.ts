@@ -782,9 +782,9 @@ export type WorkbenchInstance = {
     revision: string;
     labels: Array<string>;
     /**
-     * The agent that holds the instance; null for an instance of the hub's own machine.
+     * The agent that holds the instance; absent for an instance of the hub's own machine.
      */
-    agentId?: string | null;
+    agentId?: string;
     status: 'UP' | 'STARTING' | 'STOPPING' | 'DOWN' | 'FAILED' | 'UNKNOWN';
     /**
      * When the instance process became ready; absent when it is not up. Local time of the hub.
@@ -841,9 +841,9 @@ export type Agent = {
         revision: string;
         labels: Array<string>;
         /**
-         * The agent that holds the instance; null for an instance of the hub's own machine.
+         * The agent that holds the instance; absent for an instance of the hub's own machine.
          */
-        agentId?: string | null;
+        agentId?: string;
         status: 'UP' | 'STARTING' | 'STOPPING' | 'DOWN' | 'FAILED' | 'UNKNOWN';
         /**
          * True while the instance processes a task.
@@ -1430,9 +1430,9 @@ export type AttemptInstance = {
     version: string;
     revision: string;
     /**
-     * Agent that holds it; null for an instance of the hub's own machine.
+     * Agent that holds it; absent for an instance of the hub's own machine.
      */
-    agentId: string | null;
+    agentId?: string;
 };
 
 export type TaskWindow = {

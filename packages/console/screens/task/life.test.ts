@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { lifeOf } from './life.js';
 
 const at = (minute: number) => `2026-11-21T06:${String(minute).padStart(2, '0')}:00.000+01:00`;
-const instance = { id: 'sim-1', version: '9.1.0', revision: '', agentId: null };
+const instance = { id: 'sim-1', version: '9.1.0', revision: '' };
 
 function taskOf(part: Partial<TaskDetails>): TaskDetails {
   return { requestedAt: at(0), status: 'WAITING', attempts: [], ...part } as TaskDetails;
