@@ -214,6 +214,8 @@ export const hubConfigSchema = z
         quotaPerUser: size().nullable().default(null),
         /** Time without progress after which an unfinished resumable upload is removed. */
         keepUploadsFor: duration().default(86_400_000),
+        /** Every USER may overwrite, renew and delete the files of others. */
+        shared: z.boolean().default(false),
       }),
       output: section({
         enabled: z.boolean().default(true),

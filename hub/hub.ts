@@ -378,6 +378,7 @@ function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSe
       maxFileBytes: input.maxFileSize,
       quotaPerUserBytes: input.quotaPerUser,
       keepUploadsForMs: input.keepUploadsFor,
+      shared: input.shared,
     },
     output: { enabled: output.enabled, expireAfterMs: output.expireAfter },
   };

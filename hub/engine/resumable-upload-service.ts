@@ -8,6 +8,7 @@ import { type BlobStore, type Hold, UploadLost } from '../core/ports/blobs.js';
 import type { ResumableUpload, ResumableUploads } from '../core/ports/resumable-uploads.js';
 import { MAX_INPUT_FILES } from '../core/storage.js';
 import type { StorageSettings } from './storage-settings.js';
+import { ownFilesOnly, type StorageUser } from './stored-file-rights.js';
 import { namingRefused, tooLarge } from './upload.js';
 import { type Turn, UploadTurns } from './upload-turns.js';
 
@@ -57,9 +58,9 @@ export class ResumableUploadService {
     return this.#options.settings.maxFileBytes;
   }
 
-  /** Begins an upload; one without content is named at once. Rejects with STORED_FILE_EXISTS, BODY_TOO_LARGE, QUOTA_EXCEEDED
-   *  and STORAGE_FULL. */
-  async begin(owner: string | null, upload: NewUpload): Promise<ResumableUpload> {
+  /** Begins an upload; one without content is named at once. Rejects with STORED_FILE_EXISTS,
+   *  STORED_FILE_FOREIGN, BODY_TOO_LARGE, QUOTA_EXCEEDED and STORAGE_FULL. */
+  async begin(user: StorageUser, upload: NewUpload): Promise<ResumableUpload> {
     const { uploads, settings, runtime, refuseWhileOff, reclaim } = this.#options;
     refuseWhileOff();
     if (upload.sizeBytes > settings.maxFileBytes) throw tooLarge(settings.maxFileBytes);
@@ -68,14 +69,15 @@ export class ResumableUploadService {
     const begun: ResumableUpload = {
       ...upload,
       id: runtime.newId(),
-      owner,
+      owner: user.owner,
       receivedBytes: 0,
       digest: null,
       createdAtMs,
       expiresAtMs: createdAtMs + settings.keepUploadsForMs,
       isStored: false,
     };
-    const create = () => uploads.create(begun, { ...this.#terms(upload.overwrite), maxUploads: MAX_UPLOADS });
+    const create = () =>
+      uploads.create(begun, { ...this.#terms(upload.overwrite, user), maxUploads: MAX_UPLOADS });
     let creation = await create();
     if (creation.kind === 'OVER_QUOTA' || creation.kind === 'TOO_MANY_FILES') {
       await reclaim();
@@ -83,24 +85,24 @@ export class ResumableUploadService {
     }
     if (creation.kind === 'TOO_MANY_UPLOADS') throw tooManyUploads();
     if (creation.kind !== 'CREATED') throw namingRefused(creation, upload.name, settings);
-    return upload.sizeBytes === 0 ? this.#finish(begun) : begun;
+    return upload.sizeBytes === 0 ? this.#finish(begun, user) : begun;
   }
 
   /** An upload of this user. One that the hub was killed just before naming is named now, after a call of `onNaming`. */
   async find(
     id: string,
-    owner: string | null,
+    user: StorageUser,
     onNaming: (upload: ResumableUpload) => void = () => undefined,
   ): Promise<ResumableUpload> {
     await this.#turns.cutOffEnded(id);
-    const upload = await this.#owned(id, owner);
+    const upload = await this.#owned(id, user.owner);
     if (!isToBeNamed(upload)) return upload;
     const turn = await this.#turns.begin(id, null);
     try {
-      const latest = await this.#owned(id, owner);
+      const latest = await this.#owned(id, user.owner);
       if (!isToBeNamed(latest)) return latest;
       onNaming(latest);
-      return await this.#finish(latest);
+      return await this.#finish(latest, user);
     } finally {
       turn.end();
     }
@@ -113,13 +115,13 @@ export class ResumableUploadService {
   }
 
   /** Takes a part; with the last byte, names the file. What arrived of a part that breaks off is kept. Rejects with WRONG_OFFSET,
-   *  UPLOAD_IN_PROGRESS, BODY_TOO_LARGE, STORAGE_FULL, and at the end with DIGEST_MISMATCH, STORED_FILE_EXISTS (both end the
-   *  upload) and QUOTA_EXCEEDED. */
-  async receive(id: string, owner: string | null, part: UploadPart): Promise<ResumableUpload> {
-    await this.#owned(id, owner);
+   *  UPLOAD_IN_PROGRESS, BODY_TOO_LARGE, STORAGE_FULL, and at the end with DIGEST_MISMATCH, STORED_FILE_EXISTS,
+   *  STORED_FILE_FOREIGN (these end the upload) and QUOTA_EXCEEDED. */
+  async receive(id: string, user: StorageUser, part: UploadPart): Promise<ResumableUpload> {
+    await this.#owned(id, user.owner);
     const turn = await this.#turns.begin(id, part.content);
     try {
-      const upload = await this.#owned(id, owner);
+      const upload = await this.#owned(id, user.owner);
       if (part.fromByte !== upload.receivedBytes) throw wrongOffset(upload);
       const leftBytes = upload.sizeBytes - upload.receivedBytes;
       if ((part.lengthBytes ?? 0) > leftBytes) throw tooMuch(upload);
@@ -127,7 +129,7 @@ export class ResumableUploadService {
       if (!isToBeNamed(received)) return received;
       turn.finishing();
       await part.reauthorize();
-      return await this.#finish(received);
+      return await this.#finish(received, user);
     } finally {
       turn.end();
     }
@@ -185,11 +187,11 @@ export class ResumableUploadService {
     return { ...upload, receivedBytes, expiresAtMs };
   }
 
-  async #finish(upload: ResumableUpload): Promise<ResumableUpload> {
+  async #finish(upload: ResumableUpload, user: StorageUser): Promise<ResumableUpload> {
     const { files } = this.#options;
     const hold = files.hold();
     try {
-      const finished = await this.#name(upload, await this.#blobOf(upload, hold));
+      const finished = await this.#name(upload, await this.#blobOf(upload, hold), user);
       hold.release();
       await files.uploads.remove(upload.id);
       return finished;
@@ -222,7 +224,7 @@ export class ResumableUploadService {
     });
   }
 
-  async #name(upload: ResumableUpload, blob: FileRef): Promise<ResumableUpload> {
+  async #name(upload: ResumableUpload, blob: FileRef, user: StorageUser): Promise<ResumableUpload> {
     const { uploads, runtime, settings, reclaim } = this.#options;
     const { id, name, owner, overwrite } = upload;
     const storedAtMs = runtime.clock.nowMs();
@@ -231,7 +233,7 @@ export class ResumableUploadService {
       uploads.finish(
         id,
         { ...blob, area: 'INPUT', name, owner, storedAtMs, expiresAtMs: storedAtMs + settings.expireAfterMs },
-        this.#terms(overwrite),
+        this.#terms(overwrite, user),
         forgetAtMs,
       );
     let naming = await finish();
@@ -249,9 +251,10 @@ export class ResumableUploadService {
     await files.uploads.remove(id);
   }
 
-  #terms(overwrite: boolean) {
-    const { quotaPerUserBytes: quotaBytes } = this.#options.settings;
-    return { overwrite, quotaBytes, maxFiles: MAX_INPUT_FILES };
+  #terms(overwrite: boolean, user: StorageUser) {
+    const { settings } = this.#options;
+    const { quotaPerUserBytes: quotaBytes } = settings;
+    return { overwrite, ofOwner: ownFilesOnly(user, settings), quotaBytes, maxFiles: MAX_INPUT_FILES };
   }
 
   async #refuseWithoutRoom(bytes: number): Promise<void> {
@@ -302,7 +305,10 @@ function isToBeNamed({ isStored, receivedBytes, sizeBytes }: ResumableUpload): b
 /** Whether no later try can succeed. */
 function endsUpload(error: unknown): boolean {
   if (error instanceof UploadLost) return true;
-  return error instanceof HubError && ['DIGEST_MISMATCH', 'STORED_FILE_EXISTS'].includes(error.code);
+  return (
+    error instanceof HubError &&
+    ['DIGEST_MISMATCH', 'STORED_FILE_EXISTS', 'STORED_FILE_FOREIGN'].includes(error.code)
+  );
 }
 
 function notFound(): HubError {

@@ -7,6 +7,8 @@ export interface StorageSettings {
     readonly quotaPerUserBytes: number | null;
     /** Time without progress after which an unfinished upload is removed. */
     readonly keepUploadsForMs: number;
+    /** Whether every USER may overwrite, renew and delete the files of others. */
+    readonly shared: boolean;
   };
   readonly output: { readonly enabled: boolean; readonly expireAfterMs: number };
 }

@@ -8,6 +8,7 @@ import { outputName } from '../core/storage.js';
 import type { Task } from '../core/task.js';
 import { QuotaUsage } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
+import { foreignFile, ownFilesOnly, type StorageUser } from './stored-file-rights.js';
 import { tooLarge, Upload } from './upload.js';
 
 export interface StorageOptions {
@@ -55,11 +56,13 @@ export class Storage {
   }
 
   /** Begins the upload of one file; the caller has to end it. */
-  beginUpload(owner: string | null): Upload {
+  beginUpload(user: StorageUser): Upload {
     this.refuseWhileInputIsOff();
     const { names, files, clock, settings } = this.#options;
+    const { owner } = user;
     return new Upload({
       owner,
+      ofOwner: ownFilesOnly(user, settings.input),
       names,
       files,
       use: this.#use.begin(owner),
@@ -76,13 +79,30 @@ export class Storage {
     await files.reclaim();
   }
 
-  /** Whether there is an input of this name; `renew` restarts its expiry. */
-  async inputExists(name: string, renew: boolean): Promise<boolean> {
+  /** Whether there is an input of this name. */
+  async inputExists(name: string): Promise<boolean> {
     this.refuseWhileInputIsOff();
+    const { names, clock } = this.#options;
+    return (await names.find('INPUT', name, clock.nowMs())) !== undefined;
+  }
+
+  /** Restarts the expiry of an input; false when there is none of this name. Rejects with STORED_FILE_FOREIGN for the file of another user. */
+  async renewInput(name: string, user: StorageUser): Promise<boolean> {
+    const ofOwner = await this.#mayChange(name, user);
     const { names, clock, settings } = this.#options;
     const nowMs = clock.nowMs();
-    if (renew) return names.renew('INPUT', name, nowMs, nowMs + settings.input.expireAfterMs);
-    return (await names.find('INPUT', name, nowMs)) !== undefined;
+    return names.renew('INPUT', name, nowMs, nowMs + settings.input.expireAfterMs, ofOwner);
+  }
+
+  /** The owner to whose file a change is limited; undefined for none. Rejects with STORED_FILE_FOREIGN. */
+  async #mayChange(name: string, user: StorageUser): Promise<string | undefined> {
+    this.refuseWhileInputIsOff();
+    const { names, clock, settings } = this.#options;
+    const ofOwner = ownFilesOnly(user, settings.input);
+    if (ofOwner === undefined) return undefined;
+    const stored = await names.find('INPUT', name, clock.nowMs());
+    if (stored && stored.owner !== ofOwner) throw foreignFile(name, stored.owner);
+    return ofOwner;
   }
 
   /** Current blob of an input; it exists as long as it is held, whatever becomes of the name. */
@@ -92,10 +112,10 @@ export class Storage {
     return found && refOf(found.stored);
   }
 
-  /** Removes an input, if there is one of this name. */
-  async removeInput(name: string): Promise<void> {
-    this.refuseWhileInputIsOff();
-    await this.#options.names.remove('INPUT', name);
+  /** Removes an input, if there is one of this name. Rejects with STORED_FILE_FOREIGN for the file of another user. */
+  async removeInput(name: string, user: StorageUser): Promise<void> {
+    const ofOwner = await this.#mayChange(name, user);
+    await this.#options.names.remove('INPUT', name, ofOwner);
     void this.#options.files.reclaim();
   }
 

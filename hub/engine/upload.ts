@@ -6,6 +6,7 @@ import type { NamedObjects, NamingOutcome } from '../core/ports/named-objects.js
 import { MAX_INPUT_FILES } from '../core/storage.js';
 import type { OwnerUse } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
+import { foreignFile } from './stored-file-rights.js';
 
 export interface UploadedFile {
   readonly name: string;
@@ -15,6 +16,8 @@ export interface UploadedFile {
 
 export interface UploadOptions {
   readonly owner: string | null;
+  /** User whose files only may be replaced; undefined for those of anybody. */
+  readonly ofOwner: string | undefined;
   readonly names: NamedObjects;
   readonly files: BlobStore;
   /** Usage that was begun for this upload. */
@@ -42,11 +45,14 @@ export class Upload {
   }
 
   /** Stores the blob. The name is checked before anything is read, the quota with every piece. Rejects with STORED_FILE_EXISTS,
-   *  BODY_TOO_LARGE and QUOTA_EXCEEDED. */
+   *  STORED_FILE_FOREIGN, BODY_TOO_LARGE and QUOTA_EXCEEDED. */
   async take(file: UploadedFile, stream: AsyncIterable<Buffer>): Promise<void> {
-    const { names, files, settings, nowMs } = this.#options;
+    const { names, files, settings, nowMs, ofOwner } = this.#options;
     this.#file = file;
-    if (!file.overwrite && (await names.find('INPUT', file.name, nowMs()))) throw nameTaken(file.name);
+    const former = await names.find('INPUT', file.name, nowMs());
+    if (former && !file.overwrite) throw nameTaken(file.name);
+    if (former && ofOwner !== undefined && former.owner !== ofOwner)
+      throw foreignFile(file.name, former.owner);
     const pieces = this.#counted(file.name, stream);
     const { maxFileBytes } = settings;
     try {
@@ -62,13 +68,18 @@ export class Upload {
   async name(): Promise<void> {
     const [file, blob] = [this.#file, this.#blob];
     if (!file || !blob) throw new Error('nothing was uploaded');
-    const { names, owner, settings, nowMs, use, reclaim } = this.#options;
+    const { names, owner, ofOwner, settings, nowMs, use, reclaim } = this.#options;
     const put = () => {
       const storedAtMs = nowMs();
       const expiresAtMs = storedAtMs + settings.expireAfterMs;
       return names.put(
         { ...blob, area: 'INPUT', name: file.name, owner, storedAtMs, expiresAtMs },
-        { overwrite: file.overwrite, quotaBytes: settings.quotaPerUserBytes, maxFiles: MAX_INPUT_FILES },
+        {
+          overwrite: file.overwrite,
+          ofOwner,
+          quotaBytes: settings.quotaPerUserBytes,
+          maxFiles: MAX_INPUT_FILES,
+        },
       );
     };
     await use.whileNaming(async () => {
@@ -145,6 +156,7 @@ export function namingRefused(
   settings: StorageSettings['input'],
 ): HubError {
   if (naming.kind === 'EXISTS') return nameTaken(name);
+  if (naming.kind === 'FOREIGN') return foreignFile(name, naming.owner);
   if (naming.kind === 'OVER_QUOTA') return overQuota(naming.usedBytes, settings);
   return tooManyFiles(naming.files);
 }

@@ -28,6 +28,69 @@ afterEach(() => hub.stop());
 const upload = (who: keyof typeof USERS, name: string, bytes: number, query = '') =>
   as[who].call('POST', UPLOAD + query, formWithFile(name, Buffer.alloc(bytes, 'x')));
 
+const FOREIGN =
+  'gear.wbpz is a file of ulla: only its owner and the role ADMIN may overwrite, renew or delete it (storage.input.shared)';
+
+describe('the file of another user', () => {
+  const remove = (who: keyof typeof USERS) => as[who].delete(`${FILE}/delete`);
+  const contentBytes = async () => {
+    const { body } = await as.vera.get('/api/x/storage/input');
+    return (body['files'] as Record<string, unknown>[]).map(({ owner, size }) => [owner, size]);
+  };
+
+  it('is overwritten and deleted by its owner and ADMIN only', async () => {
+    await start({});
+    await upload('ulla', 'gear.wbpz', 1);
+    const answer = await upload('udo', 'gear.wbpz', 2, '?overwrite=true');
+    expectError(answer, 403, UPLOAD, FOREIGN);
+    expect(answer.headers.get('x-error-code')).toBe('STORED_FILE_FOREIGN');
+    expectError(await remove('udo'), 403, `${FILE}/delete`, FOREIGN);
+    expect(await contentBytes()).toEqual([['ulla', 1]]);
+    expect((await upload('ulla', 'gear.wbpz', 3, '?overwrite=true')).status).toBe(204);
+    expect((await remove('ulla')).status).toBe(204);
+    expect((await remove('udo')).status).toBe(204);
+    expect((await upload('udo', 'gear.wbpz', 4, '?overwrite=true')).status).toBe(204);
+    expect((await upload('anna', 'gear.wbpz', 5, '?overwrite=true')).status).toBe(204);
+    expect(await contentBytes()).toEqual([['anna', 5]]);
+    expect((await remove('udo')).status).toBe(403);
+    expect((await remove('anna')).status).toBe(204);
+  });
+
+  it('is not replaced by a resumable upload, also one that began before the file', async () => {
+    await start({});
+    const uploads = '/api/x/storage/input/uploads';
+    const tus = { 'tus-resumable': '1.0.0' };
+    const begin = () =>
+      as.udo.call('POST', `${uploads}?overwrite=true`, {
+        headers: {
+          ...tus,
+          'upload-length': '10',
+          'upload-metadata': `filename ${Buffer.from('gear.wbpz').toString('base64')}`,
+        },
+      });
+    const path = `${uploads}/${(await begin()).body['id']}`;
+    await upload('ulla', 'gear.wbpz', 1);
+    const part = { ...tus, 'content-type': 'application/offset+octet-stream', 'upload-offset': '0' };
+    expectError(
+      await as.udo.call('PATCH', path, { raw: Buffer.alloc(10), headers: part }),
+      403,
+      path,
+      FOREIGN,
+    );
+    expectError(await begin(), 403, uploads, FOREIGN);
+    expect(await contentBytes()).toEqual([['ulla', 1]]);
+  });
+
+  it('is changed by every USER with storage.input.shared', async () => {
+    await start({ config: { storage: { input: { shared: true } } } });
+    await upload('ulla', 'gear.wbpz', 1);
+    expect((await upload('udo', 'gear.wbpz', 2, '?overwrite=true')).status).toBe(204);
+    expect((await as.ulla.get(`${FILE}?renewExpirationTimestamp=true`)).body).toEqual({ exists: true });
+    expect((await remove('vera')).status).toBe(403);
+    expect((await remove('ulla')).status).toBe(204);
+  });
+});
+
 describe('the expiry of a file', () => {
   const lifetime = {
     config: { storage: { input: { expireAfter: '1h' } }, security: { accessTokenLifetime: '1d' } },
@@ -35,12 +98,15 @@ describe('the expiry of a file', () => {
   const renew = (who: keyof typeof USERS) => as[who].get(`${FILE}?renewExpirationTimestamp=true`);
   beforeEach(() => start(lifetime));
 
-  it('can be renewed by any USER, and by no VIEWER', async () => {
+  it('can be renewed by the owner and ADMIN, and by no other', async () => {
     await upload('ulla', 'gear.wbpz', 1);
     runtime.skip(HOUR_MS - 1);
     expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
     expect((await as.vera.get(FILE)).body).toEqual({ exists: true });
-    expect((await renew('udo')).body).toEqual({ exists: true });
+    expectError(await renew('udo'), 403, FILE, FOREIGN);
+    expect((await renew('anna')).body).toEqual({ exists: true });
+    runtime.skip(HOUR_MS - 1);
+    expect((await renew('ulla')).body).toEqual({ exists: true });
     runtime.skip(HOUR_MS - 1);
     expect((await as.vera.get(`${FILE}?renewExpirationTimestamp=false`)).body).toEqual({ exists: true });
     runtime.skip(1);
@@ -78,15 +144,15 @@ describe('storage.input.quotaPerUser', () => {
     await upload('ulla', 'gear.wbpz', 900);
     expect((await upload('ulla', 'gear.wbpz', 1000, '?overwrite=true')).status).toBe(204);
     expectError(await upload('ulla', 'gear.wbpz', 1001, '?overwrite=true'), 413, UPLOAD, over(0));
-    expect((await upload('udo', 'gear.wbpz', 800, '?overwrite=true&encrypt=true')).status).toBe(204);
+    expect((await upload('anna', 'gear.wbpz', 800, '?overwrite=true&encrypt=true')).status).toBe(204);
     expect((await upload('ulla', 'other.wbpz', 1000)).status).toBe(204);
-    expectError(await upload('udo', 'more.wbpz', 201), 413, UPLOAD, over(800));
+    expectError(await upload('anna', 'more.wbpz', 201), 413, UPLOAD, over(800));
   });
 
   it('is free again for what was deleted or has expired', async () => {
     await upload('ulla', 'a.wbpz', 600);
     await upload('ulla', 'b.wbpz', 400);
-    await as.udo.delete(`${INPUT}/a.wbpz/delete`);
+    await as.anna.delete(`${INPUT}/a.wbpz/delete`);
     expect((await upload('ulla', 'c.wbpz', 600)).status).toBe(204);
     expectError(await upload('ulla', 'd.wbpz', 1), 413, UPLOAD, over(1000));
     runtime.skip(HOUR_MS);

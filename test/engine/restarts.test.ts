@@ -116,6 +116,7 @@ describe('start and stop of the engine', () => {
           maxFileBytes: 1,
           quotaPerUserBytes: null,
           keepUploadsForMs: 1,
+          shared: false,
         },
         output: { enabled: false, expireAfterMs: 1 },
       },

@@ -17,6 +17,9 @@ import {
 } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
+/** The user while security is off. */
+const NOBODY = { owner: null, changesAll: true };
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const LARGE = Buffer.alloc(100_000, 'large');
@@ -102,7 +105,7 @@ describe('blobs', () => {
 describe('a file of the input storage', () => {
   const content = Buffer.alloc(100_000, 'the model');
   const upload = async () => {
-    const upload = engine.storage.beginUpload(null);
+    const upload = engine.storage.beginUpload(NOBODY);
     await upload.take({ name: 'model', overwrite: true, encrypt: false }, Readable.from([content]));
     await upload.name();
     await upload.end();
@@ -266,7 +269,7 @@ describe('a sweep', () => {
 
 describe('an unfinished resumable upload', () => {
   const begin = (name: string, encrypt: boolean) =>
-    engine.uploads.begin(null, {
+    engine.uploads.begin(NOBODY, {
       name,
       overwrite: false,
       encrypt,
@@ -275,7 +278,7 @@ describe('an unfinished resumable upload', () => {
       metadata: '',
     });
   const send = (id: string, fromByte: number) =>
-    engine.uploads.receive(id, null, {
+    engine.uploads.receive(id, NOBODY, {
       fromByte,
       lengthBytes: LARGE.length,
       content: Readable.from([LARGE]),
@@ -310,32 +313,35 @@ describe('an unfinished resumable upload', () => {
       const { id } = await begin(`file-${encrypt}`, encrypt);
       await send(id, 0);
       // All bytes are durable, and nothing else has happened.
-      const upload = await engine.uploads.find(id, null);
+      const upload = await engine.uploads.find(id, NOBODY);
       await engine.files.uploads.append(upload, LARGE.length, Readable.from([LARGE]), async (bytes) => {
         expect(await engine.store.uploads.advance(id, LARGE.length, bytes, Number.MAX_SAFE_INTEGER)).toBe(
           true,
         );
       });
       await restart();
-      expect(await engine.storage.inputExists(`file-${encrypt}`, false)).toBe(false);
-      const both = await Promise.allSettled([engine.uploads.find(id, null), engine.uploads.find(id, null)]);
+      expect(await engine.storage.inputExists(`file-${encrypt}`)).toBe(false);
+      const both = await Promise.allSettled([
+        engine.uploads.find(id, NOBODY),
+        engine.uploads.find(id, NOBODY),
+      ]);
       expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
-      expect(await engine.uploads.find(id, null)).toMatchObject({ isStored: true });
-      expect(await engine.storage.inputExists(`file-${encrypt}`, false)).toBe(true);
+      expect(await engine.uploads.find(id, NOBODY)).toMatchObject({ isStored: true });
+      expect(await engine.storage.inputExists(`file-${encrypt}`)).toBe(true);
     }
   });
 
   it('that was renamed into the blob store when the hub was killed gets its name, too', async () => {
     const { id } = await begin('renamed', false);
     await send(id, 0);
-    const upload = await engine.uploads.find(id, null);
+    const upload = await engine.uploads.find(id, NOBODY);
     await engine.files.uploads.append(upload, LARGE.length, Readable.from([LARGE]), async (bytes) => {
       await engine.store.uploads.advance(id, LARGE.length, bytes, Number.MAX_SAFE_INTEGER);
     });
     const hold = engine.files.hold();
     await engine.files.uploads.toBlob(upload, hold, (digest) => engine.store.uploads.identify(id, digest));
     await restart();
-    expect(await engine.uploads.find(id, null)).toMatchObject({ isStored: true });
-    expect(await engine.storage.inputExists('renamed', false)).toBe(true);
+    expect(await engine.uploads.find(id, NOBODY)).toMatchObject({ isStored: true });
+    expect(await engine.storage.inputExists('renamed')).toBe(true);
   });
 });

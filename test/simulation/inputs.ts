@@ -74,7 +74,7 @@ export class Input {
     const change = this.#begin(digest);
     change.hub = this.#hubs.request(
       async ({ storage }) => {
-        const upload = storage.beginUpload(null);
+        const upload = storage.beginUpload({ owner: null, changesAll: true });
         try {
           await upload.take(file, once(content));
           await upload.name();
@@ -93,7 +93,7 @@ export class Input {
   #remove(): void {
     const change = this.#begin(null);
     change.hub = this.#hubs.request(
-      ({ storage }) => storage.removeInput(this.name),
+      ({ storage }) => storage.removeInput(this.name, { owner: null, changesAll: true }),
       () => this.#answered(change),
       () => this.#end(change),
     );

@@ -380,6 +380,7 @@ export class SimulatedHub {
           maxFileBytes: 1e6,
           quotaPerUserBytes: null,
           keepUploadsForMs: 86_400_000,
+          shared: false,
         },
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },

@@ -122,6 +122,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
         maxFileBytes: 1e9,
         quotaPerUserBytes: null,
         keepUploadsForMs: 86_400_000,
+        shared: false,
       },
       output: { enabled: true, expireAfterMs: WEEK_MS },
     },

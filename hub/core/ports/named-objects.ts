@@ -19,6 +19,8 @@ export interface NamedObject extends FileRef {
 export interface NamingTerms {
   /** May replace an existing object. */
   readonly overwrite: boolean;
+  /** User whose objects only may be replaced; undefined for those of anybody. */
+  readonly ofOwner?: string | undefined;
   /** Total size allowed to the owner in this area; null for no limit. */
   readonly quotaBytes: number | null;
   /** Number of objects allowed to the owner in this area. */
@@ -35,6 +37,8 @@ export interface StorageUse {
 export type NamingOutcome =
   | { readonly kind: 'NAMED' }
   | { readonly kind: 'EXISTS' }
+  /** The object that was to be replaced has another owner. */
+  | { readonly kind: 'FOREIGN'; readonly owner: string | null }
   /** `files`: number of the owner's other objects. */
   | { readonly kind: 'TOO_MANY_FILES'; readonly files: number }
   /** `usedBytes`: usage by the owner's other objects, see {@link StorageUse.bytes}. */
@@ -55,9 +59,16 @@ export interface NamedObjects {
   list(area: StorageArea, query: NamesQuery, nowMs: number): Promise<NamedObject[]>;
   /** Names a blob, or changes nothing, in one transaction. */
   put(stored: NamedObject, terms: NamingTerms): Promise<NamingOutcome>;
-  /** Changes the expiry; false when there is no such object. */
-  renew(area: StorageArea, name: string, nowMs: number, expiresAtMs: number): Promise<boolean>;
-  remove(area: StorageArea, name: string): Promise<void>;
+  /** Changes the expiry; false when there is no such object. With `ofOwner`, only if it is that user's. */
+  renew(
+    area: StorageArea,
+    name: string,
+    nowMs: number,
+    expiresAtMs: number,
+    ofOwner?: string,
+  ): Promise<boolean>;
+  /** With `ofOwner`, only if it is that user's. */
+  remove(area: StorageArea, name: string, ofOwner?: string): Promise<void>;
   /** Usage of the owner without the object `except`. Expired objects count until they are removed. */
   useOf(area: StorageArea, owner: string | null, except: string): Promise<StorageUse>;
   /** Removes expired objects; resolves with their number. */

@@ -2,8 +2,9 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
-import { creatorOf, refuseWithoutRole } from '../../core/access.js';
+import { refuseWithoutRole } from '../../core/access.js';
 import type { Storage } from '../../engine/storage.js';
+import { storageUserOf } from '../../engine/stored-file-rights.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
 import { receiveFile } from '../parsing/multipart.js';
 import { inputNameSchema, newInputNameSchema } from '../parsing/request-schemas.js';
@@ -108,7 +109,7 @@ function uploadEndpoint(storage: Storage): Endpoint {
       const { incoming } = context.env as HttpBindings;
       const announced = Number(incoming.headers['content-length'] ?? 0);
       if (announced > storage.maxInputBytes + MULTIPART_BYTES) throw storage.tooLarge();
-      const upload = storage.beginUpload(creatorOf(caller));
+      const upload = storage.beginUpload(storageUserOf(caller));
       try {
         await receiveFile(incoming, async (fileName, content) => {
           const name = validated(z.object({ file: newInputNameSchema }), { file: fileName }).file;
@@ -139,12 +140,11 @@ function infoEndpoint(storage: Storage): Endpoint {
       responses: { 200: { description: 'Whether it exists.', schema: inputInfo }, 423: INPUT_OFF },
     },
     async ({ params, query, context, caller, note }) => {
-      const renew = query.renewExpirationTimestamp;
-      if (renew) {
-        refuseWithoutRole(caller, 'USER');
-        note.isChange = true;
-      }
-      return context.json({ exists: await storage.inputExists(params.name, renew) });
+      const { name } = params;
+      if (!query.renewExpirationTimestamp) return context.json({ exists: await storage.inputExists(name) });
+      refuseWithoutRole(caller, 'USER');
+      note.isChange = true;
+      return context.json({ exists: await storage.renewInput(name, storageUserOf(caller)) });
     },
   );
 }
@@ -162,8 +162,8 @@ function deleteEndpoint(storage: Storage): Endpoint {
       params: inputParams,
       responses: { 204: { description: 'The file does not exist any more.' }, 423: INPUT_OFF },
     },
-    async ({ params, context }) => {
-      await storage.removeInput(params.name);
+    async ({ params, context, caller }) => {
+      await storage.removeInput(params.name, storageUserOf(caller));
       return context.body(null, 204);
     },
   );

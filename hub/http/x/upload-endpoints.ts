@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { creatorOf } from '../../core/access.js';
 import type { ResumableUpload } from '../../core/ports/resumable-uploads.js';
 import type { ResumableUploadService } from '../../engine/resumable-upload-service.js';
+import { storageUserOf } from '../../engine/stored-file-rights.js';
 import {
   bytesIn,
   metadataIn,
@@ -145,7 +146,7 @@ function createEndpoint(uploads: ResumableUploadService): Endpoint {
       const sizeBytes = bytesIn(context, 'Upload-Length');
       const metadata = metadataIn(context);
       note.detail = metadata.name;
-      const begun = await uploads.begin(creatorOf(caller), { ...metadata, ...query, sizeBytes });
+      const begun = await uploads.begin(storageUserOf(caller), { ...metadata, ...query, sizeBytes });
       setProgress(context, begun);
       // Relative to this address, whatever a proxy puts before it.
       context.header('Location', `uploads/${begun.id}`);
@@ -206,7 +207,7 @@ function stateEndpoint(uploads: ResumableUploadService): Endpoint {
     },
     async ({ params, context, caller, note }) => {
       if (context.req.raw.method === 'HEAD') refuseOtherVersion(context);
-      const found = await uploads.find(params.id, creatorOf(caller), ({ name }) => {
+      const found = await uploads.find(params.id, storageUserOf(caller), ({ name }) => {
         note.isChange = true;
         note.detail = name;
       });
@@ -259,7 +260,7 @@ function partEndpoint(uploads: ResumableUploadService): Endpoint {
       refuseOtherType(context);
       const { incoming } = context.env as HttpBindings;
       const length = incoming.headers['content-length'];
-      const received = await uploads.receive(params.id, creatorOf(caller), {
+      const received = await uploads.receive(params.id, storageUserOf(caller), {
         fromByte: bytesIn(context, 'Upload-Offset'),
         lengthBytes: length === undefined ? null : Number(length),
         content: incoming,

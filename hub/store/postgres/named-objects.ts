@@ -35,15 +35,17 @@ interface Renewal {
   readonly name: string;
   readonly nowMs: number;
   readonly expiresAtMs: number;
+  readonly ofOwner: string | undefined;
 }
 
 const RENEW: LaneWrite<Renewal, boolean> = {
   statement: laneStatement({
-    parameters: { area: 'text', nameDigest: 'text', now: 'bigint', expiresAt: 'bigint' },
+    parameters: { area: 'text', nameDigest: 'text', now: 'bigint', expiresAt: 'bigint', ofOwner: 'text' },
     parts: `
       renewed AS (
         UPDATE stored_file SET expires_at = :expiresAt FROM held
-        WHERE area = :area AND name_digest = :nameDigest AND expires_at > :now RETURNING name)`,
+        WHERE area = :area AND name_digest = :nameDigest AND expires_at > :now
+          AND (:ofOwner IS NULL OR owner = :ofOwner) RETURNING name)`,
     outcome: 'SELECT to_json(count(*)) FROM renewed',
   }),
   isDurable: true,
@@ -53,19 +55,33 @@ const RENEW: LaneWrite<Renewal, boolean> = {
     nameDigest: nameDigest(call?.name ?? ''),
     now: call?.nowMs,
     expiresAt: call?.expiresAtMs,
+    ofOwner: call?.ofOwner ?? null,
   }),
   results: (_, outcome) => [outcome !== 0],
 };
 
-const REMOVE: LaneWrite<{ readonly area: StorageArea; readonly name: string }, null> = {
+interface Removal {
+  readonly area: StorageArea;
+  readonly name: string;
+  readonly ofOwner: string | undefined;
+}
+
+const REMOVE: LaneWrite<Removal, null> = {
   statement: laneStatement({
-    parameters: { area: 'text', nameDigest: 'text' },
-    parts: 'removed AS (DELETE FROM stored_file USING held WHERE area = :area AND name_digest = :nameDigest)',
+    parameters: { area: 'text', nameDigest: 'text', ofOwner: 'text' },
+    parts: `
+      removed AS (
+        DELETE FROM stored_file USING held
+        WHERE area = :area AND name_digest = :nameDigest AND (:ofOwner IS NULL OR owner = :ofOwner))`,
     outcome: "'null'",
   }),
   isDurable: true,
   keys: () => ['all'],
-  values: ([call]) => ({ area: call?.area, nameDigest: nameDigest(call?.name ?? '') }),
+  values: ([call]) => ({
+    area: call?.area,
+    nameDigest: nameDigest(call?.name ?? ''),
+    ofOwner: call?.ofOwner ?? null,
+  }),
   results: () => [null],
 };
 
@@ -113,8 +129,9 @@ export function postgresNamedObjects(db: Database, { change }: Lanes): NamedObje
       return rows.map((row) => namedObjectOf(area, row));
     },
     put: (stored, terms) => change.write(PUT, { stored, terms }),
-    renew: (area, name, nowMs, expiresAtMs) => change.write(RENEW, { area, name, nowMs, expiresAtMs }),
-    remove: async (area, name) => void (await change.write(REMOVE, { area, name })),
+    renew: (area, name, nowMs, expiresAtMs, ofOwner) =>
+      change.write(RENEW, { area, name, nowMs, expiresAtMs, ofOwner }),
+    remove: async (area, name, ofOwner) => void (await change.write(REMOVE, { area, name, ofOwner })),
     useOf: (area, owner, except) => useOf(db, area, owner, except),
     removeExpired: async (nowMs) => {
       let removed = 0;

@@ -10,6 +10,7 @@ export const REFUSAL_PARAMETERS = {
   sizeBytes: 'bigint',
   storedAt: 'bigint',
   overwrite: 'boolean',
+  ofOwner: 'text',
   quotaBytes: 'bigint',
   maxFiles: 'bigint',
 } as const;
@@ -23,15 +24,19 @@ export const REFUSAL = `
       WHEN NOT :overwrite AND EXISTS (
         SELECT FROM stored_file WHERE area = :area AND name_digest = :nameDigest AND expires_at > :storedAt)
         THEN json_build_object('kind', 'EXISTS')
+      WHEN former.is_foreign THEN json_build_object('kind', 'FOREIGN', 'owner', former.owner)
       WHEN use.files >= :maxFiles THEN json_build_object('kind', 'TOO_MANY_FILES', 'files', use.files)
       WHEN use.bytes + :sizeBytes > :quotaBytes THEN json_build_object('kind', 'OVER_QUOTA', 'usedBytes', use.bytes)
-    END AS reason FROM use)`;
+    END AS reason
+    FROM use LEFT JOIN (
+      SELECT owner, :ofOwner IS NOT NULL AND owner IS DISTINCT FROM :ofOwner AS is_foreign
+      FROM stored_file WHERE area = :area AND name_digest = :nameDigest AND expires_at > :storedAt) AS former ON true)`;
 
 export type NewName = Pick<NamedObject, 'area' | 'name' | 'owner' | 'sizeBytes' | 'storedAtMs'>;
 
 export function refusalValues(
   { area, name, owner, sizeBytes, storedAtMs }: NewName,
-  { overwrite, quotaBytes, maxFiles }: NamingTerms,
+  { overwrite, ofOwner, quotaBytes, maxFiles }: NamingTerms,
   exceptUpload = '',
 ) {
   return {
@@ -43,6 +48,7 @@ export function refusalValues(
     sizeBytes,
     storedAt: storedAtMs,
     overwrite,
+    ofOwner: ofOwner ?? null,
     quotaBytes,
     maxFiles: Math.min(maxFiles, Number.MAX_SAFE_INTEGER),
   };
@@ -63,7 +69,7 @@ export const PUT_OBJECT = `
     SELECT :area, :nameDigest, :exceptName, :digest, :sizeBytes, :encrypted, :owner, :storedAt, :expiresAt
     FROM refusal WHERE reason IS NULL
     ${REPLACE_OBJECT}
-    WHERE :overwrite OR stored_file.expires_at <= :storedAt
+    WHERE (:overwrite AND (:ofOwner IS NULL OR stored_file.owner = :ofOwner)) OR stored_file.expires_at <= :storedAt
     RETURNING name_digest)`;
 
 /** Outcome of {@link REFUSAL} and {@link PUT_OBJECT}. */

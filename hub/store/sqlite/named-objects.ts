@@ -42,11 +42,9 @@ export function nameTable(db: SqliteDatabase): NameTable {
     ON CONFLICT (area, name) DO UPDATE SET
       digest = excluded.digest, size_bytes = excluded.size_bytes, encrypted = excluded.encrypted,
       owner = excluded.owner, stored_at = excluded.stored_at, expires_at = excluded.expires_at`);
-  const exists = db
-    .prepare<[string, string, number], number>(
-      'SELECT 1 FROM stored_file WHERE area = ? AND name = ? AND expires_at > ?',
-    )
-    .pluck();
+  const present = db.prepare<[string, string, number], Pick<NameRow, 'owner'>>(
+    'SELECT owner FROM stored_file WHERE area = ? AND name = ? AND expires_at > ?',
+  );
   const useOf = storageUse(db);
   return {
     useOf,
@@ -54,10 +52,12 @@ export function nameTable(db: SqliteDatabase): NameTable {
       void insert.run(area, name, digest, sizeBytes, encrypted ? 1 : 0, owner, storedAtMs, expiresAtMs),
     refusal: (
       { area, name, owner, sizeBytes, storedAtMs },
-      { overwrite, quotaBytes, maxFiles },
+      { overwrite, ofOwner, quotaBytes, maxFiles },
       exceptUpload = '',
     ) => {
-      if (!overwrite && exists.get(area, name, storedAtMs) !== undefined) return { kind: 'EXISTS' };
+      const former = overwrite && ofOwner === undefined ? undefined : present.get(area, name, storedAtMs);
+      if (former && !overwrite) return { kind: 'EXISTS' };
+      if (former && former.owner !== ofOwner) return { kind: 'FOREIGN', owner: former.owner };
       const use = useOf({ area, owner, except: name, exceptUpload });
       if (use.files >= maxFiles) return { kind: 'TOO_MANY_FILES', files: use.files };
       const isOver = quotaBytes !== null && use.bytes + sizeBytes > quotaBytes;
@@ -76,10 +76,11 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
     WHERE area = @area AND name > @after AND name >= @prefix AND name < @prefix || CAST(x'ff' AS TEXT)
       AND expires_at > @nowMs AND (@owner IS NULL OR owner = @owner)
     ORDER BY name LIMIT @limit`);
-  const renew = db.prepare<[number, string, string, number]>(
-    'UPDATE stored_file SET expires_at = ? WHERE area = ? AND name = ? AND expires_at > ?',
-  );
-  const remove = db.prepare<[string, string]>('DELETE FROM stored_file WHERE area = ? AND name = ?');
+  const renew = db.prepare<[Record<string, unknown>]>(`
+    UPDATE stored_file SET expires_at = @expiresAtMs
+    WHERE area = @area AND name = @name AND expires_at > @nowMs AND (@ofOwner IS NULL OR owner = @ofOwner)`);
+  const remove = db.prepare<[Record<string, unknown>]>(`
+    DELETE FROM stored_file WHERE area = @area AND name = @name AND (@ofOwner IS NULL OR owner = @ofOwner)`);
   const removeExpired = db.prepare<[number, number]>(`
     DELETE FROM stored_file WHERE (area, name) IN (
       SELECT area, name FROM stored_file WHERE expires_at <= ? LIMIT ?)`);
@@ -100,9 +101,12 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
         names.put(stored);
         return { kind: 'NAMED' };
       }),
-    renew: (area, name, nowMs, expiresAtMs) =>
-      commit.freeing(() => renew.run(expiresAtMs, area, name, nowMs).changes > 0),
-    remove: async (area, name) => void (await commit.freeing(() => remove.run(area, name))),
+    renew: (area, name, nowMs, expiresAtMs, ofOwner = undefined) =>
+      commit.freeing(
+        () => renew.run({ area, name, nowMs, expiresAtMs, ofOwner: ofOwner ?? null }).changes > 0,
+      ),
+    remove: async (area, name, ofOwner = undefined) =>
+      void (await commit.freeing(() => remove.run({ area, name, ofOwner: ofOwner ?? null }))),
     useOf: async (area, owner, except) => names.useOf({ area, owner, except }),
     removeExpired: async (nowMs) => {
       let removed = 0;

@@ -110,7 +110,7 @@ class Unauthenticated(HubError):
 class Forbidden(HubError):
     """403: the user of the token may not do this."""
 
-    codes = ("FORBIDDEN", "FOREIGN_ORIGIN")
+    codes = ("FORBIDDEN", "FOREIGN_ORIGIN", "STORED_FILE_FOREIGN")
 
 
 class NotFound(HubError):

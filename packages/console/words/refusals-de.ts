@@ -20,6 +20,7 @@ export const REFUSALS_DE: Readonly<Record<string, string>> = {
   AGENT_NOT_ENROLLED: 'Dieser Agent hat keinen Nachweis, der sich widerrufen ließe.',
   STORED_FILE_NOT_FOUND: 'Diese Datei ist nicht in der Ablage.',
   STORED_FILE_EXISTS: 'Eine Datei dieses Namens ist schon in der Ablage.',
+  STORED_FILE_FOREIGN: 'Diese Datei können nur ihr Eigentümer und Administratoren ändern:',
   UPLOAD_NOT_FOUND: 'Der Hub kennt diesen Upload nicht mehr.',
   UPLOAD_IN_PROGRESS: 'Dieser Upload läuft schon.',
   WRONG_OFFSET: 'Der Upload geht an einer anderen Stelle weiter.',

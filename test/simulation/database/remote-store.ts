@@ -163,7 +163,7 @@ function sidePorts(
       list: (area, query, nowMs) => read(({ namedObjects }) => namedObjects.list(area, query, nowMs)),
       put: write(change, true, ({ namedObjects }, stored, terms) => namedObjects.put(stored, terms)),
       renew: write(change, true, ({ namedObjects }, ...args) => namedObjects.renew(...args)),
-      remove: write(change, true, ({ namedObjects }, area, name) => namedObjects.remove(area, name)),
+      remove: write(change, true, ({ namedObjects }, ...args) => namedObjects.remove(...args)),
       useOf: (area, owner, except) => read(({ namedObjects }) => namedObjects.useOf(area, owner, except)),
       removeExpired: write(change, true, ({ namedObjects }, nowMs) => namedObjects.removeExpired(nowMs)),
     },
