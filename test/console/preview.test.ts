@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, visit } from '../support/console.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -101,21 +101,51 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     await png.getByRole('img', { name: 'pixel.png' }).waitFor();
   });
 
-  it('find one of hundreds of outputs, and show some of them', async () => {
+  it('are found among a thousand outputs, in the order of their numbers, of which few are in the page', async () => {
     const script =
       "const fs = require('node:fs'); fs.mkdirSync('frames');" +
-      " for (let at = 0; at < 500; at++) fs.writeFileSync('frames/' + at + '.txt', 'frame ' + at);";
+      " for (let at = 0; at < 1000; at++) fs.writeFileSync('frames/' + at + '.txt', 'frame ' + at);";
     const id = await handIn({ name: 'frames', scripts: [script] });
     const page = await visit({ path: `/tasks/${id}` });
     await page.locator('.task-head').getByText('Finished').waitFor();
-    await page.getByRole('tab', { name: 'Outputs 500' }).click();
-    await page.getByText('500 files').waitFor();
-    await page.getByRole('button', { name: 'Show more (300 left)' }).waitFor();
+    await page.getByRole('tab', { name: 'Outputs 1,000' }).click();
+    await page.getByText('1,000 files').waitFor();
+    await page.getByRole('button', { name: 'frames/2.txt', exact: true }).waitFor();
+    expect((await page.locator('.files .path').allTextContents()).slice(0, 12)).toEqual(
+      Array.from({ length: 12 }, (_, at) => `frames/${at}.txt`),
+    );
+    expect(await page.locator('.files tbody tr').count()).toBeLessThan(100);
     await expectAccessible(page);
+    await page.evaluate("document.querySelector('.files-scroller').scrollTop = 1e9");
+    await page.getByRole('button', { name: 'frames/999.txt', exact: true }).click();
+    await page.locator('pre').getByText('frame 999').waitFor();
+    await page.evaluate("document.querySelector('.files-scroller').scrollTop = 0");
+    await page.getByRole('button', { name: 'frames/0.txt', exact: true }).waitFor();
     await page.getByRole('searchbox', { name: 'Find a file' }).fill('471');
     await page.getByText('1 file', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'frames/471.txt', exact: true }).click();
     await page.locator('pre').getByText('frame 471').waitFor();
+  });
+
+  it('are in the address, as is the choice of a plot, and a link shows others the same', async () => {
+    const { page, shown } = await preview('motion.csv');
+    await shown.getByRole('button', { name: 'Plot' }).click();
+    await shown.getByRole('combobox', { name: 'X axis' }).selectOption({ label: 'Row' });
+    await shown.getByRole('checkbox', { name: 'time' }).check();
+    await shown.getByRole('checkbox', { name: 'Logarithmic' }).check();
+    await shown.getByLabel('From').fill('20');
+    await page.keyboard.press('Enter');
+    await shown.getByRole('button', { name: 'Show all of it' }).waitFor();
+    const other = await visit({ path: page.url().slice(hub.address.length) });
+    const same = other.getByRole('region', { name: 'Preview: motion.csv' });
+    await same.getByRole('img', { name: 'Plot of speed, time over Row' }).waitFor();
+    expect(await same.getByRole('checkbox', { name: 'Logarithmic' }).isChecked()).toBe(true);
+    expect(await same.getByLabel('From').inputValue()).toBe('20');
+    await other.getByRole('tab', { name: /Inputs/ }).click();
+    await other.reload();
+    await other.getByRole('tab', { name: /Inputs/, selected: true }).waitFor();
+    await page.goto(page.url().replace('motion.csv', 'nothing.csv'));
+    await page.getByText('names a file that this task does not have: nothing.csv').waitFor();
   });
 
   it('show an output with the path of another folder as it is, and save it by its name alone', async () => {

@@ -49,6 +49,17 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     expect(await page.locator('.log-line').count()).toBeLessThan(200);
   });
 
+  it('has an address for each line of its log', async () => {
+    const script = 'for (let i = 1; i <= 30000; i++) println("step " + i);';
+    const id = await handIn({ name: 'lines', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}?line=20000` });
+    await page.locator('.log-line.hit').getByText('step 20000', { exact: true }).waitFor();
+    await page.getByRole('link', { name: '20003', exact: true }).click();
+    await page.locator('.log-line.hit').getByText('step 20003', { exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe('?line=20003');
+    await expectAccessible(page);
+  });
+
   it('has the whole log at the end when the live log had gaps', async () => {
     const script = '#!/bin/sh\nseq 1 200000\nwhile [ ! -e "$gate" ]; do sleep 0.1; done';
     const gate = `${hub.config.dataDir}/gate-of-the-long-log`;

@@ -10,6 +10,7 @@ import { LogSearch, useLogSearch } from './log-search.js';
 import type { LogText } from './log-text.js';
 import { classesOf, styledLine } from './sgr.js';
 import { type LogState, useLog } from './use-log.js';
+import { usePlace } from './use-place.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -37,6 +38,7 @@ export function LogView({ id, hasEnded, isEndFirst, isWaiting, hasRun, onDownloa
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
   const [{ language }] = usePreferences();
+  const [{ line }, change] = usePlace();
   const log = useLog(id, hasEnded, {
     skipped: (bytes) => words.skipped(sizeText(bytes, language)),
     newAttempt: (attempt) => words.newAttempt(String(attempt)),
@@ -47,7 +49,14 @@ export function LogView({ id, hasEnded, isEndFirst, isWaiting, hasRun, onDownloa
   return (
     <>
       {log.error && <Refusal words={words.logAway} error={log.error} />}
-      <LogPane log={log} none={none} isFollowedAtFirst={isEndFirst} onDownload={onDownload} />
+      <LogPane
+        log={log}
+        none={none}
+        isFollowedAtFirst={isEndFirst && line === undefined}
+        onDownload={onDownload}
+        line={line}
+        onLine={(wanted) => change({ line: wanted })}
+      />
     </>
   );
 }
@@ -58,6 +67,10 @@ interface LogPaneProps {
   readonly none: string;
   readonly isFollowedAtFirst: boolean;
   readonly onDownload: () => void;
+  /** Line that the address names, counted from 1. */
+  readonly line?: number | undefined;
+  /** Called with a line whose number is pressed; without it, lines have no address. */
+  readonly onLine?: (line: number) => void;
   /** More controls of the bar. */
   readonly children?: ReactNode;
 }
@@ -68,12 +81,15 @@ export function LogPane({
   none,
   isFollowedAtFirst,
   onDownload,
+  line,
+  onLine,
   children,
 }: LogPaneProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language, wrapLines }, changePreferences] = usePreferences();
   const [isFollowing, setFollowing] = useState(isFollowedAtFirst);
   const search = useLogSearch(text, version);
+  const isThere = line !== undefined && line <= text.lines;
   return (
     <section className="log card" aria-label={words.log}>
       <header className="log-bar">
@@ -112,8 +128,15 @@ export function LogPane({
       ) : (
         <LogLines
           text={text}
-          hit={search.hit}
+          hit={search.hit ?? (isThere ? line - 1 : undefined)}
           wanted={search.wanted}
+          onLine={
+            onLine &&
+            ((number) => {
+              setFollowing(false);
+              onLine(number);
+            })
+          }
           isFollowing={isFollowing}
           onScrolledAway={() => setFollowing(false)}
           onScrolledToEnd={() => setFollowing(true)}
@@ -126,15 +149,24 @@ export function LogPane({
 
 interface LogLinesProps {
   readonly text: LogText;
-  /** Line that the search is at. */
+  /** Line that the search is at, or the address names. */
   readonly hit: number | undefined;
   readonly wanted: string;
+  readonly onLine: ((line: number) => void) | undefined;
   readonly isFollowing: boolean;
   readonly onScrolledAway: () => void;
   readonly onScrolledToEnd: () => void;
 }
 
-function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledToEnd }: LogLinesProps) {
+function LogLines({
+  text,
+  hit,
+  wanted,
+  onLine,
+  isFollowing,
+  onScrolledAway,
+  onScrolledToEnd,
+}: LogLinesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ wrapLines }] = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);
@@ -203,6 +235,7 @@ function LogLines({ text, hit, wanted, isFollowing, onScrolledAway, onScrolledTo
               start={start}
               isHit={first + index === hit}
               wanted={wanted}
+              onLine={onLine}
             />
           ))}
         </div>
@@ -221,10 +254,11 @@ interface LineProps {
   readonly start: number;
   readonly isHit: boolean;
   readonly wanted: string;
+  readonly onLine: ((line: number) => void) | undefined;
 }
 
 /** One line, as text nodes only: nothing that a program prints becomes markup. */
-function Line({ index, measure, text, number, start, isHit, wanted }: LineProps) {
+function Line({ index, measure, text, number, start, isHit, wanted, onLine }: LineProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { text: line, style, hiddenCharacters } = text.line(number);
@@ -236,9 +270,7 @@ function Line({ index, measure, text, number, start, isHit, wanted }: LineProps)
       className={`log-line ${isHit ? 'hit' : ''} ${measure ? 'wrapped' : ''}`}
       style={{ transform: `translateY(${start}px)` }}
     >
-      <span className="number" aria-hidden="true">
-        {number + 1}
-      </span>
+      <LineNumber number={number + 1} onLine={onLine} />
       <span className="content">
         {parts.map((part, at) => (
           <span key={at} className={classesOf(part.style)}>
@@ -248,6 +280,37 @@ function Line({ index, measure, text, number, start, isHit, wanted }: LineProps)
         {hiddenCharacters > 0 && <i className="faint"> {words.cut(sizeText(hiddenCharacters, language))}</i>}
       </span>
     </div>
+  );
+}
+
+interface LineNumberProps {
+  /** Counted from 1. */
+  readonly number: number;
+  readonly onLine: ((line: number) => void) | undefined;
+}
+
+/** Number of a line, which is a link to it where lines have an address. */
+function LineNumber({ number, onLine }: LineNumberProps) {
+  if (onLine === undefined) {
+    return (
+      <span className="number" aria-hidden="true">
+        {number}
+      </span>
+    );
+  }
+  return (
+    <a
+      className="number"
+      tabIndex={-1}
+      href={`?line=${number}`}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        onLine(number);
+      }}
+    >
+      {number}
+    </a>
   );
 }
 

@@ -1,22 +1,23 @@
 import { api, type TaskDetails } from '@workbench-hub/client';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { type Saving, useSaving } from '../../data/use-saving.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { SearchBox } from '../../design/search-box.js';
-import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText, sizeText } from '../../words/formats.js';
+import { FileTable } from './file-table.js';
+import { NO_PLOT } from './place.js';
 import type { PreviewedFile } from './preview/previewed-file.js';
+import { usePlace } from './use-place.js';
 import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** Files that are shown at first, and from which on names are searched: a task may have 20,000. */
-const SHOWN_FILES = 200;
+/** Files from which on names are searched: a task may have 20,000. */
 const MANY_FILES = 20;
 
 const Preview = lazy(async () => ({ default: (await import('./preview/preview.js')).Preview }));
@@ -37,6 +38,7 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
       {outputs.length > 0 && (
         <Files
           title={words.outputs}
+          kind="file"
           archive={outputs.length > 1 ? id : undefined}
           files={outputs.map(({ path, size, digest }) => ({
             name: path,
@@ -49,6 +51,7 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
       {storedFiles.length > 0 && (
         <Files
           title={words.stored}
+          kind="stored"
           files={storedFiles.map(({ name, size }) => ({
             name,
             key: name,
@@ -63,6 +66,8 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
 
 interface FilesProps {
   readonly title: string;
+  /** Key of the address that names the previewed one. */
+  readonly kind: 'file' | 'stored';
   /** Task all of whose outputs are offered as one archive. */
   readonly archive?: string | undefined;
   readonly files: readonly PreviewedFile[];
@@ -78,67 +83,60 @@ async function archiveOf(id: string): Promise<Response> {
   return new Response(data as unknown as ReadableStream);
 }
 
-function Files({ title, archive, files }: FilesProps) {
+/** Files with their previews. The address names the one that is shown. */
+function Files({ title, archive, kind, files }: FilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const [shown, setShown] = useState<string>();
-  const opener = useRef<HTMLButtonElement>(null);
-  const shownFile = files.find(({ key }) => key === shown);
+  const [{ [kind]: shown }, change] = usePlace();
+  const sorted = useMemo(() => inOrderOfReading(files), [files]);
+  const shownFile = sorted.find(({ name }) => name === shown);
+  const focus = useRef<() => void>(undefined);
   const [typed, setTyped] = useState('');
   const saving = useSaving();
   const wanted = typed.trim().toLowerCase();
-  const found = files.filter(({ name }) => name.toLowerCase().includes(wanted));
-  const part = useShownPart(found, SHOWN_FILES);
+  const found = sorted.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const show = (name: string | undefined) =>
+    change({ file: undefined, stored: undefined, ...NO_PLOT, [kind]: name });
   return (
     <section className="card" aria-label={title}>
-      {archive !== undefined && <DownloadAll id={archive} files={files} saving={saving} />}
+      <div className="files-bar">
+        {files.length > MANY_FILES && (
+          <FindFile typed={typed} onType={setTyped} found={numberText(found.length, language)} />
+        )}
+        {archive !== undefined && <DownloadAll id={archive} files={files} saving={saving} />}
+      </div>
       <SaveFault saving={saving} />
-      {files.length > MANY_FILES && (
-        <FindFile typed={typed} onType={setTyped} found={numberText(found.length, language)} />
-      )}
-      <table className="plain-table files">
-        <thead>
-          <tr>
-            <th scope="col">{title}</th>
-            <th scope="col" className="size">
-              {words.size}
-            </th>
-            <th scope="col">
-              <span className="visually-hidden">{words.download}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {part.shown.map((file) => (
-            <FileRow
-              key={file.name}
-              file={file}
-              isShown={file.key === shown}
-              onShow={(button) => {
-                opener.current = button;
-                setShown(file.key === shown ? undefined : file.key);
-              }}
-              isSaving={saving.saving === file.name}
-              onSave={() => void saving.save(file.name, file.fetch)}
-            />
-          ))}
-        </tbody>
-      </table>
-      <ShowMore {...part} />
+      <FileTable
+        title={title}
+        files={found}
+        shown={shownFile?.name}
+        onShow={(name, focusAgain) => {
+          focus.current = focusAgain;
+          show(name === shown ? undefined : name);
+        }}
+        saving={saving}
+      />
+      {shown !== undefined && shownFile === undefined && <p className="faint">{words.noSuchOutput(shown)}</p>}
       {shownFile && (
         <Suspense fallback={<Loading lines={4} />}>
           <Preview
             key={shownFile.key}
             file={shownFile}
             onClose={() => {
-              setShown(undefined);
-              opener.current?.focus();
+              show(undefined);
+              focus.current?.();
             }}
           />
         </Suspense>
       )}
     </section>
   );
+}
+
+/** Files by path, with numbers by their value: `f2` before `f10`. */
+function inOrderOfReading(files: readonly PreviewedFile[]): readonly PreviewedFile[] {
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  return [...files].sort((a, b) => compare(a.name, b.name));
 }
 
 interface DownloadAllProps {
@@ -187,44 +185,5 @@ function FindFile({ typed, onType, found }: FindFileProps) {
         {words.files(found)}
       </span>
     </search>
-  );
-}
-
-interface FileRowProps {
-  readonly file: PreviewedFile;
-  readonly isShown: boolean;
-  readonly onShow: (button: HTMLButtonElement) => void;
-  readonly isSaving: boolean;
-  readonly onSave: () => void;
-}
-
-function FileRow({ file: { name, size }, isShown, isSaving, onShow, onSave }: FileRowProps) {
-  const words = useWords<typeof en>({ en, de });
-  const [{ language }] = usePreferences();
-  return (
-    <tr>
-      <th scope="row">
-        <button
-          type="button"
-          className="button plain show-file"
-          aria-expanded={isShown}
-          onClick={(event) => onShow(event.currentTarget)}
-        >
-          <Icon name="file-text" /> <span className="path">{name}</span>
-        </button>
-      </th>
-      <td className="size numbers">{sizeText(size, language)}</td>
-      <td>
-        <button
-          type="button"
-          className="button plain only-icon"
-          aria-label={`${words.download}: ${name}`}
-          disabled={isSaving}
-          onClick={onSave}
-        >
-          <Icon name={isSaving ? 'loader-circle' : 'download'} className={isSaving ? 'turning' : ''} />
-        </button>
-      </td>
-    </tr>
   );
 }

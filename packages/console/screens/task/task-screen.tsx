@@ -18,8 +18,10 @@ import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { Facts } from './facts.js';
 import { LogView } from './log-view.js';
+import type { Tab } from './place.js';
 import { TaskActions } from './task-actions.js';
 import { Timeline } from './timeline.js';
+import { usePlace } from './use-place.js';
 import { isEnded, useTask } from './use-task.js';
 import { WhyItWaits } from './why-it-waits.js';
 import { de } from './words-de.js';
@@ -123,9 +125,10 @@ interface TaskTabsProps {
 function TaskTabs({ task, onSaveLog }: TaskTabsProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
+  const [{ tab }, change] = usePlace();
   const count = (files: readonly unknown[]) => numberText(files.length, language);
   return (
-    <Tabs.Root defaultValue="log" className="tabs">
+    <Tabs.Root value={tab} onValueChange={(value) => change({ tab: value as Tab })} className="tabs">
       <Tabs.List className="tab-list">
         <Tabs.Tab value="log" className="tab">
           {words.log}

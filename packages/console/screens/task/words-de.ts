@@ -9,7 +9,8 @@ export const de: DictionaryLike<typeof en> = {
   cancelTask: 'Aufgabe abbrechen',
   cancelTitle: (name) => `${name} abbrechen?`,
   cancelWaiting: 'Sie hat noch nicht begonnen und wird es nicht mehr.',
-  cancelRunning: 'Sie läuft. Ihre Prozesse werden beendet, und was sie bisher gerechnet hat, ist verloren.',
+  cancelRunning:
+    'Sie läuft. Ihre Prozesse werden beendet. Ihr Log und die Dateien, die sie bisher geschrieben hat, bleiben.',
   remove: 'Löschen',
   removeTitle: (name) => `${name} löschen?`,
   removeMore: 'Log und Ausgabedateien werden mit gelöscht. Das lässt sich nicht rückgängig machen.',
@@ -103,6 +104,7 @@ export const de: DictionaryLike<typeof en> = {
   findFile: 'Datei suchen',
   files: (count) => (count === '1' ? '1 Datei' : `${count} Dateien`),
   logAway: 'Das Log ist zurzeit nicht zu lesen:',
+  noSuchOutput: (name: string) => `Die Adresse nennt eine Datei, die diese Aufgabe nicht hat: ${name}`,
   noOutputs: 'Keine Ausgabedateien',
   noOutputsYet: 'Die Ausgabedateien kommen am Ende',
   name: 'Name',

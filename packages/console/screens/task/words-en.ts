@@ -7,7 +7,8 @@ export const en = {
   cancelTask: 'Cancel the task',
   cancelTitle: (name: string) => `Cancel ${name}?`,
   cancelWaiting: 'It has not started yet, and will not.',
-  cancelRunning: 'It is running. Its processes are ended, and what it has computed so far is lost.',
+  cancelRunning:
+    'It is running. Its processes are ended. Its log and the files that it has written so far are kept.',
   remove: 'Delete',
   removeTitle: (name: string) => `Delete ${name}?`,
   removeMore: 'Its log and its output files are deleted with it. This cannot be undone.',
@@ -101,6 +102,7 @@ export const en = {
   findFile: 'Find a file',
   files: (count: string) => (count === '1' ? '1 file' : `${count} files`),
   logAway: 'The log cannot be read at present:',
+  noSuchOutput: (name: string) => `The address names a file that this task does not have: ${name}`,
   noOutputs: 'No output files',
   noOutputsYet: 'Output files come at the end',
   name: 'Name',

@@ -1,19 +1,24 @@
 /** Columns of a table that are plotted. */
+import type { PlotChoice } from '../place.js';
 import type { Column } from './value-table.js';
 
 const FIRST_CURVES = 3;
+/** Curves that a plot has at most. */
+export const MAX_CURVES = 8;
 /** A curve that is this many times as high hides another one. */
 const SEEN_RATIO = 20;
 
-export interface Choice {
-  /** Number of a column, or undefined for the number of the row. */
-  readonly x: number | undefined;
-  readonly y: readonly number[];
-  readonly isLogarithmic: boolean;
+/** Choice without columns that the table cannot plot: another file may have been meant. */
+export function plottable(columns: readonly Column[], { x, y, isLogarithmic }: PlotChoice): PlotChoice {
+  return {
+    x: x !== undefined && columns[x]?.isAscending ? x : undefined,
+    y: y.filter((at) => (columns[at]?.count ?? 0) > 0).slice(0, MAX_CURVES),
+    isLogarithmic,
+  };
 }
 
 /** The first column across if it never falls; up the first other one that is no counter, and those that are seen beside it. */
-export function firstChoice(columns: readonly Column[]): Choice {
+export function firstChoice(columns: readonly Column[]): PlotChoice {
   const x = columns[0]?.isAscending && columns[0].count > 1 ? 0 : undefined;
   const others = columns.flatMap(({ count }, at) => (count > 0 && at !== x ? [at] : []));
   const first = others.find((at) => !columns[at]?.isAscending) ?? others[0];

@@ -3,7 +3,9 @@ import UPlot from 'uplot';
 import { usePreferences } from '../../../data/preference-store.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
-import { type Choice, firstChoice } from './plot-choice.js';
+import type { PlotChoice } from '../place.js';
+import { usePlace } from '../use-place.js';
+import { firstChoice, MAX_CURVES, plottable } from './plot-choice.js';
 import { type PlotRange, rowsWithin, typedNumber, WHOLE } from './plot-range.js';
 import { thinnedCurves } from './thinned.js';
 import type { Column, ValueTable } from './value-table.js';
@@ -12,7 +14,6 @@ import { en } from './words-en.js';
 
 const HEIGHT = 340;
 const MAX_POINTS = 20_000;
-const MAX_CURVES = 8;
 /** Drag in pixels that is no press. */
 const SHORTEST_DRAG = 4;
 /** Colours of curves by their tokens, so that they are seen on the ground of either theme. */
@@ -29,9 +30,13 @@ export function Plot({ table, version, isComplete }: PlotProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const columns = useMemo(() => table.names.map((_, at) => table.column(at)), [table, version]);
-  const [chosen, setChosen] = useState<Choice>();
-  const [range, setRange] = useState(WHOLE);
-  const choice = chosen ?? firstChoice(columns);
+  const [{ plot: chosen, range }, change] = usePlace();
+  const choice = useMemo(
+    () => (chosen === undefined ? firstChoice(columns) : plottable(columns, chosen)),
+    [columns, chosen],
+  );
+  const choose = (changed: Partial<PlotChoice>) => change({ plot: { ...choice, ...changed } });
+  const setRange = (wanted: PlotRange) => change({ range: wanted });
   const plotted = useMemo(
     () => dataOf(columns, choice, table.rowCount, range),
     [columns, choice, table.rowCount, range],
@@ -51,8 +56,7 @@ export function Plot({ table, version, isComplete }: PlotProps) {
             aria-label={words.across}
             value={choice.x ?? ''}
             onChange={({ target: { value } }) => {
-              setChosen({ ...choice, x: value === '' ? undefined : Number(value) });
-              setRange(WHOLE);
+              change({ plot: { ...choice, x: value === '' ? undefined : Number(value) }, range: WHOLE });
             }}
           >
             <option value="">{words.rowNumber}</option>
@@ -70,13 +74,13 @@ export function Plot({ table, version, isComplete }: PlotProps) {
           <input
             type="checkbox"
             checked={choice.isLogarithmic}
-            onChange={({ target: { checked } }) => setChosen({ ...choice, isLogarithmic: checked })}
+            onChange={({ target: { checked } }) => choose({ isLogarithmic: checked })}
           />
           {words.logarithmic}
         </label>
         <RangeFields range={range} onChange={setRange} />
       </div>
-      <Curves columns={columns} chosen={choice.y} onChange={(y) => setChosen({ ...choice, y })} />
+      <Curves columns={columns} chosen={choice.y} onChange={(y) => choose({ y })} />
       <Chart
         data={plotted.data}
         names={names}
@@ -119,7 +123,7 @@ function RangeFields({ range, onChange }: RangeFieldsProps) {
     <>
       {field(words.rangeFrom, 'from')}
       {field(words.rangeTo, 'to')}
-      {range === WHOLE ? (
+      {range.from === undefined && range.to === undefined ? (
         <span className="faint">{words.rangeHint}</span>
       ) : (
         <button type="button" className="button plain" onClick={() => onChange(WHOLE)}>
@@ -165,7 +169,7 @@ function Curves({ columns, chosen, onChange }: CurvesProps) {
   );
 }
 
-function dataOf(columns: readonly Column[], { x, y }: Choice, rows: number, range: PlotRange) {
+function dataOf(columns: readonly Column[], { x, y }: PlotChoice, rows: number, range: PlotRange) {
   const numbers = (at: number) => columns[at]?.numbers ?? new Float64Array(rows);
   const across = x === undefined ? Float64Array.from({ length: rows }, (_, row) => row + 1) : numbers(x);
   const [first, end] = rowsWithin(across, range);

@@ -1,8 +1,9 @@
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import { usePreferences } from '../../../data/preference-store.js';
 import { Failure, Loading } from '../../../design/states.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
+import { usePlace } from '../use-place.js';
 import type { PreviewedFile } from './previewed-file.js';
 import { useValues } from './use-values.js';
 import { ValueGrid } from './value-grid.js';
@@ -17,7 +18,8 @@ export function Values({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const { table, version, isComplete, error, again } = useValues(file);
-  const [isPlot, setPlot] = useState(false);
+  const [{ isPlot }, change] = usePlace();
+  const setPlot = (wanted: boolean) => change({ isPlot: wanted });
   const count = numberText(table.rowCount, language);
   if (error && table.rowCount === 0) return <Failure error={error} onAgain={again} />;
   if (table.names.length === 0) {
