@@ -49,6 +49,17 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     expect(await page.locator('.log-line').count()).toBeLessThan(200);
   });
 
+  it('says what the agent did not keep of a log, above it and in its search', async () => {
+    const script =
+      'println("beginning"); println("[agent] 82000000 bytes are left out here: limits.taskLog"); println("end");';
+    const id = await handIn({ name: 'cut', scripts: [script] });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.getByText('This log is cut: 78.2 MiB at line 2 were not kept').waitFor();
+    await page.getByRole('searchbox', { name: 'Search the log' }).fill('middle');
+    await page.getByText('not found in what was kept').waitFor();
+    await expectAccessible(page);
+  });
+
   it('has an address for each line of its log', async () => {
     const script = 'for (let i = 1; i <= 30000; i++) println("step " + i);';
     const id = await handIn({ name: 'lines', scripts: [script] });

@@ -94,6 +94,18 @@ describe("a task's log", () => {
     expect(text()).not.toContain('\ufffd');
   });
 
+  test('keeps whole lines of its end, as much as an eighth of its limit, and at least 64 KiB', async () => {
+    const line = `${'x'.repeat(99)}\n`;
+    const endOf = async (limitBytes: number) => {
+      const log = taskLog(limitBytes);
+      for (let at = 0; at < 40_000; at++) void log.append(line);
+      await log.finish();
+      return text().length - text().indexOf('limits.taskLog\n') - 'limits.taskLog\n'.length;
+    };
+    expect(await endOf(1000)).toBe(65_500);
+    expect(await endOf(2_000_000)).toBe(249_900);
+  });
+
   test('a little over its limit is whole', async () => {
     const log = taskLog(10);
     await log.append('12345678');

@@ -12,8 +12,11 @@ import type { HubConnection } from '../../core/ports/hub.js';
 import type { BlobWriter } from '../../core/ports/spool.js';
 import { TailBuffer } from '../../core/tail-buffer.js';
 
-/** Length of the kept end of a log beyond its limit, and of the output that is resent after a reconnect, in UTF-16 units. */
+/** Length of the output that is resent after a reconnect, in UTF-16 units. */
 const TAIL_LENGTH = 64 * 1024;
+/** Bounds of the end that is kept of a log beyond its limit, in UTF-16 units: an eighth of the limit within them. It is in memory. */
+const MIN_END_LENGTH = TAIL_LENGTH;
+const MAX_END_LENGTH = 2 * 1024 * 1024;
 /** Size at which live output is sent before the interval is over; at most the length of the tail. */
 const LIVE_PIECE_LENGTH = 16 * 1024;
 const LIVE_INTERVAL_MS = 100;
@@ -36,8 +39,8 @@ export class TaskLog {
   readonly #tail = new TailBuffer(TAIL_LENGTH);
   #writer: Promise<BlobWriter> | null = null;
   #roomBytes: number;
-  /** Position of the first unit beyond the limit; null before. */
-  #headEnd: number | null = null;
+  /** Text beyond the limit; null before. */
+  #beyond: TailBuffer | null = null;
   #beyondBytes = 0;
   #queue: Buffer[] = [];
   #queuedBytes = 0;
@@ -58,7 +61,7 @@ export class TaskLog {
     this.#keepHead(text);
     this.#tail.push(text);
     // Beyond the limit, live output is sent once an interval.
-    const enough = this.#headEnd === null && this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH;
+    const enough = this.#beyond === null && this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH;
     if (enough) this.#sendLive();
     else this.#liveTimer ??= this.#options.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
     return this.#queuedBytes > HELD_BACK_BYTES ? (this.#writing ?? undefined) : undefined;
@@ -133,8 +136,9 @@ export class TaskLog {
 
   #keepHead(text: string): void {
     const byteLength = Buffer.byteLength(text);
-    if (this.#headEnd !== null) {
+    if (this.#beyond !== null) {
       this.#beyondBytes += byteLength;
+      this.#beyond.push(text);
       return;
     }
     if (byteLength <= this.#roomBytes) {
@@ -146,15 +150,17 @@ export class TaskLog {
     let fits = Math.min(text.length, Math.floor(this.#roomBytes / 3));
     const last = text.charCodeAt(fits - 1);
     if (fits > 0 && last >= 0xd800 && last < 0xdc00) fits--;
-    this.#headEnd = this.#tail.end + fits;
+    const endLength = Math.floor(this.#options.limitBytes / 8);
+    this.#beyond = new TailBuffer(Math.min(Math.max(endLength, MIN_END_LENGTH), MAX_END_LENGTH));
+    this.#beyond.push(text.slice(fits));
     const head = Buffer.from(text.slice(0, fits));
     this.#beyondBytes = byteLength - head.length;
     this.#write(head);
   }
 
   #keepEnd(): void {
-    if (this.#headEnd === null) return;
-    const end = Buffer.from(this.#tail.from(this.#headEnd));
+    if (this.#beyond === null) return;
+    const end = Buffer.from(this.#beyond.lines());
     const leftOutBytes = this.#beyondBytes - end.length;
     if (leftOutBytes > 0) {
       this.#write(Buffer.from(`\n[agent] ${leftOutBytes} bytes are left out here: limits.taskLog\n`));

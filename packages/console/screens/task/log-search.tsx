@@ -62,9 +62,12 @@ export function useLogSearch(text: LogText, version: number): LogSearchState {
 /** Field, number of hits, and the way through them. */
 export function LogSearch({
   search,
+  isCut,
   onHit,
 }: {
   readonly search: LogSearchState;
+  /** Whether lines are missing, which the search cannot find. */
+  readonly isCut: boolean;
   readonly onHit: () => void;
 }) {
   const words = useWords<typeof en>({ en, de });
@@ -96,7 +99,9 @@ export function LogSearch({
       {wanted !== '' && (
         <span className="numbers quiet" role="status">
           {hits.length === 0
-            ? words.noHit
+            ? isCut
+              ? words.noHitInKept
+              : words.noHit
             : words.hit(
                 numberText(at + 1, language),
                 `${numberText(hits.length, language)}${hits.length === MAX_HITS ? '+' : ''}`,

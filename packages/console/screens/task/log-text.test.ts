@@ -45,6 +45,13 @@ describe('the text of a log', () => {
     expect(log.line(1).text).toBe('next');
   });
 
+  it('knows what the agent did not keep', () => {
+    expect(logOf('a\nb\n').gap).toBeUndefined();
+    const log = logOf('a\nb\n[agent] 98 byt', 'es are left out here: limits.taskLog\nz\n');
+    expect(log.gap).toEqual({ line: 2, bytes: 98 });
+    expect(logOf('x [agent] 98 bytes are left out here: limits.taskLog\n').gap).toBeUndefined();
+  });
+
   it('begins a line in the colour in which the line before it ended', () => {
     const log = logOf('\u001b[31mred\nstill red\u001b[0m\nplain\n');
     expect([0, 1, 2].map((number) => classesOf(log.line(number).style))).toEqual(['', 'sgr-1', '']);

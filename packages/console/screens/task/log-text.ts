@@ -5,6 +5,8 @@ import { PLAIN, type Style, styledLine } from './sgr.js';
 const PIECE_CHARACTERS = 1 << 20;
 /** Longer lines are shown in part. */
 export const SHOWN_CHARACTERS = 4000;
+/** Line that an agent writes in the place of what it did not keep. */
+const GAP = /^\[agent\] (\d+) bytes are left out here: limits\.taskLog$/;
 /** Text beyond this is not kept in the page. */
 const MAX_CHARACTERS = 400 * 1024 * 1024;
 
@@ -16,6 +18,13 @@ interface Piece {
   readonly starts: number[];
 }
 
+/** Part of a log that its agent did not keep. */
+export interface Gap {
+  /** Number of the line in its place, counted from 0. */
+  readonly line: number;
+  readonly bytes: number;
+}
+
 export class LogText {
   readonly #pieces: Piece[] = [{ text: '', firstLine: 0, starts: [0] }];
   /** Styles of lines that do not begin plain. */
@@ -23,6 +32,7 @@ export class LogText {
   #style: Style = PLAIN;
   #characters = 0;
   #isFull = false;
+  #gap: Gap | undefined;
   #isChanged = false;
 
   /** Whether text was added since the last call. */
@@ -49,6 +59,11 @@ export class LogText {
     return this.#isFull;
   }
 
+  /** The part that is missing; undefined for a log that is whole so far. */
+  get gap(): Gap | undefined {
+    return this.#gap;
+  }
+
   append(text: string): void {
     this.#isChanged = true;
     if (this.#characters + text.length > MAX_CHARACTERS) {
@@ -61,7 +76,11 @@ export class LogText {
     last.text += text;
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
       const start = last.starts.at(-1) ?? 0;
-      this.#followStyle(last.text.slice(start, offset + at), last.firstLine + last.starts.length);
+      const line = last.text.slice(start, offset + at);
+      const number = last.firstLine + last.starts.length;
+      this.#followStyle(line, number);
+      const [, bytes] = GAP.exec(line) ?? [];
+      if (bytes !== undefined) this.#gap = { line: number - 1, bytes: Number(bytes) };
       last.starts.push(offset + at + 1);
     }
     if (last.text.length > PIECE_CHARACTERS) this.#split(last);

@@ -93,7 +93,7 @@ export function LogPane({
   return (
     <section className="log card" aria-label={words.log}>
       <header className="log-bar">
-        <LogSearch search={search} onHit={() => setFollowing(false)} />
+        <LogSearch search={search} isCut={text.gap !== undefined} onHit={() => setFollowing(false)} />
         {children}
         <span className="faint numbers lines">{words.lines(numberText(text.lines, language))}</span>
         <button
@@ -123,6 +123,12 @@ export function LogPane({
           <span className="word">{words.download}</span>
         </button>
       </header>
+      {text.gap && (
+        <p className="notice">
+          <Icon name="info" />
+          {words.gap(sizeText(text.gap.bytes, language), numberText(text.gap.line + 1, language))}
+        </p>
+      )}
       {text.lines === 0 ? (
         <p className="log-none faint">{none}</p>
       ) : (
@@ -158,15 +164,8 @@ interface LogLinesProps {
   readonly onScrolledToEnd: () => void;
 }
 
-function LogLines({
-  text,
-  hit,
-  wanted,
-  onLine,
-  isFollowing,
-  onScrolledAway,
-  onScrolledToEnd,
-}: LogLinesProps) {
+function LogLines(props: LogLinesProps) {
+  const { text, hit, wanted, onLine, isFollowing, onScrolledAway, onScrolledToEnd } = props;
   const words = useWords<typeof en>({ en, de });
   const [{ wrapLines }] = usePreferences();
   const scroller = useRef<HTMLDivElement>(null);

@@ -76,6 +76,9 @@ export const de: DictionaryLike<typeof en> = {
   lines: (count) => (count === '1' ? '1 Zeile' : `${count} Zeilen`),
   searchLog: 'Im Log suchen',
   noHit: 'nicht gefunden',
+  noHitInKept: 'nicht gefunden in dem, was behalten wurde',
+  gap: (size: string, line: string) =>
+    `Dieses Log ist gekürzt: ${size} bei Zeile ${line} wurden nicht behalten (limits.taskLog des Agenten). Anfang und Ende sind da.`,
   hit: (at, of) => `${at} von ${of}`,
   previous: 'Voriger Treffer',
   next: 'Nächster Treffer',

@@ -74,6 +74,9 @@ export const en = {
   lines: (count: string) => (count === '1' ? '1 line' : `${count} lines`),
   searchLog: 'Search the log',
   noHit: 'not found',
+  noHitInKept: 'not found in what was kept',
+  gap: (size: string, line: string) =>
+    `This log is cut: ${size} at line ${line} were not kept (limits.taskLog of the agent). Beginning and end are here.`,
   hit: (at: string, of: string) => `${at} of ${of}`,
   previous: 'Previous hit',
   next: 'Next hit',
