@@ -279,9 +279,7 @@ describe.runIf(hasBrowser)('each view', () => {
   });
 
   it('has a plain word for an address at which there is nothing', async () => {
-    const page = await visitAs('anna', '/tasks');
-    // The hub itself has no page there: only a link within the console leads to it.
-    await page.evaluate("history.pushState(null, '', '/nowhere')");
+    const page = await visitAs('anna', '/nowhere/at/all');
     await page.getByText('There is nothing at this address').waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'To the tasks' }).click();

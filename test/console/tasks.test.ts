@@ -135,6 +135,30 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual((list?.y ?? 0) + (list?.height ?? 0) + 1);
   });
 
+  it('finds tasks by a part of their name and by the short id that lists show, in the palette and in the filter', async () => {
+    const id = await handIn({ name: 'planetary gear', scripts: ['1'] });
+    const unnamed = await handIn({ scripts: ['1'] });
+    const page = await visit({ path: '/storage' });
+    const search = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Type a screen' }).fill(text);
+    };
+    await page.getByRole('heading', { name: 'Storage', level: 1 }).waitFor();
+    await search('PLANET');
+    await page.getByRole('option', { name: /planetary gear/ }).click();
+    await page.waitForURL(`**/tasks/${id}`);
+    await search(unnamed.slice(-8));
+    await page.getByRole('option', { name: `Task ${unnamed.slice(-8)}` }).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/tasks/${unnamed}`);
+    await page.getByRole('heading', { name: `Task ${unnamed.slice(-8)}`, level: 1 }).waitFor();
+    await page.goto(`${page.url().split('/tasks/')[0]}/tasks`);
+    await page.getByRole('searchbox', { name: 'Name' }).fill(id.slice(-8));
+    await rowOf(page, 'planetary gear').waitFor();
+    await page.getByText('1 task', { exact: true }).waitFor();
+  });
+
   it('says in which zone times are', async () => {
     const browser = (await visit()).context().browser() as Browser;
     const context = await browser.newContext({ timezoneId: 'Asia/Kolkata', locale: 'en-GB' });

@@ -60,6 +60,23 @@ it('serves files with a hash in their names, compressed beforehand, to be kept f
   }
 });
 
+it('answers a browser at an address where nothing is with the console, and programs with the error body', async () => {
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  for (const path of ['/nowhere', '/tasks/a/b', '/administration/a/b']) {
+    const { status, headers, body } = await raw(path, { accept });
+    expect(status).toBe(404);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(body.equals((await raw('/')).body)).toBe(true);
+  }
+  for (const path of ['/api/nowhere', '/assets/nothing.js', '/actuator/nothing', '/agent/nothing']) {
+    expect((await raw(path, { accept })).headers['content-type']).toMatch(/^application\/json/);
+  }
+  expect((await request(`${hub.address}/nowhere`, { method: 'POST', headers: { accept } })).statusCode).toBe(
+    404,
+  );
+});
+
 it('leaves all other paths as they were', async () => {
   for (const path of [
     '/nothing',

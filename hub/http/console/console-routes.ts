@@ -18,16 +18,31 @@ const CONTENT_SECURITY_POLICY = [
 
 const FOR_GOOD = 'public, max-age=31536000, immutable';
 
+/** Beginnings of the paths that programs ask for: nothing at these is a screen. */
+const PATHS_OF_PROGRAMS = /^\/(?:api|actuator|agent|assets)(?:\/|$)/;
+
+/** Whether a browser asks for a page, by its address field or by a link. */
+export function isPageRequest({ req }: Context): boolean {
+  const accepts = req.header('accept') ?? '';
+  return req.method === 'GET' && accepts.includes('text/html') && !PATHS_OF_PROGRAMS.test(req.path);
+}
+
+/** Response to a browser at an address where nothing is: the console, which says so in the words of its reader. */
+export function unknownPage({ page }: Site, context: Context): Response {
+  return context.body(page, 404, pageHeaders);
+}
+
+const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  // Asked for each time, so that a browser sees a new version of the hub.
+  'cache-control': 'no-cache',
+};
+
 /** Adds the routes of the console. */
 export function serveConsole(site: Site, get: (path: string, handler: Handler) => void): void {
   const etag = `"${createHash('sha256').update(site.page).digest('base64url').slice(0, 22)}"`;
-  const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': CONTENT_SECURITY_POLICY,
-    // Asked for each time, so that a browser sees a new version of the hub.
-    'cache-control': 'no-cache',
-    etag,
-  };
+  const headers = { ...pageHeaders, etag };
   const page: Handler = (context) =>
     context.req.header('if-none-match') === etag
       ? context.body(null, 304, headers)

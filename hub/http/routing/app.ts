@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Handler, Hono } from 'hono';
 import { type AgentRouteOptions, serveAgentRoutes } from '../agents/agent-routes.js';
-import { serveConsole } from '../console/console-routes.js';
+import { isPageRequest, serveConsole, unknownPage } from '../console/console-routes.js';
 import type { Site } from '../console/site.js';
 import { refuseUnlessLoopback } from '../middleware/loopback-only.js';
 import { cors } from '../middleware/origins.js';
@@ -45,8 +45,15 @@ export function createApp(options: AppOptions): Hono {
   serveOpenApi(routes, options.openApiDocument);
   const get = (path: string, handler: Handler) => routes.add('GET', path, handler);
   serveDocs(get);
-  if (options.site !== null) serveConsole(options.site, get);
-  app.notFound((context) => routes.refuseUnmatched(context, (status) => unrouted.answered(status, null)));
+  const { site } = options;
+  if (site !== null) serveConsole(site, get);
+  app.notFound((context) => {
+    const error = routes.refusalOfUnmatched(context);
+    const isUnknown = error.code === 'UNKNOWN_PATH';
+    unrouted.answered(isUnknown ? 404 : 405, null);
+    if (isUnknown && site !== null && isPageRequest(context)) return unknownPage(site, context);
+    throw error;
+  });
   app.onError((error, context) => errorResponse(error, context, runtime, log));
   return app;
 }

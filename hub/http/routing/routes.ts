@@ -33,16 +33,15 @@ export class Routes {
     });
   }
 
-  /** Refuses a request that no route has matched. Throws METHOD_NOT_ALLOWED and UNKNOWN_PATH; `onStatus` is called before. */
-  refuseUnmatched(context: Context, onStatus: (status: 404 | 405) => void): never {
+  /** Refusal of a request that no route has matched: METHOD_NOT_ALLOWED or UNKNOWN_PATH. */
+  refusalOfUnmatched(context: Context): HubError {
     this.#refuse(context);
     const [[match]] = this.#router.match('ALL', context.req.path);
     const found = match && isSpelled(context, match[0].path) ? match[0] : undefined;
-    onStatus(found ? 405 : 404);
-    if (!found) throw unknownPath();
+    if (!found) return unknownPath();
     const methods = found.methods.join(', ');
     context.header('Allow', methods);
-    throw new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods}`);
+    return new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods}`);
   }
 
   #pathOf(path: string): RoutedPath {

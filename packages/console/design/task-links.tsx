@@ -1,6 +1,6 @@
 import type { TaskItem } from '@workbench-hub/client';
 import { Link } from 'wouter';
-import { useCommonWords } from '../words/common.js';
+import { useTaskName } from '../words/task-name.js';
 import { StatusBadge } from './status.js';
 import { Time } from './time.js';
 
@@ -11,13 +11,13 @@ interface TaskLinksProps {
 
 /** A short list of tasks that leads to them. */
 export function TaskLinks({ tasks, label }: TaskLinksProps) {
-  const common = useCommonWords();
+  const nameOf = useTaskName();
   return (
     <ul className="latest-tasks" aria-label={label}>
       {tasks.map((task) => (
         <li key={task.id}>
           <StatusBadge status={task.status} isPlain />
-          <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
+          <Link href={`/tasks/${task.id}`}>{nameOf(task)}</Link>
           <span className="faint">
             <Time at={task.requestedAt} />
           </span>

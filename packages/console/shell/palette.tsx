@@ -6,18 +6,21 @@ import { changePreferences, usePreferences } from '../data/preference-store.js';
 import { Icon, type IconName } from '../icons/icon.js';
 import { ROUTES } from '../routes.js';
 import { holdsRole } from '../session/session.js';
+import { useCommonWords } from '../words/common.js';
 import { useWords } from '../words/dictionary.js';
+import { shortIdOf, useTaskName } from '../words/task-name.js';
+import { useFoundTasks } from './use-found-tasks.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
 interface Command {
+  readonly key: string;
   readonly label: string;
+  /** More about it, in a quieter colour. */
+  readonly more?: string;
   readonly icon: IconName;
   readonly run: () => void;
 }
-
-/** Identifiers of tasks, as hubs make them. */
-const TASK_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 interface PaletteProps {
   readonly isOpen: boolean;
@@ -44,7 +47,8 @@ function Commands({ onDone }: { readonly onDone: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const listId = useId();
-  const commands = useCommands(text.trim());
+  const { tasks, isSearching } = useTaskCommands(text.trim());
+  const commands = [...useCommands(text.trim()), ...tasks];
   const active = Math.min(at, commands.length - 1);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -82,7 +86,7 @@ function Commands({ onDone }: { readonly onDone: () => void }) {
       <div ref={list} role="listbox" id={listId} aria-label={words.palette} className="commands">
         {commands.map((command, index) => (
           <div
-            key={command.label}
+            key={command.key}
             id={`${listId}-${index}`}
             role="option"
             tabIndex={-1}
@@ -92,39 +96,62 @@ function Commands({ onDone }: { readonly onDone: () => void }) {
           >
             <Icon name={command.icon} />
             {command.label}
+            {command.more !== undefined && <span className="faint">{command.more}</span>}
           </div>
         ))}
       </div>
-      {commands.length === 0 && <p className="faint none">{words.nothingFound}</p>}
+      {commands.length === 0 && !isSearching && <p className="faint none">{words.nothingFound}</p>}
     </>
   );
 }
 
-/** Commands whose words contain the text; a task for a text that is an id. */
+/** Tasks that the text finds, as commands that lead to them. */
+function useTaskCommands(text: string): {
+  readonly tasks: readonly Command[];
+  readonly isSearching: boolean;
+} {
+  const common = useCommonWords();
+  const nameOf = useTaskName();
+  const [, navigate] = useLocation();
+  const { tasks, isSearching } = useFoundTasks(text);
+  return {
+    isSearching,
+    tasks: tasks.map((task) => ({
+      key: task.id,
+      label: nameOf(task),
+      more: `${common.status[task.status]} · ${shortIdOf(task.id)}`,
+      icon: 'list',
+      run: () => navigate(`/tasks/${task.id}`),
+    })),
+  };
+}
+
+/** Screens and settings whose words contain the text. */
 function useCommands(text: string): readonly Command[] {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const person = usePerson();
   const [, navigate] = useLocation();
-  if (TASK_ID.test(text))
-    return [{ label: words.openTask(text), icon: 'list', run: () => navigate(`/tasks/${text}`) }];
   const screens = ROUTES.flatMap(({ path, entry }) =>
     entry && holdsRole(person, entry.role ?? 'VIEWER')
-      ? [{ label: entry.label[language], icon: entry.icon, run: () => navigate(path) }]
+      ? [{ key: path, label: entry.label[language], icon: entry.icon, run: () => navigate(path) }]
       : [],
   );
   const settings: Command[] = [
     ...(['system', 'light', 'dark'] as const).map((theme) => ({
+      key: `theme ${theme}`,
       label: `${words.theme}: ${words.themes[theme]}`,
       icon: ({ system: 'monitor', light: 'sun', dark: 'moon' } as const)[theme],
       run: () => changePreferences({ theme }),
     })),
     ...(['en', 'de'] as const).map((each) => ({
+      key: `language ${each}`,
       label: `${words.language}: ${words.languages[each]}`,
       icon: 'languages' as const,
       run: () => changePreferences({ language: each }),
     })),
     ...(['relative', 'absolute'] as const).map((times) => ({
+      key: `times ${times}`,
       label: `${words.times}: ${words.timeStyles[times]}`,
       icon: 'clock' as const,
       run: () => changePreferences({ times }),

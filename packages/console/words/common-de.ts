@@ -29,5 +29,5 @@ export const de: DictionaryLike<typeof en> = {
   copy: 'Kopieren',
   copied: 'Kopiert',
   showMore: (left) => `Mehr zeigen (noch ${left})`,
-  noName: 'ohne Namen',
+  unnamed: (id: string) => `Aufgabe ${id}`,
 };

@@ -27,5 +27,5 @@ export const en = {
   copy: 'Copy',
   copied: 'Copied',
   showMore: (left: string) => `Show more (${left} left)`,
-  noName: 'without a name',
+  unnamed: (id: string) => `Task ${id}`,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { durationText, relativeText, sizeText } from './formats.js';
+import { durationMarkText, durationText, relativeText, sizeText } from './formats.js';
 
 it.each([
   [0, '0 ms'],
@@ -12,6 +12,17 @@ it.each([
   [-5, '0 ms'],
 ])('writes %i ms as %s', (ms, text) => {
   expect(durationText(ms, 'en')).toBe(text);
+});
+
+it.each([
+  [0, '0'],
+  [5, '5 ms'],
+  [500, '500 ms'],
+  [6000, '6 s'],
+  [2500, '2,5 s'],
+  [60_000, '1 min 00 s'],
+])('writes %i ms at an axis as %s', (ms, text) => {
+  expect(durationMarkText(ms, 'de')).toBe(text);
 });
 
 it.each([

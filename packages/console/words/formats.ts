@@ -33,6 +33,13 @@ export function durationText(ms: number, language: Language): string {
   return `${Math.floor(whole / DAY_S)} d ${Math.floor(whole / HOUR_S) % 24} h`;
 }
 
+/** A duration as a mark of an axis: without a fraction that is 0. */
+export function durationMarkText(ms: number, language: Language): string {
+  if (ms === 0) return '0';
+  const isWholeSeconds = ms >= 1000 && ms < MINUTE_S * 1000 && ms % 1000 === 0;
+  return isWholeSeconds ? `${ms / 1000} s` : durationText(ms, language);
+}
+
 /** `3 minutes ago`. */
 export function relativeText(atMs: number, nowMs: number, language: Language): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });

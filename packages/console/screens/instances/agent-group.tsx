@@ -6,9 +6,9 @@ import { useHubTime } from '../../data/hub-offset.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { Duration, Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
-import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { useTaskName } from '../../words/task-name.js';
 import { InstanceCommands } from './instance-commands.js';
 import { type Group, type InstanceState, stateOf } from './instance-list.js';
 import { StateBadge } from './state-badge.js';
@@ -122,7 +122,7 @@ interface RowProps {
 const Row = memo(
   ({ instance, state, task, actions }: RowProps) => {
     const words = useWords<typeof en>({ en, de });
-    const common = useCommonWords();
+    const nameOf = useTaskName();
     const isAdmin = useRole('ADMIN');
     const hubTime = useHubTime();
     const { id, version, revision, labels } = instance;
@@ -150,7 +150,7 @@ const Row = memo(
         <td className="work">
           {task && (
             <>
-              <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>{' '}
+              <Link href={`/tasks/${task.id}`}>{nameOf(task)}</Link>{' '}
               {task.startedAt !== undefined && (
                 <span className="faint">
                   <Duration from={task.startedAt} />

@@ -15,8 +15,8 @@ import { TaskLinks } from '../../design/task-links.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
-import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
+import { useTaskName } from '../../words/task-name.js';
 import { LogPane } from '../task/log-view.js';
 import { useFollowedLog } from '../task/use-followed-log.js';
 import { CrashesCard } from './crashes-card.js';
@@ -165,7 +165,7 @@ interface AboutProps {
 
 function About({ instance: { id, version, revision, labels, agentId, startedDatetime }, task }: AboutProps) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
+  const nameOf = useTaskName();
   const since = useHubTime()(startedDatetime);
   return (
     <section className="card facts" aria-labelledby="about-title">
@@ -173,7 +173,7 @@ function About({ instance: { id, version, revision, labels, agentId, startedDate
       <dl>
         <Fact label={words.worksOn}>
           {task ? (
-            <Link href={`/tasks/${task.id}`}>{task.name ?? common.noName}</Link>
+            <Link href={`/tasks/${task.id}`}>{nameOf(task)}</Link>
           ) : (
             <span className="faint">{words.nothing}</span>
           )}

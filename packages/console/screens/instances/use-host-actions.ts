@@ -6,9 +6,9 @@ import { hub } from '../../data/hub.js';
 import { usePreferences } from '../../data/preference-store.js';
 import { askAgain } from '../../data/query-client.js';
 import type { Question } from '../../design/question.js';
-import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { useTaskName } from '../../words/task-name.js';
 import { INSTANCES_KEY } from './use-instances.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -33,7 +33,7 @@ export interface HostActions {
 
 export function useHostActions(): HostActions {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
+  const nameOf = useTaskName();
   const [{ language }] = usePreferences();
   const [question, setQuestion] = useState<Question>();
   const { mutateAsync, data, error } = useMutation({
@@ -59,7 +59,9 @@ export function useHostActions(): HostActions {
         );
       if (command === 'start' || (command === 'restart' && !instance.working)) return orSay(act());
       const after = command === 'stop' ? words.stopMore : words.restartMore;
-      const endsTask = instance.working ? `${words.endsTask(task?.name ?? common.noName)} ` : '';
+      const endsTask = instance.working
+        ? `${words.endsTask(task === undefined ? words.itsTask : nameOf(task))} `
+        : '';
       setQuestion({
         icon: ICONS[command],
         label: words[command],

@@ -52,6 +52,7 @@ export const de: DictionaryLike<typeof en> = {
   log: 'Log',
   stopTitle: (instance) => `${instance} anhalten?`,
   restartTitle: (instance) => `${instance} neu starten?`,
+  itsTask: 'einer Aufgabe',
   endsTask: (task) => `Sie arbeitet an ${task} und beendet das zuerst.`,
   stopMore: 'Dort beginnt keine Aufgabe, bis jemand sie wieder startet.',
   restartMore: 'Danach nimmt sie wieder Aufgaben an.',

@@ -50,6 +50,7 @@ export const en = {
   log: 'Log',
   stopTitle: (instance: string) => `Stop ${instance}?`,
   restartTitle: (instance: string) => `Restart ${instance}?`,
+  itsTask: 'a task',
   endsTask: (task: string) => `It works on ${task}, and ends that first.`,
   stopMore: 'No task begins there until somebody starts it again.',
   restartMore: 'It takes tasks again when it is up.',

@@ -6,7 +6,10 @@ import type { Language } from '../../data/preferences.js';
 const AXIS_SIZE = 76;
 const TIME_AXIS_SIZE = 32;
 /** Distances of marks that are whole units of time, in seconds. */
-const DURATION_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
+const DURATION_STEPS_S = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600,
+  7200, 21_600, 86_400,
+];
 const DAY_S = 86_400;
 const FONT = '12px system-ui, sans-serif';
 

@@ -2,7 +2,7 @@ import { type ComponentProps, lazy, Suspense } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
 import { Failure, Loading } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
-import { absoluteText, durationText, numberText } from '../../words/formats.js';
+import { absoluteText, durationMarkText, durationText, numberText } from '../../words/formats.js';
 import type { Bucket } from './periods.js';
 import type { Statistics } from './use-overview.js';
 import { de } from './words-de.js';
@@ -92,7 +92,7 @@ function Times({ buckets }: BucketsProps) {
       <Chart
         label={words.times}
         timesMs={buckets.map(({ startMs }) => startMs)}
-        format={(value) => (value === 0 ? '0' : durationText(value * 1000, language))}
+        format={(value) => durationMarkText(value * 1000, language)}
         isDuration
         series={[
           {

@@ -6,9 +6,9 @@ import { Failure, Loading } from '../../design/states.js';
 import { TaskReason } from '../../design/task-reason.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
-import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { useTaskName } from '../../words/task-name.js';
 import type { Stuck, StuckGroup } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -50,7 +50,7 @@ export function StuckCard({ stuck }: { readonly stuck: UseQueryResult<Stuck> }) 
 
 function StuckReason({ group: { tasks } }: { readonly group: StuckGroup }) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
+  const nameOf = useTaskName();
   const [{ language }] = usePreferences();
   const first = tasks.at(-1);
   const others = tasks.length - SHOWN_TASKS;
@@ -64,9 +64,9 @@ function StuckReason({ group: { tasks } }: { readonly group: StuckGroup }) {
       </p>
       <p className="quiet">{first && <TaskReason task={first} />}</p>
       <p className="stuck-tasks">
-        {tasks.slice(-SHOWN_TASKS).map(({ id, name }) => (
-          <Link key={id} href={`/tasks/${id}`}>
-            {name ?? common.noName}
+        {tasks.slice(-SHOWN_TASKS).map((task) => (
+          <Link key={task.id} href={`/tasks/${task.id}`}>
+            {nameOf(task)}
           </Link>
         ))}
         {others > 0 && <span className="faint">{words.others(numberText(others, language))}</span>}

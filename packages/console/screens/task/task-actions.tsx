@@ -7,8 +7,8 @@ import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import type { Question } from '../../design/question.js';
 import { Icon } from '../../icons/icon.js';
 import { taskKey } from '../../live/live-cache.js';
-import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
+import { useTaskName } from '../../words/task-name.js';
 import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -35,11 +35,11 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
 /** Cancel before the end, delete after it; a question comes first. */
 function EndOfTask({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
+  const nameOf = useTaskName();
   const [, navigate] = useLocation();
   // As it was asked: the task may end before the answer.
   const [asked, setAsked] = useState<Question>();
-  const name = task.name ?? common.noName;
+  const name = nameOf(task);
   const question: Question = isEnded(task)
     ? {
         icon: 'trash',

@@ -16,6 +16,7 @@ import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { useTaskName } from '../../words/task-name.js';
 import { Facts } from './facts.js';
 import { LogView } from './log-view.js';
 import type { Tab } from './place.js';
@@ -62,8 +63,10 @@ function Gone() {
 function TaskView({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
-  const { id, name, status, message } = task;
-  useTitle(`${name ?? common.noName}: ${common.status[status]}`);
+  const nameOf = useTaskName();
+  const { id, status, message } = task;
+  const name = nameOf(task);
+  useTitle(`${name}: ${common.status[status]}`);
   const saving = useSaving();
   return (
     <article className="task-view" aria-labelledby="task-title">
@@ -71,7 +74,7 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
         <Link href="/tasks" className="button plain only-icon" aria-label={words.back}>
           <Icon name="chevron-left" size={20} />
         </Link>
-        <h1 id="task-title">{name ?? <i>{common.noName}</i>}</h1>
+        <h1 id="task-title">{name}</h1>
         <StatusBadge status={status} />
         <TaskActions task={task} />
       </header>
@@ -95,7 +98,7 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
           <SaveFault saving={saving} />
           <TaskTabs
             task={task}
-            onSaveLog={() => void saving.save(`${name ?? id}.log`, () => logFileOf(id))}
+            onSaveLog={() => void saving.save(`${task.name ?? id}.log`, () => logFileOf(id))}
           />
         </div>
         <div className="task-side">

@@ -47,6 +47,13 @@ it('find a text anywhere in the name, and take wildcards as they are', () => {
   expect(hubFilterOf({ ...NO_FILTERS, name: 'gear*' }, 0)).toEqual({ name: 'gear*' });
 });
 
+it('find a task by its id, or the end of it that lists show', () => {
+  const id = '01A20a57-0ca6-73e8-8d02-c45ca66b7bbe';
+  expect(hubFilterOf({ ...NO_FILTERS, name: ` ${id}` }, 0)).toEqual({ id: `*${id.toLowerCase()}` });
+  expect(hubFilterOf({ ...NO_FILTERS, name: 'A66B7bbe' }, 0)).toEqual({ id: '*a66b7bbe' });
+  expect(hubFilterOf({ ...NO_FILTERS, name: 'a66b7bb' }, 0)).toEqual({ name: '*a66b7bb*' });
+});
+
 it('begin a period at a whole minute', () => {
   const nowMs = Date.parse('2026-11-21T06:53:42.123Z');
   expect(hubFilterOf({ ...NO_FILTERS, period: 'hour' }, nowMs)).toEqual({ from: '2026-11-21T05:53:00.000Z' });

@@ -77,7 +77,7 @@ export function hubFilterOf(filters: Filters, nowMs: number): TaskFilter {
   const { status, name, creator, priority, instance } = filters;
   return {
     ...(status.length === 0 ? {} : { status: [...status] }),
-    ...(name.trim() === '' ? {} : { name: patternOf(name.trim()) }),
+    ...nameOrIdOf(name.trim()),
     ...(creator.trim() === '' ? {} : { creator: creator.trim() }),
     ...(priority === '' ? {} : { priority: priority as NonNullable<TaskFilter['priority']> }),
     ...(instance.trim() === '' ? {} : { instance: [instance.trim()] }),
@@ -109,6 +109,15 @@ export function localText(timestamp: string): string {
 export function timestampOf(local: string): string {
   const ms = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(local) ? Date.parse(local) : Number.NaN;
   return Number.isNaN(ms) ? '' : `${new Date(ms).toISOString().slice(0, 16)}Z`;
+}
+
+/** A whole id, or its last eight digits as lists show them, finds the task itself. */
+const ID_OR_ITS_END = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8})$/i;
+
+/** Filter by what is typed for the name of a task. */
+export function nameOrIdOf(text: string): TaskFilter {
+  if (ID_OR_ITS_END.test(text)) return { id: `*${text.toLowerCase()}` };
+  return text === '' ? {} : { name: patternOf(text) };
 }
 
 /** A text without wildcards may be anywhere in the name. */

@@ -7,6 +7,7 @@ import { TaskReason } from '../../design/task-reason.js';
 import { Duration, Time } from '../../design/time.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
+import { shortIdOf, useTaskName } from '../../words/task-name.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -126,8 +127,8 @@ function useRowKeys(
 
 function TaskCells({ task }: { readonly task: TaskItem }) {
   const common = useCommonWords();
-  const { id, name, status, message, classifiers, priority, instance, creator, requestedAt, startedAt } =
-    task;
+  const nameOf = useTaskName();
+  const { id, status, message, classifiers, priority, instance, creator, requestedAt, startedAt } = task;
   const wants = classifiers.filter(({ type }) => type !== 'PRIORITY');
   return (
     <>
@@ -136,10 +137,10 @@ function TaskCells({ task }: { readonly task: TaskItem }) {
       </span>
       <span role="cell" className="task">
         <Link href={`/tasks/${id}`} className="name">
-          {name ?? <i>{common.noName}</i>}
+          {nameOf(task)}
         </Link>
         <span className="under">
-          <span className="mono">{id.slice(-8)}</span>
+          <span className="mono">{shortIdOf(id)}</span>
           {creator !== undefined && <span>{creator}</span>}
           {message !== undefined && (
             <span className="message">

@@ -6,7 +6,7 @@ export const de: DictionaryLike<typeof en> = {
   all: 'Alle',
   filters: 'Filter',
   name: 'Name',
-  nameHint: 'Teil des Namens (oder * und ?)',
+  nameHint: 'Teil des Namens (oder * und ?) oder die Kennung',
   creator: 'Angelegt von',
   anybody: 'jedem',
   priority: 'Priorität',

@@ -4,7 +4,7 @@ export const en = {
   all: 'All',
   filters: 'Filters',
   name: 'Name',
-  nameHint: 'Part of the name (or * and ?)',
+  nameHint: 'Part of the name (or * and ?), or the id',
   creator: 'Created by',
   anybody: 'anyone',
   priority: 'Priority',

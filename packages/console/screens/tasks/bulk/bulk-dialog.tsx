@@ -8,9 +8,9 @@ import { Refusal } from '../../../design/refusal.js';
 import { Failure } from '../../../design/states.js';
 import { StatusBadge } from '../../../design/status.js';
 import { Icon } from '../../../icons/icon.js';
-import { useCommonWords } from '../../../words/common.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
+import { useTaskName } from '../../../words/task-name.js';
 import { type BulkKind, changeAll, previewOf } from './bulk-change.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -135,16 +135,16 @@ function Matched({ kind, outcome }: MatchedProps) {
 /** The first of the tasks that would be changed. */
 function Hits({ outcome: { tasks } }: { readonly outcome: api.BulkOutcome }) {
   const words = useWords<typeof en>({ en, de });
-  const common = useCommonWords();
+  const nameOf = useTaskName();
   const [{ language }] = usePreferences();
   const label = words.first(numberText(tasks.length, language));
   return (
     <ul className="bulk-hits" aria-label={label} tabIndex={0}>
-      {tasks.map(({ id, name, status, creator }) => (
-        <li key={id}>
-          <StatusBadge status={status} isPlain />
-          <span className="bulk-name">{name ?? <i>{common.noName}</i>}</span>
-          <span className="faint">{creator}</span>
+      {tasks.map((task) => (
+        <li key={task.id}>
+          <StatusBadge status={task.status} isPlain />
+          <span className="bulk-name">{nameOf(task)}</span>
+          <span className="faint">{task.creator}</span>
         </li>
       ))}
     </ul>
