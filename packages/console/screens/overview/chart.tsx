@@ -10,6 +10,8 @@ const DURATION_STEPS_S = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600,
   7200, 21_600, 86_400,
 ];
+/** Distances of marks of what is counted: no fractions. */
+const COUNT_STEPS = [1, 2, 5].flatMap((step) => Array.from({ length: 10 }, (_, power) => step * 10 ** power));
 const DAY_S = 86_400;
 const FONT = '12px system-ui, sans-serif';
 
@@ -145,7 +147,7 @@ function optionsOf(
         ...axis,
         size: AXIS_SIZE,
         values: (_, splits) => splits.map(texts.value),
-        ...(isDuration ? { incrs: DURATION_STEPS_S } : {}),
+        incrs: isDuration ? DURATION_STEPS_S : COUNT_STEPS.toSorted((a, b) => a - b),
       },
     ],
     series: [

@@ -51,7 +51,7 @@ function Throughput({ buckets }: BucketsProps) {
       <Chart
         label={words.throughput}
         timesMs={buckets.map(({ startMs }) => startMs)}
-        format={(value) => (Number.isInteger(value) ? number(value) : '')}
+        format={number}
         series={[
           {
             label: words.finished,
