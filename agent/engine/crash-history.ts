@@ -4,6 +4,7 @@ import {
   MAX_CRASH_REASON_LENGTH,
   MAX_CRASHES,
 } from '@workbench-hub/shared/domain/instance';
+import { boundedText } from '@workbench-hub/shared/runtime/bounded-text';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
 interface KeptCrash {
@@ -29,7 +30,7 @@ export class CrashHistory {
   add(reason: string, taskId: string | null): void {
     this.#count++;
     const atMs = this.#clock.monotonicMs();
-    const crash = { atMs, reason: reason.slice(0, MAX_CRASH_REASON_LENGTH), taskId };
+    const crash = { atMs, reason: boundedText(reason, MAX_CRASH_REASON_LENGTH), taskId };
     this.#kept = [crash, ...this.#kept].slice(0, MAX_CRASHES);
   }
 

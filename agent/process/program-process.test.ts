@@ -1,21 +1,18 @@
+import { fileURLToPath } from 'node:url';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { childProcessPrograms } from './programs.js';
 import { thisPlatform } from './this-platform.js';
 
-test('a program that has ended gets no signal: its group id may belong to others by then', async () => {
-  const signals: string[] = [];
-  const programs = childProcessPrograms({
+const INSTANCE = { id: 'sim', version: '1', revision: '', labels: [] };
+const NO_LISTENER = { onStarted: () => undefined, onOutput: () => undefined, onStderr: () => undefined };
+
+function programsOf(platform = thisPlatform) {
+  return childProcessPrograms({
     nodeId: 'node-of-this-test',
     environment: { PATH: process.env['PATH'] ?? '' },
-    platform: {
-      ...thisPlatform,
-      signalGroup: (leaderPid, signal) => {
-        signals.push(signal);
-        return thisPlatform.signalGroup(leaderPid, signal);
-      },
-    },
+    platform,
     controlGroups: null,
     sandbox: () => null,
     prepareDirectory: () => {
@@ -24,11 +21,38 @@ test('a program that has ended gets no signal: its group id may belong to others
     runtime: systemRuntime,
     log: pino({ level: 'silent' }),
   });
-  const instance = { id: 'sim', version: '1', revision: '', labels: [] };
-  const program = programs.start(
-    { instance, command: [process.execPath, '--eval', ''], env: {}, sandbox: null, commonProcess: null },
-    { onStarted: () => undefined, onOutput: () => undefined, onStderr: () => undefined },
-  );
+}
+
+const settings = (...parameters: string[]) => ({
+  instance: INSTANCE,
+  command: [process.execPath, ...parameters],
+  env: {},
+  sandbox: null,
+  commonProcess: null,
+});
+
+test('a program that calls the agent is ended: its unread answers would fill the memory of the agent', async () => {
+  const fixture = fileURLToPath(new URL('fixtures/calls-the-agent.mjs', import.meta.url));
+  const program = programsOf().start(settings(fixture), NO_LISTENER);
+  await program.initialize();
+  const end = await program.ended;
+  expect(end).toMatchObject({
+    kind: 'VIOLATION',
+    fault: expect.stringMatching(/^a call of "xxx.*…$/),
+  });
+  expect(JSON.stringify(end).length).toBeLessThan(1500);
+});
+
+test('a program that has ended gets no signal: its group id may belong to others by then', async () => {
+  const signals: string[] = [];
+  const programs = programsOf({
+    ...thisPlatform,
+    signalGroup: (leaderPid, signal) => {
+      signals.push(signal);
+      return thisPlatform.signalGroup(leaderPid, signal);
+    },
+  });
+  const program = programs.start(settings('--eval', ''), NO_LISTENER);
   await program.ended;
   // Orphans of its group, at its end.
   expect(signals).toEqual(['SIGKILL']);

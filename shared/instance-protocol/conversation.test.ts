@@ -9,6 +9,7 @@ import {
   MAX_LINE_BYTES,
   type OutputParams,
   RPC_ERROR,
+  RpcError,
   type SimulateWorkParams,
 } from './messages.js';
 import { type InstanceProgram, type JobContext, serveProgram } from './program.js';
@@ -214,6 +215,26 @@ describe('an instance program and its host', () => {
       error: { code: RPC_ERROR.METHOD_NOT_FOUND },
     });
     await expect(host.initialize(initialize)).resolves.toBeDefined();
+  });
+
+  it('may not call the agent, and may not fill its memory with what is wrong', () => {
+    const host = instanceHost(
+      () => expect.fail('the agent answers no call'),
+      () => undefined,
+    );
+    const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'm'.repeat(1_000_000), params: {} });
+    expect(() => host.receive(call)).toThrow(/^a call of "mmm.{900,}…$/);
+  });
+
+  it('has the beginning of a long message, as of an error', async () => {
+    const { host } = converse(() =>
+      Promise.reject(new RpcError(RPC_ERROR.JOB_FAILED, 'e'.repeat(1_000_000))),
+    );
+    await host.initialize(initialize);
+    await expect(host.executeBatchJob(job)).rejects.toMatchObject({
+      code: RPC_ERROR.JOB_FAILED,
+      message: expect.stringMatching(/^e{9999}…$/),
+    });
   });
 
   it('report rubbish, and continue', async () => {

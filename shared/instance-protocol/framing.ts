@@ -1,6 +1,14 @@
-/** An invalid message of an instance program, which cannot be used any longer. */
+import { boundedText } from '../runtime/bounded-text.js';
+
+const MAX_FAULT_LENGTH = 1000;
+
+/** An invalid message of an instance program, which cannot be used any longer. Its message may quote the program, up to a limit. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(boundedText(message, MAX_FAULT_LENGTH), options);
+  }
 }
 
 export interface LineSplitter {

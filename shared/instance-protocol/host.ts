@@ -13,8 +13,7 @@ import {
   logParams,
   type OutputParams,
   outputParams,
-  RPC_ERROR,
-  RpcError,
+  type RpcError,
   type ServedInstanceProfile,
   type SimulateWorkParams,
 } from './messages.js';
@@ -46,7 +45,7 @@ export function instanceHost(
 ): InstanceHost {
   const peer = new RpcPeer(send, {
     onRequest: (method) => {
-      throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `an agent has no method ${JSON.stringify(method)}`);
+      throw new ProtocolViolation(`a call of ${JSON.stringify(method)}: an agent has no methods`);
     },
     onNotification: (method, params) => {
       if (method === 'output') onOutput(checked(outputParams, params, 'the notification "output"'));

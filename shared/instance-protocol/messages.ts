@@ -1,6 +1,7 @@
 /**
  * The messages between an agent and an instance program: JSON-RPC 2.0, one message a line, UTF-8, over the
- * program's standard input and output. The agent calls, the program answers and notifies `output`.
+ * program's standard input and output. The agent calls, the program answers and notifies `output`. A call by the program is a
+ * violation: its unread answers would pile up in the agent.
  *
  *   agent                           program
  *     | -- initialize ----------------> |  once, first; in version 1, the answer makes the instance ready
@@ -47,7 +48,7 @@ export const RPC_ERROR = {
 
 const MAX_NAME_LENGTH = 200;
 const MAX_REQUEST_ID_LENGTH = 200;
-/** Characters (UTF-16 units) of the message of a result. */
+/** Characters (UTF-16 units) of the message of a result, or of an error, which is cut beyond. */
 export const MAX_MESSAGE_LENGTH = 10_000;
 
 const limitedString = (maxLength: number) => v.pipe(v.string(), v.maxLength(maxLength));

@@ -1,12 +1,13 @@
 import { is } from 'valibot';
+import { boundedText } from '../runtime/bounded-text.js';
 import { messageOf } from '../runtime/message-of.js';
 import { ProtocolViolation } from './framing.js';
-import { RPC_ERROR, RpcError } from './messages.js';
+import { MAX_MESSAGE_LENGTH, RPC_ERROR, RpcError } from './messages.js';
 import { type RpcCall, type RpcId, rpcCall, rpcFailure, rpcResult } from './rpc-messages.js';
 
 export interface PeerHandlers {
-  /** Answers a call of the other side, directly or by a promise; undefined is sent as null. A thrown {@link RpcError} is sent
-   *  as it is, any other error as -32603. */
+  /** Answers a call of the other side, directly or by a promise; undefined is sent as null. Throws {@link ProtocolViolation} where
+   *  the other side may not call. A thrown {@link RpcError} is sent as it is, any other error as -32603. */
   onRequest(method: string, params: unknown): unknown;
   /** Handles a notification; throws {@link ProtocolViolation} for an invalid one. */
   onNotification(method: string, params: unknown): void;
@@ -52,7 +53,8 @@ export class RpcPeer {
     if (is(rpcCall, message)) this.#called(message);
     else if (is(rpcResult, message)) this.#callThatWaits(message.id).resolve(message.result);
     else if (is(rpcFailure, message)) {
-      const { code, message: reason } = message.error;
+      const { code } = message.error;
+      const reason = boundedText(message.error.message, MAX_MESSAGE_LENGTH);
       this.#callThatWaits(message.id, `: ${reason}`).reject(new RpcError(code, reason));
     } else throw noMessage(line);
   }
@@ -80,6 +82,7 @@ export class RpcPeer {
     try {
       result = this.#handlers.onRequest(method, params);
     } catch (thrown) {
+      if (thrown instanceof ProtocolViolation) throw thrown;
       refuse(thrown);
       return;
     }
