@@ -51,7 +51,7 @@ export async function checkHost(
   ];
 }
 
-/** Start of the upward search for node_modules/.bin. */
+/** A folder of the product, for the search of its own programs. */
 const PROGRAMS_FROM = dirname(fileURLToPath(import.meta.url));
 
 async function tryInTemporaryFolder(

@@ -1,8 +1,9 @@
 /** The launch of an instance program, and what its exit code means. */
 import { constants } from 'node:os';
-import { basename, delimiter, dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { liesOnPath } from '@workbench-hub/shared/runtime/find-program';
+import { liesOnPath, searchPath } from '@workbench-hub/shared/runtime/find-program';
+import { startFolder } from '@workbench-hub/shared/runtime/start-folder';
 import { execa } from 'execa';
 import type { ProgramEnd } from '../core/ports/programs.js';
 import { COOKIE_VARIABLE, type Platform } from './platform.js';
@@ -25,7 +26,7 @@ export interface LaunchOptions {
   readonly sandbox: SandboxOfProgram | null;
 }
 
-/** Start of the upward search for node_modules/.bin: bundled programs need no PATH. */
+/** A folder of the product: its own programs need no PATH. */
 const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
 
 export type Launched = ReturnType<typeof launch>;
@@ -44,8 +45,7 @@ export function launch(command: ProcessCommand, options: LaunchOptions) {
     windowsHide: true,
     extendEnv: false,
     env: environment,
-    preferLocal: true,
-    localDir: LOCAL_DIRECTORY,
+    cwd: startFolder(),
   });
   return { child, file, environment };
 }
@@ -56,9 +56,7 @@ export async function reasonNotStarted({ child, file, environment }: Launched): 
   // With an unreadable folder in PATH, a missing program looks like a forbidden one.
   const isMissing =
     code === 'ENOENT' ||
-    (code === 'EACCES' &&
-      file === basename(file) &&
-      !(await liesOnPath(file, environment['PATH'] ?? '', LOCAL_DIRECTORY)));
+    (code === 'EACCES' && file === basename(file) && !(await liesOnPath(file, environment['PATH'] ?? '')));
   if (isMissing) return { kind: 'NOT_FOUND', program: file };
   return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
 }
@@ -73,12 +71,10 @@ export function endInside(exitCode: number | null, signal: string | null) {
   return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name };
 }
 
-/** The agent's own Node comes last in PATH, for programs that are Node scripts. */
 function environmentOf({ env }: ProcessCommand, options: LaunchOptions): Record<string, string> {
   const inherited = options.sandbox?.sandbox.environment(options.environment) ?? options.environment;
   const environment: Record<string, string> = { ...inherited, ...env };
-  const path = environment['PATH'];
-  environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);
+  environment['PATH'] = searchPath(environment['PATH'], LOCAL_DIRECTORY);
   environment[COOKIE_VARIABLE] = options.cookie;
   return environment;
 }

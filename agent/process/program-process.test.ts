@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
@@ -8,10 +11,10 @@ import { thisPlatform } from './this-platform.js';
 const INSTANCE = { id: 'sim', version: '1', revision: '', labels: [] };
 const NO_LISTENER = { onStarted: () => undefined, onOutput: () => undefined, onStderr: () => undefined };
 
-function programsOf(platform = thisPlatform) {
+function programsOf(platform = thisPlatform, path = process.env['PATH'] ?? '') {
   return childProcessPrograms({
     nodeId: 'node-of-this-test',
-    environment: { PATH: process.env['PATH'] ?? '' },
+    environment: { PATH: path },
     platform,
     controlGroups: null,
     sandbox: () => null,
@@ -41,6 +44,37 @@ test('a program that calls the agent is ended: its unread answers would fill the
     fault: expect.stringMatching(/^a call of "xxx.*…$/),
   });
   expect(JSON.stringify(end).length).toBeLessThan(1500);
+});
+
+test('a program has the folders of the product in its search path, and none of anybody else', async () => {
+  let path = '';
+  const onStderr = (text: string) => {
+    path += text;
+  };
+  const program = programsOf(thisPlatform, '/given').start(
+    settings('--eval', 'process.stderr.write(process.env.PATH)'),
+    { ...NO_LISTENER, onStderr },
+  );
+  await program.ended;
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  expect(path.split(delimiter)).toEqual([
+    join(root, 'node_modules/.bin'),
+    '/given',
+    dirname(process.execPath),
+  ]);
+});
+
+test('a program starts also when the folder of the agent cannot be entered', async () => {
+  const before = process.cwd();
+  const folder = await mkdtemp(join(tmpdir(), 'program-process-'));
+  process.chdir(folder);
+  await rm(folder, { recursive: true });
+  try {
+    const program = programsOf().start(settings('--eval', 'process.exit(7)'), NO_LISTENER);
+    expect(await program.ended).toMatchObject({ kind: 'EXITED', exitCode: 7 });
+  } finally {
+    process.chdir(before);
+  }
 });
 
 test('a program that has ended gets no signal: its group id may belong to others by then', async () => {

@@ -1,8 +1,8 @@
 /** Checks of the programs that instances run. */
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { basename, delimiter, dirname } from 'node:path';
-import { liesOnPath } from '../runtime/find-program.js';
+import { basename } from 'node:path';
+import { liesOnPath, searchPath } from '../runtime/find-program.js';
 import { type Finding, fault, ok } from './finding.js';
 
 export interface ConfiguredProgram {
@@ -14,29 +14,27 @@ export interface ConfiguredProgram {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Whether the program of each instance exists and may be executed. `localDirectory` is the folder from which
- *  node_modules/.bin is searched upwards. */
+/** Whether the program of each instance exists and may be executed. `directory` is that of a part of the product, beside whose modules its
+ *  own programs are. */
 export async function checkPrograms(
   instances: readonly ConfiguredProgram[],
   environment: Readonly<Record<string, string | undefined>>,
-  localDirectory: string,
+  directory: string,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id, command, env } of instances) {
     const [program = ''] = command;
     const check = `program of ${id}`;
-    // As for a start, the folder of this Node.js comes last.
-    const path = [env['PATH'] ?? environment['PATH'] ?? '', dirname(process.execPath)].join(delimiter);
-    const why = await faultOf(program, path, localDirectory);
+    const why = await faultOf(program, searchPath(env['PATH'] ?? environment['PATH'], directory));
     if (why === undefined) findings.push(ok(check, program));
     else findings.push(fault(check, why, 'install it, or correct "command" of the instance'));
   }
   return findings;
 }
 
-async function faultOf(program: string, path: string, localDirectory: string): Promise<string | undefined> {
+async function faultOf(program: string, path: string): Promise<string | undefined> {
   if (program === basename(program)) {
-    if (await liesOnPath(program, path, localDirectory)) return undefined;
+    if (await liesOnPath(program, path)) return undefined;
     return `there is no ${JSON.stringify(program)} in PATH`;
   }
   const info = await stat(program).catch((error: NodeJS.ErrnoException) => error);
