@@ -149,15 +149,29 @@ describe('a session', () => {
     await session.stop();
   });
 
-  test('begins with short pauses again only after a connection that lasted', async () => {
+  test('begins with short pauses again once a hub has answered', async () => {
+    session = newSession('ws://a');
+    await session.start();
+    await runtime.advance(60_000);
+    expect(pauses().at(-1)).toBeGreaterThan(10_000);
+    outcome = () => 10;
+    await runtime.advance(15_000);
+    const joined = tries.length;
+    outcome = () => 'nobody there';
+    await runtime.advance(3000);
+    expect(pauses().slice(joined - 1, joined + 2)).toEqual([expect.any(Number), 187.5, 375]);
+    await session.stop();
+  });
+
+  test('pauses for two seconds at most after connections that end soon, and for less after one that lasted', async () => {
     session = newSession('ws://a');
     outcome = () => 10;
     await session.start();
     await runtime.advance(60_000);
-    expect(Math.max(...pauses())).toBeGreaterThan(10_000);
+    expect(pauses().slice(-3)).toEqual([1510, 1510, 1510]);
     outcome = () => 60_000;
     await runtime.advance(100_000);
-    expect(pauses().at(-1)).toBeLessThan(61_000);
+    expect(pauses().at(-1)).toBe(60_187.5);
     await session.stop();
   });
 

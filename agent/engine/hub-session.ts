@@ -16,7 +16,9 @@ import {
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
-/** Duration after which a connection counts as stable and resets the backoff. */
+/** Longest pause after a connection that has ended soon: hubs that restart again and again get their agents back, but are not flooded. */
+const LONGEST_BRIEF_PAUSE_MS = 2000;
+/** Duration after which a connection counts as stable. */
 const STEADY_AFTER_MS = 10_000;
 /** Number of equal failures between two log lines. */
 const LOG_EVERY = 40;
@@ -43,7 +45,10 @@ export class HubSession implements Service {
   readonly #listener: SessionListener;
   readonly #runtime: Runtime;
   readonly #log: Logger;
+  /** Pauses while no hub answers. */
   readonly #pauses: BackOff;
+  /** Pauses after connections that end soon. */
+  readonly #briefPauses: BackOff;
   readonly #stopped = new AbortController();
   #connection: HubConnection | null = null;
   #joinedAtMs = 0;
@@ -61,6 +66,7 @@ export class HubSession implements Service {
     this.#runtime = runtime;
     this.#log = log;
     this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
+    this.#briefPauses = backOff(FIRST_PAUSE_MS, LONGEST_BRIEF_PAUSE_MS, runtime.random);
     this.#listener = listener;
   }
 
@@ -111,14 +117,17 @@ export class HubSession implements Service {
     const { signal } = this.#stopped;
     let left: string | null = null;
     while (!signal.aborted) {
+      let pauses = this.#pauses;
       // Other hubs of the cluster are tried at once; the backoff is between rounds, and after a lost connection.
       for (const address of this.#addresses.round(left)) {
         const last = await this.#follow(this.#join(address));
         if (signal.aborted) return;
-        left = last ?? left;
-        if (last !== null) break;
+        if (last === null) continue;
+        left = last;
+        pauses = this.#briefPauses;
+        break;
       }
-      await pause(this.#runtime.timers, this.#pauses.nextMs(), signal).catch(() => undefined);
+      await pause(this.#runtime.timers, pauses.nextMs(), signal).catch(() => undefined);
     }
   }
 
@@ -176,7 +185,7 @@ export class HubSession implements Service {
     if (!this.#stopped.signal.aborted && this.#move === null)
       this.#log.warn({ hub: address, reason }, 'the connection to the hub has ended');
     const lastedMs = this.#runtime.clock.monotonicMs() - this.#joinedAtMs;
-    if (lastedMs >= STEADY_AFTER_MS) this.#pauses.reset();
+    if (lastedMs >= STEADY_AFTER_MS) this.#briefPauses.reset();
   }
 
   #learn(from: string, told: readonly string[]): void {
@@ -222,6 +231,7 @@ export class HubSession implements Service {
     this.#isOutputStorageOn = connection.isOutputStorageOn;
     this.#joinedAtMs = this.#runtime.clock.monotonicMs();
     this.#failures.clear();
+    this.#pauses.reset();
     connection.ended.addEventListener('abort', () => {
       if (this.#connection === connection) this.#connection = null;
     });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { FileTransfer } from '../core/ports/hub.js';
 import { BlobLost } from '../core/ports/spool.js';
 import { httpFiles } from './http-files.js';
@@ -66,6 +66,20 @@ describe('contents over HTTP', () => {
     expect(requests).toEqual(
       ['GET', 'HEAD', 'PUT'].map((method) => `${method} /base/agent/files/${DIGEST} Bearer token`),
     );
+  });
+
+  test('of a hub that is gone end with it, also while they wait for a connection', async () => {
+    const unreachable = new Agent({ connections: 1, connect: () => undefined });
+    onTestFinished(() => unreachable.destroy());
+    const ofGone = httpFiles({ address: 'ws://127.0.0.1:1/', token: 'token', dispatcher: unreachable });
+    const ended = new AbortController();
+    const ends = [
+      ofGone.download(DIGEST, 0, ended.signal),
+      ofGone.uploadedBytes(DIGEST, ended.signal),
+      ofGone.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, ended.signal),
+    ].map((transfer) => expect(transfer).rejects.toMatchObject({ failure: 'UNREACHABLE' }));
+    ended.abort(new Error('the hub is gone'));
+    await Promise.all(ends);
   });
 
   test('are fetched in part from hubs that know parts', async () => {

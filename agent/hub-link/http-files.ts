@@ -1,6 +1,7 @@
 /** Blobs over HTTP: GET, HEAD and PUT of `/agent/files/<digest>` with the token of the link. */
 
 import { Readable } from 'node:stream';
+import { abortable } from '@workbench-hub/shared/runtime/abortable';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { type Dispatcher, request } from 'undici';
 import { type FileTransfer, TransferFailed, type TransferFailure } from '../core/ports/hub.js';
@@ -28,13 +29,15 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
   ) => {
     const { headers, ...rest } = options;
     try {
-      return await request(fileUrl(address, digest), {
+      const response = request(fileUrl(address, digest), {
         ...rest,
         dispatcher,
         // By default undici closes the connection after a HEAD.
         reset: false,
         headers: { authorization, ...headers },
       });
+      // undici itself aborts no request that waits for a connection.
+      return await abortable(response, rest.signal);
     } catch (error) {
       throw transferError(error, options.method);
     }
