@@ -38,7 +38,7 @@ describe('outputs', () => {
   test('beyond the limits are named with their sizes and the setting', () => {
     const many = ['a', 'b', 'c', 'd'].map((path) => file(path, 0));
     expect(outputsFault(many, limits)).toBe(
-      'the job left 4 output files, and this agent takes at most 3 of a task (setting "limits.outputFiles")',
+      'the job left more than 3 output files, and this agent takes no more of a task (setting "limits.outputFiles")',
     );
     expect(outputsFault([file('a', 1), file('in/b', 2 * 1024 ** 3 + 1024 ** 2)], limits)).toBe(
       'the job left the output file "in/b" of 2 GiB (2148532224 bytes), and this agent takes at most 2 GiB in one file (setting "limits.outputFile")',

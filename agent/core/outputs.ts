@@ -65,9 +65,7 @@ export function outputsFault(
     if (file.sizeBytes > (largest?.sizeBytes ?? 0)) largest = file;
   }
   const left = `the job left ${files.length} output file${files.length === 1 ? '' : 's'}`;
-  if (files.length > limits.files) {
-    return `${left}, and this agent takes at most ${limits.files} of a task (setting "limits.outputFiles")`;
-  }
+  if (files.length > limits.files) return tooManyFiles(limits);
   if (largest && largest.sizeBytes > limits.fileBytes) {
     const which = `${JSON.stringify(largest.path)} of ${exactSizeInWords(largest.sizeBytes)}`;
     return `the job left the output file ${which}, and this agent takes at most ${exactSizeInWords(limits.fileBytes)} in one file (setting "limits.outputFile")`;
@@ -76,6 +74,11 @@ export function outputsFault(
     return `${left} with ${exactSizeInWords(totalBytes)} in all, and this agent takes at most ${exactSizeInWords(limits.totalBytes)} of a task (setting "limits.taskOutputs")`;
   }
   return undefined;
+}
+
+/** For a job with more output files than the limit, which are not counted further. */
+export function tooManyFiles({ files }: Pick<OutputLimits, 'files'>): string {
+  return `the job left more than ${files} output files, and this agent takes no more of a task (setting "limits.outputFiles")`;
 }
 
 /** Returns a function that takes file sizes one by one and names the limit that a file exceeds; undefined when it fits. */

@@ -15,10 +15,11 @@ import {
   outputPath,
   outputsFault,
   storedPath,
+  tooManyFiles,
 } from '../core/outputs.js';
 import { JobFailed } from '../core/ports/programs.js';
 import type { MovedFile, ReportFolder } from '../core/ports/spool.js';
-import type { Collected, CollectOptions } from '../core/ports/workspace.js';
+import type { Collected, CollectOptions, SkippedOutput, SkippedOutputs } from '../core/ports/workspace.js';
 import { codeOf, type Directory } from './directory.js';
 import { DirectoryWalk } from './directory-walk.js';
 import { isGone, type ListedFile, listFiles, stateFrom } from './list-files.js';
@@ -45,19 +46,17 @@ export async function collect(
   folder: () => Promise<ReportFolder>,
   { limits, isPartial, stay, isStored }: CollectOptions,
 ): Promise<Collected> {
-  const outputs = await find(folders.files, null, ({ path, state }) => {
+  const excess = limiter(limits, isPartial);
+  const outputs = await find(folders.files, excess, null, ({ path, state }) => {
     if (!isOutput(staged.get(path.toString('latin1')), state) || isReserved(path.toString())) return null;
     return outputPath(path);
   });
-  const stored = await find(folders.outputStorage, NO_FILE, ({ path }) =>
+  const stored = await find(folders.outputStorage, excess, NO_FILE, ({ path }) =>
     isStored ? storedPath(path) : { fault: STORAGE_OFF },
   );
   // Before any file is read: a sparse file of many GiB takes long to read and no disk space.
-  const fault = outputsFault([...outputs.files, ...stored.files], limits);
-  if (fault !== undefined) {
-    if (!isPartial) throw new JobFailed(fault);
-    skipBeyondLimits([outputs, stored], limits);
-  }
+  const fault = isPartial ? undefined : outputsFault([...outputs.files, ...stored.files], limits);
+  if (fault !== undefined) throw new JobFailed(fault);
 
   if (outputs.files.length + stored.files.length === 0)
     return { files: [], skipped: outputs.skipped, storedFiles: [], notStored: stored.skipped };
@@ -92,42 +91,51 @@ const STORAGE_OFF =
 const NO_FILE = 'it is a link or another special file; only regular files are stored';
 
 interface Findings {
-  files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
-  readonly skipped: readonly { name: string; why: string }[];
+  readonly files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
+  readonly skipped: SkippedOutputs;
   skip(path: Buffer, why: string): void;
 }
 
-/** Skips the files that exceed the limits, in the order in which they were found. */
-function skipBeyondLimits(findings: readonly Findings[], limits: OutputLimits): void {
-  const excess = outputExcess(limits);
-  for (const each of findings) {
-    each.files = each.files.filter(({ found, sizeBytes }) => {
-      const why = excess(sizeBytes);
-      if (why !== undefined) each.skip(found.path, why);
-      return why === undefined;
-    });
-  }
+/** Number of entries that are named as no outputs. */
+const MAX_NAMED = 1000;
+
+/** Takes the sizes of outputs one by one; returns the reason why one is skipped. Throws {@link JobFailed} as soon as there are too many,
+ *  unless the job was ended early. */
+function limiter(limits: OutputLimits, isPartial: boolean): (sizeBytes: number) => string | undefined {
+  if (isPartial) return outputExcess(limits);
+  let files = 0;
+  return () => {
+    if (++files > limits.files) throw new JobFailed(tooManyFiles(limits));
+    return undefined;
+  };
 }
 
 /** Files of a folder for which `pathOf` returns a path; null: not an output. Entries that are not files are skipped with the
- *  reason `whyNoOther`, or silently when it is null. */
+ *  reason `whyNoOther`, or silently when it is null; files with the reason of `excess`. */
 async function find(
   top: Directory | undefined,
+  excess: (sizeBytes: number) => string | undefined,
   whyNoOther: string | null,
   pathOf: (file: ListedFile) => ReturnType<typeof outputPath> | null,
 ): Promise<Findings> {
   const files: Findings['files'][number][] = [];
-  const skipped: Findings['skipped'][number][] = [];
-  const skip = (path: Buffer, why: string) => void skipped.push({ name: path.toString(), why });
+  const named: SkippedOutput[] = [];
+  const skipped = { named, others: 0 };
+  const skip = (path: Buffer, why: string) => {
+    if (named.length < MAX_NAMED) named.push({ name: path.toString(), why });
+    else skipped.others++;
+  };
   const onOther = (path: Buffer) => {
     if (whyNoOther !== null) skip(path, whyNoOther);
   };
   if (top === undefined) return { files, skipped, skip };
   for await (const found of listFiles(top, skip, onOther)) {
-    const named = pathOf(found);
-    if (!named) continue;
-    if ('fault' in named) skip(found.path, named.fault);
-    else files.push({ found, path: named.path, sizeBytes: Number(found.state.sizeBytes) });
+    const output = pathOf(found);
+    if (!output) continue;
+    const sizeBytes = Number(found.state.sizeBytes);
+    const why = 'fault' in output ? output.fault : excess(sizeBytes);
+    if (why !== undefined) skip(found.path, why);
+    else if ('path' in output) files.push({ found, path: output.path, sizeBytes });
   }
   return { files, skipped, skip };
 }

@@ -69,7 +69,13 @@ async function collect({ stay = false, limits = LIMITS, isStored = true, isParti
   const spooled = await readdir(join(directory, 'spool', 'files', folder.name));
   // Nothing else is left there.
   expect(spooled.sort()).toEqual([...new Set(taken.map(({ digest }) => digest))].sort());
-  return { ...collected, contents };
+  const { skipped, notStored } = collected;
+  return {
+    ...collected,
+    ...{ skipped: skipped.named, notStored: notStored.named },
+    ...{ othersSkipped: skipped.others, othersNotStored: notStored.others },
+    contents,
+  };
 }
 
 describe('outputs', () => {
@@ -168,6 +174,21 @@ describe('outputs', () => {
     const [folder] = await readdir(join(directory, 'spool', 'files'));
     expect(await readdir(join(directory, 'spool', 'files', folder ?? ''))).toEqual([]);
     expect(await readFile(inFiles('small'))).toHaveLength(10);
+  });
+
+  test('are searched for up to their limit, and the names of others are kept up to one', async () => {
+    for (let at = 0; at < 1010; at++) await writeFile(inFiles(`\\${at}`), '');
+    for (let at = 0; at < 12; at++) await writeFile(inFiles(`${at}`), '');
+    const { files, skipped, othersSkipped } = await collect();
+    expect([files.length, skipped.length, othersSkipped]).toEqual([12, 1000, 10]);
+  });
+
+  test('of which there are too many are not counted further', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await writeFile(inFiles(name), '');
+    await writeFile(join(work.outputStorage, 'e'), '');
+    await expect(collect({ limits: { ...LIMITS, files: 1 } })).rejects.toThrow(
+      'the job left more than 1 output files, and this agent takes no more of a task (setting "limits.outputFiles")',
+    );
   });
 
   test('of a job that was ended early are kept within the limits', async () => {

@@ -12,6 +12,8 @@ import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Process } from './process.js';
 
+const NONE = { named: [], others: 0 };
+
 export class AgentDisk {
   readonly reports = new Map<string, SpooledReport>();
   readonly folders = new Map<string, Map<string, Buffer>>();
@@ -198,7 +200,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
           if (isStored && world.happens(0.3)) {
             storedFiles.push({ path: STORED_PATH, ...(await writeResult(into, resultOf(ref))) });
           }
-          return { files: [{ path: 'result.txt', ...file }], storedFiles, skipped: [], notStored: [] };
+          return { files: [{ path: 'result.txt', ...file }], storedFiles, skipped: NONE, notStored: NONE };
         },
         takesMore: async () => !disk.full,
         keep: async () => undefined,

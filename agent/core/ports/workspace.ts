@@ -44,10 +44,16 @@ export interface CollectOptions {
 
 export interface Collected {
   readonly files: readonly NamedFileRef[];
-  readonly skipped: readonly SkippedOutput[];
+  readonly skipped: SkippedOutputs;
   /** Files for the output storage; each path is a plain name. */
   readonly storedFiles: readonly NamedFileRef[];
-  readonly notStored: readonly SkippedOutput[];
+  readonly notStored: SkippedOutputs;
+}
+
+/** Entries that are no outputs: some of them, and the number of the others, which a job may leave without limit. */
+export interface SkippedOutputs {
+  readonly named: readonly SkippedOutput[];
+  readonly others: number;
 }
 
 export interface SkippedOutput {

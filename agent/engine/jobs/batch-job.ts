@@ -142,11 +142,15 @@ export class BatchJobs {
       stay: keepWorkingDirectories !== 'never',
       isStored: this.#options.isOutputStorageOn(),
     });
-    for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
-    for (const { name, why } of collected.notStored) {
+    const { files, skipped, storedFiles, notStored } = collected;
+    for (const { name, why } of skipped.named) print(`${JSON.stringify(name)} is no output file: ${why}`);
+    if (skipped.others > 0) print(`${skipped.others} other entries are no output files either`);
+    for (const { name, why } of notStored.named) {
       print(`${JSON.stringify(name)} in WORKBENCH_OUTPUT_STORAGE is not stored: ${why}`);
     }
-    return { outputFiles: collected.files, storedFiles: collected.storedFiles };
+    if (notStored.others > 0)
+      print(`${notStored.others} other entries in WORKBENCH_OUTPUT_STORAGE are not stored either`);
+    return { outputFiles: files, storedFiles };
   }
 
   /** Runs the scripts. Resolves also when a cancel or the time limit ended them early, so that their outputs are collected. */
