@@ -40,6 +40,10 @@ interface Peer {
 /** Time after which a connection without hello is closed. */
 const HELLO_TIMEOUT_MS = 10_000;
 
+/** Length of the frames with messages that are not handled yet above which no more are read: a store that is slow must not fill the
+ *  memory with what agents send meanwhile. */
+const MAX_UNHANDLED_LENGTH = 32 * 1024 ** 2;
+
 const LEFT = 'it joins another hub';
 
 /** Time in which claims for an agent that has left, and that were under way, fail. To the hub that it joins next they would look lost. */
@@ -79,6 +83,11 @@ class Connection implements ServedConnection {
   #refusal: string | undefined;
   /** Messages are handled in order: a report waits for the join that precedes it. */
   #joined: Promise<boolean> | undefined;
+  /** Messages of the frame that is being read, as they are handled. */
+  #ofFrame: Promise<void>[] = [];
+  /** Length of the frames with messages that are not handled yet. */
+  #unhandledLength = 0;
+  #isPaused = false;
   /** Reports that are being processed. */
   readonly #reports = new Set<Promise<void>>();
 
@@ -89,7 +98,7 @@ class Connection implements ServedConnection {
       options;
     this.#flood = new FloodGuard(runtime.clock);
     const transport = carry({
-      onFrame: (frame) => this.#link.receive(frame),
+      onFrame: (frame) => this.#onFrame(frame),
       onClose: (reason) => this.#link.down(reason),
     });
     this.#link = new Link<AgentMessage, HubMessage>({
@@ -152,12 +161,30 @@ class Connection implements ServedConnection {
     };
   }
 
+  /** Reads no more frames while too much is not handled. */
+  #onFrame(frame: string): void {
+    this.#ofFrame = [];
+    this.#link.receive(frame);
+    this.#unhandledLength += frame.length;
+    if (!this.#isPaused && this.#unhandledLength > MAX_UNHANDLED_LENGTH) {
+      this.#isPaused = true;
+      this.#link.pause();
+    }
+    void Promise.all(this.#ofFrame).then(() => {
+      this.#unhandledLength -= frame.length;
+      if (!this.#isPaused || this.#unhandledLength > MAX_UNHANDLED_LENGTH / 2) return;
+      this.#isPaused = false;
+      this.#link.resume();
+    });
+  }
+
   #onMessage(message: AgentMessage): void {
-    this.#handle(message).catch((error: unknown) => {
+    const handled = this.#handle(message).catch((error: unknown) => {
       const fields = { err: error, agentId: this.#agentId, type: message.type };
       this.#options.log.error(fields, 'a message of an agent could not be handled');
       this.#link.close(CLOSE.GOING_AWAY, 'the hub could not handle a message; join again');
     });
+    this.#ofFrame.push(handled);
   }
 
   async #handle(message: AgentMessage): Promise<void> {

@@ -107,5 +107,7 @@ export function webSocketTransport(socket: WebSocket, handlers: DialHandlers): T
     close: (code, reason) => socket.close(code, reason),
     terminate: () => socket.terminate(),
     bufferedBytes: () => socket.bufferedAmount,
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
   };
 }

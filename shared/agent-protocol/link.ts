@@ -16,6 +16,9 @@ export interface Transport {
   terminate(): void;
   /** Bytes that were sent and have not left this machine; senders of optional messages look here first. */
   bufferedBytes(): number;
+  /** Stops reading until `resume`; some frames that have arrived may follow. Absent where frames cannot be held back. */
+  pause?(): void;
+  resume?(): void;
 }
 
 /** WebSocket close codes that this protocol uses. */
@@ -48,6 +51,7 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
   #flushing = false;
   #lazyFlush: Timer | undefined;
   #ended = false;
+  #isPaused = false;
   #heardAtMs: number;
   #sentAtMs: number;
   #timers: Timer[] = [];
@@ -105,6 +109,18 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     sendFrame();
     this.#outbox = [];
     this.#sentAtMs = this.#options.runtime.clock.monotonicMs();
+  }
+
+  /** Takes no more frames until {@link resume}. Meanwhile, the other side is not taken for silent. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#options.transport.pause?.();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#heardAtMs = this.#options.runtime.clock.monotonicMs();
+    this.#options.transport.resume?.();
   }
 
   /** Handles one frame from the transport. A malformed frame ends the link. */
@@ -187,9 +203,9 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
 
   #watchSilence(silenceLimitMs: number, isGrace = false): void {
     const { clock, timers } = this.#options.runtime;
-    const leftMs = silenceLimitMs - (clock.monotonicMs() - this.#heardAtMs);
+    const leftMs = this.#isPaused ? silenceLimitMs : silenceLimitMs - (clock.monotonicMs() - this.#heardAtMs);
     this.#timers[1] = timers.after(isGrace ? SILENCE_GRACE_MS : Math.max(leftMs, 1), () => {
-      const silentForMs = clock.monotonicMs() - this.#heardAtMs;
+      const silentForMs = this.#isPaused ? 0 : clock.monotonicMs() - this.#heardAtMs;
       if (silentForMs < silenceLimitMs) return this.#watchSilence(silenceLimitMs);
       if (!isGrace) return this.#watchSilence(silenceLimitMs, true);
       this.#options.transport.terminate();
