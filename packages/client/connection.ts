@@ -6,6 +6,11 @@ import { errorOf, NoHubError, UnreachableError } from './errors.js';
 const RETRY_DELAYS_MS = [200, 500, 1000, 2000, 4000];
 const MAX_RETRY_AFTER_S = 30;
 
+/** Longest silence of a hub in a call, unless the caller says otherwise. */
+export const SILENCE_MS = 60_000;
+/** Rate at which a body is sent at least. */
+const LEAST_BYTES_PER_MS = 64;
+
 /** Responses of a hub or proxy that may be better a moment later. */
 const TEMPORARY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** Refusals before anything was done, so that every method may be tried again. */
@@ -18,6 +23,8 @@ export interface ConnectionOptions {
   readonly fetch: typeof fetch;
   /** Delays of further tries; an empty list for none. */
   readonly retryDelaysMs?: readonly number[];
+  /** Longest time without an answer, over all tries of a request and between the parts of a text; a minute by default. */
+  readonly timeoutMs?: number;
 }
 
 export interface RequestOptions {
@@ -68,9 +75,31 @@ export class Connection {
     return (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS).length;
   }
 
-  /** The response, whose status is 2xx or 304. Rejects with a {@link HubError}, or {@link UnreachableError}. */
+  /**
+   * The response, whose status is 2xx or 304. Rejects with a {@link HubError}, or {@link UnreachableError}, also when the hub has not
+   * answered for the time of the call. The body of a request has more time by its size.
+   */
   async request(path: string, options: RequestOptions = {}): Promise<Response> {
     const { url, init } = this.#prepared(path, options);
+    const bound = new SilenceBound(this.url, this.#silenceMs + bytesOf(init.body) / LEAST_BYTES_PER_MS);
+    const signal = options.signal ? AbortSignal.any([options.signal, bound.signal]) : bound.signal;
+    try {
+      return await Promise.race([this.#answer(url, { ...init, signal }, options, bound), bound.silence]);
+    } catch (error) {
+      // A `fetch` may reject with an error of its own for an aborted request.
+      if (bound.signal.aborted && !options.signal?.aborted) throw bound.signal.reason;
+      throw error;
+    } finally {
+      bound.end();
+    }
+  }
+
+  async #answer(
+    url: string,
+    init: RequestInit,
+    options: RequestOptions,
+    bound: SilenceBound,
+  ): Promise<Response> {
     const { method = 'GET', isIdempotent = method === 'GET', isRetried = true, signal } = options;
     const mayLoseResponse = async () => (typeof isIdempotent === 'function' ? isIdempotent() : isIdempotent);
     const delays = isRetried ? (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS) : [];
@@ -86,16 +115,16 @@ export class Connection {
         outcome === undefined ||
         REFUSED.has(outcome.status) ||
         (TEMPORARY.has(outcome.status) && (await mayLoseResponse()));
-      if (outcome !== undefined && (isLast || !mayRepeat)) throw await errorOf(outcome);
-      await pause(delayMs(outcome, delays[attempt] ?? 0), signal);
+      const delay = delayMs(outcome, delays[attempt] ?? 0);
+      if (outcome !== undefined && (isLast || !mayRepeat || delay >= bound.leftMs)) throw await errorOf(outcome);
+      await pause(delay, init.signal ?? signal);
       await outcome?.body?.cancel();
     }
   }
 
   /** The JSON body of a response. Rejects with {@link NoHubError} when it is none. */
   async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
-    const response = await this.request(path, options);
-    const text = await response.text();
+    const text = await this.text(path, options);
     try {
       return JSON.parse(text) as T;
     } catch (error) {
@@ -106,6 +135,31 @@ export class Connection {
         },
       );
     }
+  }
+
+  /** The body of a response as text. Rejects with {@link UnreachableError} when it stops coming. */
+  async text(path: string, options: RequestOptions = {}): Promise<string> {
+    const { body } = await this.request(path, options);
+    const reader = body?.getReader();
+    const decoder = new TextDecoder();
+    let text = '';
+    try {
+      for (;;) {
+        const { done, value } = (await withinSilence(reader?.read(), this.url, this.#silenceMs)) ?? {
+          done: true,
+        };
+        if (done) return text + decoder.decode();
+        text += decoder.decode(value, { stream: true });
+      }
+    } catch (error) {
+      // A connection that is silent ends when it is left.
+      await reader?.cancel().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  get #silenceMs(): number {
+    return this.#options.timeoutMs ?? SILENCE_MS;
   }
 
   /** Sends a request of the generated functions. */
@@ -156,6 +210,69 @@ export class Connection {
     if (signal) init.signal = signal;
     return { url: url.href, init };
   }
+}
+
+/** Ends a call when the hub has been silent for too long. */
+class SilenceBound {
+  /** Rejects at the end, for steps that take no signal, such as a login. */
+  readonly silence: Promise<never>;
+  readonly #controller = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #endsMs: number;
+
+  constructor(url: string, silenceMs: number) {
+    this.#endsMs = performance.now() + silenceMs;
+    this.#timer = setTimeout(() => this.#controller.abort(silent(url, silenceMs)), silenceMs);
+    const { signal } = this.#controller;
+    this.silence = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    this.silence.catch(() => undefined);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get leftMs(): number {
+    return this.#endsMs - performance.now();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function silent(url: string, silenceMs: number): UnreachableError {
+  return new UnreachableError(
+    `the hub at ${url} does not answer: it has said nothing for ${Math.round(silenceMs / 100) / 10} s`,
+  );
+}
+
+/** Gives what a step gives; rejects with {@link UnreachableError} when that takes longer than a hub may be silent. */
+export async function withinSilence<T>(
+  step: Promise<T> | undefined,
+  url: string,
+  silenceMs: number,
+): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(silent(url, silenceMs)), silenceMs);
+  });
+  try {
+    return await Promise.race([step, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function bytesOf(body: RequestInit['body']): number {
+  if (typeof body === 'string') return body.length;
+  if (body instanceof Blob) return body.size;
+  if (body instanceof FormData) {
+    let bytes = 0;
+    for (const [, value] of body) bytes += typeof value === 'string' ? value.length : value.size;
+    return bytes;
+  }
+  return ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? body.byteLength : 0;
 }
 
 function authorized(init: RequestInit, token: string | undefined): RequestInit {

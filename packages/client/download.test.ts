@@ -18,4 +18,19 @@ describe('a download', () => {
     expect(await readdir(folder)).toEqual([name]);
     expect(await readFile(target, 'utf8')).toBe('content');
   });
+
+  it('goes on by another connection when one has fallen silent', async () => {
+    const target = path.join(folder, 'a.txt');
+    const froms: number[] = [];
+    const open = async (from: number) => {
+      froms.push(from);
+      const headers = { 'content-length': String('content'.length - from) };
+      if (from > 0) return new Response('content'.slice(from), { status: 206, headers });
+      const silent = new ReadableStream({ start: (body) => body.enqueue(new TextEncoder().encode('con')) });
+      return new Response(silent, { headers });
+    };
+    await download({ name: 'a.txt', open }, target, { overwrite: true, silenceMs: 300 });
+    expect(await readFile(target, 'utf8')).toBe('content');
+    expect(froms).toEqual([0, 3]);
+  });
 });

@@ -2,7 +2,7 @@
 import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { pause } from './connection.js';
+import { pause, SILENCE_MS, withinSilence } from './connection.js';
 import { UnreachableError } from './errors.js';
 
 /** Cuts in a row, without a byte between them, after which a transfer fails. */
@@ -24,6 +24,8 @@ export interface DownloadOptions {
   /** Called with the bytes so far as they arrive, and their total if it is known. */
   readonly onBytes?: ((bytes: number, totalBytes: number | undefined) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Longest time without a byte, after which the connection counts as cut; a minute by default. */
+  readonly silenceMs?: number;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface DownloadOptions {
 export async function download(
   source: Source,
   target: string,
-  { overwrite, onBytes, signal }: DownloadOptions,
+  options: DownloadOptions,
 ): Promise<void> {
   const folder = path.dirname(target);
   await mkdir(folder, { recursive: true });
@@ -41,7 +43,7 @@ export async function download(
   const partial = path.join(folder, `.${randomUUID()}.partial`);
   try {
     const file = await open(partial, 'wx');
-    const transfer = new Transfer(source, file, target, onBytes, signal);
+    const transfer = new Transfer(source, file, target, options);
     try {
       await transfer.run();
     } finally {
@@ -49,7 +51,7 @@ export async function download(
     }
     if (!transfer.isWhole) throw new Error(`${source.name} was damaged on its way; try again`);
     // Unlike a rename, a link replaces no file.
-    await (overwrite ? rename : link)(partial, target);
+    await (options.overwrite ? rename : link)(partial, target);
   } finally {
     await rm(partial, { force: true });
   }
@@ -61,6 +63,7 @@ class Transfer {
   readonly #target: string;
   readonly #onBytes: DownloadOptions['onBytes'];
   readonly #signal: AbortSignal | undefined;
+  readonly #silenceMs: number;
   #digest: Hash = createHash('sha256');
   #bytes = 0;
   #tag: string | undefined;
@@ -69,14 +72,14 @@ class Transfer {
     source: Source,
     file: FileHandle,
     target: string,
-    onBytes: DownloadOptions['onBytes'],
-    signal: AbortSignal | undefined,
+    { onBytes, signal, silenceMs = SILENCE_MS }: DownloadOptions,
   ) {
     this.#source = source;
     this.#file = file;
     this.#target = target;
     this.#onBytes = onBytes;
     this.#signal = signal;
+    this.#silenceMs = silenceMs;
   }
 
   /** Whether the digest is right; true where none is known. */
@@ -112,8 +115,13 @@ class Transfer {
     const length = response.headers.get('content-length');
     const total = length === null ? undefined : this.#bytes + Number(length);
     const reader = response.body?.getReader();
+    const next = () => withinSilence(reader?.read(), this.#source.name, this.#silenceMs);
     for (;;) {
-      const { done, value } = (await reader?.read().catch(cut)) ?? { done: true, value: undefined };
+      const { done, value } = (await next().catch(async (error: unknown) => {
+        // A connection that is silent ends when it is left.
+        await reader?.cancel().catch(() => undefined);
+        return cut(error);
+      })) ?? { done: true, value: undefined };
       if (done) break;
       await this.#write(value);
       this.#onBytes?.(this.#bytes, total);

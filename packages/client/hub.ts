@@ -32,6 +32,8 @@ export interface HubOptions {
   readonly fetch?: typeof fetch;
   /** Delays of further tries of a request that failed for a reason that passes; an empty list for none. */
   readonly retryDelaysMs?: readonly number[];
+  /** Longest time without an answer in a call, over all of its tries, in milliseconds; a minute by default. */
+  readonly timeoutMs?: number;
 }
 
 export interface SubmitOptions {
@@ -55,12 +57,13 @@ export class Hub {
   readonly client: Client;
   readonly #connection: Connection;
 
-  constructor({ url, token, credentials, fetch: send = fetch, retryDelaysMs }: HubOptions) {
+  constructor({ url, token, credentials, fetch: send = fetch, retryDelaysMs, timeoutMs }: HubOptions) {
     this.#connection = new Connection({
       url,
       credentials: credentials ?? (token === undefined ? undefined : new TokenCredentials(token)),
       fetch: (...request) => send(...request),
       ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
     this.url = this.#connection.url;
     this.storage = new InputStorage(this.#connection);
@@ -188,7 +191,7 @@ export class Hub {
   /** The log of an instance: `console`, `stdout` or `stderr`. */
   async instanceLog(id: string, type: string): Promise<string> {
     const path = `/api/2.0/workbench/node/instance/${encodeURIComponent(id)}/log/${encodeURIComponent(type)}`;
-    return (await this.#connection.request(path)).text();
+    return this.#connection.text(path);
   }
 
   /** Health of the hub, also while it is not well. */
@@ -213,7 +216,7 @@ export class Hub {
 
   /** Whether creation takes an Idempotency-Key: a hub that does not would create a second task. */
   async #takesKeys(): Promise<boolean> {
-    const response = await this.#connection.request('/openapi.json');
-    return /"name":\s*"Idempotency-Key"/i.test(await response.text());
+    const document = await this.#connection.text('/openapi.json');
+    return /"name":\s*"Idempotency-Key"/i.test(document);
   }
 }

@@ -151,6 +151,32 @@ describe('a request', () => {
     });
   });
 
+  it.each<[string, Handle]>([
+    ['accepts and never answers', () => undefined],
+    ['never ends its answer', (_, response) => response.write('{"username":')],
+    [
+      'never ends a refusal',
+      (_, response) => {
+        response.writeHead(400);
+        response.write('{');
+      },
+    ],
+  ])('ends in the time of the call with a server that %s', async (_, handle) => {
+    const hub = new Hub({ url: await serve(handle), timeoutMs: 300, retryDelaysMs: [0, 0, 0] });
+    await expect(hub.user()).rejects.toThrow(UnreachableError);
+    await expect(hub.user()).rejects.toThrow(/does not answer: it has said nothing for 0\.3 s/);
+  });
+
+  it('is not repeated when the hub asks for more time than the call has', async () => {
+    let count = 0;
+    const url = await serve((_, response) => {
+      count++;
+      json(response, 503, { message: 'later' }, { 'retry-after': '30' });
+    });
+    await expect(new Hub({ url, timeoutMs: 5000 }).user()).rejects.toThrow(/later/);
+    expect(count).toBe(1);
+  });
+
   it('tells a server that is no hub, and one that is not there', async () => {
     const url = await serve((_, response) => response.end('<html>'));
     await expect(new Hub({ url }).user()).rejects.toThrow(NoHubError);

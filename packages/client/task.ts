@@ -74,7 +74,7 @@ export class Task {
   /** The log so far, as one text. */
   async logText(signal?: AbortSignal): Promise<string> {
     const path = `/api/2.0/workbench/task/${encodeURIComponent(this.id)}/log`;
-    return (await this.#connection.request(path, { signal })).text();
+    return this.#connection.text(path, { signal });
   }
 
   /** The output files, by path. */

@@ -21,6 +21,7 @@ from workbench_hub import (
     HubUnreachable,
     LostAnswer,
     NotAHub,
+    Task,
     Unauthenticated,
     Unavailable,
     UsageError,
@@ -65,6 +66,40 @@ class Retries(unittest.TestCase):
             url = f"http://127.0.0.1:{free.getsockname()[1]}"
             with self.assertRaisesRegex(HubUnreachable, "cannot be reached"):
                 Hub(url).user()
+
+    def test_a_hub_that_accepts_and_never_answers_is_given_up_in_the_time_for_retries(self) -> None:
+        done = threading.Event()
+        self.addCleanup(done.set)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        ended = json_answer({"id": "1", "status": "RUNNING"})
+        for call in ("user", "wait", "outputs", "get", "events"):
+            answers: List[Answer] = [USER, *([ended] if call == "wait" else [])]
+
+            def answer(_: Request) -> Optional[Answer]:
+                if answers:
+                    return answers.pop(0)
+                done.wait()
+                return None
+
+            # A try that takes longer than this has not transferred anything all the same.
+            long_try = mock.patch("workbench_hub._calls.LONG_TRY_S", 0.05)
+            polls = mock.patch("workbench_hub._following.POLL_S", 1)
+            with self.subTest(call=call), Server(answer) as server, long_try, polls:
+                hub = Hub(server.url, timeout=0.2, retry_for=0.5, progress=False)
+                hub.user()
+                calls = {
+                    "user": hub.user,
+                    "wait": lambda: hub.wait(Task("1", "execute-batch-job")),
+                    "outputs": lambda: hub.outputs(Task("1", "execute-batch-job"), "none"),
+                    "get": lambda: hub.storage.get("a", Path(folder.name) / "a"),
+                    "events": lambda: next(iter(hub.events())),
+                }
+                with self.assertRaisesRegex(HubUnreachable, "accepts connections and does not answer"):
+                    calls[call]()
+                self.assertLess(len(server.requests), 8)
+                done.set()
+            done.clear()
 
     def test_a_creation_is_repeated_only_by_a_hub_that_knows_its_key(self) -> None:
         for knows in (False, True):

@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ._errors import HubError, HubUnreachable, LostAnswer, NotAHub, refusal
 from ._response import Body, Response
-from ._scope import Broken, NotSent, current_scope
+from ._scope import Broken, NotSent, current_scope, last_move
 from ._session import Access
 from ._transport import Transport
 
@@ -20,6 +20,7 @@ Query = Mapping[str, Union[str, int, bool, None, Sequence[str]]]
 MAX_ERROR_BYTES = 64 * 1024
 LONGEST_DELAY_S = 5.0
 LONG_TRY_S = 10.0
+SHORTEST_TRY_S = 1.0
 MAX_LONG_TRIES = 20
 TRIES_OF_A_STRANGER = 2
 UNKNOWN = "it is unknown whether the hub has done what was asked"
@@ -33,7 +34,7 @@ class Calls:
     """Calls of one hub, by any number of threads.
 
     A request that is safe to repeat is sent again after a lost connection and after a 503, with growing delays, until
-    `retry_for` seconds have passed since the first failure. Before the hub has answered once, a connection that cannot be
+    `retry_for` seconds have passed since the first failure, or since a hub fell silent that accepts connections. Before the hub has answered once, a connection that cannot be
     made is reported at once: the address may be wrong.
     """
 
@@ -55,15 +56,18 @@ class Calls:
         poll_s: float = 0,
         is_repeatable: Optional[Callable[[], bool]] = None,
         has_token: bool = True,
+        silence_s: Optional[float] = None,
+        attempts: Optional[Attempts] = None,
     ) -> Response:
         """The response of a request that succeeded; the caller reads or closes it.
 
         `is_repeatable` is asked after an answer was lost; without it, all methods but POST are. `poll_s` is the time for
-        which the hub may hold back its response.
+        which the hub may hold back its response, which the query names as `timeout`; after a silence, it is asked to hold back
+        nothing, so that one that hangs is told from one that waits. `silence_s` is the longest time between parts of the body.
+        `attempts` are those of a reader that repeats the request itself when its body breaks (`again`).
         """
         may_repeat = is_repeatable or (lambda: method != "POST")
-        target = path + _query_text(query)
-        attempt = _Attempts(self._retry_for)
+        attempt = attempts or Attempts(self._retry_for)
         has_renewed = False
         failure: Exception
         while True:
@@ -72,7 +76,12 @@ class Calls:
             if token is not None:
                 all_headers["Authorization"] = f"Bearer {token}"
             try:
-                response = self.transport.send(method, target, all_headers, body, poll_s)
+                held_s = 0 if attempt.was_silent and "timeout" in (query or {}) else poll_s
+                asked = {**(query or {}), "timeout": 0} if held_s != poll_s else query
+                target = path + _query_text(asked)
+                response = self.transport.send(
+                    method, target, all_headers, body, held_s, attempt.left_s, silence_s
+                )
                 if response.status < 300 or response.status == 304:
                     self._has_answered = True
                     return response
@@ -86,7 +95,7 @@ class Calls:
             if isinstance(failure, Broken):
                 if not may_repeat():
                     raise LostAnswer(f"{failure}; {UNKNOWN}") from failure
-                if not self._may_go_on(attempt) or not attempt.next():
+                if not self._may_go_on(attempt) or not attempt.next(silent_s=failure.silent_s):
                     raise HubUnreachable(str(failure)) from failure
                 attempt.was_lost = True
                 continue
@@ -121,14 +130,14 @@ class Calls:
         """Makes a request whose response has no body."""
         self._whole(method, path, options)
 
-    def again(self, read: Callable[[], Result]) -> Result:
-        """Runs `read`, which may be repeated, until no connection breaks under it."""
-        attempt = _Attempts(self._retry_for)
+    def again(self, read: Callable[[Attempts], Result]) -> Result:
+        """Runs `read`, which may be repeated, until no connection breaks under it. Its requests get these attempts."""
+        attempt = Attempts(self._retry_for)
         while True:
             try:
-                return read()
-            except Broken:
-                if not attempt.next():
+                return read(attempt)
+            except Broken as error:
+                if not attempt.next(silent_s=error.silent_s):
                     raise
 
     def pages(self, path: str, query: Query) -> List[Dict[str, Any]]:
@@ -146,8 +155,8 @@ class Calls:
     def _whole(self, method: str, path: str, options: Dict[str, Any]) -> Tuple[Response, bytes]:
         may_repeat = options.get("is_repeatable") or (lambda: method != "POST")
 
-        def read() -> Tuple[Response, bytes]:
-            response = self.open(method, path, **options)
+        def read(attempts: Attempts) -> Tuple[Response, bytes]:
+            response = self.open(method, path, **options, attempts=attempts)
             try:
                 return response, response.read()
             except Broken as error:
@@ -157,7 +166,7 @@ class Calls:
 
         return self.again(read)
 
-    def _may_go_on(self, attempt: _Attempts) -> bool:
+    def _may_go_on(self, attempt: Attempts) -> bool:
         """Whether a server that breaks connections may be a hub: one that never answered is asked a few times only."""
         return self._has_answered or attempt.count < TRIES_OF_A_STRANGER
 
@@ -181,32 +190,42 @@ class Calls:
         )
 
 
-class _Attempts:
-    """Delays between the tries of one request: growing, with chance, within a budget of seconds.
+class Attempts:
+    """Delays between the tries of one call: growing, with chance, within a budget of seconds.
 
-    A try that lasted long has transferred much: the budget begins again after it, at most `MAX_LONG_TRIES` times.
+    A try that moved parts of a body for long has transferred much: the budget begins again after it, at most `MAX_LONG_TRIES`
+    times. A try in which the hub was silent counts with its silence.
     """
 
     def __init__(self, budget_s: float) -> None:
         self._budget_s = budget_s
-        self._first_failure: Optional[float] = None
+        self._failing_since: Optional[float] = None
         self._began = time.monotonic()
         self._long_tries = 0
         self.count = 0
         self.was_lost = False
+        self.was_silent = False
 
-    def next(self, least_s: Optional[float] = None) -> bool:
-        """Waits until the next try is due. False, at once, when there is none."""
+    @property
+    def left_s(self) -> Optional[float]:
+        """Longest time for the next try; `None` for the first one."""
+        if self._failing_since is None:
+            return None
+        return max(SHORTEST_TRY_S, self._failing_since + self._budget_s - time.monotonic())
+
+    def next(self, least_s: Optional[float] = None, silent_s: float = 0) -> bool:
+        """Waits until the next try is due. False, at once, when there is none. The last one ended with a silence of `silent_s`."""
         now = time.monotonic()
-        if now - self._began > LONG_TRY_S and self._long_tries < MAX_LONG_TRIES:
-            self._first_failure = None
+        self.was_silent = silent_s > 0
+        if last_move() - self._began > LONG_TRY_S and self._long_tries < MAX_LONG_TRIES:
+            self._failing_since = None
             self._long_tries += 1
             self.count = 0
-        if self._first_failure is None:
-            self._first_failure = now
+        if self._failing_since is None:
+            self._failing_since = now - silent_s
         delay = min(LONGEST_DELAY_S, 0.1 * 2.0**self.count) * random.uniform(0.5, 1)
         delay = max(delay, least_s or 0)
-        if now + delay > self._first_failure + self._budget_s:
+        if now + delay > self._failing_since + self._budget_s:
             return False
         self.count += 1
         current_scope().sleep(delay)

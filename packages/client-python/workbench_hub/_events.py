@@ -73,7 +73,7 @@ def _follow(calls: Calls, query: Query, since: Optional[str]) -> Iterator[Event]
     while True:
         place = {} if cursor is None else {"Last-Event-ID": cursor}
         headers = {"Accept": "text/event-stream", **place}
-        response = calls.open("GET", PATH, query=query, headers=headers, poll_s=SILENCE_S)
+        response = calls.open("GET", PATH, query=query, headers=headers, silence_s=SILENCE_S)
         try:
             if not (response.header("Content-Type") or "").startswith("text/event-stream"):
                 raise NotAHub(f"{calls.transport.url} does not send events: is there a proxy in between?")

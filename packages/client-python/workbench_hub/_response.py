@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 from typing import Callable, Iterator, List, NamedTuple, Optional
 
+from ._scope import bytes_moved
+
 CHUNK_BYTES = 256 * 1024
 
 
@@ -60,6 +62,7 @@ class Response:
         if self._left is not None:
             self._left -= len(chunk)
         if chunk:
+            bytes_moved()
             return chunk
         if self._left:
             self.close()

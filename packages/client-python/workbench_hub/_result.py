@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from ._calls import Calls, quoted
+from ._calls import Attempts, Calls, quoted
 from ._errors import NotAHub, TaskCanceled, TaskFailed, WorkbenchError
 from ._json_stream import JsonReader, NotJson
 from ._outputs import Staging, safe_parts
@@ -110,9 +110,9 @@ def read_result(
     With a folder, outputs are put into it. Otherwise they are kept in memory, or read again later when they are large.
     """
 
-    def read() -> Optional[Result]:
+    def read(attempts: Attempts) -> Optional[Result]:
         path = f"/api/2.0/workbench/task/{kind}/{quoted(task_id)}/result"
-        response = calls.open("GET", path, query={"timeout": poll_s}, poll_s=poll_s)
+        response = calls.open("GET", path, query={"timeout": poll_s}, poll_s=poll_s, attempts=attempts)
         try:
             return _read_into(response, folder, overwrite) if folder else _read_small(response, again)
         except NotJson as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from typing import Iterator, Optional, Set
 
 from ._errors import HubUnreachable
@@ -15,7 +16,12 @@ class NotSent(HubUnreachable):
 
 
 class Broken(HubUnreachable):
-    """The connection ended after the request was begun and before its answer was complete."""
+    """The connection ended after the request was begun and before its answer was complete.
+
+    `silent_s` is the time for which the hub had said nothing when the client gave the connection up; 0 when the other side ended it.
+    """
+
+    silent_s: float = 0
 
 
 class Ended(HubUnreachable):
@@ -61,6 +67,18 @@ class Scope:
 
 
 _scopes = threading.local()
+_moves = threading.local()
+
+
+def bytes_moved() -> None:
+    """Notes that this thread has just sent or received a part of a body."""
+    _moves.at = time.monotonic()
+
+
+def last_move() -> float:
+    """When this thread last sent or received a part of a body, by the monotonic clock."""
+    at: float = getattr(_moves, "at", float("-inf"))
+    return at
 
 
 def current_scope() -> Scope:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable, Dict, Iterator, Optional, Tuple
 
 from . import _parts
-from ._calls import Calls, quoted
+from ._calls import Attempts, Calls, quoted
 from ._errors import Conflict, OutputExists, UsageError, WorkbenchError
 from ._job import LocalPath, StoredFile, local_file
 from ._progress import Choice, Progress, Reporter
@@ -227,18 +227,24 @@ class _Download:
 
     def run(self) -> None:
         with self._part.open("xb") as file:
-            self._calls.again(lambda: self._transfer(file.write, file.truncate, file.seek))
+            self._calls.again(
+                lambda attempts: self._transfer(attempts, file.write, file.truncate, file.seek)
+            )
         expected = (self._tag or "").strip('"')
         if re.fullmatch(r"[0-9a-f]{64}", expected) and self._digest.hexdigest() != expected:
             raise WorkbenchError(f"{self._name} arrived damaged: its digest is not that which the hub names")
 
     def _transfer(
-        self, write: Callable[[bytes], int], truncate: Callable[[int], int], seek: Callable[[int], int]
+        self,
+        attempts: Attempts,
+        write: Callable[[bytes], int],
+        truncate: Callable[[int], int],
+        seek: Callable[[int], int],
     ) -> None:
         headers = {}
         if self._done > 0 and self._tag is not None:
             headers = {"Range": f"bytes={self._done}-", "If-Range": self._tag}
-        response = self._calls.open("GET", self._path, headers=headers)
+        response = self._calls.open("GET", self._path, headers=headers, attempts=attempts)
         if response.status != 206:
             seek(0)
             truncate(0)

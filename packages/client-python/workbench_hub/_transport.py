@@ -15,7 +15,7 @@ from ._address import context_of, netloc, parts_of, proxy_of, reason_of
 from ._early_answer import answer_before_body, push_back
 from ._errors import NotAHub, UsageError
 from ._response import CHUNK_BYTES, Body, Response
-from ._scope import Broken, Ended, NotSent, current_scope
+from ._scope import Broken, Ended, NotSent, bytes_moved, current_scope
 
 CONNECT_TIMEOUT_S = 10.0
 # Longest idle time after which a connection is used again; servers and proxies close idle ones without notice.
@@ -50,9 +50,16 @@ class Transport:
         target: str,
         headers: Mapping[str, str],
         body: Union[bytes, Body, None] = None,
-        extra_timeout_s: float = 0,
+        poll_s: float = 0,
+        most_s: Optional[float] = None,
+        silence_s: Optional[float] = None,
     ) -> Response:
-        """Sends one request and reads the head of its response. Raises `NotSent`, `Broken` or `NotAHub`."""
+        """Sends one request and reads the head of its response. Raises `NotSent`, `Broken` or `NotAHub`.
+
+        The hub may be silent for `most_s` (the timeout of this object, if that is less) beyond the `poll_s` for which it holds
+        its response back, and then for `silence_s` between the parts of a body.
+        """
+        patience_s = self._read_timeout_s if most_s is None else min(self._read_timeout_s, most_s)
         scope = current_scope()
         if scope.has_ended:
             raise Ended("the requests were ended")
@@ -69,9 +76,11 @@ class Transport:
                 connection.close()
 
         try:
-            connected.settimeout(self._read_timeout_s + extra_timeout_s)
+            connected.settimeout(patience_s + poll_s)
             self._write(connection, method, target, headers, body)
-            return Response(connection.getresponse(), release, self._broken_by)
+            head = connection.getresponse()
+            connected.settimeout(silence_s or self._read_timeout_s)
+            return Response(head, release, self._broken_by)
         except (http.client.BadStatusLine, http.client.UnknownProtocol) as error:
             release(False)
             if isinstance(error, http.client.RemoteDisconnected):
@@ -80,7 +89,10 @@ class Transport:
             raise NotAHub(f"{self.url} is no Workbench Hub: it does not answer by HTTP; {advice}") from error
         except (OSError, http.client.HTTPException) as error:
             release(False)
-            raise self._broken_by(error) from error
+            broken = self._broken_by(error)
+            if isinstance(broken, Broken) and broken.silent_s > 0:
+                broken.silent_s = patience_s
+            raise broken from error
         except BaseException:
             release(False)
             raise
@@ -126,6 +138,7 @@ class Transport:
         for chunk in body.chunks():
             try:
                 connection.send(chunk)
+                bytes_moved()
             except OSError:
                 # A server that refuses the body on its way answers and closes: its answer may have arrived.
                 return
@@ -180,6 +193,10 @@ class Transport:
     def _broken_by(self, error: BaseException) -> Exception:
         if current_scope().has_ended:
             return Ended("the requests were ended")
+        if isinstance(error, (socket.timeout, TimeoutError)):
+            silent = Broken(f"{self.url} accepts connections and does not answer: {reason_of(error)}")
+            silent.silent_s = self._read_timeout_s
+            return silent
         return Broken(f"the connection to {self.url} broke: {reason_of(error)}")
 
 
