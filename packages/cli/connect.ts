@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { type Credentials, Hub, TokenCredentials } from '@workbench-hub/client';
 import { EnvHttpProxyAgent, FormData as UndiciFormData, fetch as undiciFetch } from 'undici';
-import { UsageError } from './exit-codes.js';
+import { tell } from './console.js';
+import { messageOf, UsageError } from './exit-codes.js';
 import { profileOf, readProfiles } from './profiles.js';
 import { SignOnCredentials } from './sign-on.js';
 
@@ -26,7 +27,16 @@ interface Target {
  */
 export async function hubOf(options: HubOptions): Promise<Hub> {
   const { credentials, ...target } = await targetOf(options);
-  return new Hub({ ...target, ...(credentials === undefined ? {} : { credentials }) });
+  let hasTold = false;
+  const onRetry = (error: Error) => {
+    if (!hasTold) tell(`wb: ${messageOf(error)}; trying again`);
+    hasTold = true;
+  };
+  return new Hub({
+    onRetry,
+    ...target,
+    ...(credentials === undefined ? {} : { credentials }),
+  });
 }
 
 /** Address and credentials for these options. */
@@ -40,6 +50,7 @@ export async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv = pro
     profile?.url;
   if (url === undefined)
     throw new UsageError('which hub? Log in with: wb login https://hub.example, or give --hub or WB_URL');
+  expectAddress(url);
   const connect = fetchOf(options.caFile ?? (env['WB_CA_FILE'] || profile?.caFile));
   // A token belongs to one hub, and is sent to no other.
   const isOfEnvironment = ofEnvironment === undefined || ofEnvironment === url;
@@ -50,6 +61,15 @@ export async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv = pro
   const token = given || own?.token;
   const credentials = token === undefined ? undefined : new TokenCredentials(token);
   return { url, fetch: connect, credentials };
+}
+
+/** Throws {@link UsageError} for a text that is no address of a hub. */
+export function expectAddress(url: string): void {
+  const is = URL.canParse(url) ? new URL(url) : undefined;
+  if (is && (is.protocol === 'http:' || is.protocol === 'https:') && is.hostname !== '') return;
+  throw new UsageError(
+    `${JSON.stringify(url)} is no address of a hub: it is like https://hub.example or http://hub.example:8080`,
+  );
 }
 
 function withoutSlash(url: string): string {

@@ -4,11 +4,8 @@
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   run: ['wb run --model gear.xml --script run.js --var load=12 --out results/'],
   submit: ['wb wait $(wb submit --script run.js)'],
-  wait: ['wb wait --out results $(wb submit --script run.js)', 'wb wait < ids.txt'],
-  tasks: [
-    'wb tasks --status running --creator anna',
-    "wb tasks --from 2026-11-21T00:00:00Z --json | jq -r '.[].id'",
-  ],
+  wait: ['wb wait --out results $(wb submit --script run.js)', 'wb wait --out results < ids.txt'],
+  tasks: ['wb tasks --status running --creator anna', "wb tasks --from yesterday --json | jq -r '.[].id'"],
   task: ['wb task 01a203bb-91c8-77a8-ba09-430317dc43d6'],
   log: ['wb log --follow 01a203bb-91c8-77a8-ba09-430317dc43d6'],
   result: ['wb result 01a203bb-91c8-77a8-ba09-430317dc43d6 --out results'],
@@ -17,8 +14,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "wb cancel --name 'sweep *' --dry-run",
     "wb tasks --creator anna --json | jq -r '.[].id' | wb cancel",
   ],
-  delete: ['wb delete --status failed --to 2026-11-01T00:00:00Z --yes'],
-  rerun: ['wb rerun 01a203bb-91c8-77a8-ba09-430317dc43d6 --var load=14'],
+  delete: ['wb delete --status failed --to 2w --yes'],
+  rerun: ['wb rerun 430317dc43d6 --var load=14 --follow'],
   instances: ['wb instances --json | jq -r \'.[] | select(.status == "UP") | .id\''],
   'instance start': ['wb instance start sim-1'],
   'instance stop': ['wb instance stop sim-1'],
@@ -43,5 +40,5 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   logout: ['wb logout --profile test'],
   token: ['curl -H "Authorization: Bearer $(wb token)" https://hub.example/api/x/tasks'],
-  profiles: ['wb profiles'],
+  profiles: ['wb profiles', 'wb profiles use test'],
 };

@@ -60,7 +60,12 @@ export function exitCodeOfError(error: unknown): ExitCode {
 /** Message for people, with a remedy where there is one. */
 export function messageOf(error: unknown): string {
   if (error instanceof AuthenticationError) return `${error.message}. Log in with: wb login`;
-  if (error instanceof HubError && error.requestId !== undefined)
-    return `${error.message} (request ${error.requestId})`;
+  if (error instanceof UnreachableError && error.isUntrusted)
+    return `${error.message}; name the certificate of a private authority with --ca-file, or WB_CA_FILE`;
+  if (error instanceof HubError) {
+    // The hub says it for those who call its interface.
+    const message = error.message.replace(/; add \?force=true to end it/, '; --force ends it');
+    return error.requestId === undefined ? message : `${message} (request ${error.requestId})`;
+  }
   return error instanceof Error ? error.message : String(error);
 }

@@ -108,7 +108,7 @@ async function readable(source: string): Promise<File> {
   try {
     return await file(source);
   } catch (error) {
-    throw new UsageError(`${source} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new UsageError((error as Error).message, { cause: error });
   }
 }
 

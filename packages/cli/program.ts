@@ -1,6 +1,5 @@
 /** The commands of `wb`. */
-import addCompletion from '@bomb.sh/tab/commander';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import type { Run } from './command-action.js';
 import { addAgentCommands } from './commands/agents.js';
 import { addBulkCommands } from './commands/bulk.js';
@@ -10,6 +9,7 @@ import { addLoginCommands } from './commands/login.js';
 import { addRunCommands } from './commands/run.js';
 import { addStorageCommands } from './commands/storage.js';
 import { addTaskCommands } from './commands/tasks.js';
+import { addCompletion } from './completion.js';
 import { type HubOptions, hubOf } from './connect.js';
 import { EXAMPLES } from './examples.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
@@ -38,7 +38,12 @@ export function createProgram(version: string): Program {
     };
   const program = new Command('wb')
     .description('Run jobs on a Workbench Hub, and look after it.')
-    .version(version, '-V, --wb-version', 'print the version of wb')
+    .version(version, '-V, --version', 'print the version of wb')
+    .addOption(new Option('--wb-version').hideHelp())
+    .on('option:wb-version', () => {
+      process.stdout.write(`${version}\n`);
+      throw new CommanderError(0, 'commander.version', version);
+    })
     .enablePositionalOptions()
     .exitOverride()
     .showHelpAfterError('(wb --help lists the commands, wb COMMAND --help its options and examples)');
@@ -54,7 +59,6 @@ export function createProgram(version: string): Program {
     withCommonOptions(command);
     withExamples(command);
   }
-  // Adds the command `complete`, which prints the script of a shell, and answers its questions.
   addCompletion(program);
   return { command: program, exitCode: () => exitCode };
 }

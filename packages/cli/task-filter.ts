@@ -3,6 +3,7 @@ import type { TaskFilter, TaskItem } from '@workbench-hub/client';
 import { type Command, Option } from 'commander';
 import type { Column } from './console.js';
 import { collect } from './job-options.js';
+import { ageOf, timeOf } from './times.js';
 
 export interface FilterOptions {
   readonly status: readonly string[];
@@ -22,7 +23,7 @@ export const TASK_COLUMNS: readonly Column<TaskItem>[] = [
       batchExecutionStatus === 'ERROR' ? `${status} (ERROR)` : status,
   },
   { title: 'PRIORITY', of: ({ priority }) => priority },
-  { title: 'REQUESTED', of: ({ requestedAt }) => requestedAt },
+  { title: 'AGE', of: ({ requestedAt }) => ageOf(requestedAt) },
   { title: 'INSTANCE', of: ({ instance }) => instance?.id },
   { title: 'CREATOR', of: ({ creator }) => creator },
   { title: 'NAME', of: ({ name }) => name },
@@ -35,7 +36,10 @@ export function withFilterOptions(command: Command): Command {
     .option('--creator <pattern>', 'user, with the wildcards * and ?')
     .addOption(new Option('--priority <priority>', 'priority').argParser(upper))
     .option('--instance <id>', 'instance', collect, [])
-    .option('--from <time>', 'requested at this time or later, such as 2026-11-21T06:53:00Z')
+    .option(
+      '--from <time>',
+      'requested at this time or later: yesterday, 2h, 2026-11-21, 06:53, 2026-11-21T06:53:00Z',
+    )
     .option('--to <time>', 'requested before this time');
 }
 
@@ -47,8 +51,8 @@ export function filterOf({ status, instance, name, creator, priority, from, to }
     ...(name === undefined ? {} : { name }),
     ...(creator === undefined ? {} : { creator }),
     ...(priority === undefined ? {} : { priority }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
+    ...(from === undefined ? {} : { from: timeOf('--from', from) }),
+    ...(to === undefined ? {} : { to: timeOf('--to', to) }),
   } as TaskFilter;
 }
 

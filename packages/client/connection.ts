@@ -25,6 +25,8 @@ export interface ConnectionOptions {
   readonly retryDelaysMs?: readonly number[];
   /** Longest time without an answer, over all tries of a request and between the parts of a text; a minute by default. */
   readonly timeoutMs?: number;
+  /** Called when a request is tried again since the hub could not be reached. */
+  readonly onRetry?: (error: UnreachableError) => void;
 }
 
 export interface RequestOptions {
@@ -60,9 +62,14 @@ export function contentRequest({ from = 0, ifRange, signal }: ContentOptions): R
 export class Connection {
   readonly url: string;
   readonly #options: ConnectionOptions;
+  #hasAnswered = false;
 
   /** Throws TypeError for an address that is none. */
   constructor(options: ConnectionOptions) {
+    if (!URL.canParse(options.url))
+      throw new TypeError(
+        `${JSON.stringify(options.url)} is no address of a hub: it begins with http:// or https://`,
+      );
     const { protocol } = new URL(options.url);
     if (protocol !== 'http:' && protocol !== 'https:')
       throw new TypeError(`the address of a hub begins with http:// or https://, not ${protocol}`);
@@ -107,7 +114,8 @@ export class Connection {
       const isLast = attempt >= delays.length;
       const outcome = await this.#try(url, init).catch(async (error: unknown) => {
         if (signal?.aborted || !(error instanceof UnreachableError) || isLast) throw error;
-        if (!isRefusedConnection(error) && !(await mayLoseResponse())) throw error;
+        if (isWrongAddress(error) || (!isRefusedConnection(error) && !(await mayLoseResponse()))) throw error;
+        this.#options.onRetry?.(error);
         return undefined;
       });
       if (outcome?.ok || outcome?.status === 304) return outcome;
@@ -116,7 +124,8 @@ export class Connection {
         REFUSED.has(outcome.status) ||
         (TEMPORARY.has(outcome.status) && (await mayLoseResponse()));
       const delay = delayMs(outcome, delays[attempt] ?? 0);
-      if (outcome !== undefined && (isLast || !mayRepeat || delay >= bound.leftMs)) throw await errorOf(outcome);
+      if (outcome !== undefined && (isLast || !mayRepeat || delay >= bound.leftMs))
+        throw await errorOf(outcome);
       await pause(delay, init.signal ?? signal);
       await outcome?.body?.cancel();
     }
@@ -187,12 +196,22 @@ export class Connection {
 
   async #send(url: string, init: RequestInit): Promise<Response> {
     try {
-      return await this.#options.fetch(url, init);
+      const response = await this.#options.fetch(url, init);
+      this.#hasAnswered = true;
+      return response;
     } catch (error) {
       if (init.signal?.aborted) throw error;
-      throw new UnreachableError(`the hub at ${this.url} cannot be reached: ${reasonOf(error)}`, {
-        cause: error,
-      });
+      const code = codeOf(error);
+      // A server with TLS ends a connection without it.
+      const mayHaveTls = !this.#hasAnswered && this.url.startsWith('http:') && BROKEN.test(code ?? '');
+      const advice = mayHaveTls ? '; if it has TLS, the address begins with https://' : '';
+      throw new UnreachableError(
+        `the hub at ${this.url} cannot be reached: ${reasonOf(error, code)}${advice}`,
+        {
+          cause: error,
+          code,
+        },
+      );
     }
   }
 
@@ -285,8 +304,33 @@ function authorized(init: RequestInit, token: string | undefined): RequestInit {
 
 /** Whether no connection was made, so that nothing was sent. */
 function isRefusedConnection(error: UnreachableError): boolean {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(error.cause) ?? '');
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(error.code ?? '');
 }
+
+/** Whether another try would fail in the same way: no host has this name, or TLS fails. */
+function isWrongAddress({ code = '', isUntrusted }: UnreachableError): boolean {
+  return isUntrusted || WRONG_ADDRESS.test(code);
+}
+
+const WRONG_ADDRESS = /^(?:ENOTFOUND|EPROTO|ERR_SSL_.*|ERR_TLS_CERT_ALTNAME_INVALID|CERT_.*|HPE_.*)$/;
+
+const BROKEN = /^(?:ECONNRESET|UND_ERR_SOCKET|EPIPE)$/;
+
+/** Failures in words, by their codes. */
+const IN_WORDS: readonly [code: RegExp, words: string][] = [
+  [/^(?:ENOTFOUND|EAI_AGAIN)$/, 'there is no host of this name, or the network is away'],
+  [/^ECONNREFUSED$/, 'nothing listens there'],
+  [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|EHOSTUNREACH|ENETUNREACH)$/, 'no connection comes about'],
+  [BROKEN, 'the connection broke'],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has expired'],
+  [/^CERT_NOT_YET_VALID$/, 'its certificate is not valid yet'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'its certificate is for another name'],
+  [
+    /^(?:EPROTO|ERR_SSL_.*)$/,
+    'it does not speak TLS as expected; if it has none, the address begins with http://',
+  ],
+  [/^HPE_.*$/, 'it does not answer by HTTP; if it has TLS, the address begins with https://'],
+];
 
 /** Code of the system error behind an error of `fetch`. */
 function codeOf(error: unknown): string | undefined {
@@ -297,12 +341,16 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Innermost message: that of `fetch` itself says nothing. */
-function reasonOf(error: unknown): string {
+/** What is wrong in words, else the innermost message: that of `fetch` itself says nothing. */
+function reasonOf(error: unknown, code: string | undefined): string {
+  const known = IN_WORDS.find(([pattern]) => code !== undefined && pattern.test(code))?.[1];
+  if (known !== undefined) return `${known} (${code})`;
+  if (code !== undefined && new UnreachableError('', { code }).isUntrusted)
+    return `its certificate is signed by no authority that is trusted here (${code})`;
   let innermost = error;
   while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
   const message = innermost instanceof Error ? innermost.message : String(innermost);
-  return message === '' ? (codeOf(error) ?? 'unknown reason') : message;
+  return message === '' ? (code ?? 'unknown reason') : message;
 }
 
 function delayMs(response: Response | undefined, otherwiseMs: number): number {

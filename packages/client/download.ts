@@ -32,11 +32,7 @@ export interface DownloadOptions {
  * Saves a file under `target`, where it appears when all of it was received and its digest is right. A transfer that is cut goes
  * on where it was; one that fails leaves nothing.
  */
-export async function download(
-  source: Source,
-  target: string,
-  options: DownloadOptions,
-): Promise<void> {
+export async function download(source: Source, target: string, options: DownloadOptions): Promise<void> {
   const folder = path.dirname(target);
   await mkdir(folder, { recursive: true });
   // A name of its own: that of the file may be as long as names can be.

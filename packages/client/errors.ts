@@ -74,7 +74,30 @@ export class OverloadedError extends HubError {
 /** No response: the hub is down, its name or certificate is wrong, or the network is. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
+  /** Code of the failure, such as `ECONNREFUSED`, where the system or TLS has given one. */
+  readonly code: string | undefined;
+
+  constructor(
+    message: string,
+    { code, ...options }: ErrorOptions & { readonly code?: string | undefined } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** Whether the certificate of the server is signed by no authority that is trusted here. */
+  get isUntrusted(): boolean {
+    return this.code !== undefined && UNTRUSTED.has(this.code);
+  }
 }
+
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** The server at this address is no Workbench Hub. */
 export class NoHubError extends Error {

@@ -1,6 +1,6 @@
 import { Connection, type RequestOptions } from './connection.js';
 import { type Credentials, TokenCredentials } from './credentials.js';
-import { OverloadedError } from './errors.js';
+import { OverloadedError, type UnreachableError } from './errors.js';
 import { type EventOptions, type HubEvent, type TaskFilter, taskEvents } from './events.js';
 import { type Client, createClient } from './generated/client/index.js';
 import type {
@@ -34,6 +34,8 @@ export interface HubOptions {
   readonly retryDelaysMs?: readonly number[];
   /** Longest time without an answer in a call, over all of its tries, in milliseconds; a minute by default. */
   readonly timeoutMs?: number;
+  /** Called when a request is tried again since the hub could not be reached. */
+  readonly onRetry?: (error: UnreachableError) => void;
 }
 
 export interface SubmitOptions {
@@ -57,13 +59,22 @@ export class Hub {
   readonly client: Client;
   readonly #connection: Connection;
 
-  constructor({ url, token, credentials, fetch: send = fetch, retryDelaysMs, timeoutMs }: HubOptions) {
+  constructor({
+    url,
+    token,
+    credentials,
+    fetch: send = fetch,
+    retryDelaysMs,
+    timeoutMs,
+    onRetry,
+  }: HubOptions) {
     this.#connection = new Connection({
       url,
       credentials: credentials ?? (token === undefined ? undefined : new TokenCredentials(token)),
       fetch: (...request) => send(...request),
       ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(onRetry === undefined ? {} : { onRetry }),
     });
     this.url = this.#connection.url;
     this.storage = new InputStorage(this.#connection);

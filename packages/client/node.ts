@@ -1,7 +1,7 @@
 /** Files on disk, for the client in Node.js. */
 import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { download, type Source } from './download.js';
 import type { TaskOutputFile } from './generated/types.gen.js';
@@ -11,10 +11,28 @@ import type { Task } from './task.js';
 
 /** A file on disk as the model, a script or an additional file of a job; it is read when it is sent. */
 export async function file(filePath: string): Promise<File> {
+  await expectReadable(filePath);
   const blob = await openAsBlob(filePath);
   const opened = new File([blob], path.basename(filePath));
   return withDigest(opened, () => digestOf(opened));
 }
+
+/** Throws an error in words for a file that cannot be read: that of `openAsBlob` says nothing. */
+async function expectReadable(filePath: string): Promise<void> {
+  const isFile = await access(filePath, constants.R_OK)
+    .then(async () => (await stat(filePath)).isFile())
+    .catch((error: NodeJS.ErrnoException) => {
+      const reason = FAILURES[error.code ?? ''] ?? error.message;
+      throw new Error(`${filePath} cannot be read: ${reason}`, { cause: error });
+    });
+  if (!isFile) throw new Error(`${filePath} cannot be read: it is no file`);
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EACCES: 'this user may not read it',
+};
 
 async function digestOf(content: Blob): Promise<string> {
   const digest = createHash('sha256');

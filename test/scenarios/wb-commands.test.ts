@@ -416,6 +416,7 @@ function general(text: string): string {
       if (!known.includes(id)) known.push(id);
       return `<id ${known.indexOf(id)}>`;
     })
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+\+00:00/g, '<time>')
+    .replaceAll(/\bAGE +/g, 'AGE ')
+    .replaceAll(/\b\d+ (?:s|min) +/g, '<age> ')
     .replaceAll(/ +$/gm, '');
 }

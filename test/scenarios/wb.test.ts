@@ -65,8 +65,11 @@ describe('wb run', () => {
     expect(readdirSync(join(folder.path, 'results/plots'))).toEqual(['answer.txt']);
 
     const again = await wb(hub, [...args, '--out', 'results']);
-    expect(again.code).toBe(2);
-    expect(again.stderr).toContain('exists already');
+    expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/^wb: results is not empty/);
+    expect(again.stderr).toMatch(
+      /exists already.*\n.*Save its outputs with: wb result [\w-]+ --out FOLDER\n$/,
+    );
     expect((await wb(hub, [...args, '--out', 'results', '--overwrite', '--quiet'])).code).toBe(0);
   });
 

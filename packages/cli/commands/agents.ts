@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
 import { type Column, print, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
+import { localTime } from '../times.js';
 
 const PAGE_SIZE = 500;
 
@@ -16,7 +17,7 @@ const COLUMNS: readonly Column<AgentState>[] = [
   {
     title: 'DRAINED',
     of: ({ drained, drainedBy, drainedSince }) =>
-      drained ? `by ${drainedBy ?? '-'} since ${drainedSince ?? '-'}` : undefined,
+      drained ? `by ${drainedBy ?? '-'} since ${localTime(drainedSince) ?? '-'}` : undefined,
   },
 ];
 

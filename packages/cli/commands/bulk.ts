@@ -12,6 +12,7 @@ import type { Run } from '../command-action.js';
 import { type Output, print, table, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOfError, messageOf, UsageError } from '../exit-codes.js';
 import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
+import { wholeId } from '../task-ids.js';
 
 /** Requests that are under way at the same time. */
 const WIDTH = 8;
@@ -175,10 +176,12 @@ async function changeEach(
     if (!output.isJson) tell(`wb: ${id}: ${messageOf(error)}`);
   };
   for (const id of ids) {
-    const attempt = change.one(hub, id, options).then(
-      () => ({ id }),
-      (error: unknown) => ({ id, error }),
-    );
+    const attempt = wholeId(hub, id)
+      .then((whole) => change.one(hub, whole, options))
+      .then(
+        () => ({ id }),
+        (error: unknown) => ({ id, error }),
+      );
     underway.push(attempt);
     const first = underway.length < WIDTH ? undefined : underway.shift();
     if (first) await report(first);

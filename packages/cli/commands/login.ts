@@ -1,9 +1,9 @@
 /** `wb login`, `wb logout`, `wb token`, `wb profiles`. */
 import { hostname } from 'node:os';
 import { AuthenticationError, api, Hub, NotFoundError, PasswordSession } from '@workbench-hub/client';
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { ask, readStdin } from '../ask.js';
-import { fetchOf, type HubOptions, targetOf } from '../connect.js';
+import { expectAddress, fetchOf, type HubOptions, targetOf } from '../connect.js';
 import { print, printable, table, tell } from '../console.js';
 import { UsageError } from '../exit-codes.js';
 import { changeProfiles, type Profile, readProfiles, type SignOn } from '../profiles.js';
@@ -35,19 +35,7 @@ export function addLoginCommands(program: Command): void {
     .option('--token', 'read a personal access token from standard input instead of a password')
     .option('--sign-on', "log in by the company's sign-on, in a browser; the default where there is one")
     .option('--days <count>', 'days after which a personal access token expires', '90')
-    .action(async (url: string, options: LoginOptions) => {
-      const profile = await logIn(url, options);
-      const name = options.profile ?? new URL(url).host;
-      await changeProfiles(({ profiles }) => ({
-        default: name,
-        profiles: { ...profiles, [name]: profile },
-      }));
-      print(
-        { profile: name, url },
-        { isJson: options.json === true },
-        () => `Logged in to ${url}, profile ${name}.`,
-      );
-    });
+    .action(keepLogin);
 
   program
     .command('logout')
@@ -79,28 +67,66 @@ export function addLoginCommands(program: Command): void {
 
   program
     .command('profiles')
-    .description('list the hubs that you have logged in to')
-    .action(async ({ json = false }: { json?: boolean }) => {
-      const { default: current, profiles } = await readProfiles();
-      const rows = Object.entries(profiles).map(([name, { url }]) => ({
-        name,
-        url,
-        isCurrent: name === current,
-      }));
-      print(rows, { isJson: json }, () =>
-        table(rows, [
-          { title: '', of: ({ isCurrent }) => (isCurrent ? '*' : '') },
-          { title: 'PROFILE', of: ({ name }) => name },
-          { title: 'HUB', of: ({ url }) => url },
-        ]),
-      );
-    });
+    .addArgument(new Argument('[action]', 'use: make a profile the default').choices(['use']))
+    .argument('[name]', 'profile to use')
+    .description('list the hubs that you have logged in to, or choose the one to use')
+    .action(
+      async (action: string | undefined, name: string | undefined, { json = false }: { json?: boolean }) => {
+        if (action !== undefined) await useProfile(name);
+        const { default: current, profiles } = await readProfiles();
+        const rows = Object.entries(profiles).map(([name, { url }]) => ({
+          name,
+          url,
+          isCurrent: name === current,
+        }));
+        print(rows, { isJson: json }, () =>
+          table(rows, [
+            { title: '', of: ({ isCurrent }) => (isCurrent ? '*' : '') },
+            { title: 'PROFILE', of: ({ name }) => name },
+            { title: 'HUB', of: ({ url }) => url },
+          ]),
+        );
+      },
+    );
+}
+
+/** Logs in, and keeps the token in a profile. */
+async function keepLogin(url: string, options: LoginOptions): Promise<void> {
+  const profile = await logIn(url, options);
+  const name = options.profile ?? new URL(url).host;
+  let current = name;
+  await changeProfiles(({ default: before, profiles }) => {
+    // A named profile is one beside the others.
+    if (options.profile !== undefined && before !== undefined && profiles[before]) current = before;
+    return { default: current, profiles: { ...profiles, [name]: profile } };
+  });
+  print(
+    { profile: name, url },
+    { isJson: options.json === true },
+    () => `Logged in to ${url}, profile ${name}.`,
+  );
+  if (current !== name)
+    tell(
+      `wb goes on to use the profile ${current}. For this one: --profile ${name}, or wb profiles use ${name}`,
+    );
+}
+
+/** Makes a profile the default. */
+async function useProfile(name: string | undefined): Promise<void> {
+  const known = (profiles: object) => Object.keys(profiles).join(', ') || 'none';
+  await changeProfiles((before) => {
+    if (name === undefined || !before.profiles[name])
+      throw new UsageError(`which profile? Known profiles: ${known(before.profiles)}`);
+    return { ...before, default: name };
+  });
 }
 
 async function logIn(url: string, options: LoginOptions): Promise<Profile> {
   const { caFile } = options;
+  expectAddress(url);
   const base = { url: url.replace(/\/+$/, ''), ...(caFile === undefined ? {} : { caFile }) };
-  const connect = { url: base.url, fetch: fetchOf(caFile) };
+  // A wrong address is said at once.
+  const connect = { url: base.url, fetch: fetchOf(caFile), retryDelaysMs: [] };
   if (options.token) {
     const token = (await readStdin()).trim();
     await new Hub({ ...connect, token }).user();

@@ -1,4 +1,6 @@
-/** `wb run`, `wb submit`, `wb wait`, `wb rerun`: jobs from beginning to end. */
+/** `wb run`, `wb submit`, `wb wait`: jobs from beginning to end. */
+import { access, constants, mkdir, readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { type Hub, NotFoundError, type Task, type TaskDetails, type TaskItem } from '@workbench-hub/client';
 import { FileExistsError, saveOutputs, UnsafePathError } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
@@ -8,8 +10,10 @@ import { print, printable, SafeOutput, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { type JobOptions, jobOf, withJobOptions } from '../job-options.js';
 import { TransferBar, withUploadBar } from '../progress.js';
+import { wholeId } from '../task-ids.js';
 
-interface FollowOptions {
+/** Options of commands that follow a task. */
+export interface FollowOptions {
   readonly out?: string;
   readonly overwrite?: boolean;
   readonly cancelOnInterrupt?: boolean;
@@ -21,6 +25,7 @@ export function addRunCommands(program: Command, run: Run): void {
     .description('run a job, show what it prints, and bring its outputs')
     .action(
       run(async (hub, output, options: JobOptions & FollowOptions) => {
+        await expectUsable(options);
         const task = await submitted(hub, options);
         return follow(task, output, options);
       }),
@@ -53,9 +58,13 @@ async function submitted(hub: Hub, options: JobOptions): Promise<Task> {
   return withUploadBar((onUpload) => hub.submit(job, { onUpload }));
 }
 
-function withFollowOptions(command: Command): Command {
+/** Adds the options of {@link FollowOptions}. */
+export function withFollowOptions(command: Command): Command {
   return command
-    .option('-o, --out <folder>', 'save the output files there')
+    .option(
+      '-o, --out <folder>',
+      'save the output files there; of several tasks, each in a folder with its id',
+    )
     .option('--overwrite', 'replace files that exist')
     .option('--cancel-on-interrupt', 'cancel the task on Ctrl-C instead of leaving it')
     .option('-q, --quiet', 'print nothing but the result');
@@ -68,16 +77,42 @@ async function waitForAll(
   options: FollowOptions,
 ): Promise<ExitCode> {
   let first: ExitCode = EXIT.FINISHED;
-  for (const id of ids) {
-    const code = await follow(hub.task(id), output, options);
+  await expectUsable(options);
+  for (const given of ids) {
+    const id = await wholeId(hub, given);
+    // Outputs of different tasks have the same names.
+    const own = options.out === undefined || ids.length === 1 ? {} : { out: path.join(options.out, id) };
+    const code = await follow(hub.task(id), output, { ...options, ...own });
     if (first === EXIT.FINISHED) first = code;
     if (code === EXIT.INTERRUPTED) break;
   }
   return first;
 }
 
+/**
+ * Makes the folder of the outputs before anything is run for it. Throws {@link UsageError} when nothing can be written there, and says
+ * which files it will not replace.
+ */
+export async function expectUsable({ out, overwrite = false }: FollowOptions): Promise<void> {
+  if (out === undefined) return;
+  try {
+    await mkdir(out, { recursive: true });
+    await access(out, constants.W_OK);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' || code === 'ENOTDIR' ? 'it is no folder' : message;
+    throw new UsageError(`--out ${out} cannot be used: ${reason}`, { cause: error });
+  }
+  if (!overwrite && (await readdir(out)).length > 0)
+    tell(`wb: ${out} is not empty: files that exist there are kept, unless --overwrite is given`);
+}
+
 /** Follows a task to its end: its state and output to standard error, its result to standard output. */
-async function follow(task: Task, output: { isJson: boolean }, options: FollowOptions): Promise<ExitCode> {
+export async function follow(
+  task: Task,
+  output: { isJson: boolean },
+  options: FollowOptions,
+): Promise<ExitCode> {
   const interrupt = interruption(task, options);
   const printed = new SafeOutput(process.stderr);
   try {
@@ -95,8 +130,11 @@ async function follow(task: Task, output: { isJson: boolean }, options: FollowOp
   } catch (error) {
     // Awaited, so that a second Ctrl-C finds its listener.
     if (interrupt.signal.aborted) return await interrupt.left();
-    if (error instanceof FileExistsError || error instanceof UnsafePathError)
-      throw new UsageError(`${error.message} (task ${task.id})`, { cause: error });
+    if (error instanceof FileExistsError || error instanceof UnsafePathError) {
+      tell(`wb: ${error.message}`);
+      tell(`The task has ended. Save its outputs with: wb result ${task.id} --out FOLDER`);
+      return EXIT.FAILED;
+    }
     if (!(error instanceof NotFoundError)) tell(`Attach again with: wb wait ${task.id}`);
     throw error;
   } finally {

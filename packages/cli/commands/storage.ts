@@ -7,6 +7,7 @@ import type { Run } from '../command-action.js';
 import { type Column, print, printable, sizeInWords, table } from '../console.js';
 import { EXIT, UsageError } from '../exit-codes.js';
 import { TransferBar, withUploadBar } from '../progress.js';
+import { localTime } from '../times.js';
 
 const PAGE_SIZE = 1000;
 
@@ -14,7 +15,7 @@ const COLUMNS: readonly Column<StoredFile>[] = [
   { title: 'NAME', of: ({ name }) => name },
   { title: 'SIZE', of: ({ size }) => sizeInWords(size) },
   { title: 'OWNER', of: ({ owner }) => owner },
-  { title: 'EXPIRES', of: ({ expiresAt }) => expiresAt },
+  { title: 'EXPIRES', of: ({ expiresAt }) => localTime(expiresAt) },
   { title: 'ENCRYPTED', of: ({ encrypted }) => (encrypted ? 'yes' : undefined) },
 ];
 
@@ -71,7 +72,7 @@ function addInputCommands(storage: Command, run: Run): void {
           options: { overwrite?: boolean; encrypt?: boolean },
         ) => {
           const content = await file(path).catch((error: Error) => {
-            throw new UsageError(`${path} cannot be read: ${error.message}`);
+            throw new UsageError(error.message);
           });
           const { storageName } = await withUploadBar((onProgress) =>
             hub.storage.put(name ?? basename(path), content, { ...options, onProgress }),

@@ -7,6 +7,9 @@ import { type Output, print, printable, SafeOutput, sizeInWords, table, tell } f
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { collect } from '../job-options.js';
 import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
+import { wholeId } from '../task-ids.js';
+import { localTime } from '../times.js';
+import { expectUsable, type FollowOptions, follow, withFollowOptions } from './run.js';
 
 interface ListOptions extends FilterOptions {
   readonly limit: string;
@@ -24,7 +27,7 @@ export function addTaskCommands(program: Command, run: Run): void {
     .description('show a task with all that is known of it')
     .action(
       run(async (hub, output, id: string) => {
-        const details = await hub.task(id).details();
+        const details = await hub.task(await wholeId(hub, id)).details();
         print(details, output, () => detailsInWords(details));
         return EXIT.FINISHED;
       }),
@@ -51,16 +54,15 @@ export function addTaskCommands(program: Command, run: Run): void {
     .description('say why a task waits, and what would help')
     .action(
       run(async (hub, output, id: string) => {
-        const explanation = await hub.task(id).explain();
+        const explanation = await hub.task(await wholeId(hub, id)).explain();
         print(explanation, output, () => printable(explanation.message));
         return EXIT.FINISHED;
       }),
     );
 
-  program
-    .command('rerun')
-    .argument('<id>')
+  withFollowOptions(program.command('rerun').argument('<id>'))
     .description('run a job again, with the same files and other variables')
+    .option('-f, --follow', 'show what it prints, and bring its outputs, as wb run does')
     .option('--var <key=value>', 'variable to change', collect, [])
     .action(run(rerun));
 }
@@ -97,9 +99,9 @@ function detailsInWords(details: TaskDetails): string {
     ['name', name],
     ['creator', creator],
     ['priority', priority],
-    ['requested', requestedAt],
-    ['started', startedAt],
-    ['ended', endedAt],
+    ['requested', localTime(requestedAt)],
+    ['started', localTime(startedAt)],
+    ['ended', localTime(endedAt)],
     ...details.attempts.map(({ attempt, instance, outcome, reason }) => [
       `attempt ${attempt}`,
       `${outcome} on ${instance.id}, version ${instance.version}${reason === undefined ? '' : `: ${reason}`}`,
@@ -117,9 +119,10 @@ function detailsInWords(details: TaskDetails): string {
 async function printLog(
   hub: Hub,
   output: Output,
-  id: string,
+  given: string,
   { follow = false }: { follow?: boolean },
 ): Promise<ExitCode> {
+  const id = await wholeId(hub, given);
   const task = hub.task(id);
   if (!follow) {
     const log = await task.logText();
@@ -146,9 +149,10 @@ async function printLog(
 async function showResult(
   hub: Hub,
   output: Output,
-  id: string,
+  given: string,
   { out, overwrite = false }: { out?: string; overwrite?: boolean },
 ): Promise<ExitCode> {
+  const id = await wholeId(hub, given);
   const task = hub.task(id);
   const details = await task.details();
   if (details.endedAt === undefined)
@@ -162,16 +166,19 @@ async function rerun(
   hub: Hub,
   output: Output,
   id: string,
-  { var: changes }: { var: readonly string[] },
+  options: FollowOptions & { var: readonly string[]; follow?: boolean },
 ): Promise<ExitCode> {
   const variables = Object.fromEntries(
-    changes.map((change) => {
+    options.var.map((change) => {
       const at = change.indexOf('=');
       if (at < 1) throw new UsageError(`--var ${change} must be like key=value`);
       return [change.slice(0, at), change.slice(at + 1)];
     }),
   );
-  const task = await hub.rerun(id, { variables });
+  const isFollowed = options.follow === true || options.out !== undefined;
+  if (isFollowed) await expectUsable(options);
+  const task = await hub.rerun(await wholeId(hub, id), { variables });
+  if (isFollowed) return follow(task, output, options);
   print({ id: task.id }, output, () => task.id);
   return EXIT.FINISHED;
 }
