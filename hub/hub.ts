@@ -200,6 +200,7 @@ async function openHubStore({ config, log, runtime }: Setup, metrics: HubMetrics
     machine: systemRuntime,
     followsServerClock: runtime === systemRuntime,
     hub: { version: buildInfo.version },
+    storageKey: config.storage.encryptionKey,
     blobPlace: () => sharedPlaceOf(config.storage),
     newId: () => runtime.newId(),
   });

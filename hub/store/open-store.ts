@@ -43,6 +43,8 @@ export interface StoreOptions {
   readonly machine: { readonly clock: Clock; readonly timers: Timers };
   /** Whether times that are stored follow the clock of a database server. Not where time is simulated. */
   readonly followsServerClock: boolean;
+  /** The configured storage key (Base64), if there is one. */
+  readonly storageKey?: string | null;
   /** This hub, as the others know it. */
   readonly hub: OwnHub;
   /** Place of the blobs that other hubs can use, too; null for one of this hub alone. */
@@ -68,7 +70,13 @@ async function openOnServer(settings: StoreSettings, options: StoreOptions): Pro
   // Blobs and keys are in the data folder, whatever the store: a hub on files takes the same lock.
   const lock = lockDatabase(tasksFileIn(dataDir), `the data folder ${dataDir}`);
   try {
-    const store = await openForHub(address, { ...options, dataDir, incarnation: newId(), onBroken });
+    const store = await openForHub(address, {
+      ...options,
+      dataDir,
+      storageKey: options.storageKey ?? null,
+      incarnation: newId(),
+      onBroken,
+    });
     return {
       ...store,
       close: async () => {

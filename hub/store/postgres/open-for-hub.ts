@@ -32,6 +32,8 @@ import { openPostgresStore } from './store.js';
 export interface OpenForHubOptions {
   /** Folder of the hub, which keeps what was confirmed. */
   readonly dataDir: string;
+  /** The configured storage key, under which key files are sealed in the database; null for none. */
+  readonly storageKey: string | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
@@ -114,7 +116,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   return {
     ...tasks,
     accounts: postgresAccountStore(database, options.log),
-    keyFiles: sharedKeyFiles(database, options),
+    keyFiles: sharedKeyFiles(database, { ...options, isAlone: () => !isShared() }),
     loginRecords: postgresLoginRecords(database, { clock, log: options.log }),
     clock,
     sizes: () => sizesOf(database),
