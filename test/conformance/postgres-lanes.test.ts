@@ -68,6 +68,27 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(await tasks()).toEqual([task.id]);
   });
 
+  it('get their ids once, of which a start needs none, and more than those of 16 bits', async () => {
+    const before = await open('first');
+    await before.queue.insert([newTask()]);
+    const drawn = () =>
+      database.query("SELECT last_value FROM pg_sequences WHERE sequencename = 'lane_id_seq'");
+    const [used] = await drawn();
+    for (const incarnation of ['second', 'third']) await open(incarnation);
+    expect(await drawn()).toEqual([used]);
+
+    await database.query("SELECT setval('lane_id_seq', 32767)");
+    await database.query("UPDATE lane SET hub = 'another'");
+    const store = await open('fourth');
+    const cursor = await store.changes.latest();
+    const task = newTask();
+    await store.queue.insert([task]);
+    await claim(store, task.id);
+    await store.queue.cancel([task.id], ['RUNNING'], 1);
+    expect(await store.changes.since(cursor, 10)).toMatchObject({ changes: [{ taskId: task.id }] });
+    expect(await database.query('SELECT FROM lane WHERE id > 32767')).toHaveLength(5);
+  });
+
   it('end when the database has lost what was confirmed', async () => {
     const store = await open('first');
     const task = newTask();

@@ -9,6 +9,10 @@ import {
   openStore,
   type StoreSettings,
 } from '@workbench-hub/hub/store/open-store';
+import { SWEEP } from '@workbench-hub/hub/store/postgres/cluster/hub-statements';
+import { LANE_NAMES } from '@workbench-hub/hub/store/postgres/lane-names';
+import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { rowsOf } from '@workbench-hub/hub/store/postgres/statement';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -101,6 +105,31 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
       expect(await store.changes.since(cursor, 10)).toBeNull();
     }, older);
     await during(insert, older);
+  });
+
+  it('is not missed by a hub that was away for so long that its lanes were removed', async () => {
+    await during(insert);
+    const cursor = await during((store) => store.changes.latest());
+    const [database] = databases as [TestDatabase];
+    const { log } = memoryLog();
+    const db = openPool({ url: database.url, log });
+    const sweep = () => rowsOf(db, SWEEP, { hubId: 'another' });
+    const count = async (table: string) => (await database.query(`SELECT FROM ${table}`)).length;
+    try {
+      await sweep();
+      expect(await count('lane')).toBe(LANE_NAMES.length);
+      await database.query("UPDATE lane_hub SET seen_at = seen_at - interval '91 days'");
+      await sweep();
+      expect([await count('lane'), await count('task_change'), await count('lane_hub')]).toEqual([0, 0, 1]);
+    } finally {
+      await db.close();
+    }
+    expect(await confirmedWork(settings)).toMatchObject({ state: 'OK' });
+    await during(async (store) => {
+      expect(await store.changes.since(cursor, 10)).toMatchObject({ changes: [], isLast: true });
+    });
+    const id = await during(insert);
+    expect(await during((store) => store.archive.find(id))).toMatchObject({ id });
   });
 
   it('is recognized when it is empty', async () => {

@@ -148,7 +148,7 @@ export interface ClaimBatches {
 /** Logs all running tasks at once, and that the claims up to these batches are logged. */
 const LOG_RUNNING: LaneWrite<readonly ClaimBatches[], null> = {
   statement: laneStatement({
-    parameters: { laneIds: 'smallint[]', batches: 'bigint[]' },
+    parameters: { laneIds: 'integer[]', batches: 'bigint[]' },
     parts: `
       claimed AS (
         UPDATE lane SET logged = greatest(lane.logged, given.batch)

@@ -81,11 +81,14 @@ export async function openConfirmedBatches(
   { dataDir, hub, isShared, clock, log }: ConfirmedBatchesOptions,
 ): Promise<ConfirmedBatches> {
   const file = confirmedFileIn(dataDir);
-  const before = confirmedIn(file);
+  const written = confirmedIn(file);
+  const before = written && (await stillToBeThere(db, hub, written));
   if (before !== undefined) refuseLoss(await missingFrom(db, hub, before), db);
   else if (!isShared) await rowsOf(db, BEGIN_HISTORY, {});
   const confirmed = new Map<LaneName | 'time', number>(before);
   const handle = openSync(file, constants.O_CREAT | constants.O_WRONLY, 0o600);
+  // The lanes begin anew, and so do their numbers, before the first is confirmed.
+  if (before !== written) writeSync(handle, textOf(confirmed), 0);
   let isWritten = true;
   return {
     confirm: (lane, batch) => {
@@ -157,8 +160,9 @@ async function missingFrom(
   confirmed: Confirmed,
 ): Promise<MissingWork | undefined> {
   const rows = await lanesOf(db, hub ?? '');
+  const expected = rows.size === 0 ? await stillToBeThere(db, hub, confirmed) : confirmed;
   const lacking = LANE_NAMES.map(
-    (lane) => [lane, (confirmed.get(lane) ?? 0) - (rows.get(lane) ?? 0)] as const,
+    (lane) => [lane, (expected.get(lane) ?? 0) - (rows.get(lane) ?? 0)] as const,
   );
   const batches = new Map(lacking.filter(([, missing]) => missing > 0));
   if (batches.size === 0) return undefined;
@@ -182,6 +186,24 @@ async function lanesOf(db: Database, hub: string): Promise<ReadonlyMap<string, n
 }
 
 const UNDEFINED_TABLE = '42P01';
+
+const LANES_WERE_REMOVED = sql(
+  { hub: 'text' },
+  'SELECT hub FROM lane_hub WHERE hub = :hub AND NOT EXISTS (SELECT FROM lane WHERE lane.hub = lane_hub.hub)',
+);
+
+/** The numbers of a file; none for a hub that was away for so long that its lanes were removed. */
+async function stillToBeThere(db: Database, hub: string | null, confirmed: Confirmed): Promise<Confirmed> {
+  if (hub === null) return confirmed;
+  try {
+    const isRemoved = (await rowOf<{ hub: string }, 'hub'>(db, LANES_WERE_REMOVED, { hub })) !== undefined;
+    return isRemoved ? new Map() : confirmed;
+  } catch (error) {
+    // A database without tables, or of an earlier version.
+    if (error instanceof DatabaseFault && error.code === UNDEFINED_TABLE) return confirmed;
+    throw error;
+  }
+}
 
 /** Undefined when the file does not exist; empty when a loss of power has left it so. */
 function confirmedIn(file: string): Confirmed | undefined {

@@ -3,7 +3,7 @@ import type { Database } from './pool.js';
 import { type NamedStatement, type SqlType, sql, type Values } from './statement.js';
 
 /** Parameters of every batch. */
-const LANE_PARAMETERS = { laneId: 'smallint', incarnation: 'text', batch: 'bigint' } as const;
+const LANE_PARAMETERS = { laneId: 'integer', incarnation: 'text', batch: 'bigint' } as const;
 /** Parameters of batches that log changes: claims that no durable batch has logged yet. */
 const LOG_PARAMETERS = { notedSeqs: 'bigint[]', notedBatch: 'bigint' } as const;
 
@@ -77,7 +77,7 @@ export function laneStatement<Parameter extends string>({
 
 /** State of a lane. */
 export const LANE_ROW = sql(
-  { laneId: 'smallint' },
+  { laneId: 'integer' },
   'SELECT incarnation, batch, outcome::json AS outcome FROM lane WHERE id = :laneId',
 );
 
@@ -88,10 +88,17 @@ export const CONFIRM_BATCH = sql(
   `UPDATE lane SET batch = lane.batch WHERE id = :laneId AND incarnation = :incarnation AND batch = :batch RETURNING batch`,
 );
 
-/** Takes the lanes of a hub over: whatever a former incarnation has under way ends before, or changes nothing. */
+/** Takes the lanes of a hub over: whatever a former incarnation has under way ends before, or changes nothing. Only lanes that are
+ *  missing get an id. */
 export const OPEN_LANES = sql(
   { hub: 'text', names: 'text[]', incarnation: 'text' },
-  `INSERT INTO lane (hub, name, incarnation) SELECT :hub, name, :incarnation FROM unnest(:names) AS name
-   ON CONFLICT (hub, name) DO UPDATE SET incarnation = excluded.incarnation
-   RETURNING id, name, batch, logged`,
+  `WITH known AS (
+     INSERT INTO lane_hub (hub) VALUES (:hub) ON CONFLICT (hub) DO UPDATE SET seen_at = excluded.seen_at),
+   taken AS (
+     UPDATE lane SET incarnation = :incarnation WHERE hub = :hub AND name = ANY (:names) RETURNING id, name, batch, logged),
+   added AS (
+     INSERT INTO lane (hub, name, incarnation) SELECT :hub, given.name, :incarnation FROM unnest(:names) AS given (name)
+     WHERE NOT EXISTS (SELECT FROM lane WHERE lane.hub = :hub AND lane.name = given.name)
+     RETURNING id, name, batch, logged)
+   SELECT * FROM taken UNION ALL SELECT * FROM added`,
 );

@@ -11,7 +11,7 @@ import { sql } from './statement.js';
 /** Adds a word to those that the database has. */
 const ADD: LaneWrite<string, string, 'words'> = {
   statement: sql(
-    { laneId: 'smallint', incarnation: 'text', batch: 'bigint', notedBatch: 'bigint', words: 'text[]' },
+    { laneId: 'integer', incarnation: 'text', batch: 'bigint', notedBatch: 'bigint', words: 'text[]' },
     'SELECT :laneId, :incarnation, :batch, :notedBatch, :words',
   ),
   isDurable: true,

@@ -13,6 +13,7 @@ import { logins } from './migrations/0010-logins.js';
 import { schemaGenerations } from './migrations/0012-schema-generations.js';
 import { joinNumbers } from './migrations/0013-join-numbers.js';
 import { orderOfChanges } from './migrations/0014-order-of-changes.js';
+import { lanesOfHubs } from './migrations/0015-lanes-of-hubs.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -28,5 +29,6 @@ export const MIGRATIONS: readonly Migration[] = [
   schemaGenerations,
   joinNumbers,
   orderOfChanges,
+  lanesOfHubs,
   accounts,
 ];

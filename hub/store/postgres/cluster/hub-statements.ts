@@ -82,13 +82,25 @@ export const BEAT = sql(
    FROM hub CROSS JOIN schema`,
 );
 
-/** Removes hubs that nobody has seen for a day, old mail, and old texts of signals. */
+/** Removes hubs that nobody has seen for a day, old mail, and old texts of signals; and the lanes of hubs that nobody has seen for 90
+ *  days, with the changes that they logged. */
 export const SWEEP = sql(
   { hubId: 'text' },
   `WITH old_hubs AS (
      DELETE FROM hub WHERE id <> :hubId AND seen_at < clock_timestamp() - interval '1 day'
        AND NOT EXISTS (SELECT FROM agent WHERE agent.hub_id = hub.id)),
-   old_mail AS (DELETE FROM mail WHERE asked_at < clock_timestamp() - interval '1 minute')
+   old_mail AS (DELETE FROM mail WHERE asked_at < clock_timestamp() - interval '1 minute'),
+   seen AS (
+     INSERT INTO lane_hub (hub)
+     SELECT DISTINCT lane.hub FROM lane LEFT JOIN lane_hub ON lane_hub.hub = lane.hub
+     WHERE lane_hub.hub IS NULL OR (
+       lane_hub.seen_at < clock_timestamp() - interval '1 hour' AND EXISTS (SELECT FROM hub WHERE hub.id = lane.hub))
+     ON CONFLICT (hub) DO UPDATE SET seen_at = excluded.seen_at),
+   old_lanes AS (
+     DELETE FROM lane USING lane_hub WHERE lane.hub = lane_hub.hub AND lane_hub.seen_at < clock_timestamp() - interval '90 days'
+       AND NOT EXISTS (SELECT FROM hub WHERE hub.id = lane.hub)
+     RETURNING lane.id),
+   old_changes AS (DELETE FROM task_change USING old_lanes WHERE task_change.lane_id = old_lanes.id)
    DELETE FROM signal_text WHERE told_at < clock_timestamp() - interval '1 minute'`,
 );
 
