@@ -3,12 +3,13 @@
  * changes knows each task as it is. `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others.
  */
 
+import { ClaimLog } from '@workbench-hub/hub/store/postgres/claim-log';
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { INSTANCE, newTask, WELL } from './store-under-test.js';
@@ -34,6 +35,9 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Each> ? Each : never;
 
+/** Replaces the connections of a hub, to put a defect into it. */
+type Broken = (db: Database) => Database;
+
 /** A hub's store, one of whose batches may be held before it is sent. */
 class Hub {
   readonly store: PostgresTaskStore;
@@ -48,11 +52,11 @@ class Hub {
     this.#unwatch = store.changes.watch(() => undefined);
   }
 
-  static async start({ url }: TestDatabase, hub: string): Promise<Hub> {
+  static async start({ url }: TestDatabase, hub: string, broken: Broken): Promise<Hub> {
     const { log } = memoryLog();
     const db = openPool({ url, log });
     const gate = new BatchGate();
-    const store = await openPostgresStore(gate.before(db), {
+    const store = await openPostgresStore(gate.before(broken(db)), {
       ...systemRuntime,
       log,
       hub,
@@ -147,11 +151,13 @@ interface Beginning {
   readonly name: string;
   readonly hub: Hub;
   readonly cursor: string;
+  readonly broken: Broken;
 }
 
 /** Plays a history, beside a model of what was confirmed. */
 class Player {
   readonly #database: TestDatabase;
+  readonly #broken: Broken;
   readonly #name = systemRuntime.newId();
   #hub: Hub;
   #hubName: string;
@@ -162,17 +168,18 @@ class Player {
   /** Task of the held batch. */
   #held = '';
 
-  private constructor(database: TestDatabase, { name, hub, cursor }: Beginning) {
+  private constructor(database: TestDatabase, { name, hub, cursor, broken }: Beginning) {
     this.#database = database;
+    this.#broken = broken;
     this.#hubName = name;
     this.#hub = hub;
     this.#cursor = cursor;
   }
 
-  static async begin(database: TestDatabase): Promise<Player> {
+  static async begin(database: TestDatabase, broken: Broken): Promise<Player> {
     const name = systemRuntime.newId();
-    const hub = await Hub.start(database, name);
-    const player = new Player(database, { name, hub, cursor: await hub.store.changes.latest() });
+    const hub = await Hub.start(database, name, broken);
+    const player = new Player(database, { name, hub, cursor: await hub.store.changes.latest(), broken });
     for (let at = 0; at < TASKS; at++) await player.#insert(player.#idOf(at));
     return player;
   }
@@ -238,7 +245,7 @@ class Player {
   async #kill(isReplaced: boolean): Promise<void> {
     await this.#hub.kill();
     if (isReplaced) this.#hubName = systemRuntime.newId();
-    this.#hub = await Hub.start(this.#database, this.#hubName);
+    this.#hub = await Hub.start(this.#database, this.#hubName, this.#broken);
   }
 
   /** Reads the changes, which tell of each task as it is. */
@@ -258,22 +265,71 @@ class Player {
   }
 }
 
+/** A batch says that all claims are logged, also those that another batch has under way. */
+function saysThatAllIsLogged(db: Database): Database {
+  let latest: unknown = 0;
+  return {
+    ...db,
+    rows: (statement, values = []) => {
+      const [laneId, incarnation, batch, notedSeqs, , ...rest] = values;
+      if (statement.text.includes('scheduler_term')) latest = batch;
+      const isLog = statement.text.includes('INSERT INTO task_change');
+      return db.rows(statement, isLog ? [laneId, incarnation, batch, notedSeqs, latest, ...rest] : values);
+    },
+  };
+}
+
+/** A task that is claimed again is counted once more than it is forgotten. */
+function countsTooMany(): void {
+  const claimed = new Set<string>();
+  const { begin } = ClaimLog.prototype;
+  vi.spyOn(ClaimLog.prototype, 'begin').mockImplementation(function (this: ClaimLog, taskIds) {
+    begin.call(this, taskIds);
+    begin.call(
+      this,
+      taskIds.filter((id) => claimed.has(id)),
+    );
+    for (const id of taskIds) claimed.add(id);
+  });
+}
+
+const SOUND: Broken = (db) => db;
+
 describe.skipIf(!hasPostgres)('a random history of claims', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await migratedDatabase();
   });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
   afterAll(() => database.drop());
 
-  it('is told to those who follow the changes', async () => {
-    const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
-      const player = await Player.begin(database);
+  const histories = (broken: Broken) =>
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+      const player = await Player.begin(database, broken);
       try {
         await player.play(steps);
       } finally {
         await player.close();
       }
     });
-    await fc.assert(property, { seed, numRuns, interruptAfterTimeLimit: TIME_LIMIT_MS });
+
+  it('is told to those who follow the changes', async () => {
+    await fc.assert(histories(SOUND), { seed, numRuns, interruptAfterTimeLimit: TIME_LIMIT_MS });
+  }, 300_000);
+
+  it('finds that a killed hub has said of claims that they are logged', async () => {
+    const found = await fc.check(histories(saysThatAllIsLogged), { ...BREAKING, seed: 3 });
+    expect(found.failed).toBe(true);
+  }, 300_000);
+
+  it('finds that a task that was claimed again holds back all changes', async () => {
+    countsTooMany();
+    const found = await fc.check(histories(SOUND), { ...BREAKING, seed: 2 });
+    expect(found.failed).toBe(true);
   }, 300_000);
 });
+
+/** Histories in which a defect must be found, and is not made smaller. */
+const BREAKING = { numRuns: 400, endOnFailure: true };
