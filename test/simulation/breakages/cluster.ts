@@ -39,13 +39,13 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'an assignment that was lost on its way is not repeated',
-    seed: 155,
+    seed: 2,
     hubs: 5,
     hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
   },
   {
     name: 'an end is told before it is committed',
-    seed: 8,
+    seed: 2,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -59,7 +59,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a hub that is cut off from the database keeps its agents',
-    seed: 10,
+    seed: 12,
     hub: ({ cluster }) => ({ cluster: { ...cluster, signals: withoutCutOff(cluster.signals) } }),
   },
   {
