@@ -7,6 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptState, attemptStateOf } from '../core/attempt-states.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
+import type { SchedulerFence } from '../core/ports/task-queue.js';
 import {
   type Consequence,
   consequenceOf,
@@ -39,6 +40,7 @@ interface AttemptOver {
   /** Files for the output storage. */
   readonly stored: readonly NamedFileRef[];
   readonly freed: () => void;
+  readonly fence?: SchedulerFence | undefined;
 }
 
 export class Attempts {
@@ -123,12 +125,14 @@ export class Attempts {
     await transitions.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs(), isProven: false }]);
   }
 
-  /** The attempt of a running task is lost; the task is requeued, or fails after its last permitted loss. */
-  async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
+  /** The attempt of a running task is lost; the task is requeued, or fails after its last permitted loss. False when the attempt no
+   *  longer counts, or the scheduler may not do this any more. */
+  async lose(task: Task, loss: LossKind, reason: string | null, fence?: SchedulerFence): Promise<boolean> {
     const ref = attemptOf(task);
     const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
     const freed = () => undefined;
-    if (ref) await this.#carryOut({ task, ref, loss, stored: [], freed }, consequence);
+    if (!ref) return false;
+    return this.#carryOut({ task, ref, loss, stored: [], freed, fence }, consequence);
   }
 
   /** Adds the files of a canceled attempt to its task (contract 2.9); false when they do not count. */
@@ -181,7 +185,7 @@ export class Attempts {
       : this.#requeue(over, consequence);
   }
 
-  async #end({ task, ref, loss, stored, freed }: AttemptOver, ending: Completion): Promise<boolean> {
+  async #end({ task, ref, loss, stored, freed, fence }: AttemptOver, ending: Completion): Promise<boolean> {
     const { transitions, storage, clock, log } = this.#options;
     const endedAtMs = clock.nowMs();
     const storedFiles = storage.outputsOf(task, stored, endedAtMs);
@@ -191,15 +195,15 @@ export class Attempts {
         'files for the output storage were dropped: it is not enabled (storage.output.enabled)',
       );
     }
-    const ended = await transitions.end({ task, ref, ending, loss, endedAtMs, storedFiles }, freed);
+    const ended = await transitions.end({ task, ref, ending, loss, endedAtMs, storedFiles, fence }, freed);
     return ended || this.#refused('report', ref);
   }
 
   async #requeue(
-    { task, ref, freed }: AttemptOver,
+    { task, ref, freed, fence }: AttemptOver,
     { loss, reason }: Extract<Consequence, { kind: 'REQUEUE' }>,
   ): Promise<boolean> {
-    const requeued = await this.#options.transitions.requeue({ task, ref, loss, reason }, freed);
+    const requeued = await this.#options.transitions.requeue({ task, ref, loss, reason, fence }, freed);
     return requeued || this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
   }
 }

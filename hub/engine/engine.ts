@@ -371,7 +371,7 @@ function schedulingOf(
   return {
     gained: async (term) => {
       onGain();
-      leases.start();
+      leases.start(term);
       doubted.start();
       try {
         await resync.now();

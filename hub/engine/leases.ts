@@ -1,6 +1,7 @@
 /**
  * Leases: a disconnected agent is unreachable, and keeps its tasks; when its lease ends it is lost, and they are requeued. The
- * lease of an agent that is disconnected when the term of the scheduler begins also begins then.
+ * lease of an agent that is disconnected when the term of the scheduler begins also begins then. What the end of a lease writes takes
+ * place in its term, and while the agent is connected to no hub.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -26,6 +27,7 @@ export class Leases {
   readonly #timers = new Map<string, Timer>();
   readonly #expiring = new Set<Promise<void>>();
   #stopped = true;
+  #term = 0;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
@@ -36,9 +38,10 @@ export class Leases {
     LEFT: ({ agentId }) => this.begin(agentId),
   };
 
-  /** From now on, leases begin. */
-  start(): void {
+  /** From now on, leases begin, in this term of the scheduler. */
+  start(term: number): void {
     this.#stopped = false;
+    this.#term = term;
   }
 
   /** Begins the leases of disconnected agents with running attempts, as far as they have none, and ends those of connected ones. */
@@ -90,13 +93,18 @@ export class Leases {
   }
 
   async #expire(agentId: string): Promise<void> {
-    const { instances } = this.#options;
+    const { instances, queue, attempts, log, leaseTimeoutMs } = this.#options;
+    const term = this.#term;
     // An agent that is known only from its tasks has never joined.
     if (instances.findAgent(agentId)) instances.lost(agentId);
-    const tasks = await this.#options.queue.runningOn(agentId);
-    if (tasks.length === 0 || instances.isConnected(agentId)) return;
-    this.#options.log.warn({ agentId, tasks: tasks.length }, 'agent is lost: its lease is over');
-    const reason = `agent ${agentId} was unreachable for ${this.#options.leaseTimeoutMs / 1000} s`;
-    await Promise.all(tasks.map((task) => this.#options.attempts.lose(task, 'LOSS', reason)));
+    const tasks = await queue.runningOn(agentId);
+    const isOver = this.#stopped || this.#term !== term;
+    if (tasks.length === 0 || isOver || instances.isConnected(agentId)) return;
+    log.warn({ agentId, tasks: tasks.length }, 'agent is lost: its lease is over');
+    const reason = `agent ${agentId} was unreachable for ${leaseTimeoutMs / 1000} s`;
+    const fence = { term, awayAgentId: agentId };
+    const areLost = await Promise.all(tasks.map((task) => attempts.lose(task, 'LOSS', reason, fence)));
+    // The agent may have joined a hub of which nothing was heard, and which may be gone by then.
+    if (areLost.includes(false) && !instances.isConnected(agentId)) this.#expireAfter(agentId, RETRY_MS);
   }
 }

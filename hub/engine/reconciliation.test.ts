@@ -17,7 +17,7 @@ async function joinWithout(isHeldHere: boolean): Promise<unknown[]> {
   await reconcile(introduction as unknown as AgentIntroduction, connection, {
     queue: { runningOn: async () => [task] },
     transitions: { adopt: async () => [] },
-    attempts: { lose: async ({ id }, loss) => void happened.push([id, loss]) },
+    attempts: { lose: async ({ id }, loss) => happened.push([id, loss]) > 0 },
     proofs: { holds: () => false },
     presence: { holds: async (_, epoch) => isHeldHere && epoch === 7 },
     sessions: { isCurrent: () => true, epochOf: () => 7 },

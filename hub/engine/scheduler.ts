@@ -185,7 +185,7 @@ export class Scheduler {
       signals.tell({ kind: 'ASSIGNED', claimed: task, startedAtMs });
       return;
     }
-    transitions.dispatchFailed(task).catch((error: unknown) => {
+    transitions.dispatchFailed(task, this.#term).catch((error: unknown) => {
       log.error({ err: error, ...task.ref }, 'a task that could not be dispatched could not be requeued');
     });
   }

@@ -13,6 +13,7 @@ import type {
   Claim,
   ClaimedTask,
   HeldAttempt,
+  SchedulerFence,
   TaskQueue,
 } from '../core/ports/task-queue.js';
 import type { LossKind } from '../core/report-consequences.js';
@@ -39,6 +40,7 @@ export interface TaskEnd {
   readonly loss: LossKind | null;
   readonly endedAtMs: number;
   readonly storedFiles: readonly NamedObject[];
+  readonly fence?: SchedulerFence | undefined;
 }
 
 /** A task whose attempt was lost or returned. */
@@ -47,6 +49,7 @@ export interface TaskRequeue {
   readonly ref: AttemptRef;
   readonly loss: LossKind;
   readonly reason: string | null;
+  readonly fence?: SchedulerFence | undefined;
 }
 
 /** All methods reject as the store does; then they had no effect. */
@@ -101,11 +104,14 @@ export class TaskTransitions {
     this.#publish({ type: 'STARTED', ref, agentId, task, startedAtMs });
   }
 
-  /** Requeues a claimed task that could not be sent to its agent. */
-  async dispatchFailed({ ref, task }: ClaimedTask): Promise<void> {
+  /** Requeues a claimed task that could not be sent to its agent. `term`: that of the scheduler which found this. */
+  async dispatchFailed({ ref, task }: ClaimedTask, term?: number): Promise<void> {
     const { queue, clock } = this.#options;
     const reason = 'the agent had disconnected before the attempt reached it';
-    const [released] = await queue.requeue([{ ref, loss: 'RETURN', reason, requeuedAtMs: clock.nowMs() }]);
+    const fence = term === undefined ? undefined : { term };
+    const [released] = await queue.requeue([
+      { ref, loss: 'RETURN', reason, requeuedAtMs: clock.nowMs(), fence },
+    ]);
     if (released) this.#publish({ type: 'DISPATCH_FAILED', ref, task });
   }
 
@@ -121,11 +127,11 @@ export class TaskTransitions {
 
   /** Ends a running task; false when the attempt is not active. Calls `freed` as the queue does. */
   async end(
-    { task, ref, ending, loss, endedAtMs, storedFiles }: TaskEnd,
+    { task, ref, ending, loss, endedAtMs, storedFiles, fence }: TaskEnd,
     freed?: () => void,
   ): Promise<boolean> {
     const { queue, log } = this.#options;
-    const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles }], freed);
+    const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles, fence }], freed);
     if (!ended) return false;
     log.debug({ ...ref, requestId: task.requestId, status: ending.status }, 'task ended');
     this.#publish({ type: 'ENDED', ref, task, ending, loss, endedAtMs });
@@ -133,10 +139,10 @@ export class TaskTransitions {
   }
 
   /** Requeues a task; false when the attempt is not active. Calls `freed` as the queue does. */
-  async requeue({ task, ref, loss, reason }: TaskRequeue, freed?: () => void): Promise<boolean> {
+  async requeue({ task, ref, loss, reason, fence }: TaskRequeue, freed?: () => void): Promise<boolean> {
     const { queue, clock, log } = this.#options;
     const requeuedAtMs = clock.nowMs();
-    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs }], freed);
+    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs, fence }], freed);
     if (!released) return false;
     log.info({ ...ref, requestId: task.requestId, loss }, 'task requeued');
     this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs });

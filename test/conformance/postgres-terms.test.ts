@@ -1,4 +1,5 @@
-/** Claims of two schedulers, of which one does not know yet that its term is over: what one has claimed, the next one sees. */
+/** Writes of two schedulers, of which one does not know yet that its term is over: what one has claimed, the next one sees, and what the
+ *  former one takes back late has no effect. */
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -6,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, holdLocks } from '../support/postgres.js';
-import { type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
 import { newTask } from './store-under-test.js';
 
 const A = 'aaaaaaaaaaaa';
@@ -98,5 +99,61 @@ describe.skipIf(!hasPostgres)('two schedulers on PostgreSQL', () => {
     expect(await claiming).toEqual([]);
     expect(await next.queue.running()).toEqual([{ agentId: INSTANCE.agentId, ref: claimed?.ref }]);
     expect(await next.archive.find(late.id)).toMatchObject({ status: 'WAITING', attempt: 0 });
+  });
+
+  /** Begins to take a running task back, as a lease of the first term does at its end; the row of its lane is locked. */
+  async function endLeaseLate() {
+    const store = await openStore(A);
+    const task = newTask();
+    await store.queue.insert([task]);
+    const claims = [{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }];
+    const [claimed] = await store.queue.claim(claims, 1);
+    if (!claimed) throw new Error('the task was not claimed');
+    const release = await holdLocks(hubs.database.url, `SELECT FROM lane WHERE hub = '${A}' FOR UPDATE`);
+    const fence = { term: 1, awayAgentId: INSTANCE.agentId };
+    const requeued = store.queue.requeue([{ ref: claimed.ref, loss: 'LOSS', fence }]);
+    await eventually(async () => (await waitingForLocks()) === 1);
+    return { store, taskId: task.id, requeued, release };
+  }
+
+  it('take nothing back by a statement that was under way before the next term began', async () => {
+    const { store, taskId, requeued, release } = await endLeaseLate();
+    first.proxy.isHanging = true;
+    let term = 0;
+    await second.roles.contend({
+      gained: async (gained) => {
+        term = gained;
+      },
+      lost: async () => undefined,
+    });
+    await eventually(() => term === 2);
+    await release();
+    expect(await requeued).toEqual([false]);
+    expect(await store.archive.find(taskId)).toMatchObject({ status: 'RUNNING', attempt: 1 });
+    const ref = { taskId, attempt: 1, instanceId: INSTANCE.id };
+    expect(await store.queue.requeue([{ ref, loss: 'LOSS', fence: { term } }])).toEqual([true]);
+  });
+
+  it('take nothing from an agent that joins meanwhile', async () => {
+    const epoch = await joinAgent(first, INSTANCE.agentId);
+    await first.presence.leave(INSTANCE.agentId, epoch, 6);
+    const { store, taskId, requeued, release } = await endLeaseLate();
+    await joinAgent(second, INSTANCE.agentId);
+    await release();
+    expect(await requeued).toEqual([false]);
+    expect(await store.archive.find(taskId)).toMatchObject({ status: 'RUNNING', attempt: 1 });
+  });
+
+  it('have the next one soon when the clock of the server was set back', async () => {
+    first.proxy.isHanging = true;
+    await hubs.database.query("UPDATE scheduler_term SET until = clock_timestamp() + interval '1 hour'");
+    let term = 0;
+    await second.roles.contend({
+      gained: async (gained) => {
+        term = gained;
+      },
+      lost: async () => undefined,
+    });
+    await eventually(() => term === 2);
   });
 });

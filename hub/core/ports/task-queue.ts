@@ -39,7 +39,16 @@ export interface AdoptedAttempt {
   readonly dequeuedFrom: number | null;
 }
 
+/** Conditions of what the scheduler does to an attempt; without effect in a store that has one hub only. */
+export interface SchedulerFence {
+  /** It takes place in this term of the scheduler's role only. */
+  readonly term: number;
+  /** Agent that must be connected to no hub then. */
+  readonly awayAgentId?: string;
+}
+
 export interface EndedAttempt {
+  readonly fence?: SchedulerFence | undefined;
   readonly ref: AttemptRef;
   readonly ending: Completion;
   readonly endedAtMs: number;
@@ -55,6 +64,7 @@ export interface CanceledAttempt {
 }
 
 export interface RequeuedAttempt {
+  readonly fence?: SchedulerFence | undefined;
   readonly ref: AttemptRef;
   readonly loss: LossKind;
   /** Why it was lost or returned, in words. */

@@ -14,7 +14,18 @@ import { addFiles, FILE_PARAMETERS, type FileReference, fileValues } from './fil
 import { type LaneWrite, laneStatement } from './lane-statements.js';
 import { addObjects, OBJECT_PARAMETERS, objectValues } from './stored-objects.js';
 import { RETURNED_TASK } from './task-row.js';
-import { FROM_INPUT, from, IS_ACTIVE, REF_PARAMETERS, refValues, to } from './transition-sql.js';
+import {
+  FENCE_PARAMETERS,
+  FENCES,
+  FROM_INPUT,
+  fenceValues,
+  from,
+  IS_ACTIVE,
+  IS_IN_FORCE,
+  REF_PARAMETERS,
+  refValues,
+  to,
+} from './transition-sql.js';
 import {
   DELIVERY_PARAMETERS,
   MADE,
@@ -32,14 +43,18 @@ const END = laneStatement({
     batchStatuses: 'text[]',
     messages: 'text[]',
     endedAts: 'bigint[]',
+    ...FENCE_PARAMETERS,
     ...FILE_PARAMETERS,
     ...OBJECT_PARAMETERS,
     ...DELIVERY_PARAMETERS,
   },
-  parts: `
+  parts: `${FENCES},
     input AS (
-      SELECT given.* FROM held, unnest(:taskIds, :attempts, :instanceIds, :statuses, :batchStatuses, :messages, :endedAts)
-        WITH ORDINALITY AS given (task_id, attempt, instance_id, status, batch_status, message, ended_at, at)),
+      SELECT given.* FROM held,
+        unnest(:taskIds, :attempts, :instanceIds, :statuses, :batchStatuses, :messages, :endedAts, :terms, :awayAgentIds)
+        WITH ORDINALITY
+        AS given (task_id, attempt, instance_id, status, batch_status, message, ended_at, term, away_agent_id, at)
+      WHERE ${IS_IN_FORCE}),
     ended AS (
       UPDATE task SET status = input.status, batch_status = input.batch_status, message = input.message,
         ended_at = input.ended_at
@@ -70,11 +85,19 @@ const CANCEL = laneStatement({
 /** The row of the task is about to lose what the former attempt keeps. Only a lost attempt keeps its instance: any other has
  *  reported, and a repeated report must not adopt it. */
 const REQUEUE = laneStatement({
-  parameters: { ...REF_PARAMETERS, losses: 'text[]', reasons: 'text[]', requeuedAts: 'bigint[]' },
-  parts: `
+  parameters: {
+    ...REF_PARAMETERS,
+    ...FENCE_PARAMETERS,
+    losses: 'text[]',
+    reasons: 'text[]',
+    requeuedAts: 'bigint[]',
+  },
+  parts: `${FENCES},
     input AS (
-      SELECT given.* FROM held, unnest(:taskIds, :attempts, :instanceIds, :losses, :reasons, :requeuedAts)
-        WITH ORDINALITY AS given (task_id, attempt, instance_id, loss, reason, requeued_at, at)),
+      SELECT given.* FROM held,
+        unnest(:taskIds, :attempts, :instanceIds, :losses, :reasons, :requeuedAts, :terms, :awayAgentIds)
+        WITH ORDINALITY AS given (task_id, attempt, instance_id, loss, reason, requeued_at, term, away_agent_id, at)
+      WHERE ${IS_IN_FORCE}),
     requeued AS (
       UPDATE task SET ${to(requeue)}, started_at = NULL, crashes = task.crashes + (input.loss = 'CRASH')::integer,
         losses = task.losses + (input.loss IN ('LOSS', 'HOST_FAULT'))::integer,
@@ -182,6 +205,7 @@ export function attemptWrites(outbox: WebhookOutbox): AttemptWrites {
         const items = calls.flat();
         return {
           ...refValues(items.map(({ ref }) => ref)),
+          ...fenceValues(items),
           statuses: items.map(({ ending }) => ending.status),
           batchStatuses: items.map(({ ending }) => ending.batchExecutionStatus),
           messages: items.map(({ ending }) => ending.message),
@@ -218,6 +242,7 @@ export const REQUEUE_WRITE: LaneWrite<Items<RequeuedAttempt>, boolean[]> = {
     const items = calls.flat();
     return {
       ...refValues(items.map(({ ref }) => ref)),
+      ...fenceValues(items),
       losses: items.map(({ loss }) => loss),
       reasons: items.map(({ reason = null }) => reason),
       requeuedAts: items.map(({ requeuedAtMs = null }) => requeuedAtMs),

@@ -136,7 +136,7 @@ function roleStatements({ ignoresHolder = false }: RoleDefects): readonly [strin
       const isFree =
         role.holder === null ||
         role.holder === self.hubId ||
-        (role.untilMs !== null && role.untilMs < nowMs) ||
+        (role.untilMs !== null && (role.untilMs < nowMs || role.untilMs > nowMs + 2 * roleMs)) ||
         ignoresHolder;
       if (!isFree || !fenceOf(tables, self)) return [];
       role.term++;

@@ -1,5 +1,6 @@
 /** The writes of the queue on the model, with the keys and the durability of the real ones. */
 import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
+import type { SchedulerFence } from '@workbench-hub/hub/core/ports/task-queue';
 import {
   CLAIM_WRITE,
   type Claimed,
@@ -22,7 +23,7 @@ import {
 import type { QueueWrites } from '@workbench-hub/hub/store/postgres/task-queue';
 import { WebhookOutbox } from '@workbench-hub/hub/store/postgres/webhook-outbox';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
-import { type Box, modelWrite, readModel } from './model-statements.js';
+import { type Box, modelWrite, readModel, type Surroundings } from './model-statements.js';
 
 const REAL = attemptWrites(new WebhookOutbox([]));
 const REAL_INSERTION = taskInsertion({
@@ -42,9 +43,13 @@ export function queueWrites(): QueueWrites {
     })),
     claim: claimWrite(),
     adopt: modelWrite(ADOPT_WRITE, ({ ports }, held) => ports.queue.adopt(held)),
-    end: modelWrite(REAL.end, ({ ports }, ended) => ports.queue.end(ended)),
+    end: modelWrite(REAL.end, ({ ports }, ended, around) =>
+      fenced(ended, around, (inForce) => ports.queue.end(inForce)),
+    ),
     keepFiles: modelWrite(KEEP_FILES_WRITE, ({ ports }, canceled) => ports.queue.keepFiles(canceled)),
-    requeue: modelWrite(REQUEUE_WRITE, ({ ports }, requeued) => ports.queue.requeue(requeued)),
+    requeue: modelWrite(REQUEUE_WRITE, ({ ports }, requeued, around) =>
+      fenced(requeued, around, (inForce) => ports.queue.requeue(inForce)),
+    ),
     cancel: modelWrite(REAL.cancel, async ({ ports }, items) => {
       const done: boolean[] = [];
       for (const { taskId, from, endedAtMs } of items) {
@@ -53,6 +58,21 @@ export function queueWrites(): QueueWrites {
       return done;
     }),
   };
+}
+
+/** Performs what the scheduler may still do; false for all else. */
+async function fenced<Item extends { readonly fence?: SchedulerFence | undefined }>(
+  items: readonly Item[],
+  { tables }: Surroundings,
+  perform: (items: readonly Item[]) => Promise<boolean[]>,
+): Promise<boolean[]> {
+  const isInForce = ({ fence }: Item) => {
+    if (!fence) return true;
+    const holder = tables.agents.get(fence.awayAgentId ?? '')?.hubId ?? null;
+    return fence.term === tables.role.term && holder === null;
+  };
+  const done = await perform(items.filter(isInForce));
+  return items.map((item) => isInForce(item) && done.shift() === true);
 }
 
 async function insert({ ports }: ModelStore, { tasks, key }: Insertion): Promise<Inserted> {

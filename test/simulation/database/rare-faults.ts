@@ -11,6 +11,22 @@ export function hasRareFaults(seed: number): boolean {
 
 export const RARE_FAULTS: readonly Fault[] = [
   {
+    kind: 'scheduling hub halted while locks hold up the end of a lease',
+    happen: ofDatabase(({ world, hubs, agents, network }) => {
+      const hub = hubs.all.find(({ name }) => name === hubs.server?.cluster.role.holder);
+      hub?.beforeStep.set('a lease ends', () => {
+        const link = hub.database?.link;
+        if (!link || !world.turbulent) return;
+        link.duringBatch = () => {
+          if (!world.turbulent || !hub.isWorking) return;
+          world.after(world.between(4000, 20_000), hub.halt());
+          for (const { id } of agents) network.heal(id);
+        };
+      });
+      return undefined;
+    }),
+  },
+  {
     kind: 'database without its synchronous standby',
     lastsMs: [500, 60_000],
     happen: ofDatabase(({ server }) => {

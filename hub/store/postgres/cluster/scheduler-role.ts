@@ -7,13 +7,15 @@ import type { Patience } from './patience.js';
 import { Rest } from './rest.js';
 import { SchedulerTerm, type TermOptions } from './scheduler-term.js';
 
-/** A new term, unless another hub has the role. What an earlier start of the hub had ends with it. Waits for the claims of the term
+/** A new term, unless another hub has the role. What an earlier start of the hub had ends with it, and so does a term that ends later
+ *  than a renewal can say: the clock of the server has been set back. Waits for the claims of the term
  *  before that are being committed, and for the disk, so that no number is used twice. */
 export const GAIN = sql(
   { hubId: 'text', incarnation: 'text', roleMs: 'bigint' },
   `WITH free AS (
      SELECT only_row FROM scheduler_term
-     WHERE (holder IS NULL OR holder = :hubId OR until < clock_timestamp())
+     WHERE (holder IS NULL OR holder = :hubId OR until < clock_timestamp()
+         OR until > clock_timestamp() + 2 * :roleMs * interval '1 millisecond')
        AND EXISTS (SELECT FROM hub WHERE hub.id = :hubId AND hub.incarnation = :incarnation)
      FOR UPDATE)
    UPDATE scheduler_term SET term = term + 1, holder = :hubId, incarnation = :incarnation,
