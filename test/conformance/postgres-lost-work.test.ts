@@ -132,6 +132,27 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
     expect(await during((store) => store.archive.find(id))).toMatchObject({ id });
   });
 
+  it('lets clients begin anew at any hub, whichever starts first once the loss is accepted', async () => {
+    const other = await temporaryFolder();
+    try {
+      await during(insert);
+      const ofOther = (of: StoreSettings) => ({ ...of, dataDir: other.path });
+      await during(insert, ofOther(settings));
+      const older = await copied();
+      const cursor = await during(async (store) => {
+        await insert(store);
+        return store.changes.latest();
+      });
+      expect(await acceptLossOfStore(older, systemRuntime)).toContain('1 of new tasks');
+      await during(async (store) => {
+        await insert(store);
+        expect(await store.changes.since(cursor, 10)).toBeNull();
+      }, ofOther(older));
+    } finally {
+      await other.remove();
+    }
+  });
+
   it('is recognized when it is empty', async () => {
     await during(insert);
     const { server } = databases[0] as TestDatabase;

@@ -123,7 +123,8 @@ export async function checkConfirmed(db: Database, { dataDir, hub }: HubOfFolder
   return fault(check, `the database lacks ${missingText(missing)}`, REMEDY);
 }
 
-/** Accepts that confirmed work is missing: the next start begins a new history of changes. Resolves with the missing work, undefined
+/** Accepts that confirmed work is missing, and begins a new history of changes: whichever hub starts first, clients that follow tasks
+ *  begin anew. Resolves with the missing work, undefined
  *  when there is none and nothing was changed. The caller has the lock of the database. */
 export async function acceptLoss(
   db: Database,
@@ -132,8 +133,17 @@ export async function acceptLoss(
   const file = confirmedFileIn(dataDir);
   const before = confirmedIn(file);
   const missing = before && (await missingFrom(db, hub, before));
-  if (missing) await rm(file);
+  if (!missing) return undefined;
+  await beginHistory(db);
+  await rm(file);
   return missing;
+}
+
+/** A database without tables gets a history with them. */
+async function beginHistory(db: Database): Promise<void> {
+  await rowsOf(db, BEGIN_HISTORY, {}).catch((error: unknown) => {
+    if (!(error instanceof DatabaseFault) || error.code !== UNDEFINED_TABLE) throw error;
+  });
 }
 
 /** Missing batches, in words. */
