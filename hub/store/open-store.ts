@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { RestartNeeded, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Runtime, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { SharedPlace } from '../core/ports/blobs.js';
 import type { StoreMetrics } from '../core/ports/metrics.js';
@@ -60,11 +60,9 @@ export async function openStore(settings: StoreSettings, options: StoreOptions):
 
 async function openOnServer(settings: StoreSettings, options: StoreOptions): Promise<Store> {
   const { openForHub } = await import('./postgres/open-for-hub.js');
-  const { log, newId } = options;
-  const onBroken = (why: Error) => {
-    log.fatal({ err: why }, 'the hub ends, because it cannot write its database any more');
-    crash(why);
-  };
+  const { newId } = options;
+  const onBroken = ({ message }: Error) =>
+    end(new RestartNeeded(`the hub ends, because it cannot use its database any more: ${message}`));
   const { dataDir } = settings;
   const address = await addressOf(settings);
   // Blobs and keys are in the data folder, whatever the store: a hub on files takes the same lock.
@@ -91,7 +89,7 @@ async function openOnServer(settings: StoreSettings, options: StoreOptions): Pro
 }
 
 /** Ends the process by an uncaught exception. */
-function crash(error: unknown): void {
+function end(error: RestartNeeded): void {
   setImmediate(() => {
     throw error;
   });

@@ -67,6 +67,13 @@ describe('a program', () => {
     expect(output).toContain('"stack"');
   });
 
+  it('exits with 1 and the reason alone when it has to be started again', async () => {
+    const { code, output } = await run('needs-restart');
+    expect(code).toBe(1);
+    expect(output).toContain('"msg":"the database has lost changes; restart the hub"');
+    expect(output).not.toMatch(/"stack"|defect/);
+  });
+
   it('exits at once on a second signal', async () => {
     const { code, output } = await run('stops-never');
     expect(code).toBe(1);

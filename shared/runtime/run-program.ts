@@ -9,6 +9,11 @@ export class StartRefused extends Error {
   override readonly name = 'StartRefused';
 }
 
+/** The end of a program that cannot go on, and can once a supervisor has started it again; only its message is printed. */
+export class RestartNeeded extends Error {
+  override readonly name = 'RestartNeeded';
+}
+
 export interface RunningLog {
   readonly log: Logger;
   flush(): Promise<void>;
@@ -25,8 +30,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs a service until SIGTERM, SIGINT or `stopSignal`, then stops it and exits with 0; a second signal exits at once.
- * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program. SIGHUP
- * calls `reload` and never ends the program, whatever becomes of the call.
+ * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program; so does
+ * `RestartNeeded`. SIGHUP calls `reload` and never ends the program, whatever becomes of the call.
  */
 export async function runProgram(
   service: Service,
@@ -38,7 +43,9 @@ export async function runProgram(
     process.exit(code);
   };
   const crash = (error: unknown) => {
-    log.fatal({ err: error }, 'stopped by an error that nothing caught; this is a defect of the program');
+    if (error instanceof RestartNeeded) log.fatal(error.message);
+    else
+      log.fatal({ err: error }, 'stopped by an error that nothing caught; this is a defect of the program');
     void exit(EXIT.CRASHED);
   };
   // The timers of the runtime keep no process alive, and a service may have nothing else for a while: an agent whose hub is
