@@ -224,4 +224,24 @@ describe.skipIf(!hasPostgres)('a server that', () => {
     await eventually(() => server.start().then(() => true));
     expect(await database.rows(ONE)).toEqual([{ one: 1 }]);
   });
+
+  it('in the end of a transaction costs its connection, which nobody else gets', async () => {
+    const server = await startPostgres();
+    onTestFinished(() => server.end());
+    const url = server.url('postgres');
+    const database = openPool({ url, log: null, maxConnections: 1, statementTimeoutMs: 500 });
+    onTestFinished(() => database.close());
+    const pid = statement('SELECT pg_backend_pid() AS pid');
+    const [first] = await database.rows<{ pid: number }>(pid);
+    const failed = database.transaction(async (queries) => {
+      await queries.rows(statement('SELECT 1 / 0')).catch((error: unknown) => {
+        process.kill(Number(first?.pid), 'SIGSTOP');
+        throw error;
+      });
+    });
+    expect(await faultOf(failed)).toMatchObject({ kind: 'REFUSED', code: '22012' });
+    process.kill(Number(first?.pid), 'SIGCONT');
+    const [second] = await database.rows<{ pid: number }>(pid);
+    expect(second?.pid).not.toBe(first?.pid);
+  });
 });

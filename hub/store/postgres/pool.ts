@@ -102,18 +102,22 @@ export function openPool(given: DatabaseSettings): Database {
 
   const plans = new PlanRenewal();
   const recovered = new RecoveredCommits();
-  const held = async <T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+  /** `spoil`: the connection is not given back for others. */
+  const held = async <T>(work: (client: pg.PoolClient, spoil: () => void) => Promise<T>): Promise<T> => {
+    let isSpoiled = false;
     const client = await pool.connect().catch(fail(location, false));
     try {
       await plans.renew(client).catch(fail(location, false));
       await recovered.confirm(client).catch(fail(location, false));
-      const result = await work(client);
+      const result = await work(client, () => {
+        isSpoiled = true;
+      });
       client.release();
       return result;
     } catch (error) {
       recovered.failed(error);
       // A refused statement leaves its connection usable.
-      client.release(!(error as Partial<DatabaseFault>).isConnectionUsable);
+      client.release(isSpoiled || !(error as Partial<DatabaseFault>).isConnectionUsable);
       throw error;
     }
   };
@@ -122,7 +126,7 @@ export function openPool(given: DatabaseSettings): Database {
     ...queries,
     location,
     transaction: (work, inTransaction = '') =>
-      held(async (client) => {
+      held(async (client, spoil) => {
         const inside = queriesBy((query) => run(client, query, location));
         await inside.script(`BEGIN; ${inTransaction}`);
         try {
@@ -130,7 +134,7 @@ export function openPool(given: DatabaseSettings): Database {
           await inside.script('COMMIT');
           return result;
         } catch (error) {
-          await inside.script('ROLLBACK').catch(() => undefined);
+          await inside.script('ROLLBACK').catch(spoil);
           throw error;
         }
       }),
