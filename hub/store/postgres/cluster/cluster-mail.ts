@@ -40,6 +40,9 @@ export interface ClusterMailOptions {
   readonly log: Pick<Logger, 'warn' | 'error'>;
 }
 
+/** Time after that of a request for which it stays known: its row goes within a minute. */
+const KNOWN_FOR_MS = 120_000;
+
 /** A reply as its row has it. */
 type StoredReply = { readonly reply: MailReply } | { readonly unavailable: string };
 
@@ -203,7 +206,7 @@ export class ClusterMail implements Mail {
 
   async #answer({ id, agent_id, from_hub, request, left_ms }: RequestRow): Promise<void> {
     const { patience, database, tell, log } = this.#options;
-    if (left_ms <= 0) return;
+    if (left_ms <= 0) return this.#forgetLater(id, 0);
     try {
       const stored = await this.#replyTo(agent_id, JSON.parse(request), left_ms).then(
         (reply): StoredReply => ({ reply }),
@@ -219,7 +222,13 @@ export class ClusterMail implements Mail {
     } catch (error) {
       const fields = { err: error, fromHub: from_hub, ...(agent_id !== '' && { agentId: agent_id }) };
       log.error(fields, 'a request of another hub could not be answered');
+      this.#forgetLater(id, left_ms);
     }
+  }
+
+  /** A request without a reply must not be carried out again while its row is there. */
+  #forgetLater(id: string, leftMs: number): void {
+    this.#options.timers.after(leftMs + KNOWN_FOR_MS, () => void this.#taken.delete(id));
   }
 
   #replyTo(agentId: string, request: unknown, leftMs: number): Promise<MailReply> {
