@@ -40,6 +40,7 @@ import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
 import { liveNodes } from './live-nodes.js';
+import { LocalSweeper } from './local-sweeper.js';
 import { LogFollower } from './log-follower.js';
 import { mailReceiver } from './mail-receiver.js';
 import { ResultWaiters, wakeForEnded } from './result-waiters.js';
@@ -149,7 +150,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     ...parts,
     nodes,
     control,
-    sweep: () => parts.sweeper.sweep(),
+    sweep: async () => {
+      await parts.sweeper.sweep();
+      await parts.localSweeper.sweep();
+    },
     ...runningOf(options.cluster, parts),
   };
 }
@@ -192,6 +196,7 @@ function baseParts(options: EngineOptions) {
       files,
       runtime,
       settings: options.storage.input,
+      hubs,
       refuseWhileOff: () => storage.refuseWhileInputIsOff(),
       reclaim: () => storage.reclaim(),
     }),
@@ -286,7 +291,6 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     transitions,
     files,
     names,
-    uploads: base.uploads,
     presence: cluster.presence,
     instances,
     runtime,
@@ -297,9 +301,10 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     clockWatch,
     webhooks,
   });
+  const localSweeper = new LocalSweeper({ uploads: base.uploads, files, clockWatch, timers, log });
   const bulkChanges = new BulkChanges({ archive, transitions, files });
   const logFollower = new LogFollower({ tasks, archive, files, output, runningOutput, sessions, timers });
-  return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
+  return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper, localSweeper };
 }
 
 /** Everything that is known from signals is read again, in the order in which it is needed. */
@@ -408,6 +413,7 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 're
     hasRead = true;
   });
   const start = async () => {
+    parts.localSweeper.start();
     await roles.contend(role);
     // Another hub has the role.
     if (!hasRead) await resync.now();
@@ -432,6 +438,7 @@ function runningOf({ roles }: Cluster, parts: Parts): Pick<Engine, 'start' | 're
     await webhooks?.stop();
     exclusions.stop();
     sentBlobs.stop();
+    await parts.localSweeper.stop();
     await parts.uploads.stop();
     await parts.statistics.stop();
   };

@@ -5,6 +5,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
 import { type BlobStore, type Hold, UploadLost } from '../core/ports/blobs.js';
+import type { Hubs } from '../core/ports/hubs.js';
 import type { ResumableUpload, ResumableUploads } from '../core/ports/resumable-uploads.js';
 import { MAX_INPUT_FILES } from '../core/storage.js';
 import type { StorageSettings } from './storage-settings.js';
@@ -23,10 +24,17 @@ export interface ResumableUploadOptions {
   readonly files: BlobStore;
   readonly runtime: Pick<Runtime, 'clock' | 'newId'>;
   readonly settings: StorageSettings['input'];
+  readonly hubs: Pick<Hubs, 'ownId' | 'all'>;
   readonly refuseWhileOff: () => void;
   /** Removes expired names and unreferenced blobs at once. */
   readonly reclaim: () => Promise<void>;
 }
+
+/** Time without progress after which an upload is lost whose hub does not run. */
+const LOST_WITH_HUB_MS = 15 * 60_000;
+
+/** Delay after which a client may ask again, and then reach the hub that has the upload. */
+const ELSEWHERE_RETRY_S = 1;
 
 export type NewUpload = Pick<
   ResumableUpload,
@@ -69,6 +77,7 @@ export class ResumableUploadService {
     const begun: ResumableUpload = {
       ...upload,
       id: runtime.newId(),
+      hubId: this.#options.hubs.ownId,
       owner: user.owner,
       receivedBytes: 0,
       digest: null,
@@ -88,7 +97,8 @@ export class ResumableUploadService {
     return upload.sizeBytes === 0 ? this.#finish(begun, user) : begun;
   }
 
-  /** An upload of this user. One that the hub was killed just before naming is named now, after a call of `onNaming`. */
+  /** An upload of this user. One that the hub was killed just before naming is named now, after a call of `onNaming`; HUB_UNAVAILABLE if
+   *  another hub has its bytes. */
   async find(
     id: string,
     user: StorageUser,
@@ -97,6 +107,7 @@ export class ResumableUploadService {
     await this.#turns.cutOffEnded(id);
     const upload = await this.#owned(id, user.owner);
     if (!isToBeNamed(upload)) return upload;
+    await this.#refuseElsewhere(upload);
     const turn = await this.#turns.begin(id, null);
     try {
       const latest = await this.#owned(id, user.owner);
@@ -115,10 +126,10 @@ export class ResumableUploadService {
   }
 
   /** Takes a part; with the last byte, names the file. What arrived of a part that breaks off is kept. Rejects with WRONG_OFFSET,
-   *  UPLOAD_IN_PROGRESS, BODY_TOO_LARGE, STORAGE_FULL, and at the end with DIGEST_MISMATCH, STORED_FILE_EXISTS,
-   *  STORED_FILE_FOREIGN (these end the upload) and QUOTA_EXCEEDED. */
+   *  UPLOAD_IN_PROGRESS, BODY_TOO_LARGE, STORAGE_FULL, HUB_UNAVAILABLE at another hub than the one that has its bytes, and at the end
+   *  with DIGEST_MISMATCH, STORED_FILE_EXISTS, STORED_FILE_FOREIGN (these end the upload) and QUOTA_EXCEEDED. */
   async receive(id: string, user: StorageUser, part: UploadPart): Promise<ResumableUpload> {
-    await this.#owned(id, user.owner);
+    await this.#refuseElsewhere(await this.#owned(id, user.owner));
     const turn = await this.#turns.begin(id, part.content);
     try {
       const upload = await this.#owned(id, user.owner);
@@ -142,7 +153,7 @@ export class ResumableUploadService {
     await this.#discard(id);
   }
 
-  /** Removes the bytes of uploads that are gone; resolves with their number. */
+  /** Removes the bytes that this hub has of uploads that are gone; resolves with their number. */
   async sweep(): Promise<number> {
     const { uploads, files, runtime } = this.#options;
     await uploads.removeExpired(runtime.clock.nowMs());
@@ -164,6 +175,23 @@ export class ResumableUploadService {
     const upload = await uploads.find(id, runtime.clock.nowMs());
     if (!upload || upload.owner !== owner) throw notFound();
     return upload;
+  }
+
+  /** Refuses an upload whose bytes are at another hub, which may be restarting; one that is lost with its hub does not exist. */
+  async #refuseElsewhere({ id, hubId, expiresAtMs }: ResumableUpload): Promise<void> {
+    const { uploads, hubs, runtime, settings } = this.#options;
+    if (hubId === null || hubId === hubs.ownId) return;
+    const isLive = (await hubs.all()).some((hub) => hub.id === hubId && hub.isLive);
+    const restedMs = runtime.clock.nowMs() - (expiresAtMs - settings.keepUploadsForMs);
+    if (!isLive && restedMs > LOST_WITH_HUB_MS) {
+      await uploads.remove(id);
+      throw notFound();
+    }
+    throw new HubError(
+      'HUB_UNAVAILABLE',
+      `the upload goes on at hub ${hubId}, which ${isLive ? 'did not get this request' : 'does not run at the moment'}; try again, or begin another upload`,
+      { retryAfterS: ELSEWHERE_RETRY_S },
+    );
   }
 
   async #append(upload: ResumableUpload, { content }: UploadPart, turn: Turn): Promise<ResumableUpload> {

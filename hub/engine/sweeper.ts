@@ -1,4 +1,4 @@
-/** Sweep: removes tasks past their retention, expired names and uploads, unreferenced blobs, unused queue groups, and agents that have not
+/** Sweep for all hubs: removes tasks past their retention, expired names, unreferenced blobs, unused queue groups, and agents that have not
  *  joined for long. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -9,7 +9,6 @@ import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { Instances } from './instances.js';
-import type { ResumableUploadService } from './resumable-upload-service.js';
 import type { TaskTransitions } from './task-transitions.js';
 import type { Webhooks } from './webhooks.js';
 
@@ -19,7 +18,6 @@ export interface SweeperOptions {
   readonly transitions: Pick<TaskTransitions, 'remove'>;
   readonly files: BlobStore;
   readonly names: NamedObjects;
-  readonly uploads: Pick<ResumableUploadService, 'sweep'>;
   readonly presence: Pick<Presence, 'forget'>;
   readonly instances: Instances;
   readonly runtime: Runtime;
@@ -95,7 +93,7 @@ export class Sweeper {
   }
 
   async #sweepByAge(): Promise<void> {
-    const { archive, transitions, files, names, uploads: unfinished, runtime, log } = this.#options;
+    const { archive, transitions, files, names, runtime, log } = this.#options;
     const { keepEndedForMs } = this.#options;
     let tasks = 0;
     while (!this.#stopped) {
@@ -107,12 +105,11 @@ export class Sweeper {
     await this.#removeUnusedGroups();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
-    const uploads = await unfinished.sweep();
     const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
     await this.#options.webhooks?.forgetOld();
     await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
-    if (tasks + storedFiles + uploads + blobs + agents > 0) {
-      log.info({ tasks, storedFiles, uploads, blobs, agents }, 'swept what is no longer kept');
+    if (tasks + storedFiles + blobs + agents > 0) {
+      log.info({ tasks, storedFiles, blobs, agents }, 'swept what is no longer kept');
     }
   }
 

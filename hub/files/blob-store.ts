@@ -217,7 +217,11 @@ class TieredBlobStore implements BlobStore {
 
   async sweep(ageMs: number): Promise<number> {
     const beforeMs = this.#runtime.clock.nowMs() - ageMs;
-    return (await this.#sweeping.sweep(beforeMs)) + (await this.#partial.sweep(beforeMs));
+    return this.#sweeping.sweep(beforeMs);
+  }
+
+  sweepPartial(ageMs: number): Promise<number> {
+    return this.#partial.sweep(this.#runtime.clock.nowMs() - ageMs);
   }
 
   async #removeFiles(blobs: readonly LeavingBlob[]): Promise<void> {

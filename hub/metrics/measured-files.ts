@@ -42,5 +42,6 @@ export function measuredFiles(files: BlobStore, metrics: FileMetrics): BlobStore
     },
     reclaim: () => files.reclaim(),
     sweep: (ageMs) => files.sweep(ageMs),
+    sweepPartial: (ageMs) => files.sweepPartial(ageMs),
   };
 }

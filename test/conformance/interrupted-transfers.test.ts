@@ -154,9 +154,9 @@ describe('an interrupted transfer', () => {
   it('is swept when nobody resumes it for a long time', async () => {
     await expect(files.receive(ref, broken(blob.subarray(0, 1000)))).rejects.toThrow('broke');
     runtime.skip(HOUR_MS);
-    expect(await files.sweep(HOUR_MS)).toBe(0);
+    expect(await files.sweepPartial(HOUR_MS)).toBe(0);
     runtime.skip(1);
-    expect(await files.sweep(HOUR_MS)).toBe(1);
+    expect(await files.sweepPartial(HOUR_MS)).toBe(1);
     expect(await onDisk()).toEqual([]);
   });
 });

@@ -154,6 +154,7 @@ describe.skipIf(!hasPostgres)('a store whose connections are cut around commits'
       { created: '30' },
     ]);
     const upload = {
+      hubId: null,
       id: 'a',
       name: 'a',
       owner: null,

@@ -10,6 +10,7 @@ const TERMS: UploadTerms = { overwrite: false, quotaBytes: null, maxFiles: 100, 
 function begun(id: string, rest: Partial<ResumableUpload> = {}): ResumableUpload {
   return {
     id,
+    hubId: null,
     name: `name-${id}`,
     owner: 'anna',
     overwrite: false,

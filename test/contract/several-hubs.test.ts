@@ -11,6 +11,7 @@ import { formWithFile } from '../support/forms.js';
 import { logIn, refresh, statusFor } from '../support/login.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { rawSender } from '../support/raw-request.js';
+import { begin, sendPart, sha256Of, state, UPLOADS } from '../support/resumable-uploads.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -60,6 +61,16 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
       });
     }
     return agent;
+  }
+
+  async function begunAt(
+    index: number,
+    values: Readonly<Record<string, string>>,
+    bytes: number,
+  ): Promise<string> {
+    const { status, headers, text } = await begin(values, bytes, { api: at(index) });
+    expect(status, text).toBe(201);
+    return new URL(headers.get('location') ?? '', `${hubs[index]?.address}${UPLOADS}`).pathname;
   }
 
   it('list each other, with one scheduler', async () => {
@@ -163,6 +174,29 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     await eventually(async () => (await files()).length === before + 1);
     await at(1).delete('/api/2.0/storage/input/big.bin/delete');
     await eventually(async () => (await files()).length === before);
+  });
+
+  it('take the parts of a resumable upload at the hub at which it began, and lose nothing at the others', async () => {
+    const content = Buffer.alloc(100_000, 'mesh');
+    const values = { filename: 'mesh.bin', sha256: sha256Of(content) };
+    const path = await begunAt(0, values, content.length);
+    expect((await sendPart(path, 0, content.subarray(0, 60_000), { api: at(0) })).status).toBe(204);
+    for (const index of [1, 2]) {
+      const refused = await sendPart(path, 60_000, content.subarray(60_000), { api: at(index) });
+      expect(refused.status, refused.text).toBe(503);
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect(refused.text).toContain('the upload goes on at hub');
+      expect((await state(path, at(index))).headers.get('upload-offset')).toBe('60000');
+    }
+    expect((await sendPart(path, 60_000, content.subarray(60_000), { api: at(0) })).status).toBe(204);
+    expect((await at(2).get('/api/x/storage/inputs/mesh.bin')).text).toBe(content.toString());
+  });
+
+  it('end a resumable upload of another hub', async () => {
+    const path = await begunAt(1, { filename: 'half.bin' }, 100_000);
+    await sendPart(path, 0, Buffer.alloc(50_000), { api: at(1) });
+    expect((await at(2).call('DELETE', path, { headers: { 'tus-resumable': '1.0.0' } })).status).toBe(204);
+    expect((await state(path, at(1))).status).toBe(404);
   });
 
   it('command the instances of each other', async () => {

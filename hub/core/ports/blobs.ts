@@ -135,6 +135,8 @@ export interface BlobStore {
   /** Removes unreferenced blobs without a hold that are older than `ageMs`: left by a crash, or uploaded by agents and never
    *  reported. Resolves with their number. */
   sweep(ageMs: number): Promise<number>;
+  /** Removes what this hub has of blobs that nobody has continued for `ageMs`. Resolves with their number. */
+  sweepPartial(ageMs: number): Promise<number>;
 }
 
 /** Other hubs with the same place of blobs. Blobs have the names of the place, a small one that of a file. */

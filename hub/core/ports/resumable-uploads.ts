@@ -4,6 +4,8 @@ import type { NamedObject, NamingOutcome, NamingTerms } from './named-objects.js
 
 export interface ResumableUpload {
   readonly id: string;
+  /** Hub that has its bytes; null where it is not known, since there is only one or an earlier version began the upload. */
+  readonly hubId: string | null;
   /** Name that the file gets in the input storage. */
   readonly name: string;
   /** User who began it; null while security is off. */

@@ -22,11 +22,12 @@ import { rowOf, rowsOf, sql } from './statement.js';
 /** Stored uploads that are remembered for one owner. */
 const MAX_STORED = 100;
 
-const COLUMNS = `id, name, owner, overwrite, encrypt, size_bytes, received_bytes, announced_digest, digest, metadata,
+const COLUMNS = `id, hub, name, owner, overwrite, encrypt, size_bytes, received_bytes, announced_digest, digest, metadata,
   created_at, expires_at, is_stored`;
 
 interface UploadRow {
   readonly id: string;
+  readonly hub: string | null;
   readonly name: string;
   readonly owner: string | null;
   readonly overwrite: boolean;
@@ -46,6 +47,7 @@ const CREATE: LaneWrite<{ readonly upload: ResumableUpload; readonly terms: Uplo
     parameters: {
       ...REFUSAL_PARAMETERS,
       id: 'text',
+      hub: 'text',
       mayOverwrite: 'boolean',
       encrypt: 'boolean',
       receivedBytes: 'bigint',
@@ -68,7 +70,7 @@ const CREATE: LaneWrite<{ readonly upload: ResumableUpload; readonly terms: Uplo
           ORDER BY expires_at DESC OFFSET :maxStored)),
       created AS (
         INSERT INTO resumable_upload (${COLUMNS})
-        SELECT :id, :exceptName, :owner, :mayOverwrite, :encrypt, :sizeBytes, :receivedBytes, :announcedDigest, :digest,
+        SELECT :id, :hub, :exceptName, :owner, :mayOverwrite, :encrypt, :sizeBytes, :receivedBytes, :announcedDigest, :digest,
           :metadata, :storedAt, :expiresAt, :isStored FROM decided WHERE reason IS NULL)`,
     outcome: `SELECT coalesce(reason, json_build_object('kind', 'CREATED')) FROM decided`,
   }),
@@ -83,6 +85,7 @@ function creationValues(upload: ResumableUpload, terms: UploadTerms) {
   return {
     ...refusalValues({ area: 'INPUT', name, owner, sizeBytes, storedAtMs }, terms),
     id: upload.id,
+    hub: upload.hubId,
     mayOverwrite: upload.overwrite,
     encrypt: upload.encrypt,
     receivedBytes: upload.receivedBytes,
@@ -221,6 +224,7 @@ export function postgresResumableUploads(db: Database, { change }: Lanes): Resum
 function uploadOf(row: UploadRow): ResumableUpload {
   return {
     id: row.id,
+    hubId: row.hub,
     name: row.name,
     owner: row.owner,
     overwrite: row.overwrite,

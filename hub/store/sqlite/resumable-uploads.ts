@@ -108,6 +108,8 @@ function rowOf(upload: ResumableUpload): UploadRow {
 function uploadOf(row: UploadRow): ResumableUpload {
   return {
     id: row.id,
+    // This hub has its store alone.
+    hubId: null,
     name: row.name,
     owner: row.owner,
     overwrite: row.overwrite !== 0,
