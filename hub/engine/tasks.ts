@@ -117,13 +117,19 @@ export class Tasks {
   }
 
   /** Creates a task unless its creator has created one with this key, and resolves with that. Rejects with
-   *  IDEMPOTENCY_KEY_REUSED, too, when that was another request. */
+   *  IDEMPOTENCY_KEY_REUSED, too, when that was another request, or is deleted. */
   async createOnce(request: TaskRequest, key: string): Promise<{ task: Task; isNew: boolean }> {
     this.refuseWhenShutdownPrepared();
     const task = this.#newTask(request);
     const id = await this.#options.transitions.createOnce(task, key);
     if (id === task.id) return { task, isNew: true };
-    const earlier = await this.get(id);
+    const earlier = await this.#options.archive.find(id);
+    if (!earlier) {
+      throw new HubError(
+        'IDEMPOTENCY_KEY_REUSED',
+        `Idempotency-Key: task ${id} was created with this key, and is deleted by now; take a new key to create another task`,
+      );
+    }
     const job = await this.#options.archive.jobOf(id);
     const notify = (await this.#options.webhooks?.ofTask(id))?.notify ?? null;
     if (!isDeepStrictEqual(requestOf({ ...earlier, job, notify }), requestOf(task))) {

@@ -120,6 +120,7 @@ const ROWS: readonly (readonly string[])[] = [
   ],
   [`INSERT INTO task_exclusion VALUES (3, 'a', 'its disk is full', 15)`],
   [`INSERT INTO blob_object VALUES ('${DIGEST}', 'object', 3, 10)`],
+  [`INSERT INTO idempotency_key VALUES ('vera', 'key', 'removed', 12)`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -275,6 +276,7 @@ it('no migration has changed since it was released', () => {
     'ece773a48e65',
     'c3307091a0c1',
     'c535cf9defc0',
+    '40e03c2bae08',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -110,7 +110,7 @@ export interface KeyedInsertion {
 export interface TaskQueue {
   /** Calls `waits` as soon as the tasks can be claimed, no later than reads show them, and before they are durable. */
   insert(tasks: readonly NewTask[], waits?: (waiting: readonly WaitingTask[]) => void): Promise<void>;
-  /** Does the same with one task, unless its creator has inserted one with this key; that task still exists. */
+  /** Does the same with one task, unless its creator has inserted one with this key, which may be removed by now. */
   insertOnce(
     task: NewTask,
     key: string,

@@ -14,7 +14,7 @@ import { schemaGenerations } from './migrations/0012-schema-generations.js';
 import { joinNumbers } from './migrations/0013-join-numbers.js';
 import { orderOfChanges } from './migrations/0014-order-of-changes.js';
 import { lanesOfHubs } from './migrations/0015-lanes-of-hubs.js';
-import { hubsOfUploads } from './migrations/0014-hubs-of-uploads.js';
+import { uploadsAndKeys } from './migrations/0016-uploads-and-keys.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -31,6 +31,6 @@ export const MIGRATIONS: readonly Migration[] = [
   joinNumbers,
   orderOfChanges,
   lanesOfHubs,
-  hubsOfUploads,
+  uploadsAndKeys,
   accounts,
 ];

@@ -60,9 +60,9 @@ const INSERT = laneStatement({
         request_id, trace_context, ignored_fields, searchable_id, searchable_name, searchable_creator, key, notify_url,
         notify_receiver, lasting_kind, at)),
     known AS (
-      SELECT input.at, task_request.id FROM input
+      SELECT input.at, coalesce(idempotency_key.task_id, task_request.id) AS id FROM input
       JOIN idempotency_key ON idempotency_key.creator = coalesce(input.creator, '') AND idempotency_key.key = input.key
-      JOIN task_request ON task_request.task_seq = idempotency_key.task_seq),
+      LEFT JOIN task_request ON task_request.task_seq = idempotency_key.task_seq AND idempotency_key.task_id IS NULL),
     added AS MATERIALIZED (
       SELECT nextval('task_seq') AS seq, new.* FROM (
         SELECT * FROM input WHERE NOT EXISTS (SELECT FROM known WHERE known.at = input.at) ORDER BY at) AS new),
@@ -79,8 +79,8 @@ const INSERT = laneStatement({
       SELECT seq, requested_at, lasting_kind, searchable_id, searchable_name, searchable_creator FROM added),
     files AS (${addFiles('added')}),
     keys AS (
-      INSERT INTO idempotency_key (creator, key, task_seq, used_at)
-      SELECT coalesce(creator, ''), key, seq, requested_at FROM added WHERE key IS NOT NULL),
+      INSERT INTO idempotency_key (creator, key, task_seq, task_id, used_at)
+      SELECT coalesce(creator, ''), key, seq, id, requested_at FROM added WHERE key IS NOT NULL),
     addresses AS (
       INSERT INTO task_notify (task_seq, url, receiver)
       SELECT seq, notify_url, notify_receiver FROM added WHERE notify_url IS NOT NULL)`,

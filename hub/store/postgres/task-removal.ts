@@ -10,7 +10,6 @@ const TABLES = [
   'task_stored_file',
   'former_attempt',
   'task_exclusion',
-  'idempotency_key',
   'task_notify',
 ] as const;
 
@@ -22,6 +21,8 @@ const REMOVE = laneStatement({
       DELETE FROM task USING ${FROM_INPUT.replace(/^FROM /, '')} AND ${from(TASK_TRANSITIONS.remove)}
       RETURNING input.at, input.task_id, task.seq),
     requests AS (DELETE FROM task_request USING removed WHERE task_request.task_seq = removed.seq),
+    keys AS (
+      DELETE FROM idempotency_key USING removed WHERE idempotency_key.task_seq = removed.seq AND idempotency_key.task_id IS NULL),
     ${TABLES.map((table) => `of_${table} AS (DELETE FROM ${table} USING removed WHERE ${table}.task_seq = removed.seq)`).join(', ')}`,
   changes: 'SELECT to_json(task_id) FROM removed',
   outcome: 'SELECT json_agg(at) FROM removed',

@@ -22,6 +22,7 @@ import { webhookDeliveries } from './migrations/0015-webhook-deliveries.js';
 import { resumableUploads } from './migrations/0016-resumable-uploads.js';
 import { taskExclusions } from './migrations/0017-task-exclusions.js';
 import { blobCatalogue } from './migrations/0018-blob-catalogue.js';
+import { keysOfDeletedTasks } from './migrations/0019-keys-of-deleted-tasks.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -44,6 +45,7 @@ export const MIGRATIONS: readonly string[] = [
   resumableUploads,
   taskExclusions,
   blobCatalogue,
+  keysOfDeletedTasks,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

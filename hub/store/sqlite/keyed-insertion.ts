@@ -18,12 +18,10 @@ export function keyedInsertions(
   insertTask: (task: NewTask) => WaitingTask,
 ): KeyedInsertions {
   const selectTask = db
-    .prepare<[string, string], string>(
-      'SELECT id FROM idempotency_key JOIN task ON seq = task_seq WHERE idempotency_key.creator = ? AND key = ?',
-    )
+    .prepare<[string, string], string>('SELECT task_id FROM idempotency_key WHERE creator = ? AND key = ?')
     .pluck();
-  const insertKey = db.prepare<[string, string, number, number]>(
-    'INSERT INTO idempotency_key (creator, key, task_seq, used_at) VALUES (?, ?, ?, ?)',
+  const insertKey = db.prepare<[string, string, string, number]>(
+    'INSERT INTO idempotency_key (creator, key, task_id, used_at) VALUES (?, ?, ?, ?)',
   );
   const selectUsed = db.prepare<[number]>('SELECT 1 FROM idempotency_key WHERE used_at < ? LIMIT 1');
   const forget = db.prepare<[number]>('DELETE FROM idempotency_key WHERE used_at < ?');
@@ -33,7 +31,7 @@ export function keyedInsertions(
       const earlier = selectTask.get(creator, key);
       if (earlier !== undefined) return { taskId: earlier, waiting: [] };
       const waiting = insertTask(task);
-      insertKey.run(creator, key, waiting.sequence, task.requestedAtMs);
+      insertKey.run(creator, key, task.id, task.requestedAtMs);
       return { taskId: task.id, waiting: [waiting] };
     },
     has: (usedBeforeMs) => selectUsed.get(usedBeforeMs) !== undefined,
