@@ -121,6 +121,27 @@ describe('a disconnected agent', () => {
     expect(await again.end(ref, 'OK')).toBe(true);
   });
 
+  it('keeps its attempts for a whole lease when it was back while the end of the former one failed', async () => {
+    const { agent, id, ref } = await runOne();
+    await agent.disconnect();
+    let fail!: () => void;
+    vi.spyOn(engine.store.queue, 'runningOn').mockImplementationOnce(
+      () =>
+        new Promise((_, reject) => {
+          fail = () => reject(new Error('disk I/O error'));
+        }),
+    );
+    await engine.runtime.advance(LEASE_MS);
+    const again = await rejoin(agent, { running: [ref] });
+    await again.disconnect();
+    fail();
+    await engine.runtime.settle();
+    await engine.runtime.advance(LEASE_MS - 1);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 0 });
+    await engine.runtime.advance(1);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
+  });
+
   it.each(['running', 'spooled'] as const)(
     'has its attempts adopted after its lease as long as no newer one has begun: %s',
     async (how) => {
