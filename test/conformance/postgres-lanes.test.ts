@@ -115,6 +115,32 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(await claim(restarted, second.id)).toMatchObject({ taskId: second.id, attempt: 1 });
   });
 
+  it('end with the next batch of any lane when the server has lost a claim, so that no task waits unknown', async () => {
+    const store = await open('first');
+    const [lost, other] = [newTask(), newTask()];
+    await store.queue.insert([lost, other]);
+    await claim(store, lost.id);
+    // The crash undoes the claim, and no other follows.
+    await setBack('claim');
+    await database.query(`UPDATE task SET status = 'WAITING', attempt = 0`);
+    const message =
+      'the database server has crashed and lost claims that had not reached its disk; restart the hub';
+    await expect(store.queue.cancel([other.id], ['WAITING'], 1)).rejects.toMatchObject({ message });
+    expect(broken).toEqual([message]);
+    expect(await store.archive.find(other.id)).toMatchObject({ status: 'WAITING' });
+  });
+
+  it('end with the next batch of any lane when the database has lost what another had confirmed', async () => {
+    const store = await open('first');
+    const [kept, lost] = [newTask(), newTask()];
+    await store.queue.insert([kept]);
+    await store.queue.insert([lost]);
+    await setBack('insert');
+    const message = 'the database has lost changes that it had confirmed; restart the hub';
+    await expect(store.queue.cancel([kept.id], ['WAITING'], 1)).rejects.toMatchObject({ message });
+    expect(broken).toEqual([message]);
+  });
+
   it('claim nothing for a scheduler whose term has ended', async () => {
     const store = await open('first');
     const task = newTask();

@@ -2,8 +2,12 @@
 import type { Database } from './pool.js';
 import { type NamedStatement, type SqlType, sql, type Values } from './statement.js';
 
+/** Lanes of a hub with the latest batches that it knows to have taken place. */
+const WRITTEN_PARAMETERS = { ownLanes: 'integer[]', writtenBatches: 'bigint[]' } as const;
+/** Parameters that name a batch. */
+const BATCH_PARAMETERS = { laneId: 'integer', incarnation: 'text', batch: 'bigint' } as const;
 /** Parameters of every batch. */
-const LANE_PARAMETERS = { laneId: 'integer', incarnation: 'text', batch: 'bigint' } as const;
+const LANE_PARAMETERS = { ...BATCH_PARAMETERS, ...WRITTEN_PARAMETERS } as const;
 /** Parameters of batches that log changes: claims that no durable batch has logged yet. */
 const LOG_PARAMETERS = { notedSeqs: 'bigint[]', notedBatch: 'bigint' } as const;
 
@@ -41,6 +45,12 @@ export interface LaneSql<Parameter extends string> {
   readonly returned?: string;
 }
 
+/** Condition that a lane of the hub is behind one of these batches, whose effects a crash or a standby has lost. */
+function isAnyBehind(batches: string): string {
+  return `EXISTS (SELECT FROM unnest(:ownLanes, ${batches}) AS known (id, batch) JOIN lane AS other USING (id)
+      WHERE other.batch < known.batch)`;
+}
+
 /** A durable statement by default. */
 export function laneStatement<Parameter extends string>({
   parameters,
@@ -65,7 +75,8 @@ export function laneStatement<Parameter extends string>({
   const text = `
     WITH held AS (
       SELECT id, changes${relaxed} FROM lane
-      WHERE id = :laneId AND incarnation = :incarnation AND batch = :batch - 1 FOR UPDATE),
+      WHERE id = :laneId AND incarnation = :incarnation AND batch = :batch - 1 AND NOT ${isAnyBehind(':writtenBatches')}
+      FOR UPDATE),
     ${parts === '' ? '' : `${parts},`}${isDurable ? log : ''}
     saved AS (
       UPDATE lane SET batch = :batch, outcome = (${outcome})::text${advance}
@@ -75,16 +86,17 @@ export function laneStatement<Parameter extends string>({
   return sql(all as Readonly<Record<string, SqlType>>, text);
 }
 
-/** State of a lane. */
+/** State of a lane, and whether any lane of the hub has lost batches. */
 export const LANE_ROW = sql(
-  { laneId: 'integer' },
-  'SELECT incarnation, batch, outcome::json AS outcome FROM lane WHERE id = :laneId',
+  { laneId: 'integer', ...WRITTEN_PARAMETERS, durableBatches: 'bigint[]' },
+  `SELECT incarnation, batch, outcome::json AS outcome, ${isAnyBehind(':writtenBatches')} AS "hasLost",
+     ${isAnyBehind(':durableBatches')} AS "hasLostDurable" FROM lane WHERE id = :laneId`,
 );
 
 /** Changes nothing, durably: when it has been committed, so has every batch that was visible before, on a synchronous standby, too.
  *  Returns no row when the lane is not at this batch. */
 export const CONFIRM_BATCH = sql(
-  LANE_PARAMETERS,
+  BATCH_PARAMETERS,
   `UPDATE lane SET batch = lane.batch WHERE id = :laneId AND incarnation = :incarnation AND batch = :batch RETURNING batch`,
 );
 

@@ -10,10 +10,7 @@ import { sql } from './statement.js';
 
 /** Adds a word to those that the database has. */
 const ADD: LaneWrite<string, string, 'words'> = {
-  statement: sql(
-    { laneId: 'integer', incarnation: 'text', batch: 'bigint', notedBatch: 'bigint', words: 'text[]' },
-    'SELECT :laneId, :incarnation, :batch, :notedBatch, :words',
-  ),
+  statement: sql({ batch: 'bigint', words: 'text[]' }, 'SELECT :batch, :words'),
   isDurable: true,
   keys: () => [],
   values: (words) => ({ words }),
@@ -60,7 +57,7 @@ class HangingDatabase {
     const row = this.#row;
     if (name === LANE_ROW.name) return [{ ...row }];
     if (name === CONFIRM_BATCH.name) return row.batch === values[2] ? [{ batch: row.batch }] : [];
-    const [, , batch, , words] = values as [number, string, number, number, string[]];
+    const [batch, words] = values as [number, string[]];
     if (row.batch !== batch - 1) return [];
     this.words.push(...words);
     row.batch = batch;
@@ -73,7 +70,7 @@ function openLane() {
   const runtime = manualRuntime();
   const database = new HangingDatabase();
   const silent = () => undefined;
-  const lane = new Lane(
+  const lane: Lane = new Lane(
     { id: 1, name: 'insert', incarnation: 'first', batch: 0 },
     {
       db: database as Partial<Database> as Database,
@@ -81,6 +78,7 @@ function openLane() {
       timers: runtime.timers,
       log: { info: silent, warn: silent, error: silent } as unknown as Logger,
       claims: new ClaimLog(() => 0),
+      all: () => [lane],
       onWritten: silent,
       onBroken: (why) => expect.unreachable(why.message),
     },

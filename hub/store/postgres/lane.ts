@@ -3,8 +3,9 @@
  * batch is under way. A batch takes place exactly once, even when the response to its commit is lost: the row of the lane has the
  * number of the latest batch with its outcome, and a batch begins with the condition that the row is at its predecessor. So a
  * batch whose connection was lost is sent again; it waits for the lock of the row, and either takes place then or finds that it
- * has taken place. The condition names the incarnation of the hub, too, so that what is left of a former one changes nothing. A
- * durable batch that is found so is confirmed by another commit: a server that has restarted shows commits that its standby lacks.
+ * has taken place. The condition names the incarnation of the hub, too, so that what is left of a former one changes nothing. It also
+ * asks that no lane of the hub has lost a batch: a crash of the server may undo those that do not wait for its disk. A durable batch
+ * that is found to have taken place is confirmed by another commit: a server that has restarted shows commits that its standby lacks.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -39,6 +40,8 @@ export interface LaneOptions {
   readonly timers: Timers;
   readonly log: Logger;
   readonly claims: ClaimLog;
+  /** All lanes of the hub. */
+  readonly all: () => readonly Lane[];
   /** No metrics when left out. */
   readonly metrics?: StoreMetrics | undefined;
   /** A batch took place. */
@@ -70,6 +73,14 @@ interface OutcomeRow {
   readonly outcome: unknown;
 }
 
+interface LaneState extends OutcomeRow {
+  readonly incarnation: string;
+  readonly batch: number;
+  /** Whether any lane of the hub has lost batches, and durable ones. */
+  readonly hasLost: boolean;
+  readonly hasLostDurable: boolean;
+}
+
 /** A batch that took place: rows of its statement, or its outcome alone when its response was lost. */
 type Written = { readonly rows: readonly OutcomeRow[] } | OutcomeRow;
 
@@ -96,6 +107,15 @@ export class Lane {
     this.#lane = lane;
     this.#batch = lane.batch;
     this.#told = lane.batch;
+  }
+
+  get id(): number {
+    return this.#lane.id;
+  }
+
+  /** Numbers of the latest batch that took place, and of the latest durable one; zero for none since the start. */
+  get written(): { readonly batch: number; readonly durableBatch: number } {
+    return { batch: this.#batch, durableBatch: this.#durableBatch };
   }
 
   /** Number of the latest batch whose calls know their results. */
@@ -225,7 +245,7 @@ export class Lane {
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
       try {
         values ??= { ...logged, ...(await write.values(calls)) };
-        const own = { laneId: id, incarnation, batch: this.#batch + 1 };
+        const own = { laneId: id, incarnation, batch: this.#batch + 1, ...this.#written() };
         const rows = await rowsOf<OutcomeRow, string>(db, write.statement, { ...own, ...values });
         const written = rows.length > 0 ? { rows } : await this.#find(this.#batch + 1);
         isUnknown = written !== undefined;
@@ -263,23 +283,25 @@ export class Lane {
 
   /** A batch that took place; undefined when it has not. Throws when the lane is not where it should be. */
   async #find(batch: number): Promise<OutcomeRow | undefined> {
-    const values = { laneId: this.#lane.id };
-    const row = await rowOf<OutcomeRow & { incarnation: string; batch: number }, 'laneId'>(
-      this.#options.db,
-      LANE_ROW,
-      values,
-    );
+    const durableBatches = this.#options.all().map(({ written }) => written.durableBatch);
+    const values = { laneId: this.#lane.id, ...this.#written(), durableBatches };
+    const row = await rowOf<LaneState, keyof typeof values>(this.#options.db, LANE_ROW, values);
     if (row?.incarnation !== this.#lane.incarnation) {
       throw this.#break('another hub uses this database, and this one may no longer write to it');
     }
     if (row.batch === batch) return { outcome: row.outcome };
-    if (row.batch < this.#durableBatch || row.batch > batch) {
+    if (row.hasLostDurable || row.batch > batch) {
       throw this.#break('the database has lost changes that it had confirmed');
     }
-    if (row.batch < batch - 1) {
+    if (row.hasLost) {
       throw this.#break('the database server has crashed and lost claims that had not reached its disk');
     }
     return undefined;
+  }
+
+  #written(): { ownLanes: readonly number[]; writtenBatches: readonly number[] } {
+    const all = this.#options.all();
+    return { ownLanes: all.map(({ id }) => id), writtenBatches: all.map(({ written }) => written.batch) };
   }
 
   async #resultsOf(

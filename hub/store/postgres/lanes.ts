@@ -63,7 +63,8 @@ export async function openLanes(db: Database, options: LanesOptions): Promise<Op
     return row;
   };
   const claims: ClaimLog = new ClaimLog(() => lanes.claim.batch);
-  const laneOptions: LaneOptions = { ...options, db, claims };
+  const all = (): readonly Lane[] => Object.values(lanes);
+  const laneOptions: LaneOptions = { ...options, db, claims, all };
   const lane = (name: LaneName) => new Lane({ ...rowOf(name), incarnation }, laneOptions);
   const lanes: Lanes = {
     insert: lane('insert'),

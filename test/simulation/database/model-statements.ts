@@ -22,7 +22,7 @@ export interface Surroundings {
 /** Work of a statement. It may wait for calls of the model only. */
 export type ModelWork<T> = (model: ModelStore, around: Surroundings) => Promise<T>;
 
-const LANE_CONDITION = ['laneId', 'incarnation', 'batch'] as const;
+const LANE_CONDITION = ['laneId', 'incarnation', 'batch', 'ownLanes', 'writtenBatches'] as const;
 const LOG = ['notedSeqs', 'notedBatch'] as const;
 
 function named(name: string, parameters: readonly string[]): NamedStatement {
@@ -44,6 +44,8 @@ export interface BatchValues {
   readonly laneId: number;
   readonly incarnation: string;
   readonly batch: number;
+  readonly ownLanes: readonly number[];
+  readonly writtenBatches: readonly number[];
   readonly notedBatch?: number;
   readonly work: ModelWork<readonly unknown[]>;
 }

@@ -279,8 +279,7 @@ export class DatabaseServer {
 
   async #perform({ name }: Statement, values: readonly unknown[]): Promise<object[]> {
     if (name === OPEN_LANES.name) return this.#openLanes(named<OpenValues>(OPEN_LANES.parameters, values));
-    if (name === LANE_ROW.name)
-      return this.#lanes.filter(({ id }) => id === values[0]).map((row) => ({ ...row }));
+    if (name === LANE_ROW.name) return this.#laneRow(named(LANE_ROW.parameters, values));
     if (name === CONFIRM_BATCH.name) return this.#confirm(named(CONFIRM_BATCH.parameters, values));
     if (name === READ.name) {
       const value = await (values[0] as ModelWork<unknown>)(this.#model, this.around);
@@ -374,6 +373,18 @@ export class DatabaseServer {
     return [{ batch: given.batch }];
   }
 
+  #laneRow({ laneId, ownLanes, writtenBatches, durableBatches }: AskedLane): object[] {
+    const hasLost = this.#isAnyBehind(ownLanes, writtenBatches);
+    const hasLostDurable = this.#isAnyBehind(ownLanes, durableBatches);
+    return this.#lanes
+      .filter(({ id }) => id === laneId)
+      .map((row) => ({ ...row, hasLost, hasLostDurable }));
+  }
+
+  #isAnyBehind(ownLanes: readonly number[], batches: readonly number[]): boolean {
+    return this.#lanes.some(({ id, batch }) => batch < (batches[ownLanes.indexOf(id)] ?? 0));
+  }
+
   async #write(
     given: BatchValues,
     isDurable: boolean,
@@ -383,6 +394,7 @@ export class DatabaseServer {
     const row = this.#lanes.find(({ id }) => id === given.laneId);
     if (!row || (!ignoresIncarnation && row.incarnation !== given.incarnation)) return [];
     if (!ignoresBatch && row.batch !== given.batch - 1) return [];
+    if (this.#isAnyBehind(given.ownLanes, given.writtenBatches)) return [];
     const isSynced = isDurable && relaxesAll !== true;
     const before = this.#imageBefore(isSynced);
     this.#tables = undefined;
@@ -418,6 +430,10 @@ interface OpenValues {
   readonly hub: string;
   readonly names: readonly string[];
   readonly incarnation: string;
+}
+
+interface AskedLane extends Pick<BatchValues, 'laneId' | 'ownLanes' | 'writtenBatches'> {
+  readonly durableBatches: readonly number[];
 }
 
 function named<Values>(parameters: readonly string[], values: readonly unknown[]): Values {
