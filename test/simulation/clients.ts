@@ -54,6 +54,11 @@ export class Clients {
     return this.#inputs.flatMap(({ named }) => [...named]);
   }
 
+  /** The server has lost what it had acknowledged; `digestOf` tells what a name of the input storage stands for now. */
+  durableLost(digestOf: (name: string) => string | null): void {
+    for (const input of this.#inputs) input.wentBackTo(digestOf(input.name));
+  }
+
   /** Repeats the requests that an ended hub left without a response. */
   comeBack(): void {
     const world = this.#world;

@@ -67,7 +67,7 @@ async function checkInputs({ world, hubs, inputDigests, left }: FinalState): Pro
   const referenced = await inlineBlobs.referenced(inputDigests, false);
   const onDisk = new Set(hub.blobFiles());
   // On a server, a removal takes several statements, and the world may end between them. What was to go before the aftermath is gone.
-  const dropped = hubs.isCluster ? await inlineBlobs.dropped(0, MAX_DROPPED) : [];
+  const dropped = hubs.server ? await inlineBlobs.dropped(0, MAX_DROPPED) : [];
   const leaving = new Set(dropped.map((blob) => blob.digest).filter((digest) => !left.has(digest)));
   for (const digest of new Set(inputDigests)) {
     const isThere = onDisk.has(digest) || (await inlineBlobs.find(digest)) !== undefined;

@@ -18,6 +18,8 @@ interface Change {
   ended: number;
   /** True if it is known to have taken effect. */
   answered: boolean;
+  /** Whether the server may have lost its effect before its response arrived. */
+  mayBeLost: boolean;
   hub: Process | undefined;
 }
 
@@ -105,10 +107,19 @@ export class Input {
       begun: ++this.#moment,
       ended: Number.POSITIVE_INFINITY,
       answered: false,
+      mayBeLost: false,
       hub: undefined,
     };
     this.#changes.push(change);
     return change;
+  }
+
+  /** The server has lost what it had acknowledged, and this is the digest that the name has now. */
+  wentBackTo(digest: string | null): void {
+    for (const change of this.#changes) if (change.ended > this.#moment) change.mayBeLost = true;
+    const change = this.#begin(digest);
+    this.#end(change);
+    change.answered = true;
   }
 
   #end(change: Change): void {
@@ -118,7 +129,7 @@ export class Input {
   #answered(change: Change): void {
     this.#world.tell('client', `is told that ${this.name} is ${change.digest}`);
     this.#end(change);
-    change.answered = true;
+    change.answered = !change.mayBeLost;
   }
 
   /** Digests that a read from `begun` until now may see: those of all changes that no later one has certainly

@@ -240,17 +240,22 @@ export class Invariants {
 
   onUnsyncedLost(tasks: readonly TaskState[]): void {
     this.#crashedAtMs = this.#world.nowMs;
-    // The hub takes a task whose claim is lost for a running one, until it finds the loss.
-    for (const { id, status } of tasks) {
-      if (status !== 'WAITING' || this.#tasks.get(id)?.status === 'WAITING') continue;
-      for (const known of this.#known.values()) known.delete(id);
-    }
+    this.#waitUnknown(tasks);
     this.#tasks = new Map(tasks.map((task) => [task.id, task]));
     this.#checkKept();
   }
 
+  /** The hub takes a task that waits again for a running or ended one, until it finds the loss. */
+  #waitUnknown(tasks: readonly TaskState[]): void {
+    for (const { id, status } of tasks) {
+      if (status !== 'WAITING' || this.#tasks.get(id)?.status === 'WAITING') continue;
+      for (const known of this.#known.values()) known.delete(id);
+    }
+  }
+
   /** Forgets what depends on acknowledged writes that are lost: the pages promise nothing about it. */
   onDurableLost(tasks: readonly TaskState[]): void {
+    this.#waitUnknown(tasks);
     const left = new Map(tasks.map((task) => [task.id, task]));
     for (const id of new Set([...this.#tasks.keys(), ...left.keys()])) {
       const [before, after] = [this.#tasks.get(id), left.get(id)];

@@ -59,6 +59,8 @@ const VERSIONS = ['2024.1', '2025.1'];
 const LABELS = ['gpu', 'large'];
 /** Time without faults after which a task that has not ended never will. */
 const PATIENCE_MS = 4 * 3_600_000;
+/** The same for a webhook: its longest delay, and what the clock of the hub may have been set back since. */
+const WEBHOOK_PATIENCE_MS = 7 * 3_600_000;
 /** Observation time after the last end. */
 const AFTERMATH_MS = 60_000;
 const OPERATOR_EVERY_MS = 20_000;
@@ -171,6 +173,17 @@ class Simulation {
     this.#receivers = new Receivers(seed, world, invariants);
     for (const hub of hubs.all) hub.receivers = this.#receivers;
     this.#clients = new Clients(world, hubs, invariants, requirementsOf(world), this.#receivers);
+    this.#tellClientsOfLosses();
+  }
+
+  #tellClientsOfLosses(): void {
+    const { server } = this.#hubs;
+    if (!server) return;
+    const { onDurableLost } = server;
+    server.onDurableLost = () => {
+      onDurableLost();
+      this.#clients.durableLost((name) => server.inputDigest(name));
+    };
   }
 
   #hubsOf(breakage: Breakage | undefined, { store, hubs }: WorldPlace): SimulatedHubs {
@@ -231,7 +244,7 @@ class Simulation {
     }
     world.after(turbulentMs, () => this.#calm());
 
-    const giveUpAtMs = turbulentMs + PATIENCE_MS;
+    const giveUpAtMs = turbulentMs + (this.#receivers.happen ? WEBHOOK_PATIENCE_MS : PATIENCE_MS);
     let overAtMs: number | undefined;
     while (world.nowMs < Math.min(giveUpAtMs, (overAtMs ?? giveUpAtMs) + AFTERMATH_MS)) {
       if (world.violations.length >= ENOUGH_VIOLATIONS || !(await world.step())) break;

@@ -29,13 +29,17 @@ interface Request extends Work {
   /** Whether it takes one of the pool's connections. */
   readonly isPooled: boolean;
   readonly timeout: { cancel(): void };
+  /** Number of the server's start at which it was sent. */
+  readonly start: number;
   isAnswered: boolean;
   isPerformed: boolean;
+  /** Whether it, or its response, was lost without notice: its sender waits in vain. */
+  isSwallowed: boolean;
   resolve(result: unknown): void;
   reject(fault: DatabaseFault): void;
 }
 
-type Sending = Omit<Request, 'timeout' | 'isAnswered' | 'isPerformed'>;
+type Sending = Omit<Request, 'timeout' | 'start' | 'isAnswered' | 'isPerformed' | 'isSwallowed'>;
 
 /** Errors with which the server refuses statements, and the share of those that it refuses. */
 export interface Refusal {
@@ -68,6 +72,8 @@ export class DatabaseLink implements ServerLink {
   readonly #world: World;
   readonly #server: DatabaseServer;
   #underWay = new Set<Request>();
+  /** Number of the server's starts. */
+  #starts = 0;
   /** Requests at a server that hangs. */
   #held: Request[] = [];
   /** Requests that wait for a connection. */
@@ -88,7 +94,8 @@ export class DatabaseLink implements ServerLink {
     const lost = this.lossOfRequests + this.lossOfResponses + this.lossOfNotifications;
     const isLossy = lost > 0 || this.refusal !== undefined || this.connections < CONNECTIONS;
     const isWaiting = this.isHung || this.isSlow || this.#server.isWithoutStandby;
-    return isLossy || this.isCutOff || isWaiting || !this.#server.isUp;
+    const isSwallowed = [...this.#underWay].some((request) => request.isSwallowed);
+    return isLossy || this.isCutOff || isWaiting || isSwallowed || !this.#server.isUp;
   }
 
   /** The database as one process of the hub uses it. */
@@ -158,6 +165,7 @@ export class DatabaseLink implements ServerLink {
   /** The server ends: nothing that is under way takes place any more. */
   serverEnded(): void {
     this.troubleAtMs = this.#world.nowMs;
+    this.#starts++;
     this.#held = [];
     this.#breakControls('terminating connection');
     for (const request of [...this.#underWay]) {
@@ -216,7 +224,14 @@ export class DatabaseLink implements ServerLink {
     const timeout = process.after(QUERY_TIMEOUT_MS, () =>
       this.#fail(request, 'BROKEN', 'Query read timeout', true),
     );
-    const request: Request = { ...given, timeout, isAnswered: false, isPerformed: false };
+    const request: Request = {
+      ...given,
+      timeout,
+      start: this.#starts,
+      isAnswered: false,
+      isPerformed: false,
+      isSwallowed: false,
+    };
     this.#underWay.add(request);
     if (!this.#server.isUp) {
       process.after(world.between(1, 10), () =>
@@ -226,7 +241,8 @@ export class DatabaseLink implements ServerLink {
     }
     if (this.isCutOff) {
       // An idle connection looks usable; a new one is not made.
-      if (world.happens(0.5)) return;
+      request.isSwallowed = world.happens(0.5);
+      if (request.isSwallowed) return;
       process.after(CONNECT_TIMEOUT_MS, () => this.#fail(request, 'UNREACHABLE', 'timeout expired', false));
       return;
     }
@@ -257,7 +273,8 @@ export class DatabaseLink implements ServerLink {
   }
 
   async #perform(request: Request): Promise<void> {
-    if (request.isPerformed || !this.#server.isUp) return;
+    // What was sent to a server that has ended since goes with it.
+    if (request.isPerformed || request.start !== this.#starts || !this.#server.isUp) return;
     if (this.isHung) return void this.#held.push(request);
     const { isDialog, process } = request;
     if (isDialog && process.isHalted) return process.whenRunning(() => void this.#carryOut(request));
@@ -300,7 +317,8 @@ export class DatabaseLink implements ServerLink {
   }
 
   #answer(request: Request, answer: () => void): void {
-    if (this.isCutOff) return;
+    request.isSwallowed = this.isCutOff;
+    if (request.isSwallowed) return;
     request.process.after(this.#world.between(0, 6), answer);
   }
 

@@ -32,6 +32,8 @@ interface LaneRow {
   readonly name: string;
   incarnation: string;
   batch: number;
+  /** Number of the latest durable batch. */
+  durableBatch: number;
   logged: number;
   outcome: unknown;
 }
@@ -105,6 +107,12 @@ export class DatabaseServer {
 
   get model(): ModelStore {
     return this.#model;
+  }
+
+  /** Digest that a name of the input storage has; null for none. */
+  inputDigest(name: string): string | null {
+    const text = `SELECT digest FROM stored_file WHERE area = 'INPUT' AND name = ?`;
+    return this.#model.rows<{ digest: string }>(text, name)[0]?.digest ?? null;
   }
 
   /** Changes rows directly, as a defect of the store would. */
@@ -327,11 +335,14 @@ export class DatabaseServer {
   failOver(standby: Image): void {
     this.#lostStandby = undefined;
     this.#synced();
-    const isBehind = this.#lanes.some(
-      ({ id, batch }) => (standby.lanes.find((row) => row.id === id)?.batch ?? 0) < batch,
+    const lacksDurable = this.#lanes.some(
+      ({ id, durableBatch }) => (standby.lanes.find((row) => row.id === id)?.batch ?? 0) < durableBatch,
     );
     this.#restore(standby);
-    if (!isBehind) return;
+    if (!lacksDurable) {
+      this.onUnsyncedLost();
+      return;
+    }
     this.hasLostDurable = true;
     this.onDurableLost();
   }
@@ -359,7 +370,16 @@ export class DatabaseServer {
         return known;
       }
       const id = this.#lanes.length + 1;
-      const row: LaneRow = { id, hub, name, incarnation, batch: 0, logged: 0, outcome: null };
+      const row: LaneRow = {
+        id,
+        hub,
+        name,
+        incarnation,
+        batch: 0,
+        durableBatch: 0,
+        logged: 0,
+        outcome: null,
+      };
       this.#lanes.push(row);
       return row;
     });
@@ -376,9 +396,7 @@ export class DatabaseServer {
   #laneRow({ laneId, ownLanes, writtenBatches, durableBatches }: AskedLane): object[] {
     const hasLost = this.#isAnyBehind(ownLanes, writtenBatches);
     const hasLostDurable = this.#isAnyBehind(ownLanes, durableBatches);
-    return this.#lanes
-      .filter(({ id }) => id === laneId)
-      .map((row) => ({ ...row, hasLost, hasLostDurable }));
+    return this.#lanes.filter(({ id }) => id === laneId).map((row) => ({ ...row, hasLost, hasLostDurable }));
   }
 
   #isAnyBehind(ownLanes: readonly number[], batches: readonly number[]): boolean {
@@ -402,6 +420,7 @@ export class DatabaseServer {
     this.#tables = undefined;
     row.batch = given.batch;
     row.outcome = outcome;
+    if (isDurable) row.durableBatch = given.batch;
     if (isDurable) row.logged = Math.max(row.logged, given.notedBatch ?? 0);
     this.#changed(isSynced, before);
     this.onCommit();
