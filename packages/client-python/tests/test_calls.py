@@ -9,7 +9,7 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Callable, Dict, List, Optional
 from unittest import mock
 
 import workbench_hub
@@ -88,7 +88,7 @@ class Retries(unittest.TestCase):
             with self.subTest(call=call), Server(answer) as server, long_try, polls:
                 hub = Hub(server.url, timeout=0.2, retry_for=0.5, progress=False)
                 hub.user()
-                calls = {
+                calls: Dict[str, Callable[[], object]] = {
                     "user": hub.user,
                     "wait": lambda: hub.wait(Task("1", "execute-batch-job")),
                     "outputs": lambda: hub.outputs(Task("1", "execute-batch-job"), "none"),

@@ -77,7 +77,7 @@ class Calls:
                 all_headers["Authorization"] = f"Bearer {token}"
             try:
                 held_s = 0 if attempt.was_silent and "timeout" in (query or {}) else poll_s
-                asked = {**(query or {}), "timeout": 0} if held_s != poll_s else query
+                asked: Optional[Query] = {**(query or {}), "timeout": 0} if held_s != poll_s else query
                 target = path + _query_text(asked)
                 response = self.transport.send(
                     method, target, all_headers, body, held_s, attempt.left_s, silence_s
