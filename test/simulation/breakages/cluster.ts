@@ -95,32 +95,38 @@ function withoutCutOff(signals: Signals): Signals {
   return { ...signals, hear: ({ CUT_OFF: _, ...listener }) => signals.hear(listener) };
 }
 
-/** Leases that neither the end of a term nor the beginning of the next one ends. */
+/** Time after the beginning of a term within which its leases begin. */
+const BEGINNING_MS = 15_000;
+
+/** Leases that begin anew after an outage, and end as if they had gone on through it. */
 function leasesThatGoOn({ cluster, runtime }: HubPorts): Partial<HubPorts> {
-  let isLosing = false;
   const { roles } = cluster;
+  const { clock, timers } = runtime;
+  let lostAtMs = Number.POSITIVE_INFINITY;
+  let gainedAtMs = Number.NEGATIVE_INFINITY;
   const contend: Roles['contend'] = (holder) =>
     roles.contend({
-      gained: (term) => holder.gained(term),
+      gained: (term) => {
+        gainedAtMs = clock.monotonicMs();
+        return holder.gained(term);
+      },
       lost: () => {
-        isLosing = true;
-        return holder.lost().finally(() => {
-          isLosing = false;
-        });
+        lostAtMs = clock.monotonicMs();
+        return holder.lost();
       },
     });
-  const { timers } = runtime;
+  const outageMs = () => {
+    const isBeginning = clock.monotonicMs() - gainedAtMs < BEGINNING_MS;
+    return isBeginning ? Math.max(gainedAtMs - lostAtMs, 0) : 0;
+  };
   return {
     cluster: { ...cluster, roles: { ...roles, contend } },
     runtime: {
       ...runtime,
       timers: {
         ...timers,
-        after: (delayMs, action) => {
-          const timer = timers.after(delayMs, action);
-          if (delayMs !== LEASE_MS) return timer;
-          return { cancel: () => isLosing || timer.cancel() };
-        },
+        after: (delayMs, action) =>
+          timers.after(delayMs === LEASE_MS ? Math.max(LEASE_MS - outageMs(), 1) : delayMs, action),
       },
     },
   };
