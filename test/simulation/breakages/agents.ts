@@ -13,7 +13,7 @@ export const AGENT_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'the newest task is dispatched first',
-    seed: 1,
+    seed: 3,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -109,11 +109,11 @@ export const AGENT_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a crash of a common process is blamed on each of its tasks',
-    seed: 14,
+    seed: 30,
     agent: ({ programs }) => ({ programs: blamingPrograms(programs) }),
   },
-  { name: 'a stopping agent returns its tasks too early', seed: 4, agent: drainOf(1) },
-  { name: 'a stopping agent waits for its tasks forever', seed: 4, agent: drainOf(1e12) },
+  { name: 'a stopping agent returns its tasks too early', seed: 38, agent: drainOf(1) },
+  { name: 'a stopping agent waits for its tasks forever', seed: 30, agent: drainOf(1e12) },
   {
     name: 'a task ends without naming its files in the output storage',
     seed: 1,

@@ -19,17 +19,17 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'claims of a former term take place',
-    seed: 46,
+    seed: 331,
     serverDefects: { ignoresTerms: true },
   },
   {
     name: 'a lease is counted through an outage',
-    seed: 26,
+    seed: 1,
     hub: leasesThatGoOn,
   },
   {
     name: 'a commit whose outcome is not known is taken for a failure',
-    seed: 6,
+    seed: 1,
     database: (db) => givenUp(db),
   },
   {
@@ -39,13 +39,13 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'an assignment that was lost on its way is not repeated',
-    seed: 2,
+    seed: 5,
     hubs: 5,
     hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
   },
   {
     name: 'an end is told before it is committed',
-    seed: 2,
+    seed: 9,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -59,7 +59,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a hub that is cut off from the database keeps its agents',
-    seed: 12,
+    seed: 10,
     hub: ({ cluster }) => ({ cluster: { ...cluster, signals: withoutCutOff(cluster.signals) } }),
   },
   {
@@ -98,11 +98,10 @@ function withoutCutOff(signals: Signals): Signals {
 /** Time after the beginning of a term within which its leases begin. */
 const BEGINNING_MS = 15_000;
 
-/** Leases that begin anew after an outage, and end as if they had gone on through it. */
+/** Leases of a new term that end at once, as if they had gone on through an outage that was longer than they are. */
 function leasesThatGoOn({ cluster, runtime }: HubPorts): Partial<HubPorts> {
   const { roles } = cluster;
   const { clock, timers } = runtime;
-  let lostAtMs = Number.POSITIVE_INFINITY;
   let gainedAtMs = Number.NEGATIVE_INFINITY;
   const contend: Roles['contend'] = (holder) =>
     roles.contend({
@@ -110,23 +109,18 @@ function leasesThatGoOn({ cluster, runtime }: HubPorts): Partial<HubPorts> {
         gainedAtMs = clock.monotonicMs();
         return holder.gained(term);
       },
-      lost: () => {
-        lostAtMs = clock.monotonicMs();
-        return holder.lost();
-      },
+      lost: () => holder.lost(),
     });
-  const outageMs = () => {
-    const isBeginning = clock.monotonicMs() - gainedAtMs < BEGINNING_MS;
-    return isBeginning ? Math.max(gainedAtMs - lostAtMs, 0) : 0;
-  };
   return {
     cluster: { ...cluster, roles: { ...roles, contend } },
     runtime: {
       ...runtime,
       timers: {
         ...timers,
-        after: (delayMs, action) =>
-          timers.after(delayMs === LEASE_MS ? Math.max(LEASE_MS - outageMs(), 1) : delayMs, action),
+        after: (delayMs, action) => {
+          const isBeginning = clock.monotonicMs() - gainedAtMs < BEGINNING_MS;
+          return timers.after(delayMs === LEASE_MS && isBeginning ? 1 : delayMs, action);
+        },
       },
     },
   };

@@ -10,7 +10,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a report is acknowledged before it is durable',
-    seed: 17,
+    seed: 2,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -37,7 +37,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a blob is removed before the loss of its last reference is durable',
-    seed: 29,
+    seed: 18,
     hub: ({ names, files, runtime }) => {
       const soon = () => runtime.timers.after(1, () => void files.reclaim());
       return {
@@ -74,7 +74,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a blob is removed while a task that needs it is being created',
-    seed: 11,
+    seed: 9,
     hub: ({ files }) => ({ files: withoutHolds(files) }),
   },
   {
@@ -89,7 +89,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'data of a killed hub is shown before it is synced',
-    seed: 3,
+    seed: 29,
     disk: (disk) => {
       let isFirst = true;
       return {

@@ -7,7 +7,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   namesBeforeItCounts(),
   {
     name: 'a resumed transfer skips a byte, and the digest is not checked',
-    seed: 3,
+    seed: 2,
     hub: ({ files }, { inlineBlobs }) => {
       const kept = new Map<string, Buffer>();
       return {
@@ -39,7 +39,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a job fails because the disk of its host is full',
-    seed: 11,
+    seed: 33,
     agent: ({ workspace }) => ({
       workspace: {
         ...workspace,
@@ -55,12 +55,12 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a store failure during dispatch is not retried',
-    seed: 8,
+    seed: 2,
     hub: roundsWithoutRetry,
   },
   {
     name: 'a returned attempt is adopted again',
-    seed: 9,
+    seed: 10,
     hub: ({ queue }, store) => ({
       queue: {
         ...queue,

@@ -5,7 +5,7 @@ import type { Breakage } from './breakage.js';
 export const WEBHOOK_BREAKAGES: readonly Breakage[] = [
   {
     name: 'a webhook that a killed hub was sending is not sent again',
-    seed: 14,
+    seed: 113,
     hub: ({ webhooks }) =>
       withDeliveries(webhooks, ({ claim }) => ({
         claim: (query) => claim({ ...query, leaseUntilMs: Number.MAX_SAFE_INTEGER }),
