@@ -170,7 +170,7 @@ export class Agents {
     const { signals, attempts, files } = this.#options;
     const stored = await withStoredFiles(report, blobs, files, hold);
     if ('fault' in stored) {
-      connection.fail(`a report names ${stored.fault}, of task ${report.taskId}`);
+      connection.fail(`a report of task ${report.taskId} names ${stored.fault}`);
       return undefined;
     }
     // First, so that a task whose attempt is adopted is not dispatched again, not even to the same instance.

@@ -137,9 +137,7 @@ describe('a report', () => {
     const id = await create();
     const named = { path: 'a', ...refOf('a') };
     expect(await agent.end(agent.latest.ref, 'OK', { outputFiles: [named] }, ['b'])).toBeUndefined();
-    expect(agent.ended).toBe(
-      `fault: a report names a file that was not sent, ${named.digest}, of task ${id}`,
-    );
+    expect(agent.ended).toBe(`fault: a report of task ${id} names a file that was not sent, ${named.digest}`);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
   });
 
@@ -172,7 +170,7 @@ describe('a report', () => {
     const digest = 'd'.repeat(64);
     const outputFiles = [{ path: 'a', digest, sizeBytes: 1 }];
     expect(await agent.end(agent.latest.ref, 'OK', { outputFiles })).toBeUndefined();
-    expect(agent.ended).toBe(`fault: a report names a file that was not sent, ${digest}, of task ${id}`);
+    expect(agent.ended).toBe(`fault: a report of task ${id} names a file that was not sent, ${digest}`);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
   });
 });

@@ -77,7 +77,8 @@ it('a hub that is killed and restarted goes on with the file', async () => {
   await eventually(() => proxy.sentBytes > 50 * MIB, 20_000);
   await hub.kill();
   hub = await startHub(folder.path, {}, Number(port));
-  expect(await ended).toEqual({ code: 0, told: '' });
+  const told = expect.stringMatching(/^wb: the hub at \S+ cannot be reached: [^\n]+; trying again\n$/);
+  expect(await ended).toEqual({ code: 0, told });
   expect(proxy.sentBytes).toBeLessThan(CONTENT.length + 34 * MIB);
   expect(await stored(hub)).toEqual([expect.objectContaining({ name: 'gear.bin', size: CONTENT.length })]);
 });
