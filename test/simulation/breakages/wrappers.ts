@@ -39,10 +39,12 @@ export function drainOf(drainMs: number): NonNullable<Breakage['agent']> {
   return ({ runtime }) => ({ runtime: retimed(runtime, timeoutsMs, drainMs) });
 }
 
+/** Delay after which the end of a lease is tried again (`hub/engine/leases.ts`). */
+const LEASE_RETRY_MS = 5000;
+
 /** A store failure at the end of a lease is the last try to requeue its tasks. */
 export const leaseWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime }) => {
-  let isLeaseEnd = false;
-  const untried = new Set<string>();
+  let isRetry = false;
   return {
     runtime: {
       ...runtime,
@@ -50,25 +52,15 @@ export const leaseWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime
         ...runtime.timers,
         after: (delayMs, action) =>
           runtime.timers.after(delayMs, () => {
-            isLeaseEnd = delayMs === LEASE_MS;
+            isRetry = delayMs === LEASE_RETRY_MS;
             action();
-            isLeaseEnd = false;
+            isRetry = false;
           }),
       },
     },
     queue: {
       ...queue,
-      runningOn: async (agentId) => {
-        const mark = isLeaseEnd;
-        const tasks = await queue.runningOn(agentId);
-        if (mark) for (const { id } of tasks) untried.add(id);
-        return tasks;
-      },
-      requeue: (released, freed) =>
-        queue.requeue(released, freed).catch((error: unknown) => {
-          if (released.every(({ ref }) => untried.has(ref.taskId))) return released.map(() => false);
-          throw error;
-        }),
+      runningOn: async (agentId) => (isRetry ? [] : queue.runningOn(agentId)),
     },
   };
 };
