@@ -1,6 +1,6 @@
 /** Shares of what users, or addresses, hold in common: who holds nothing is forgotten. */
 
-/** What one party holds. */
+/** Shares that one party holds. */
 export interface Holding<Held> {
   readonly name: string;
   readonly held: Held;

@@ -129,7 +129,7 @@ function printScript(shell: string): void {
   }
 }
 
-/** What is printed for these words, of which the last one is to be completed. */
+/** Suggestions for these words, of which the last one is to be completed. */
 export async function linesFor(program: Command, given: readonly string[]): Promise<string[]> {
   const found = await suggestions(program, given).catch((): Suggestions => []);
   if (found === 'FILES') return [FILES_FIT];

@@ -341,7 +341,7 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-/** What is wrong in words, else the innermost message: that of `fetch` itself says nothing. */
+/** Cause of a failure in words, else the innermost message: that of `fetch` itself says nothing. */
 function reasonOf(error: unknown, code: string | undefined): string {
   const known = IN_WORDS.find(([pattern]) => code !== undefined && pattern.test(code))?.[1];
   if (known !== undefined) return `${known} (${code})`;

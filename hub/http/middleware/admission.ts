@@ -88,7 +88,7 @@ export class Admission {
   }
 }
 
-/** What the requests of some senders may hold, and what each of them does. */
+/** Shares that the requests of some senders may hold, and the requests themselves. */
 class Pool {
   readonly limits: AdmissionLimits;
   readonly usage: Usage = nothing();

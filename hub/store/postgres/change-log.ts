@@ -339,7 +339,7 @@ function loggedAfter(after: Place, rows: readonly [SinceRow, ...SinceRow[]], lim
       logged.push({ change, place: end });
     }
   }
-  // What is held back comes when a transaction before it has ended.
+  // Changes that are held back come when a transaction before it has ended.
   return { logged, end, isRead: held < Number.POSITIVE_INFINITY || later.length < limits.batches };
 }
 
