@@ -15,7 +15,7 @@ import { type LogLine, memoryLog } from './memory-log.js';
 import { startRoundRobin } from './round-robin.js';
 import { expectNoSecret, expectNoSecretInLogsOf, keepSecret, keepSecretsOf } from './secrets.js';
 import { temporaryFolder } from './temporary-folder.js';
-import { dropStoreFor, storeFor } from './tested-store.js';
+import { dropStoreFor, storeFor, TESTED_STORE } from './tested-store.js';
 
 export interface HubSetup {
   /** Configuration as in a file; port, data folder and agent token are preset. */
@@ -56,6 +56,8 @@ export interface RunningHub {
 }
 
 const TOKEN = 'token-of-the-tests';
+/** Key with which hubs seal what they keep in a database, as a site would set it. */
+const ENCRYPTION_KEY = Buffer.alloc(32, 'key of the tests').toString('base64');
 
 /** One of each kind. */
 export const USERS = { vera: ['VIEWER'], ulla: ['USER'], udo: ['USER'], anna: ['ADMIN'] } as const;
@@ -124,6 +126,7 @@ async function configsOf(
   const security = users ? await securityWith(users) : {};
   const place = count === 1 || settings?.storage?.s3 ? {} : { folder: join(path, 'blobs') };
   if (place.folder !== undefined) await mkdir(place.folder, { recursive: true, mode: 0o700 });
+  const sealed = TESTED_STORE === 'sqlite' ? {} : { encryptionKey: ENCRYPTION_KEY };
   const configs: HubConfig[] = [];
   for (let index = 0; index < count; index++) {
     const config = hubConfigSchema.parse({
@@ -132,7 +135,7 @@ async function configsOf(
       dataDir: index === 0 ? path : join(path, `hub-${index + 1}`),
       server: { port: 0, ...settings?.server, ...(count > 1 && { port: 0 }) },
       agents: { token: TOKEN, ...settings?.agents },
-      storage: { ...place, ...settings?.storage },
+      storage: { ...place, ...sealed, ...settings?.storage },
       security: { ...security, ...settings?.security },
     });
     await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
