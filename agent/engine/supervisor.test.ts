@@ -60,6 +60,23 @@ describe('a start', () => {
     expect(statuses).toEqual(['STARTING', 'UP']);
   });
 
+  test('tells the kind of jobs that the program runs, also when it is down again', async () => {
+    const runs = { models: ['MJCF'], scripts: ['JavaScript'] };
+    supervisor.command('start');
+    expect(supervisor.state().runs).toBeUndefined();
+    programs.last.becomesReady({ runs });
+    await runtime.advance(0);
+    expect(supervisor.state()).toMatchObject({ status: 'UP', runs });
+    crash();
+    await runtime.advance(0);
+    expect(supervisor.state()).toMatchObject({ status: 'STARTING', runs });
+    await runtime.advance(1000);
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    expect(supervisor.state()).toMatchObject({ status: 'UP' });
+    expect(supervisor.state().runs).toBeUndefined();
+  });
+
   test('that takes too long is ended and tried again', async () => {
     supervisor.command('start');
     await runtime.advance(29_999);

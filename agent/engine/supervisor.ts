@@ -1,5 +1,5 @@
 /** Supervises one instance: starts, watches, restarts and ends its program. The transitions are in core/instance-states.ts. */
-import type { InstanceCommand, InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import type { InstanceCommand, InstanceProfile, JobKind } from '@workbench-hub/shared/domain/instance';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -100,6 +100,8 @@ export class Supervisor {
   #task: TaskNames | null = null;
   #listener: { taskId: string; onOutput: (text: string) => Promise<void> | undefined } | null = null;
   #whenDown: (() => void)[] = [];
+  /** Kind of jobs that the program runs, as it said when it was ready last. */
+  #runs: JobKind | undefined;
   /** True when the program replaces one that ended with its job: logged at a low level. */
   #isRoutine = false;
 
@@ -117,7 +119,7 @@ export class Supervisor {
     const status = statusOf(this.#instance);
     const since = status === 'UP' || this.#instance.phase === 'DRAINING' ? this.#run?.upSinceMs : null;
     const upForMs = since === null || since === undefined ? null : this.#nowMs() - since;
-    return { id, version, revision, labels, status, upForMs };
+    return { id, version, revision, labels, runs: this.#runs, status, upForMs };
   }
 
   /** Acts in the background; the latest command wins. */
@@ -266,9 +268,10 @@ export class Supervisor {
 
   #initialize(run: Run): void {
     run.program.initialize().then(
-      ({ name, version }) => {
+      ({ name, version, runs }) => {
         run.startDeadline?.cancel();
         if (this.#run !== run || this.#instance.phase !== 'STARTING') return;
+        this.#runs = runs;
         run.upSinceMs = this.#nowMs();
         this.#note(this.#isRoutine ? 'debug' : 'info', `up: ${name} ${version}`);
         this.#isRoutine = false;

@@ -31,8 +31,8 @@ export function helloMessage(
 }
 
 /** State of an instance in the form of the protocol. */
-export function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {
-  return { id, version, revision, labels: [...labels], status, upForMs };
+export function instanceMessage({ id, version, revision, labels, runs, status, upForMs }: InstanceState) {
+  return { id, version, revision, labels: [...labels], ...(runs && { runs }), status, upForMs };
 }
 
 /** Reason of a refusal, with its remedy. */

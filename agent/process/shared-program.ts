@@ -8,6 +8,7 @@ import {
   type BatchRun,
   type Program,
   type ProgramEnd,
+  type ProgramIntroduction,
   type ProgramListener,
   ProgramLost,
   type ProgramSettings,
@@ -61,7 +62,7 @@ export class SharedProgram implements Program, Member {
     return this.#common !== null && this.#common.launcher !== this;
   }
 
-  async initialize(): Promise<{ readonly name: string; readonly version: string }> {
+  async initialize(): Promise<ProgramIntroduction> {
     await this.#placed;
     if (this.#end !== null) throw this.#lost(this.#end);
     const common = this.#common;

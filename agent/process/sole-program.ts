@@ -1,7 +1,13 @@
 /** An instance program with a process of its own. */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { InitializeResult, OutputParams } from '@workbench-hub/shared/instance-protocol/messages';
-import type { BatchRun, Program, ProgramEnd, ProgramListener } from '../core/ports/programs.js';
+import type {
+  BatchRun,
+  Program,
+  ProgramEnd,
+  ProgramIntroduction,
+  ProgramListener,
+} from '../core/ports/programs.js';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { TaskNames } from '../core/task-names.js';
 import { JobProcesses } from './job-processes.js';
@@ -36,7 +42,7 @@ export class SoleProgram implements Program {
     return this.#process.options.sandbox?.directory ?? null;
   }
 
-  async initialize(): Promise<{ readonly name: string; readonly version: string }> {
+  async initialize(): Promise<ProgramIntroduction> {
     return this.#initialized ?? this.#process.initialize(this.#profile, false);
   }
 

@@ -16,6 +16,7 @@ function instance(
 function situation(part: Partial<Situation>): Situation {
   return {
     requirement: { version: '9.*', labels: ['gears', 'linux'] },
+    type: 'EXECUTE_BATCH_JOB',
     candidates: [],
     tasksAhead: 0,
     runTimes: null,

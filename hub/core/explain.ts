@@ -2,6 +2,8 @@
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { carriedLabels, fits } from '@workbench-hub/shared/domain/matching';
+import type { TaskType } from '@workbench-hub/shared/domain/task';
+import { classKey } from './idle-instances.js';
 import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 import {
@@ -12,6 +14,8 @@ import {
   drainsInWords,
   durationInWords,
   type Exclusion,
+  factsForType,
+  kindsWarning,
   noInstances,
   reasonInWords,
   returnsInWords,
@@ -39,6 +43,7 @@ export interface Candidate {
 /** All that an explanation of one task depends on. */
 export interface Situation {
   readonly requirement: Requirement;
+  readonly type: TaskType;
   readonly candidates: readonly Candidate[];
   /** Waiting tasks that come before this one and that the same instances could run, counted up to {@link MAX_TASKS_AHEAD}. */
   readonly tasksAhead: number;
@@ -78,8 +83,8 @@ export interface Explanation extends WaitFacts {
 
 /** Explains the situation of a task: verdict, message, figures, and an estimate of its start. */
 export function explain(situation: Situation): Explanation {
-  const { requirement, candidates, tasksAhead, dispatching, exclusions = [], nowMs } = situation;
-  const facts = waitFacts(survey(requirement, countedClasses(candidates)));
+  const { requirement, type, candidates, tasksAhead, dispatching, exclusions = [], nowMs } = situation;
+  const facts = factsForType(waitFacts(survey(requirement, countedClasses(candidates))), type);
   const alone = verdictOf(facts, dispatching);
   const verdict = alone === 'SOON' && facts.fitting.idle <= tasksAhead ? 'BUSY' : alone;
   const unforeseeable = countUnforeseeable(situation);
@@ -88,9 +93,10 @@ export function explain(situation: Situation): Explanation {
   const reason = reasonInWords(verdict, facts, detailOf(verdict, situation, estimate, isUnforeseeable));
   const drains = drainsOf(situation);
   const drained = verdict === 'NONE_UP' || verdict === 'BUSY' ? drainsInWords(drains, nowMs) : '';
+  const warning = kindsWarning(facts.kinds);
   return {
     verdict,
-    message: `${reason}${returnsInWords(exclusions, nowMs)}${drained}`,
+    message: `${reason}${returnsInWords(exclusions, nowMs)}${drained}${warning === '' ? '' : ` ${warning}`}`,
     ...facts,
     knownInstances: candidates.length,
     tasksAhead,
@@ -104,11 +110,12 @@ export function explain(situation: Situation): Explanation {
 function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass> {
   const classes = new Map<string, CountedClass & { readonly counts: Record<CountedState, number> }>();
   for (const { profile, status, working, isExcluded, drain } of candidates) {
-    const { version, labels } = profile;
-    const key = JSON.stringify([version, labels]);
+    const { version, labels, runs } = profile;
+    const key = classKey({ version, labels, runs });
     const counted = classes.get(key) ?? {
       version,
-      carried: carriedLabels(profile),
+      runs,
+      carried: carriedLabels({ labels }),
       counts: noInstances(),
     };
     classes.set(key, counted);

@@ -1,9 +1,14 @@
 /** Idle instances, in the order in which they receive tasks (contract 2.3). */
-import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import { type InstanceProfile, kindKey } from '@workbench-hub/shared/domain/instance';
 import { insertSorted } from './sorted.js';
 
-/** Version and labels of an instance; equal instances share one object. */
-export type InstanceClass = Pick<InstanceProfile, 'version' | 'labels'>;
+/** Version and labels of an instance, and the kind of jobs that it runs; equal instances share one object. */
+export type InstanceClass = Pick<InstanceProfile, 'version' | 'labels' | 'runs'>;
+
+/** Text that equal classes have in common. */
+export function classKey({ version, labels, runs }: InstanceClass): string {
+  return JSON.stringify([version, labels, kindKey(runs)]);
+}
 
 export interface IdleInstance {
   readonly profile: InstanceProfile;

@@ -1,6 +1,7 @@
 /** Reason why a task waits, in words: the `message` of a waiting task (contract 4.6) and the beginning of its explanation. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
-import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { type InstanceStatus, type JobKind, kindKey } from '@workbench-hub/shared/domain/instance';
+import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { AgentDrain } from './ports/agent-drains.js';
 
@@ -14,6 +15,8 @@ export interface CountedClass {
   readonly version: string;
   /** In lower case. */
   readonly carried: ReadonlySet<string>;
+  /** Kind of jobs that its instances run; absent when they do not say. */
+  readonly runs?: JobKind | undefined;
   readonly counts: StateCounts;
 }
 
@@ -25,6 +28,8 @@ export interface Criterion {
 
 /** The classes by what they lack; valid as long as the same classes are known. */
 export interface ClassSurvey {
+  /** Whether the requirement has a label. */
+  readonly isLabeled: boolean;
   readonly fitting: readonly CountedClass[];
   /** Criteria that no class satisfies. */
   readonly unsatisfied: readonly Criterion[];
@@ -40,6 +45,14 @@ export interface WaitFacts {
   readonly satisfyingAllButOne: readonly { readonly missing: Criterion; readonly instances: number }[];
   /** Instances that satisfy all criteria. */
   readonly fitting: StateCounts;
+  /** Kinds of those that are up and say what they run, if there are several and the task requires no label; otherwise none. */
+  readonly kinds: readonly KindCount[];
+}
+
+/** Number of instances that run jobs of a kind. */
+export interface KindCount {
+  readonly runs: JobKind;
+  readonly instances: number;
 }
 
 /** Return of a task for a host fault. */
@@ -64,6 +77,8 @@ export interface WaitReason {
 /** Criteria that a message names, and the characters that it shows of each. */
 const CRITERIA_NAMED = 5;
 const CHARACTERS_NAMED = 100;
+/** Kinds that a message names. */
+const KINDS_NAMED = 3;
 /** Drained agents that a message names. */
 const DRAINS_NAMED = 3;
 
@@ -95,6 +110,7 @@ export function survey(requirement: Requirement, classes: Iterable<CountedClass>
     if (lacked === 1 && latest) near.get(latest)?.push(counted);
   }
   return {
+    isLabeled: requirement.labels.length > 0,
     fitting,
     unsatisfied: criteria.filter((criterion) => !offered.has(criterion)),
     allButOne: [...near]
@@ -113,7 +129,7 @@ function satisfies({ version, carried }: CountedClass, { type, value }: Criterio
 }
 
 /** Numbers of instances in a survey, as of now. */
-export function waitFacts({ fitting, unsatisfied, allButOne }: ClassSurvey): WaitFacts {
+export function waitFacts({ isLabeled, fitting, unsatisfied, allButOne }: ClassSurvey): WaitFacts {
   const counts = totalOf(fitting);
   return {
     unsatisfied,
@@ -123,7 +139,30 @@ export function waitFacts({ fitting, unsatisfied, allButOne }: ClassSurvey): Wai
       instances: instancesIn(totalOf(classes)),
     })),
     fitting: counts,
+    kinds: isLabeled ? [] : differingKinds(fitting),
   };
+}
+
+/** Kinds of the instances that are up and say what they run, most instances first; none when all are of the same kind. */
+function differingKinds(classes: readonly CountedClass[]): KindCount[] {
+  const kinds = new Map<string, { readonly runs: JobKind; instances: number }>();
+  for (const { runs, counts } of classes) {
+    const key = kindKey(runs);
+    const instances = counts.idle + counts.busy;
+    if (!runs || key === null || instances === 0) continue;
+    const kind = kinds.get(key) ?? { runs, instances: 0 };
+    kind.instances += instances;
+    kinds.set(key, kind);
+  }
+  if (kinds.size < 2) return [];
+  return [...kinds]
+    .sort(([a, { instances: ofA }], [b, { instances: ofB }]) => ofB - ofA || (a < b ? -1 : 1))
+    .map(([, kind]) => kind);
+}
+
+/** The facts for a task of this type: simulated work runs anywhere alike. */
+export function factsForType(facts: WaitFacts, type: TaskType): WaitFacts {
+  return type === 'SIMULATE_WORK' ? { ...facts, kinds: [] } : facts;
 }
 
 function totalOf(classes: readonly CountedClass[]): StateCounts {
@@ -174,6 +213,29 @@ function noneUpDetail({ down, unreachable, drained }: StateCounts): string {
   return drained === 0
     ? `none is up: ${counts}`
     : `none takes tasks: ${counts}, ${drained} on drained agents`;
+}
+
+/** Warning of fitting instances of different kinds, in words; empty without any. */
+export function kindsWarning(kinds: readonly KindCount[]): string {
+  if (kinds.length === 0) return '';
+  const named = kinds
+    .slice(0, KINDS_NAMED)
+    .map(({ runs, instances }) => `${amountInWords(instances, 'runs', 'run')} ${kindInWords(runs)}`);
+  const more = kinds.length - named.length;
+  const all = `${named.join('; ')}${more > 0 ? `; and ${amountInWords(more, 'more kind', 'more kinds')}` : ''}`;
+  return `The fitting instances are of different kinds: ${all}. Ask for a label that only the right ones have.`;
+}
+
+/** `models of type MJCF, XML and scripts in JavaScript` */
+function kindInWords({ models, scripts }: JobKind): string {
+  const ofModels = models
+    ? models.length === 0
+      ? 'no models'
+      : `models of type ${listed(models)}`
+    : 'models of any type';
+  return scripts
+    ? `${ofModels} and ${scripts.length === 0 ? 'no scripts' : `scripts in ${listed(scripts)}`}`
+    : ofModels;
 }
 
 /** The returns of a task in words, to follow the reason. */

@@ -58,10 +58,11 @@ export class Explanations {
   }
 
   /** Reason why this task waits, from memory only: the beginning of its explanation. */
-  reasonOf({ id, requirement }: Task): WaitReason {
+  reasonOf({ id, requirement, type }: Task): WaitReason {
     const { shutdown, exclusions, clock } = this.#options;
     const returns = exclusions.of(id);
     return this.#reasons.of(requirement, {
+      type,
       dispatching: !shutdown.status.initiated,
       returns,
       avoided: this.#avoided(id, returns),
@@ -135,6 +136,8 @@ export class Explanations {
     }));
     return explain({
       requirement,
+      // A request may become a batch job.
+      type: types.includes('EXECUTE_BATCH_JOB') ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK',
       candidates,
       tasksAhead,
       runTimes,

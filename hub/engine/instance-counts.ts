@@ -45,9 +45,10 @@ export class InstanceCounts {
   }
 }
 
-function newClass({ version, labels }: InstanceClass): MutableClass {
+function newClass({ version, labels, runs }: InstanceClass): MutableClass {
   return {
     version,
+    runs,
     carried: carriedLabels({ labels }),
     counts: noInstances(),
   };

@@ -3,6 +3,7 @@
  * however many instances there are.
  */
 import {
+  classKey,
   compareLocations,
   type IdleInstance,
   type IdleInstances,
@@ -37,7 +38,7 @@ interface OfClass {
 }
 
 export class InstanceIndex {
-  /** Known classes with their number of instances, by version and labels. */
+  /** Known classes with their number of instances, by {@link classKey}. */
   readonly #classes = new Map<string, KnownClass>();
   #classesVersion = 0;
   readonly #idle = new Map<InstanceClass, OfClass>();
@@ -70,14 +71,14 @@ export class InstanceIndex {
   }
 
   /** Counts another instance. Returns its class: the same object for equal ones. */
-  add({ version, labels }: InstanceClass): InstanceClass {
-    const key = keyOf({ version, labels });
+  add({ version, labels, runs }: InstanceClass): InstanceClass {
+    const key = classKey({ version, labels, runs });
     const known = this.#classes.get(key);
     if (known) {
       known.count++;
       return known.instanceClass;
     }
-    const instanceClass = { version, labels };
+    const instanceClass = { version, labels, runs };
     this.#classes.set(key, { instanceClass, count: 1 });
     this.#classesVersion++;
     return instanceClass;
@@ -85,7 +86,7 @@ export class InstanceIndex {
 
   /** Removes an instance of this class, whose availability is NONE. */
   remove(instanceClass: InstanceClass): void {
-    const key = keyOf(instanceClass);
+    const key = classKey(instanceClass);
     const known = this.#classes.get(key);
     if (!known || --known.count > 0) return;
     this.#classes.delete(key);
@@ -175,8 +176,4 @@ function moveTo(
   removeSorted(ofClass.agents, ofAgent, compareLocations);
   Object.assign(ofAgent, place);
   insertSorted(ofClass.agents, ofAgent, compareLocations);
-}
-
-function keyOf({ version, labels }: InstanceClass): string {
-  return JSON.stringify([version, labels]);
 }

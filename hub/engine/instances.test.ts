@@ -174,3 +174,33 @@ describe('the start of an instance', () => {
     expect(instances.find('i1')?.startedAtMs).toBe(NOW_MS - 7);
   });
 });
+
+describe('the kind of jobs that an instance runs', () => {
+  const models = { models: ['MJCF'] };
+  const classes = (instances: Instances) => instances.classes.map(({ runs }) => runs);
+
+  it('changes its class, and lets it begin tasks as before', () => {
+    const { instances, idle } = joined(up('i1'), up('i2'));
+    const before = instances.classesVersion;
+    instances.changed('a', { ...up('i1'), runs: models });
+    expect(instances.classesVersion).toBeGreaterThan(before);
+    expect(classes(instances)).toEqual([undefined, models]);
+    expect(instances.find('i1')?.profile.runs).toEqual(models);
+    expect(idle().sort()).toEqual(['i1 beside 0', 'i2 beside 0']);
+    instances.reserve(on('i1'), 'a');
+    instances.changed('a', up('i1'));
+    expect(classes(instances)).toEqual([undefined]);
+    expect([...instances.countedClasses]).toMatchObject([{ counts: { idle: 1, busy: 1 } }]);
+    instances.release('a', on('i1'));
+    expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
+  });
+
+  it('is what its program said last, until that is up again', () => {
+    const { instances } = joined({ ...up('i1'), runs: models });
+    const stopped = { ...up('i1'), ...down };
+    expect(instances.joining('a', stopped).runs).toEqual(models);
+    expect(instances.changing('a', stopped).runs).toEqual(models);
+    expect(instances.joining('a', { ...stopped, version: '2' }).runs).toBeUndefined();
+    expect(instances.changing('a', up('i1')).runs).toBeUndefined();
+  });
+});

@@ -1,5 +1,6 @@
 /** The state of agents and their instances, as last reported. */
-import type { InstanceProfile, InstanceReport } from '@workbench-hub/shared/domain/instance';
+import { isDeepStrictEqual } from 'node:util';
+import type { InstanceProfile, InstanceReport, JobKind } from '@workbench-hub/shared/domain/instance';
 import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -152,13 +153,14 @@ export class Instances {
     const reportedMs = this.#startedAt(report);
     const isSame =
       formerMs !== null && reportedMs !== null && Math.abs(reportedMs - formerMs) < SAME_START_MS;
-    return { ...report, startedAtMs: isSame ? formerMs : reportedMs };
+    return { ...report, runs: this.#runsOf(agentId, report), startedAtMs: isSame ? formerMs : reportedMs };
   }
 
   /** An instance of a joined agent that changes, with its start: the agent reports no age between two processes. */
   changing(agentId: string, report: InstanceReport): StartedInstance {
-    if (report.upForMs === null) return { ...report, startedAtMs: null };
-    return { ...report, startedAtMs: this.#formerStart(agentId, report.id) ?? this.#startedAt(report) };
+    const runs = this.#runsOf(agentId, report);
+    if (report.upForMs === null) return { ...report, runs, startedAtMs: null };
+    return { ...report, runs, startedAtMs: this.#formerStart(agentId, report.id) ?? this.#startedAt(report) };
   }
 
   /** Whether the agent is connected. */
@@ -212,6 +214,7 @@ export class Instances {
     if (instance.status !== 'UP' && report.status === 'UP') instance.idleSinceMs = this.#clock.monotonicMs();
     instance.status = report.status;
     instance.startedAtMs = report.startedAtMs;
+    if (this.#known.setRuns(instance, report.runs)) this.#lastRemovalMs = this.#clock.nowMs();
     this.#known.updateAvailability(instance);
     this.#capacityChanged();
   }
@@ -312,14 +315,22 @@ export class Instances {
     return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
   }
 
+  /** Kind of jobs that the instance runs: as its program says when it is up, and until then as it said before. */
+  #runsOf(agentId: string, { id, status, version, labels, runs }: InstanceReport): JobKind | undefined {
+    if (status === 'UP' || runs) return runs;
+    const former = this.#known.agent(agentId)?.instances.get(id)?.profile;
+    const isSame = former?.version === version && isDeepStrictEqual(former.labels, labels);
+    return isSame ? former.runs : undefined;
+  }
+
   #formerStart(agentId: string, instanceId: string): number | null {
     return this.#known.agent(agentId)?.instances.get(instanceId)?.startedAtMs ?? null;
   }
 }
 
 /** The profile alone, without other fields of a report. */
-export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
-  return { id, version, revision, labels };
+export function profileOf({ id, version, revision, labels, runs }: InstanceProfile): InstanceProfile {
+  return { id, version, revision, labels, runs };
 }
 
 /** False for a report that a hub of an earlier version has passed on. */

@@ -1,7 +1,13 @@
 /** The known agents and their instances, indexed for matching and counted for explanations. */
-import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import {
+  type InstanceProfile,
+  type InstanceStatus,
+  type JobKind,
+  kindKey,
+} from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { AgentState } from '../core/agent-states.js';
+import type { InstanceClass } from '../core/idle-instances.js';
 import type { AgentDrain } from '../core/ports/agent-drains.js';
 import { countedState } from '../core/wait-reason.js';
 import { InstanceCounts } from './instance-counts.js';
@@ -20,6 +26,9 @@ export interface Agent {
 }
 
 export interface Instance extends IndexedInstance {
+  /** Both are changed by {@link KnownInstances.setRuns} only. */
+  profile: InstanceProfile;
+  instanceClass: InstanceClass;
   readonly agent: Agent;
   status: InstanceStatus;
   startedAtMs: number | null;
@@ -122,6 +131,21 @@ export class KnownInstances {
       for (const instance of this.instancesOf(agentId)) this.updateAvailability(instance);
     }
     return { drained, undrained };
+  }
+
+  /** Sets the kind of jobs that the program of the instance runs. True when that changes its class. */
+  setRuns(instance: Instance, runs: JobKind | undefined): boolean {
+    const { profile, instanceClass } = instance;
+    if (kindKey(profile.runs) === kindKey(runs)) return false;
+    this.#index.setAvailability(instance, 'NONE');
+    this.#counts.set(instance, null);
+    const { id, version, revision, labels } = profile;
+    instance.profile = { id, version, revision, labels, runs };
+    // First, so that a class with one instance is not read as gone.
+    instance.instanceClass = this.#index.add(instance.profile);
+    this.#index.remove(instanceClass);
+    this.updateAvailability(instance);
+    return true;
   }
 
   /** Sets the attempt that the instance runs. */

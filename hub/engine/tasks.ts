@@ -22,7 +22,7 @@ import type {
 } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import { describeState, withIgnoredFields } from '../core/task-message.js';
-import type { WaitReason } from '../core/wait-reason.js';
+import { kindsWarning, type WaitReason } from '../core/wait-reason.js';
 import { notifyAddress } from '../core/webhook-addresses.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
@@ -196,6 +196,12 @@ export class Tasks {
     if (task.status !== 'WAITING') return null;
     const reason = this.#options.explanations.reasonOf(task);
     return { ...reason, message: withIgnoredFields(task, `${describeState(task)} ${reason.message}`) };
+  }
+
+  /** Warning for the creator of a task that waits; null for none. */
+  warningOf(task: Task): string | null {
+    const kinds = this.waitReason(task)?.facts.kinds ?? [];
+    return kinds.length === 0 ? null : kindsWarning(kinds);
   }
 
   /** Rejects with OVERLOADED when too many lists wait. */

@@ -2,6 +2,7 @@
  * Refresh of the live views of agents and instances from the rows of the store, which are the truth: signals keep the views up to date,
  * and may get lost.
  */
+import { kindKey } from '@workbench-hub/shared/domain/instance';
 import { type AttemptRef, attemptKey, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentView } from '../core/ports/nodes.js';
@@ -137,9 +138,10 @@ function hasInstancesOf(view: AgentView, { instances }: PresentAgent): boolean {
 }
 
 function changedOf(view: AgentView, { instances }: PresentAgent): PresentInstance[] {
-  return instances.filter(({ status, startedAtMs }, at) => {
+  return instances.filter(({ profile, status, startedAtMs }, at) => {
     const known = view.instances[at];
-    return known?.status !== status || known.startedAtMs !== startedAtMs;
+    const isSame = known?.status === status && known.startedAtMs === startedAtMs;
+    return !isSame || kindKey(known.profile.runs) !== kindKey(profile.runs);
   });
 }
 

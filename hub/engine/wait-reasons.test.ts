@@ -1,10 +1,11 @@
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import type { JobKind } from '@workbench-hub/shared/domain/instance';
 import { describe, expect, it } from 'vitest';
 import type { CountedClass } from '../core/wait-reason.js';
 import { InstanceCounts } from './instance-counts.js';
 import { WaitReasons } from './wait-reasons.js';
 
-const NOW = { dispatching: true, returns: [], avoided: [], nowMs: 0 };
+const NOW = { type: 'EXECUTE_BATCH_JOB', dispatching: true, returns: [], avoided: [], nowMs: 0 } as const;
 const needs = (...labels: string[]): Requirement => ({ version: null, labels });
 
 function known(classes: CountedClass[]) {
@@ -21,9 +22,10 @@ function known(classes: CountedClass[]) {
   return { instances, scans: () => scans };
 }
 
-function counted(label: string, busy: number): CountedClass & { counts: { busy: number } } {
+function counted(label: string, busy: number, runs?: JobKind): CountedClass & { counts: { busy: number } } {
   return {
     version: '9',
+    runs,
     carried: new Set([label]),
     counts: { idle: 0, busy, down: 0, unreachable: 0, drained: 0 },
   };
@@ -55,6 +57,43 @@ describe('reasons for waiting', () => {
     expect(scans()).toBe(1001);
     reasons.of(needs('label-0'), NOW);
     expect(scans()).toBe(1002);
+  });
+});
+
+describe('fitting instances of different kinds', () => {
+  const models = { models: ['MJCF'], scripts: ['JavaScript'] };
+  const python = { scripts: ['Python'] };
+  const classes = [
+    counted('a', 1, models),
+    counted('b', 2, python),
+    counted('c', 1, models),
+    counted('d', 9),
+  ];
+  const reasons = new WaitReasons(known(classes).instances);
+
+  it('are named for a batch job without labels, but for those that do not say what they run', () => {
+    const { message, facts } = reasons.of(needs(), NOW);
+    expect(message).toBe(
+      '13 fitting instances are busy. The fitting instances are of different kinds: 2 run models of type MJCF and scripts in ' +
+        'JavaScript; 2 run models of any type and scripts in Python. Ask for a label that only the right ones have.',
+    );
+    expect(facts.kinds).toEqual([
+      { runs: models, instances: 2 },
+      { runs: python, instances: 2 },
+    ]);
+  });
+
+  it('make no difference to simulated work, and are none of those that are down', () => {
+    expect(reasons.of(needs(), { ...NOW, type: 'SIMULATE_WORK' }).facts.kinds).toEqual([]);
+    const down = { ...counted('b', 0, python), counts: { ...counted('b', 0).counts, down: 3 } };
+    const { instances } = known([counted('a', 1, models), down]);
+    expect(new WaitReasons(instances).of(needs(), NOW).message).toBe('1 fitting instance is busy.');
+  });
+
+  it('are chosen by a label', () => {
+    const both = [counted('gears', 1, models), counted('gears', 1, python)];
+    const { facts } = new WaitReasons(known(both).instances).of(needs('gears'), NOW);
+    expect(facts.kinds).toEqual([]);
   });
 });
 

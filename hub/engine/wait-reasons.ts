@@ -1,9 +1,12 @@
 /** Reasons why tasks wait, from the instance classes in memory. Which classes fit is kept by requirement. */
 import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
+import type { TaskType } from '@workbench-hub/shared/domain/task';
 import {
   type ClassSurvey,
   type Exclusion,
+  factsForType,
+  kindsWarning,
   reasonInWords,
   returnsInWords,
   survey,
@@ -25,6 +28,7 @@ interface Surveyed {
 
 /** State of the hub and of the task beside its requirement. */
 export interface WaitCircumstances {
+  readonly type: TaskType;
   /** False during shutdown preparation. */
   readonly dispatching: boolean;
   readonly returns: readonly Exclusion[];
@@ -46,12 +50,16 @@ export class WaitReasons {
     this.#instances = instances;
   }
 
-  of(requirement: Requirement, { dispatching, returns, avoided, nowMs }: WaitCircumstances): WaitReason {
-    let facts = this.#factsOf(requirement);
+  of(
+    requirement: Requirement,
+    { type, dispatching, returns, avoided, nowMs }: WaitCircumstances,
+  ): WaitReason {
+    let facts = factsForType(this.#factsOf(requirement), type);
     for (const agentId of avoided) facts = this.#without(agentId, requirement, facts);
     const verdict = verdictOf(facts, dispatching);
     const message = `${reasonInWords(verdict, facts)}${returnsInWords(returns, nowMs)}`;
-    return { verdict, facts, message };
+    const warning = kindsWarning(facts.kinds);
+    return { verdict, facts, message: warning === '' ? message : `${message} ${warning}` };
   }
 
   #factsOf(requirement: Requirement): WaitFacts {

@@ -41,7 +41,12 @@ export interface RequestOptions {
   readonly isIdempotent?: boolean | (() => Promise<boolean>);
   /** Further tries after a failure that passes; true by default. */
   readonly isRetried?: boolean;
+  /** Called with each warning that the response carries, in words. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
 }
+
+/** The text of one value of the header `Warning`. */
+const WARNING = /299 - "([^"]*)"/g;
 
 /** Part of a file to download. */
 export interface ContentOptions {
@@ -148,7 +153,9 @@ export class Connection {
 
   /** The body of a response as text. Rejects with {@link UnreachableError} when it stops coming. */
   async text(path: string, options: RequestOptions = {}): Promise<string> {
-    const { body } = await this.request(path, options);
+    const { body, headers } = await this.request(path, options);
+    for (const [, warning = ''] of (headers.get('warning') ?? '').matchAll(WARNING))
+      options.onWarning?.(warning);
     const reader = body?.getReader();
     const decoder = new TextDecoder();
     let text = '';

@@ -42,6 +42,9 @@ export interface SubmitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called as a large file of the job arrives at the hub. */
   readonly onUpload?: ((progress: UploadProgress) => void) | undefined;
+  /** Called with each warning of the hub about the job, in words: a field that it does not know, or that the job may run on instances
+   *  of different kinds. */
+  readonly onWarning?: ((warning: string) => void) | undefined;
 }
 
 /**
@@ -86,7 +89,7 @@ export class Hub {
   }
 
   /** Creates a batch job. When the response is lost, its creation is repeated on a hub that takes an Idempotency-Key. */
-  async submit(job: Job, { signal, onUpload }: SubmitOptions = {}): Promise<Task> {
+  async submit(job: Job, { signal, onUpload, onWarning }: SubmitOptions = {}): Promise<Task> {
     const options = { signal, onProgress: onUpload };
     const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending, options));
     const { notify } = job;
@@ -97,6 +100,7 @@ export class Hub {
         json: notify === undefined ? json : { ...json, type: 'EXECUTE_BATCH_JOB', notify },
         headers: { 'idempotency-key': crypto.randomUUID() },
         isIdempotent: () => this.#takesKeys(),
+        onWarning,
         signal,
       },
     );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isNode, missingProgram, shebang } from './interpreter.js';
+import { isNode, languageOf, missingProgram, shebang } from './interpreter.js';
 
 describe('shebang', () => {
   it.each([
@@ -26,6 +26,18 @@ describe('isNode', () => {
     [['sh'], false],
     [['nodemon'], false],
   ])('%j: %s', ([command = '', ...args], expected) => expect(isNode({ command, args })).toBe(expected));
+});
+
+describe('languageOf', () => {
+  it.each([
+    [{ command: 'node', args: [] }, 'JavaScript'],
+    [{ command: '/usr/bin/env', args: ['python3.12'] }, 'Python'],
+    [{ command: 'C:/Python/python.EXE', args: ['-u'] }, 'Python'],
+    [{ command: 'octave-cli', args: ['--quiet'] }, 'octave-cli'],
+    [{ command: '/bin/größe', args: [] }, undefined],
+  ])('of %j is %s', (interpreter, language) => {
+    expect(languageOf(interpreter)).toBe(language);
+  });
 });
 
 describe('missingProgram', () => {

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
+import { SCRIPT_LANGUAGE } from '@workbench-hub/shared/instance-protocol/messages';
 
 /** A command that runs a script, whose path is appended. */
 export interface Interpreter {
@@ -19,9 +20,24 @@ export function shebang(script: Buffer): Interpreter | undefined {
 }
 
 /** Whether the interpreter is Node, by the name of its program. */
-export function isNode({ command, args }: Interpreter): boolean {
-  const program = throughEnv({ command, args }) ?? command;
-  return /^node(js)?(\.exe)?$/i.test(basename(program));
+export function isNode(interpreter: Interpreter): boolean {
+  return /^node(js)?$/.test(nameOf(interpreter));
+}
+
+/** Language of the scripts that the interpreter runs, as far as its name tells: `JavaScript`, `Python`, or that of the program.
+ *  Undefined for a name that cannot be shown as a language. */
+export function languageOf(interpreter: Interpreter): string | undefined {
+  if (isNode(interpreter)) return 'JavaScript';
+  const name = nameOf(interpreter);
+  if (/^(python|pypy)[\d.]*$/.test(name)) return 'Python';
+  return SCRIPT_LANGUAGE.test(name) ? name : undefined;
+}
+
+/** Name of the program that interprets, in lower case, without folder and `.exe`. */
+function nameOf({ command, args }: Interpreter): string {
+  return basename(throughEnv({ command, args }) ?? command)
+    .toLowerCase()
+    .replace(/\.exe$/, '');
 }
 
 /**

@@ -7,7 +7,7 @@ import {
 } from '@workbench-hub/shared/instance-protocol/messages';
 import type { InstanceProgram, JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import { groupGuard } from './group-guard.js';
-import { type Interpreter, isNode, missingProgram } from './interpreter.js';
+import { type Interpreter, isNode, languageOf, missingProgram } from './interpreter.js';
 import { placeScript, ScriptNotPlaced } from './placed-script.js';
 import { ScriptPipes } from './script-pipes.js';
 import { runScriptProcess, type ScriptCommand, type ScriptEnd, type ScriptHost } from './script-process.js';
@@ -31,11 +31,13 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
     // Python would otherwise leave __pycache__ among the outputs, and buffer its output until its end.
     environment: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' },
   };
+  const language = languageOf(interpreter);
   return {
     name: 'workbench-runner',
     version,
     isShareable: true,
     startsScripts: true,
+    ...(language === undefined ? {} : { runs: { scripts: [language] } }),
     async initialize() {
       host.guard.open();
       const missing = missingProgram(interpreter, process.env, process.cwd());

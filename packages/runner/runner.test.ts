@@ -234,6 +234,7 @@ describe('workbench-runner --interpreter node', () => {
 describe('workbench-runner with another interpreter', () => {
   it('runs Python, with modules beside the script and variables in the environment', async () => {
     const runner = await start('--interpreter', 'python3');
+    expect(runner.introduction?.runs).toEqual({ scripts: ['Python'] });
     const folder = await layOut({
       files: { 'helper.py': "text = 'from helper'" },
       environment: { radius: '2.5' },

@@ -8,6 +8,9 @@ export interface LoadedModel {
   data: MjData;
 }
 
+/** Types of models that MuJoCo reads: the endings of their names, in upper case. */
+export const MODEL_TYPES = ['MJCF', 'XML'];
+
 /** The model cannot be simulated; the message is shown to the task's owner. */
 export class ModelRefused extends Error {
   override readonly name = 'ModelRefused';
@@ -17,7 +20,7 @@ export class ModelRefused extends Error {
  *  ModelRefused} with MuJoCo's own message. */
 export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
   const name = path.basename(modelPath);
-  if (!/\.(mjcf|xml)$/i.test(name)) {
+  if (!MODEL_TYPES.includes(path.extname(name).slice(1).toUpperCase())) {
     throw new ModelRefused(
       `workbench-mujoco reads models of type MJCF, not ${name}: give an MJCF file, or use an instance of another ` +
         'workbench',

@@ -1,6 +1,7 @@
 import { RPC_ERROR, RpcError } from '@workbench-hub/shared/instance-protocol/messages';
 import type { InstanceProgram } from '@workbench-hub/shared/instance-protocol/program';
 import type { Isolation } from './isolation.js';
+import { MODEL_TYPES } from './model.js';
 import { compileSimulator } from './simulator-thread.js';
 import { SimulatorThreads } from './simulator-threads.js';
 import type { WasmModule } from './web-assembly.js';
@@ -18,6 +19,7 @@ export function mujocoProgram(version: string, isolation: Isolation): InstancePr
     name: 'workbench-mujoco',
     version,
     isShareable: true,
+    runs: { models: MODEL_TYPES, scripts: ['JavaScript'] },
     async initialize() {
       simulator ??= await compileSimulator();
     },

@@ -53,6 +53,10 @@ describe('workbench-mujoco', () => {
     return { folder, result: await mujoco.host.executeBatchJob(folder.params) };
   };
 
+  it('says that it runs MJCF models by JavaScript', () => {
+    expect(mujoco.introduction?.runs).toEqual({ models: ['MJCF', 'XML'], scripts: ['JavaScript'] });
+  });
+
   it('simulates a model, which the scripts of a job share', async () => {
     const { folder, result } = await run({
       model: MODEL,

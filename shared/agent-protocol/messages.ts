@@ -11,7 +11,10 @@ import {
   type InstanceReport,
   MAX_CRASH_REASON_LENGTH,
   MAX_CRASHES,
+  MAX_KIND_NAMES,
+  MODEL_TYPE,
   REPORTED_INSTANCE_STATUSES,
+  SCRIPT_LANGUAGE,
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
 import { pathConflict, relativePathFault } from '../domain/relative-path.js';
@@ -86,11 +89,15 @@ const proof = z.string().min(1).max(MAX_NAME_LENGTH);
 /** An attempt that an agent has, with the proof of its assignment. Older agents, and those that got none from an older hub, send none. */
 const heldAttempt = attemptRef.extend({ proof: proof.optional() });
 
+const kindNames = (form: RegExp) => z.array(z.string().regex(form)).max(MAX_KIND_NAMES).optional();
+
 const instanceReport: z.ZodType<InstanceReport> = z.object({
   id: identifier,
   version: z.string().min(1).max(200),
   revision: z.string().max(200),
   labels: z.array(z.string().min(1).max(200)).max(200),
+  /** Kind of jobs that the program runs. Absent when it does not say, before it has said so, and from older agents. */
+  runs: z.object({ models: kindNames(MODEL_TYPE), scripts: kindNames(SCRIPT_LANGUAGE) }).optional(),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
   upForMs: durationMs.nullable(),
 });

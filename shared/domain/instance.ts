@@ -18,12 +18,36 @@ export type InstanceLogType = (typeof INSTANCE_LOG_TYPES)[number];
 export const AGENT_STATUSES = ['UP', 'DOWN'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
-/** Configuration of an instance that matching uses. */
+/** Kind of jobs that an instance program runs, as far as it says. */
+export interface JobKind {
+  /** Types of models, in upper case and sorted; absent for any. */
+  readonly models?: readonly string[] | undefined;
+  /** Languages of scripts, sorted; absent when it does not say. */
+  readonly scripts?: readonly string[] | undefined;
+}
+
+/** Form of a type of models. */
+export const MODEL_TYPE = /^[A-Z0-9]{1,16}$/;
+
+/** Form of the name of a language: printable on every terminal. */
+export const SCRIPT_LANGUAGE = /^[A-Za-z0-9][A-Za-z0-9 +#._-]{0,39}$/;
+
+/** Maximum number of types, and of languages, of one kind. */
+export const MAX_KIND_NAMES = 50;
+
+/** Text that equal kinds have in common; null for one that is not said. */
+export function kindKey(kind: JobKind | undefined): string | null {
+  return kind ? JSON.stringify([kind.models ?? null, kind.scripts ?? null]) : null;
+}
+
+/** Configuration of an instance that matching uses, and what its program says of itself. */
 export interface InstanceProfile {
   readonly id: string;
   readonly version: string;
   readonly revision: string;
   readonly labels: readonly string[];
+  /** Kind of jobs that its program runs; absent before it has said so, and from programs and agents that do not. */
+  readonly runs?: JobKind | undefined;
 }
 
 /** Number of crashes that an agent keeps of an instance. */

@@ -119,6 +119,15 @@ describe('an instance program and its host', () => {
     ]);
   });
 
+  it('say which kind of jobs the program runs: each name once, in order', async () => {
+    const runs = { models: ['xml', 'MJCF', 'XML'], scripts: ['JavaScript'] };
+    const { runs: said } = await converse(ok, { runs }).host.initialize(initialize);
+    expect(said).toEqual({ models: ['MJCF', 'XML'], scripts: ['JavaScript'] });
+    expect(await converse(ok).host.initialize(initialize)).not.toHaveProperty('runs');
+    const wrong = converse(ok, { runs: { models: ['.inp'] } }).host.initialize(initialize);
+    await expect(wrong).rejects.toThrow('the answer to "initialize" is wrong: runs.models.0');
+  });
+
   it('refuse a job before initialize, and a second initialize', async () => {
     const { host } = converse(ok);
     await expect(host.executeBatchJob(job)).rejects.toMatchObject({

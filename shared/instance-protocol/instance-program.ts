@@ -1,4 +1,5 @@
 /** An instance program, as `serveProgram` calls it. */
+import type { JobKind } from '../domain/instance.js';
 import type {
   ExecuteBatchJobParams,
   ExecuteBatchJobResult,
@@ -26,6 +27,8 @@ export interface InstanceProgram {
   isShareable?: boolean;
   /** True: each child process of it is a script, which it ends with its job. */
   startsScripts?: boolean;
+  /** Kind of jobs that it runs, for the hub; absent when it does not say. */
+  runs?: JobKind;
   /** Prepares the process (loads a library, checks a licence), before any instance is used. */
   initialize?(params: InitializeParams): Promise<void>;
   /** Prepares an instance, which is used after it has resolved. */

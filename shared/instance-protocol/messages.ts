@@ -23,6 +23,9 @@
  * The schemas are Valibot's: it adds 5 ms to the start of a program and 1 MiB to its memory, a tenth of what larger libraries do.
  */
 import * as v from 'valibot';
+import { MAX_KIND_NAMES, MODEL_TYPE, SCRIPT_LANGUAGE } from '../domain/instance.js';
+
+export { SCRIPT_LANGUAGE };
 
 /** Version in which a process serves one instance. */
 export const INSTANCE_PROTOCOL_VERSION = 1;
@@ -90,10 +93,27 @@ export const initializeParams = v.object({
 });
 export type InitializeParams = v.InferOutput<typeof initializeParams>;
 
+const kindNames = (form: RegExp, toName: (text: string) => string = (text) => text) =>
+  v.pipe(
+    v.array(v.pipe(v.string(), v.transform(toName), v.regex(form))),
+    v.maxLength(MAX_KIND_NAMES),
+    v.transform((names) => [...new Set(names)].sort()),
+  );
+
+/** Kind of jobs that a program runs; a member that is absent restricts nothing. */
+const jobKind = v.object({
+  /** Types of models: the endings of their names, in any case. */
+  models: v.optional(kindNames(MODEL_TYPE, (type) => type.toUpperCase())),
+  /** Languages of scripts: `JavaScript`. */
+  scripts: v.optional(kindNames(SCRIPT_LANGUAGE)),
+});
+
 export const initializeResult = v.object({
   protocolVersion: v.picklist([INSTANCE_PROTOCOL_VERSION, SHARED_PROTOCOL_VERSION]),
   /** True: each child process of the program is a script, which the program ends with its job. */
   startsScripts: v.optional(v.boolean()),
+  /** Absent: the program does not say. */
+  runs: v.optional(jobKind),
   /** Name of the program, for logs: `workbench-runner`. */
   name: limitedString(MAX_NAME_LENGTH),
   version: limitedString(MAX_NAME_LENGTH),

@@ -9,6 +9,7 @@ import { type InstanceHost, instanceHost } from './host.js';
 import {
   type ExecuteBatchJobParams,
   INSTANCE_PROTOCOL_VERSION,
+  type InitializeResult,
   MAX_LINE_BYTES,
   type OutputParams,
   type OutputStream,
@@ -18,6 +19,8 @@ import {
 export interface ProgramUnderTest {
   pid: number;
   host: InstanceHost;
+  /** Answer to `initialize`. */
+  introduction: InitializeResult | undefined;
   outputs: OutputParams[];
   /** Output of scripts so far, on one stream or both. */
   printed(stream?: OutputStream): string;
@@ -42,7 +45,7 @@ export async function startProgram(
   environment: Record<string, string> = {},
 ): Promise<ProgramUnderTest> {
   const program = spawnProgram(command, environment);
-  await program.host.initialize({
+  program.introduction = await program.host.initialize({
     protocolVersion: INSTANCE_PROTOCOL_VERSION,
     instance: { id: 'sim-1', ...PROFILE },
   });
@@ -111,6 +114,7 @@ function spawnProgram(
   return {
     pid: child.pid ?? 0,
     host,
+    introduction: undefined,
     outputs,
     printed,
     prints: (text) =>

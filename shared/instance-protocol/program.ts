@@ -1,6 +1,7 @@
 /** The program's side of the instance protocol, for programs in TypeScript or JavaScript. */
 import { Console } from 'node:console';
 import type { Readable, Writable } from 'node:stream';
+import type { JobKind } from '../domain/instance.js';
 import { ValidationError } from '../validation-error.js';
 import { lineSplitter, ProtocolViolation } from './framing.js';
 import type { InstanceProgram } from './instance-program.js';
@@ -172,7 +173,7 @@ class ProgramServer {
   };
 
   async #initialize(params: InitializeParams): Promise<InitializeResult> {
-    const { name, version, isShareable, startsScripts } = this.#program;
+    const { name, version, isShareable, startsScripts, runs } = this.#program;
     this.#state = 'initializing';
     const isOffered = params.supportedVersions?.includes(SHARED_PROTOCOL_VERSION) === true;
     const isShared = isOffered && isShareable === true;
@@ -190,6 +191,7 @@ class ProgramServer {
       name,
       version,
       ...(isShared && startsScripts !== undefined ? { startsScripts } : {}),
+      ...(runs === undefined ? {} : { runs: named(runs) }),
     };
   }
 
@@ -257,6 +259,14 @@ class ProgramServer {
     this.#state = 'ending';
     await Promise.all([...this.#instances.values()].map((instance) => instance.end()));
   }
+}
+
+/** The kind in the form of the message. */
+function named({ models, scripts }: JobKind): NonNullable<InitializeResult['runs']> {
+  return {
+    ...(models === undefined ? {} : { models: [...models] }),
+    ...(scripts === undefined ? {} : { scripts: [...scripts] }),
+  };
 }
 
 function noInstance(id: string | undefined): RpcError {

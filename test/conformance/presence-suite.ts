@@ -166,6 +166,20 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
       expect(await startOf()).toBeNull();
     });
 
+    it('is shown with the kind of jobs that its program runs, as that was told last', async () => {
+      const { presence } = opened;
+      const runs = { models: ['MJCF'], scripts: ['JavaScript'] };
+      const runsOf = async () => (await presence.all())[0]?.instances.map(({ profile }) => profile.runs);
+      const epoch = await join(agent('a', { instances: [report('r', { runs }), report('s')] }));
+      expect(await runsOf()).toEqual([runs, undefined]);
+      presence.changed('a', epoch, report('r'));
+      presence.changed('a', epoch, report('s', { runs: { scripts: ['C++'] } }));
+      expect(await runsOf()).toEqual([undefined, { scripts: ['C++'] }]);
+      const again = await join(agent('a', { instances: [report('r', { runs })] }));
+      await presence.leave('a', again, 6);
+      expect(await runsOf()).toEqual([runs]);
+    });
+
     it('is unknown while its agent is disconnected', async () => {
       const epoch = await join(agent('a'));
       await opened.presence.leave('a', epoch, 6);

@@ -1,5 +1,5 @@
 /** Instance programs: processes that are started, called, and ended together with all their descendants. */
-import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import type { InstanceProfile, JobKind } from '@workbench-hub/shared/domain/instance';
 import type { SandboxSettings } from '../sandbox.js';
 import type { TaskNames } from '../task-names.js';
 import type { PreparedDirectory } from './workspace.js';
@@ -59,6 +59,14 @@ export interface BatchRun extends TaskNames {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** What a program says of itself when it is ready. */
+export interface ProgramIntroduction {
+  readonly name: string;
+  readonly version: string;
+  /** Kind of jobs that it runs; absent when it does not say. */
+  readonly runs?: JobKind | undefined;
+}
+
 export interface Program {
   /** Undefined when it could not be started, or not yet. */
   readonly pid: number | undefined;
@@ -71,7 +79,7 @@ export interface Program {
    *  instance are. */
   readonly ended: Promise<ProgramEnd>;
   /** Calls of the instance protocol. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */
-  initialize(): Promise<{ readonly name: string; readonly version: string }>;
+  initialize(): Promise<ProgramIntroduction>;
   simulateWork(task: TaskNames, durationMs: number): Promise<void>;
   executeBatchJob(
     run: BatchRun,

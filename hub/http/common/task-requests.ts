@@ -17,6 +17,7 @@ import type { FileLimits } from '../parsing/body-blob.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '../parsing/request-schemas.js';
 import { DeferredResponse } from '../responses/deferred-response.js';
 import { resultResponse } from '../responses/job-result.js';
+import { warningValue } from '../responses/warning-value.js';
 import type { ResponseRoom } from '../server/response-memory.js';
 
 interface ResultRequest {
@@ -43,7 +44,8 @@ interface CreationRequest<Body> {
 export interface TaskRequests {
   /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
   readonly admit: () => void;
-  /** `onceBy` is the context whose header Idempotency-Key counts; absent where the API version has none. */
+  /** `onceBy` is the context whose header Idempotency-Key counts, and whose response may have warnings; absent where the API version has
+   *  none. */
   createSimulateWork(request: CreationRequest<SimulateWorkRequest>, onceBy?: Context): Promise<Task>;
   createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>, onceBy?: Context): Promise<Task>;
   /** Waits for the end for as long as the request says. */
@@ -60,7 +62,9 @@ export interface TaskRequests {
 
 /** Headers of the 201 of a create request. */
 export const CREATION_HEADERS = {
-  Warning: 'Names request fields that the hub does not know and ignored; absent when there are none.',
+  Warning:
+    'Names request fields that the hub does not know and ignored, and warns when a batch job without labels fits instances of ' +
+    'different kinds; absent otherwise.',
   'Idempotency-Replayed':
     '`true` when the task was created by an earlier request with the same Idempotency-Key.',
 };
@@ -118,6 +122,8 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
     const key = onceBy && idempotencyKeyOf(onceBy);
     const task = await (key === undefined ? tasks.create(request) : createOnce(request, key, onceBy));
     note.detail = `task ${task.id}`;
+    const warning = onceBy && tasks.warningOf(task);
+    if (warning !== undefined && warning !== null) onceBy?.header('Warning', warningValue(warning));
     return task;
   };
   const createOnce = async (request: TaskRequest, key: string, onceBy: Context | undefined) => {

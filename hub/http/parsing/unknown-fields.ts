@@ -1,5 +1,6 @@
 /** Fields of a request body that its schema does not know: they are ignored (contract 1.3), but may be misspelt. */
 import { z } from 'zod';
+import { warningValue } from '../responses/warning-value.js';
 
 interface UnknownField {
   /** Where it first is, such as `additionalFiles[1].Content`. */
@@ -27,9 +28,9 @@ export function unknownFieldsOf(schema: z.ZodType, body: unknown): string | null
   return `${named.map(inWords).join(', ')}${rest}`;
 }
 
-/** Value of the header `Warning` (RFC 7234). */
+/** Value of the header `Warning`. */
 export function unknownFieldsWarning(names: string): string {
-  return `299 - "ignored request fields that the hub does not know: ${names}"`;
+  return warningValue(`ignored request fields that the hub does not know: ${names}`);
 }
 
 /** Whether there is any. Most requests have none: they are spared the paths. */

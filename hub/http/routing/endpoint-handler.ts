@@ -173,7 +173,7 @@ class EndpointHandler {
       hold,
     });
     if (isDeferred(result)) return result;
-    if (ignoredFields !== null) result.headers.set('warning', unknownFieldsWarning(ignoredFields));
+    if (ignoredFields !== null) result.headers.append('warning', unknownFieldsWarning(ignoredFields));
     // A change that was made is reported in any case.
     if (this.#method === 'GET' && this.#isSlow(call)) {
       await this.#reauthorize(call).catch(async (refusal: unknown) => {

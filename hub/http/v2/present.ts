@@ -76,6 +76,7 @@ function presentInstanceOfAgent({ profile, agentId: holder, status, working }: I
     revision: profile.revision,
     labels: profile.labels,
     ...(agentId === undefined ? {} : { agentId }),
+    ...(profile.runs ? { runs: profile.runs } : {}),
     status,
     working,
   };

@@ -4,6 +4,7 @@ import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
+import { jobKindSchema } from '../common/job-kind-schemas.js';
 import { commonFilterFields } from '../common/task-filter-fields.js';
 import { shown, shownDefault } from '../openapi/openapi-overrides.js';
 import { base64 } from '../parsing/request-schemas.js';
@@ -134,6 +135,10 @@ export const instanceSchema = z
     agentId: z.string().optional().meta({
       description: "The agent that holds the instance; absent for an instance of the hub's own machine.",
       example: 'sim-host-1',
+    }),
+    runs: jobKindSchema.optional().meta({
+      description:
+        'What its program says that it runs; absent when it does not say, and before it has been up.',
     }),
     status: z.enum(INSTANCE_STATUSES),
     startedDatetime: timestamp(

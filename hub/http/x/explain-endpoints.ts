@@ -9,6 +9,7 @@ import { describeState } from '../../core/task-message.js';
 import { VERDICTS } from '../../core/wait-reason.js';
 import type { Explanations } from '../../engine/explanations.js';
 import type { Tasks } from '../../engine/tasks.js';
+import { kindsSchema } from '../common/job-kind-schemas.js';
 import { classifiersSchema, idParams } from '../parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
@@ -45,6 +46,7 @@ const explanationFields = {
   tasksAhead: z.int().meta({
     description: 'Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.',
   }),
+  kinds: kindsSchema.optional(),
   exclusions: z
     .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
     .optional()
@@ -147,6 +149,7 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
       ...fitting,
     },
     tasksAhead: facts.tasksAhead,
+    ...(facts.kinds.length === 0 ? {} : { kinds: facts.kinds }),
     ...(facts.exclusions.length === 0
       ? {}
       : {

@@ -58,8 +58,9 @@ export function presentTaskDetails(
   };
 }
 
-function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting } }: WaitReason) {
-  return { verdict, unsatisfied, instances: { satisfyingAll, ...fitting } };
+function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting, kinds } }: WaitReason) {
+  const instances = { satisfyingAll, ...fitting };
+  return { verdict, unsatisfied, instances, ...(kinds.length === 0 ? {} : { kinds }) };
 }
 
 export function presentInput({ kind, path, ref }: InputFile) {

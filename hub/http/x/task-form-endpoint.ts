@@ -45,6 +45,7 @@ export function taskFormEndpoint({
           description: 'The task waits.',
           schema: taskItem,
           headers: {
+            Warning: 'Warns when a job without labels fits instances of different kinds; absent otherwise.',
             'Idempotency-Replayed':
               '`true` when the task was created by an earlier request with the same Idempotency-Key.',
           },

@@ -5,6 +5,7 @@ import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../core/ports/webhook-deliveries.js';
 import { VERDICTS } from '../../core/wait-reason.js';
+import { kindsSchema } from '../common/job-kind-schemas.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -45,6 +46,7 @@ const waitReason = z
         drained: count,
       })
       .meta({ description: 'Number of instances that satisfy all criteria, and of those in each state.' }),
+    kinds: kindsSchema.optional(),
   })
   .meta({ id: 'WaitReason' });
 

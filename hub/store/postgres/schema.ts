@@ -15,6 +15,7 @@ import { joinNumbers } from './migrations/0013-join-numbers.js';
 import { orderOfChanges } from './migrations/0014-order-of-changes.js';
 import { lanesOfHubs } from './migrations/0015-lanes-of-hubs.js';
 import { uploadsAndKeys } from './migrations/0016-uploads-and-keys.js';
+import { kindsOfJobs } from './migrations/0017-kinds-of-jobs.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -32,5 +33,6 @@ export const MIGRATIONS: readonly Migration[] = [
   orderOfChanges,
   lanesOfHubs,
   uploadsAndKeys,
+  kindsOfJobs,
   accounts,
 ];

@@ -73,7 +73,8 @@ export function ownPresence({ agents, log }: OwnPresenceOptions): Presence {
       const former = instances?.get(report.id);
       if (!former) return;
       const { status, startedAtMs } = presentAs(report);
-      instances?.set(report.id, { ...former, status, startedAtMs });
+      const profile = { ...former.profile, runs: report.runs };
+      instances?.set(report.id, { profile, status, startedAtMs });
     },
     leave: async (agentId, ofEpoch, atMs) => {
       const connection = currentOf(agentId, ofEpoch);
@@ -137,8 +138,8 @@ function recordOf(
   return { id, version, revision, seenAtMs, clockOffsetMs, instances: profiles };
 }
 
-function profileOf({ id, version, revision, labels }: InstanceReport) {
-  return { id, version, revision, labels };
+function profileOf({ id, version, revision, labels, runs }: InstanceReport) {
+  return { id, version, revision, labels, runs };
 }
 
 function presentAs(report: StartedInstance): PresentInstance {

@@ -10,6 +10,7 @@ const COLUMNS: readonly Column<WorkbenchInstance>[] = [
   { title: 'STATUS', of: ({ status }) => status },
   { title: 'VERSION', of: ({ version }) => version },
   { title: 'LABELS', of: ({ labels }) => labels.join(',') },
+  { title: 'RUNS', of: ({ runs }) => [...(runs?.models ?? []), ...(runs?.scripts ?? [])].join(',') },
   { title: 'AGENT', of: ({ agentId }) => agentId ?? undefined },
 ];
 

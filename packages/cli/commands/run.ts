@@ -53,9 +53,10 @@ export function addRunCommands(program: Command, run: Run): void {
 }
 
 /** Hands in the job, with a bar for each large file. */
-async function submitted(hub: Hub, options: JobOptions): Promise<Task> {
+async function submitted(hub: Hub, options: JobOptions & Pick<FollowOptions, 'quiet'>): Promise<Task> {
   const job = await jobOf(options);
-  return withUploadBar((onUpload) => hub.submit(job, { onUpload }));
+  const onWarning = (warning: string) => tell(`wb: ${printable(warning)}`);
+  return withUploadBar((onUpload) => hub.submit(job, { onUpload, ...(options.quiet ? {} : { onWarning }) }));
 }
 
 /** Adds the options of {@link FollowOptions}. */

@@ -785,6 +785,10 @@ export type WorkbenchInstance = {
      * The agent that holds the instance; absent for an instance of the hub's own machine.
      */
     agentId?: string;
+    /**
+     * What its program says that it runs; absent when it does not say, and before it has been up.
+     */
+    runs?: JobKind;
     status: 'UP' | 'STARTING' | 'STOPPING' | 'DOWN' | 'FAILED' | 'UNKNOWN';
     /**
      * When the instance process became ready; absent when it is not up. Local time of the hub.
@@ -794,6 +798,17 @@ export type WorkbenchInstance = {
      * True while the instance processes a task.
      */
     working: boolean;
+};
+
+export type JobKind = {
+    /**
+     * Types of models; absent for any.
+     */
+    models?: Array<string>;
+    /**
+     * Languages of scripts; absent when the program does not say.
+     */
+    scripts?: Array<string>;
 };
 
 export type AgentPage = {
@@ -844,6 +859,10 @@ export type Agent = {
          * The agent that holds the instance; absent for an instance of the hub's own machine.
          */
         agentId?: string;
+        /**
+         * What its program says that it runs; absent when it does not say, and before it has been up.
+         */
+        runs?: JobKind;
         status: 'UP' | 'STARTING' | 'STOPPING' | 'DOWN' | 'FAILED' | 'UNKNOWN';
         /**
          * True while the instance processes a task.
@@ -1200,6 +1219,13 @@ export type TaskExplanation = {
      */
     tasksAhead?: number;
     /**
+     * What the fitting instances run that are up, when that differs and the task is a batch job without labels.
+     */
+    kinds?: Array<{
+        runs: JobKind;
+        instances: number;
+    }>;
+    /**
      * Agents that recently returned the task, for example because of a full disk.
      */
     exclusions?: Array<{
@@ -1300,6 +1326,13 @@ export type DryRunExplanation = {
      * Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.
      */
     tasksAhead: number;
+    /**
+     * What the fitting instances run that are up, when that differs and the task is a batch job without labels.
+     */
+    kinds?: Array<{
+        runs: JobKind;
+        instances: number;
+    }>;
     /**
      * Agents that recently returned the task, for example because of a full disk.
      */
@@ -1423,6 +1456,13 @@ export type WaitReason = {
         unreachable: number;
         drained: number;
     };
+    /**
+     * What the fitting instances run that are up, when that differs and the task is a batch job without labels.
+     */
+    kinds?: Array<{
+        runs: JobKind;
+        instances: number;
+    }>;
 };
 
 export type AttemptInstance = {

@@ -3,7 +3,9 @@ import { germanReason } from './wait-reason-de.js';
 
 const none = { satisfyingAll: 0, idle: 0, busy: 0, down: 0, unreachable: 0, drained: 0 };
 
-it.each([
+type Reason = Parameters<typeof germanReason>[0];
+
+it.each<[Reason, string]>([
   [
     {
       verdict: 'NEVER',
@@ -24,6 +26,19 @@ it.each([
     { verdict: 'BUSY', unsatisfied: [], instances: { ...none, satisfyingAll: 1, busy: 1 } },
     '1 passende Instanz ist beschäftigt.',
   ],
-] as const)('says %j in German', (reason, text) => {
-  expect(germanReason({ ...reason, unsatisfied: [...reason.unsatisfied] })).toBe(text);
+  [
+    {
+      verdict: 'SOON',
+      unsatisfied: [],
+      instances: { ...none, satisfyingAll: 3, idle: 3 },
+      kinds: [
+        { runs: { models: ['MJCF', 'XML'], scripts: ['JavaScript'] }, instances: 2 },
+        { runs: { scripts: ['Python'] }, instances: 1 },
+      ],
+    },
+    '3 passende Instanzen sind frei. Die passenden Instanzen sind verschiedener Art: 2 für Modelle vom Typ MJCF, XML, ' +
+      'Skripte in JavaScript; 1 für Modelle jeden Typs, Skripte in Python. Verlangen Sie ein Label, das nur die richtigen haben.',
+  ],
+])('says %j in German', (reason, text) => {
+  expect(germanReason(reason)).toBe(text);
 });

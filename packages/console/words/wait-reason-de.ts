@@ -1,6 +1,7 @@
 /** Why a task waits, in German, from the data of the hub; in English the hub's own sentences are shown. */
 import type { TaskItem } from '@workbench-hub/client';
 import { numberText } from './formats.js';
+import { kindText } from './job-kind.js';
 
 type WaitReason = NonNullable<TaskItem['waitReason']>;
 
@@ -18,11 +19,22 @@ const de = {
     count === '1' ? '1 passende Instanz ist beschäftigt.' : `${count} passende Instanzen sind beschäftigt.`,
   soon: (count: string) =>
     count === '1' ? '1 passende Instanz ist frei.' : `${count} passende Instanzen sind frei.`,
+  kinds: (kinds: string) =>
+    `Die passenden Instanzen sind verschiedener Art: ${kinds}. Verlangen Sie ein Label, das nur die richtigen haben.`,
   paused: 'Der Hub beginnt keine Aufgaben, weil er heruntergefahren werden soll.',
 };
 
-/** Why a task waits. */
-export function germanReason({ verdict, unsatisfied, instances }: WaitReason): string {
+/** Why a task waits, and a warning of fitting instances of different kinds. */
+export function germanReason(reason: WaitReason): string {
+  const { kinds = [] } = reason;
+  if (kinds.length === 0) return verdictText(reason);
+  const named = kinds.map(
+    ({ runs, instances }) => `${numberText(instances, 'de')} für ${kindText(runs, 'de')}`,
+  );
+  return `${verdictText(reason)} ${de.kinds(named.join('; '))}`;
+}
+
+function verdictText({ verdict, unsatisfied, instances }: WaitReason): string {
   const number = (value: number) => numberText(value, 'de');
   const states = (['down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0);
   switch (verdict) {

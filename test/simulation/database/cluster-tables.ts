@@ -37,6 +37,8 @@ export interface InstanceRow {
   labels: string;
   status: string;
   startedAtMs: number | null;
+  /** Kind of jobs, as JSON. */
+  runs: string | null;
 }
 
 export interface MailRow {

@@ -33,6 +33,7 @@ interface Joining extends Self, Asking {
   readonly labels: readonly string[];
   readonly statuses: readonly string[];
   readonly startedAts: readonly (number | null)[];
+  readonly runs: readonly (string | null)[];
 }
 
 interface Changes extends Self {
@@ -41,6 +42,7 @@ interface Changes extends Self {
   readonly instanceIds: readonly string[];
   readonly statuses: readonly string[];
   readonly startedAts: readonly (number | null)[];
+  readonly runs: readonly (string | null)[];
 }
 
 interface Leaving extends Self {
@@ -84,6 +86,7 @@ function place(tables: ClusterTables, given: Joining, epoch: number): void {
       labels: given.labels[at] ?? '[]',
       status: given.statuses[at] ?? '',
       startedAtMs: given.startedAts[at] ?? null,
+      runs: given.runs[at] ?? null,
     });
   }
 }
@@ -124,6 +127,7 @@ function change(given: Changes, tables: ClusterTables): void {
     if (row?.agentId !== given.agentIds[at] || row?.epoch !== given.epochs[at] || !row) continue;
     row.status = given.statuses[at] ?? '';
     row.startedAtMs = given.startedAts[at] ?? null;
+    row.runs = given.runs[at] ?? null;
   }
 }
 
@@ -155,8 +159,8 @@ function disconnectLost(asking: Asking, tables: ClusterTables, nowMs: number): o
   return lost;
 }
 
-function presentRow({ id, version, revision, labels, status, startedAtMs }: InstanceRow) {
-  return [id, version, revision, labels, status, startedAtMs];
+function presentRow({ id, version, revision, labels, status, startedAtMs, runs }: InstanceRow) {
+  return [id, version, revision, labels, status, startedAtMs, runs];
 }
 
 function allAgents(asking: Asking, tables: ClusterTables, nowMs: number): object[] {

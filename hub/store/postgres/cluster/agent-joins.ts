@@ -8,7 +8,7 @@ import type { Database } from '../pool.js';
 import { rowOf, rowsOf } from '../statement.js';
 import type { HubSelf } from './hub-rows.js';
 import type { Patience } from './patience.js';
-import { JOIN, type JoinRow, LOCK_JOINS } from './presence-statements.js';
+import { JOIN, type JoinRow, LOCK_JOINS, runsText } from './presence-statements.js';
 
 /** Joins of one transaction: others wait for it. */
 const MAX_AT_ONCE = 20;
@@ -128,11 +128,12 @@ function valuesOf(agent: JoiningAgent) {
     versions: instances.map(({ version }) => version),
     revisions: instances.map(({ revision }) => revision),
     labels: instances.map(({ labels }) => JSON.stringify(labels)),
+    runs: instances.map(({ runs }) => runsText(runs)),
     statuses: instances.map(({ status }) => status),
     startedAts: instances.map(({ startedAtMs }) => startedAtMs),
   };
 }
 
-function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
-  return { id, version, revision, labels };
+function profileOf({ id, version, revision, labels, runs }: InstanceProfile): InstanceProfile {
+  return { id, version, revision, labels, runs };
 }

@@ -1,5 +1,5 @@
 /** Presence for several hubs: rows of agents and their instances, which decide who may join. */
-import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { InstanceProfile, InstanceStatus, JobKind } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { JoinRefusal } from '../../../core/ports/agents.js';
@@ -180,8 +180,15 @@ function instanceOf([
   labels,
   status,
   startedAtMs,
+  runs,
 ]: PresentInstanceRow): PresentInstance {
-  const profile = { id, version, revision, labels: JSON.parse(labels) as string[] };
+  const profile = {
+    id,
+    version,
+    revision,
+    labels: JSON.parse(labels) as string[],
+    runs: runs === null ? undefined : (JSON.parse(runs) as JobKind),
+  };
   return { profile, status: status as InstanceStatus, startedAtMs };
 }
 

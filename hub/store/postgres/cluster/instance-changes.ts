@@ -5,7 +5,7 @@ import type { StartedInstance } from '../../../core/ports/presence.js';
 import { DatabaseFault } from '../database-fault.js';
 import type { Database } from '../pool.js';
 import { rowsOf } from '../statement.js';
-import { CHANGE } from './presence-statements.js';
+import { CHANGE, runsText } from './presence-statements.js';
 import { Rest } from './rest.js';
 
 const RETRY_AFTER_MS = 500;
@@ -94,6 +94,7 @@ export class InstanceChanges {
       instanceIds: changes.map(({ report }) => report.id),
       statuses: changes.map(({ report }) => report.status),
       startedAts: changes.map(({ report }) => report.startedAtMs),
+      runs: changes.map(({ report }) => runsText(report.runs)),
     });
   }
 }

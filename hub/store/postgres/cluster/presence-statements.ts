@@ -1,4 +1,5 @@
 /** Statements on agents and their instances. */
+import type { JobKind } from '@workbench-hub/shared/domain/instance';
 import { sql } from '../statement.js';
 import { FENCE, HOLDS_AGENTS, IS_LIVE, NOW_MS, RELAXED } from './hub-statements.js';
 
@@ -46,6 +47,7 @@ export const JOIN = sql(
     labels: 'text[]',
     statuses: 'text[]',
     startedAts: 'bigint[]',
+    runs: 'text[]',
   },
   `WITH ${FENCE},
    connected AS NOT MATERIALIZED (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
@@ -68,12 +70,13 @@ export const JOIN = sql(
      DELETE FROM agent_instance USING joined
      WHERE agent_instance.agent_id = :agentId AND agent_instance.id <> ALL (:instanceIds)),
    placed AS (
-     INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at)
-     SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, given.started_at
-     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts)
-       AS given (id, version, revision, labels, status, started_at)
+     INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at, runs)
+     SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, given.started_at, given.runs
+     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts, :runs)
+       AS given (id, version, revision, labels, status, started_at, runs)
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, epoch = excluded.epoch, version = excluded.version,
-       revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at)
+       revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at,
+       runs = excluded.runs)
    SELECT EXISTS (SELECT FROM fence) AS is_fenced, EXISTS (SELECT FROM refused_id) AS is_id_taken,
      (SELECT join_number FROM later) AS later_join,
      (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
@@ -89,10 +92,12 @@ export const CHANGE = sql(
     instanceIds: 'text[]',
     statuses: 'text[]',
     startedAts: 'bigint[]',
+    runs: 'text[]',
   },
   `WITH ${FENCE}, ${RELAXED}
-   UPDATE agent_instance SET status = given.status, started_at = given.started_at
-   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts) AS given (agent_id, epoch, id, status, started_at)
+   UPDATE agent_instance SET status = given.status, started_at = given.started_at, runs = given.runs
+   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts, :runs)
+     AS given (agent_id, epoch, id, status, started_at, runs)
    WHERE agent_instance.id = given.id AND agent_instance.agent_id = given.agent_id AND agent_instance.epoch = given.epoch`,
 );
 
@@ -136,7 +141,13 @@ export type PresentInstanceRow = [
   labels: string,
   status: string,
   startedAtMs: number | null,
+  runs: string | null,
 ];
+
+/** Kind of jobs in a row: JSON, or null when the program does not say. */
+export function runsText(runs: JobKind | undefined): string | null {
+  return runs ? JSON.stringify(runs) : null;
+}
 
 export interface AgentRow {
   readonly id: string;
@@ -157,7 +168,7 @@ export const ALL_AGENTS = sql(
      hub.id IS NOT NULL AS is_connected,
      CASE WHEN hub.id IS NOT NULL THEN (
        SELECT json_agg(json_build_array(present.id, present.version, present.revision, present.labels, present.status,
-         present.started_at)) FROM agent_instance AS present
+         present.started_at, present.runs)) FROM agent_instance AS present
        WHERE present.agent_id = agent.id AND present.epoch = agent.epoch) END AS instances
    FROM agent LEFT JOIN hub ON hub.id = agent.hub_id AND ${HOLDS_AGENTS}`,
 );

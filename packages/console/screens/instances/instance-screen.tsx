@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { hub, useRole } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
+import { usePreferences } from '../../data/preference-store.js';
 import { useSaving } from '../../data/use-saving.js';
 import { useSteadyError } from '../../data/use-steady-error.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
@@ -16,6 +17,7 @@ import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
+import { kindText } from '../../words/job-kind.js';
 import { useTaskName } from '../../words/task-name.js';
 import { LogPane } from '../task/log-view.js';
 import { useFollowedLog } from '../task/use-followed-log.js';
@@ -163,7 +165,9 @@ interface AboutProps {
   readonly task: TaskItem | undefined;
 }
 
-function About({ instance: { id, version, revision, labels, agentId, startedDatetime }, task }: AboutProps) {
+function About({ instance, task }: AboutProps) {
+  const { id, version, revision, labels, runs, agentId, startedDatetime } = instance;
+  const [{ language }] = usePreferences();
   const words = useWords<typeof en>({ en, de });
   const nameOf = useTaskName();
   const since = useHubTime()(startedDatetime);
@@ -190,6 +194,7 @@ function About({ instance: { id, version, revision, labels, agentId, startedDate
             ))}
           </span>
         </Fact>
+        {runs !== undefined && <Fact label={words.runs}>{kindText(runs, language)}</Fact>}
         <Fact label={words.agent}>
           {typeof agentId === 'string' ? (
             <Link href={`/instances?find=${encodeURIComponent(agentId)}`}>{agentId}</Link>

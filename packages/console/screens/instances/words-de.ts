@@ -72,6 +72,7 @@ export const de: DictionaryLike<typeof en> = {
   agent: 'Agent',
   labels: 'Labels',
   noLabels: 'keine',
+  runs: 'Führt aus',
   upSince: 'Läuft seit',
   worksOn: 'Arbeitet an',
   nothing: 'nichts',

@@ -70,6 +70,7 @@ export const en = {
   agent: 'Agent',
   labels: 'Labels',
   noLabels: 'none',
+  runs: 'Runs',
   upSince: 'Up since',
   worksOn: 'Works on',
   nothing: 'nothing',

@@ -8,6 +8,7 @@ import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { kindText } from '../../words/job-kind.js';
 import { useExplanation } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -70,7 +71,7 @@ function Circumstances({ exclusions, drains }: Required<Pick<api.TaskExplanation
 interface FiguresProps {
   readonly explanation: Pick<
     Partial<api.DryRunExplanation>,
-    'instances' | 'tasksAhead' | 'unsatisfied' | 'estimatedStart'
+    'instances' | 'tasksAhead' | 'unsatisfied' | 'kinds' | 'estimatedStart'
   >;
 }
 
@@ -78,7 +79,7 @@ interface FiguresProps {
 export function VerdictFigures({ explanation }: FiguresProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { instances, tasksAhead, unsatisfied = [] } = explanation;
+  const { instances, tasksAhead, unsatisfied = [], kinds = [] } = explanation;
   // Explanations are in the local time of the hub.
   const expected = useHubTime()(explanation.estimatedStart?.expected);
   const number = (value: number) => numberText(value, language);
@@ -96,6 +97,18 @@ export function VerdictFigures({ explanation }: FiguresProps) {
               · {states.map((state) => words[state](number(instances[state]))).join(' · ')}
             </span>
           )}
+        </li>
+      )}
+      {kinds.length > 0 && (
+        <li>
+          {words.kinds}
+          <ul>
+            {kinds.map(({ runs, instances: count }) => (
+              <li key={JSON.stringify(runs)}>
+                {number(count)} × {kindText(runs, language)}
+              </li>
+            ))}
+          </ul>
         </li>
       )}
       {tasksAhead !== undefined && tasksAhead > 0 && <li>{words.ahead(number(tasksAhead))}</li>}

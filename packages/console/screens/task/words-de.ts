@@ -41,6 +41,7 @@ export const de: DictionaryLike<typeof en> = {
   whatHelps:
     'Brechen Sie sie ab und geben Sie den Job mit anderen Bedingungen ab, oder bitten Sie die Verwaltung des Hubs um eine passende Instanz.',
   ahead: (count) => `Davor in der Warteschlange: ${count}`,
+  kinds: 'Sie sind verschiedener Art; ein Label, das nur die richtigen haben, würde wählen:',
   fitting: (fitting, known) => `Passende Instanzen: ${fitting} von ${known}`,
   idle: (count) => `frei ${count}`,
   busy: (count) => `beschäftigt ${count}`,

@@ -39,6 +39,7 @@ export const en = {
   whatHelps:
     'Cancel it and hand the job in with other needs, or ask an administrator of the hub for an instance that fits.',
   ahead: (count: string) => `Ahead in the queue: ${count}`,
+  kinds: 'They are of different kinds; a label that only the right ones have would choose:',
   fitting: (fitting: string, known: string) => `Instances that fit: ${fitting} of ${known}`,
   idle: (count: string) => `free ${count}`,
   busy: (count: string) => `busy ${count}`,
