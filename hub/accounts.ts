@@ -13,6 +13,7 @@ import type { BrowserSignOn } from './engine/accounts/browser-sign-on.js';
 import { passwordCheck, skipPassword, watched } from './engine/accounts/password-check.js';
 import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
+import { UserAdministration } from './engine/accounts/user-administration.js';
 import { Users } from './engine/accounts/users.js';
 import { type Guard, guardWith, openGuard } from './http/middleware/guard.js';
 import { openSignOn } from './oidc-sign-on.js';
@@ -24,6 +25,7 @@ import { openVolatileAccountStore } from './store/open-store.js';
 export interface Accounts {
   readonly sessions: Sessions;
   readonly personalTokens: PersonalTokens;
+  readonly userAdministration: UserAdministration;
   readonly guard: Guard;
   /** Log-in of browsers by the company's sign-on; null where there is none. */
   readonly browserSignOn: BrowserSignOn | null;
@@ -77,6 +79,7 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
   return {
     sessions,
     personalTokens,
+    userAdministration: new UserAdministration({ users, sessions: store.sessions, passwords, clock }),
     guard: enabled ? guardWith(new AuthenticatorChain(authenticators)) : openGuard,
     browserSignOn: signOn?.browser ?? null,
     takeUsers: async (configured) => {

@@ -40,6 +40,7 @@ import { taskFormEndpoint } from './http/x/task-form-endpoint.js';
 import { taskListEndpoint } from './http/x/task-list-endpoint.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
 import { uploadEndpoints } from './http/x/upload-endpoints.js';
+import { userEndpoints } from './http/x/user-endpoints.js';
 import type { HubParts } from './hub-parts.js';
 import { METRICS_TYPE } from './metrics/hub-metrics.js';
 import { signOnWays } from './oidc-sign-on.js';
@@ -65,6 +66,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...authEndpointsV1(accounts.sessions),
     callerEndpoint(),
     ...tokenEndpoints(accounts.personalTokens),
+    ...userEndpoints(accounts.userAdministration),
     signOnEndpoint(signOnWays(config)),
     ...browserSignOnEndpoints(accounts.browserSignOn, {
       lifetimeMs: security.refreshTokenLifetime,

@@ -1,7 +1,8 @@
 /** Rules for usernames, passwords and password hashes. */
+import { holdsRole, type Role } from './access.js';
 
 /** Case-sensitive: `Anna` and `anna` are two users. */
-const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+export const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 
 export const USERNAME_ALLOWED =
   '1 to 64 letters, digits and the characters . _ @ -, beginning with a letter or digit';
@@ -10,7 +11,7 @@ export function isUsername(text: string): boolean {
   return USERNAME.test(text);
 }
 
-const MIN_PASSWORD_LENGTH = 8;
+export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 1024;
 
 /** Validation error of a new password; undefined when it is valid. */
@@ -19,6 +20,19 @@ export function passwordError(password: string): string | undefined {
   const { length } = password;
   if (length >= MIN_PASSWORD_LENGTH && length <= MAX_PASSWORD_LENGTH) return undefined;
   return `a password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters, this one has ${length}`;
+}
+
+/** Whether the user is the only one who is enabled and has the role ADMIN. */
+export function isLastAdministrator(
+  username: string,
+  users: readonly {
+    readonly username: string;
+    readonly roles: readonly Role[];
+    readonly disabled: boolean;
+  }[],
+): boolean {
+  const usable = users.filter((user) => !user.disabled && holdsRole(user, 'ADMIN'));
+  return usable.length === 1 && usable[0]?.username === username;
 }
 
 /** Cost of one password check: 128 * 2^ln * r bytes of memory, p times. */

@@ -40,6 +40,24 @@ export function describeSessions(open: OpenAccountStore): void {
       expect(await store.sessions.holder('other', 2)).toBeUndefined();
     });
 
+    it('is counted for its user until it expires or ends', async () => {
+      expect(await store.sessions.ofUsers(2)).toEqual(new Map());
+      await openSession(store);
+      await openSession(store, { id: 'later', startedAtMs: 7, expiresAtMs: 2000 });
+      await openSession(store, { id: 'of bert', username: 'bert', startedAtMs: 3 });
+      expect(await store.sessions.ofUsers(999)).toEqual(
+        new Map([
+          ['anna', { count: 2, latestStartedAtMs: 7 }],
+          ['bert', { count: 1, latestStartedAtMs: 3 }],
+        ]),
+      );
+      expect(await store.sessions.ofUsers(1000)).toEqual(
+        new Map([['anna', { count: 1, latestStartedAtMs: 7 }]]),
+      );
+      await store.users.change('anna', { endSessions: true });
+      expect([...(await store.sessions.ofUsers(2)).keys()]).toEqual(['bert']);
+    });
+
     it('without a refresh token has no family', async () => {
       const session = { id: 'once', username: 'anna', startedAtMs: 1, expiresAtMs: 1000 };
       for (const id of ['once', 'twice'])

@@ -57,6 +57,49 @@ export function describeUsers(open: OpenAccountStore): void {
       expect(await store.sessions.holder('of bert', 2)).toBeUndefined();
     });
 
+    it('keep the last enabled ADMIN as it is, and no other', async () => {
+      const administrator = { roles: ['VIEWER', 'ADMIN'] } as const;
+      for (const username of ['anna', 'bert'])
+        await store.users.add(userRecord({ username, ...administrator }));
+      await store.users.add(userRecord({ username: 'carl' }));
+      await store.users.add(userRecord({ username: 'dora', ...administrator, disabled: true }));
+      const { users } = store;
+      const disable = (username: string) =>
+        users.changeUnlessLastAdministrator(username, { disabled: true, endSessions: true });
+      await openSession(store);
+      expect(await disable('bert')).toBe(true);
+      expect(await disable('anna')).toBe(false);
+      expect(await users.changeUnlessLastAdministrator('anna', { roles: ['USER'], endSessions: false })).toBe(
+        false,
+      );
+      expect(await users.find('anna')).toEqual(userRecord(administrator));
+      expect(await store.sessions.holder('s', 2)).toMatchObject({ username: 'anna' });
+      expect([await disable('carl'), await disable('dora'), await disable('nobody')]).toEqual([
+        true,
+        true,
+        false,
+      ]);
+    });
+
+    it('keep one ADMIN when two disable each other at once', async () => {
+      const command = await store.beside();
+      try {
+        for (let round = 0; round < 10; round++) {
+          const names = [`anna-${round}`, `bert-${round}`];
+          for (const username of names) await store.users.add(userRecord({ username, roles: ['ADMIN'] }));
+          const changed = await Promise.all(
+            [store, command].map(({ users }, at) =>
+              users.changeUnlessLastAdministrator(names[at] ?? '', { disabled: true, endSessions: true }),
+            ),
+          );
+          expect(changed.sort()).toEqual([false, true]);
+          for (const username of names) await store.users.remove(username);
+        }
+      } finally {
+        await command.close();
+      }
+    });
+
     it('are read by the hub as a command has changed them', async () => {
       const command = await store.beside();
       try {

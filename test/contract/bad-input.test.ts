@@ -140,11 +140,11 @@ describe.each(named)('$name', (operation) => {
         ...(operation.takesForm ? formFor(operation) : {}),
       },
     );
-    // Other refusals are in order as well: without the cookie the caller is unknown, without a user there is no token, without a
-    // provider no log-in by the sign-on, and nothing has this id.
+    // Other refusals are in order as well: without the cookie the caller is unknown, without a user there is no token and nobody to
+    // administer, without a provider no log-in by the sign-on, and nothing has this id.
     const limit = operation.needsCookie
       ? 402
-      : operation.name === 'POST /api/x/tokens'
+      : operation.name === 'POST /api/x/tokens' || operation.path === '/api/x/users'
         ? 404
         : operation.path.includes('{') || operation.path.startsWith('/api/x/sign-on/')
           ? 405

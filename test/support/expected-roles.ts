@@ -122,6 +122,11 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/tokens
   VIEWER  POST   /api/x/tokens
   VIEWER  DELETE /api/x/tokens/{id}
+  ADMIN   GET    /api/x/users
+  ADMIN   POST   /api/x/users
+  ADMIN   PATCH  /api/x/users/{name}
+  ADMIN   POST   /api/x/users/{name}/password
+  ADMIN   DELETE /api/x/users/{name}/sessions
 `);
 
 function parse(table: string): ExpectedRole[] {

@@ -81,6 +81,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   await walkThroughEvents(expected);
   await walkThroughDrains(expected, agent);
   await walkThroughTokens({ expected, created });
+  await walkThroughUsers(expected);
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
 }
 
@@ -142,6 +143,23 @@ async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' 
   await expected(200, 'GET', `${path}?user=anna&page=0&size=5`);
   await expected(204, 'DELETE', `${path}/${id}`);
   await expected(404, 'DELETE', `${path}/${id}`);
+}
+
+async function walkThroughUsers(expected: Walker['expected']) {
+  const path = '/api/x/users';
+  const password = passwordOf('newcomer');
+  const nina = { username: 'nina', password, roles: ['USER'] };
+  await expected(201, 'POST', path, nina);
+  await expected(409, 'POST', path, nina);
+  await expected(200, 'GET', `${path}?page=0&size=5`);
+  await expected(200, 'PATCH', `${path}/nina`, { roles: ['VIEWER'], disabled: true });
+  await expected(409, 'PATCH', `${path}/anna`, { disabled: true });
+  await expected(404, 'PATCH', `${path}/nobody`, { disabled: true });
+  await expected(204, 'POST', `${path}/nina/password`, { password });
+  await expected(409, 'POST', `${path}/anna/password`, { password });
+  await expected(404, 'POST', `${path}/nobody/password`, { password });
+  await expected(204, 'DELETE', `${path}/nina/sessions`);
+  await expected(404, 'DELETE', `${path}/nobody/sessions`);
 }
 
 async function walkThroughInputs(expected: Walker['expected']) {

@@ -132,6 +132,11 @@ export const ADDITIONS = parse(`
   POST   /api/x/tokens                                             201 409
   GET    /api/x/tokens                                             200
   DELETE /api/x/tokens/{id}                                        204 404
+  GET    /api/x/users                                              200
+  POST   /api/x/users                                              201 409
+  PATCH  /api/x/users/{name}                                       200 404 409
+  POST   /api/x/users/{name}/password                              204 404 409
+  DELETE /api/x/users/{name}/sessions                              204 404
 `);
 
 function parse(table: string): SpecifiedEndpoint[] {

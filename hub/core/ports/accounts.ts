@@ -6,7 +6,7 @@
  */
 import type { Role } from '../access.js';
 
-/** Owner of a user record: the configuration file, or `workbench-hub user`. */
+/** Owner of a user record: the configuration file, or the hub, where a command or an administrator has added the user. */
 export type UserSource = 'CONFIGURATION' | 'COMMAND';
 
 export interface UserRecord {
@@ -36,6 +36,9 @@ export interface UserStore {
   add(user: UserRecord): Promise<boolean>;
   /** False when there is no such user. */
   change(username: string, change: UserChange): Promise<boolean>;
+  /** The same for a change that disables the user or takes the role ADMIN away. False, and nothing changed, also when the user
+   *  is the only enabled one with this role. */
+  changeUnlessLastAdministrator(username: string, change: UserChange): Promise<boolean>;
   /** Also ends the user's sessions. False when there is no such user. */
   remove(username: string): Promise<boolean>;
 }
@@ -84,6 +87,12 @@ export interface InitialToken {
   readonly tokenHash: string;
 }
 
+/** Sessions of a user that have not expired. */
+export interface UserSessions {
+  readonly count: number;
+  readonly latestStartedAtMs: number;
+}
+
 export interface SessionStore {
   /** Opens a session; `first` is null for one that cannot be refreshed. The oldest session of a user with very many ends.
    *  False, and nothing changed, when the user is disabled or removed, or no longer has the checked password
@@ -97,6 +106,8 @@ export interface SessionStore {
    *  token, or the session has ended. */
   rotate(sessionId: string, rotation: Rotation): Promise<boolean>;
   end(sessionId: string): Promise<void>;
+  /** By username; users without a session are absent. */
+  ofUsers(nowMs: number): Promise<ReadonlyMap<string, UserSessions>>;
   /** Removes expired sessions; resolves with their number. */
   sweep(nowMs: number): Promise<number>;
 }

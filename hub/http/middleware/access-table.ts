@@ -102,6 +102,12 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/tokens': 'VIEWER',
   'DELETE /api/x/tokens/{id}': 'VIEWER',
 
+  'GET /api/x/users': 'ADMIN',
+  'POST /api/x/users': 'ADMIN',
+  'PATCH /api/x/users/{name}': 'ADMIN',
+  'POST /api/x/users/{name}/password': 'ADMIN',
+  'DELETE /api/x/users/{name}/sessions': 'ADMIN',
+
   'POST /api/1.0/auth/login': 'OPEN',
   ...ofVersion('1.0'),
   'DELETE /api/1.0/workbench/task/{id}/cancel': 'USER',

@@ -4,6 +4,7 @@ const TAGS = {
   'Log-in': 'Login, refresh and logout, and the current user.',
   'Log-in (1.0)': 'Login of API version 1.0. Refresh and logout are in 2.x.',
   'Personal access tokens': 'Long-lived tokens that users create for scripts.',
+  Users: 'Users of the hub, their roles and sessions.',
   Tasks: 'Simulation jobs: create, follow, cancel and delete them, and get their results.',
   'Workbench instances': 'The slots of simulation software that run tasks: state, logs and control.',
   Agents: 'The programs that hold workbench instances on the simulation hosts.',

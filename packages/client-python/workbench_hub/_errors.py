@@ -124,6 +124,7 @@ class NotFound(HubError):
         "STORED_FILE_NOT_FOUND",
         "TASK_FILE_NOT_FOUND",
         "TOKEN_NOT_FOUND",
+        "USER_NOT_FOUND",
         "UPLOAD_NOT_FOUND",
     )
 
@@ -143,6 +144,10 @@ class Conflict(HubError):
         "TASK_NOT_CANCELABLE",
         "TASK_NOT_DELETABLE",
         "AGENT_NOT_ENROLLED",
+        "USER_EXISTS",
+        "USER_CONFIGURED",
+        "OWN_USER",
+        "LAST_ADMINISTRATOR",
         "WRONG_OFFSET",
     )
 

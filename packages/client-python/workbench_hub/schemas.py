@@ -26,6 +26,8 @@ class _AgentInstancesItem(TypedDict):
 class AgentInstancesItem(_AgentInstancesItem, total=False):
     # The agent that holds the instance; absent for an instance of the hub's own machine.
     agentId: str
+    # What its program says that it runs; absent when it does not say, and before it has been up.
+    runs: JobKind
 
 
 class AgentPage(TypedDict):
@@ -261,6 +263,9 @@ class _DryRunExplanation(TypedDict):
 
 
 class DryRunExplanation(_DryRunExplanation, total=False):
+    # What the fitting instances run that are up, when that differs and the task is a batch job without
+    # labels.
+    kinds: List[DryRunExplanationKindsItem]
     # Agents that recently returned the task, for example because of a full disk.
     exclusions: List[DryRunExplanationExclusionsItem]
     # Drained agents with instances that satisfy all.
@@ -315,6 +320,11 @@ class DryRunExplanationInstances(TypedDict):
 
 class DryRunExplanationInstancesSatisfyingAllButOneItem(TypedDict):
     missing: Criterion
+    instances: int
+
+
+class DryRunExplanationKindsItem(TypedDict):
+    runs: JobKind
     instances: int
 
 
@@ -588,6 +598,45 @@ class HubStatePage(TypedDict):
     last: bool
 
 
+class _HubUser(TypedDict):
+    username: str
+    # Roles of the user.
+    roles: List[Literal["VIEWER", "USER", "ADMIN"]]
+    # CONFIGURATION: from `security.users`, and changed only there; HUB: added here or by `workbench-hub
+    # user`.
+    origin: Literal["CONFIGURATION", "HUB"]
+    # Whether the user can neither log in nor use tokens.
+    disabled: bool
+    # Time at which the hub got to know the user. Local time of the hub.
+    createdDatetime: str
+    # Number of sessions that have not ended.
+    sessions: int
+
+
+class HubUser(_HubUser, total=False):
+    # Start of the latest of these sessions; absent without one. Local time of the hub.
+    latestLoginDatetime: str
+
+
+class HubUserPage(TypedDict):
+    # Items of this page.
+    content: List[HubUser]
+    # Maximum number of items on a page.
+    pageSize: int
+    # Number of this page, counted from 0.
+    pageNumber: int
+    # Number of all items.
+    totalElements: int
+    # Number of pages.
+    totalPages: int
+    # Number of items on this page.
+    size: int
+    # True on the first page, and when there are no items.
+    first: bool
+    # True on the last page and after it.
+    last: bool
+
+
 class Info(TypedDict):
     application: InfoApplication
 
@@ -655,6 +704,13 @@ class InstanceCrashes(TypedDict):
     count: int
     # The latest of them, newest first, 50 at most.
     crashes: List[InstanceCrash]
+
+
+class JobKind(TypedDict, total=False):
+    # Types of models; absent for any.
+    models: List[str]
+    # Languages of scripts; absent when the program does not say.
+    scripts: List[str]
 
 
 class LoginRequest(TypedDict):
@@ -752,6 +808,14 @@ class NewSimulateWork(_NewSimulateWork, total=False):
     timeLimit: int
     # Address that gets a webhook when the task ends. An administrator decides which are allowed.
     notify: str
+
+
+class NewUser(TypedDict):
+    # Name by which the user logs in, compared exactly.
+    username: str
+    password: str
+    # Roles of the user; each includes the lesser ones.
+    roles: List[Literal["VIEWER", "USER", "ADMIN"]]
 
 
 class _OutputFile(TypedDict):
@@ -1148,6 +1212,9 @@ class TaskExplanation(_TaskExplanation, total=False):
     instances: TaskExplanationInstances
     # Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.
     tasksAhead: int
+    # What the fitting instances run that are up, when that differs and the task is a batch job without
+    # labels.
+    kinds: List[TaskExplanationKindsItem]
     # Agents that recently returned the task, for example because of a full disk.
     exclusions: List[TaskExplanationExclusionsItem]
     # Drained agents with instances that satisfy all.
@@ -1202,6 +1269,11 @@ class TaskExplanationInstances(TypedDict):
 
 class TaskExplanationInstancesSatisfyingAllButOneItem(TypedDict):
     missing: Criterion
+    instances: int
+
+
+class TaskExplanationKindsItem(TypedDict):
+    runs: JobKind
     instances: int
 
 
@@ -1354,7 +1426,18 @@ class User(TypedDict):
     username: str
 
 
-class WaitReason(TypedDict):
+class UserChange(TypedDict, total=False):
+    # Roles in place of the present ones; these when left out.
+    roles: List[Literal["VIEWER", "USER", "ADMIN"]]
+    # True: the sessions end, and nobody can log in by this name or use its tokens.
+    disabled: bool
+
+
+class UserPassword(TypedDict):
+    password: str
+
+
+class _WaitReason(TypedDict):
     # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY:
     # those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
     verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
@@ -1362,6 +1445,12 @@ class WaitReason(TypedDict):
     unsatisfied: List[WaitReasonUnsatisfiedItem]
     # Number of instances that satisfy all criteria, and of those in each state.
     instances: WaitReasonInstances
+
+
+class WaitReason(_WaitReason, total=False):
+    # What the fitting instances run that are up, when that differs and the task is a batch job without
+    # labels.
+    kinds: List[WaitReasonKindsItem]
 
 
 class WaitReasonInstances(TypedDict):
@@ -1373,6 +1462,11 @@ class WaitReasonInstances(TypedDict):
     down: int
     unreachable: int
     drained: int
+
+
+class WaitReasonKindsItem(TypedDict):
+    runs: JobKind
+    instances: int
 
 
 class WaitReasonUnsatisfiedItem(TypedDict):
@@ -1393,6 +1487,8 @@ class _WorkbenchInstance(TypedDict):
 class WorkbenchInstance(_WorkbenchInstance, total=False):
     # The agent that holds the instance; absent for an instance of the hub's own machine.
     agentId: str
+    # What its program says that it runs; absent when it does not say, and before it has been up.
+    runs: JobKind
     # When the instance process became ready; absent when it is not up. Local time of the hub.
     startedDatetime: str
 

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import { type Client, formDataBodySerializer, type Options as Options2, type TDataShape } from './client/index.js';
-import type { BeginInputUploadData, BeginInputUploadErrors, BeginInputUploadResponses, BeginSignOnData, BeginSignOnErrors, BeginSignOnResponses, CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobByFormData, CreateBatchJobByFormErrors, CreateBatchJobByFormResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, CreateTaskData, CreateTaskErrors, CreateTaskResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteInputUploadData, DeleteInputUploadErrors, DeleteInputUploadResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadInputFileData, DownloadInputFileErrors, DownloadInputFileResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DownloadTaskOutputsData, DownloadTaskOutputsErrors, DownloadTaskOutputsResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EndSignOnData, EndSignOnErrors, EndSignOnResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FinishSignOnData, FinishSignOnErrors, FinishSignOnResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCallerData, GetCallerErrors, GetCallerResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInputUploadData, GetInputUploadErrors, GetInputUploadResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSignOnData, GetSignOnErrors, GetSignOnResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetStatisticsData, GetStatisticsErrors, GetStatisticsResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, GetUploadOptionsData, GetUploadOptionsErrors, GetUploadOptionsResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListHubsData, ListHubsErrors, ListHubsResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInputUploadsData, ListInputUploadsErrors, ListInputUploadsResponses, ListInstanceCrashesData, ListInstanceCrashesErrors, ListInstanceCrashesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksOfInputData, ListTasksOfInputErrors, ListTasksOfInputResponses, ListTasksResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RefreshSignOnData, RefreshSignOnErrors, RefreshSignOnResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, SendInputUploadPartData, SendInputUploadPartErrors, SendInputUploadPartResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
+import type { AddUserData, AddUserErrors, AddUserResponses, BeginInputUploadData, BeginInputUploadErrors, BeginInputUploadResponses, BeginSignOnData, BeginSignOnErrors, BeginSignOnResponses, CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobByFormData, CreateBatchJobByFormErrors, CreateBatchJobByFormResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, CreateTaskData, CreateTaskErrors, CreateTaskResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteInputUploadData, DeleteInputUploadErrors, DeleteInputUploadResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadInputFileData, DownloadInputFileErrors, DownloadInputFileResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DownloadTaskOutputsData, DownloadTaskOutputsErrors, DownloadTaskOutputsResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EndSignOnData, EndSignOnErrors, EndSignOnResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FinishSignOnData, FinishSignOnErrors, FinishSignOnResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCallerData, GetCallerErrors, GetCallerResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInputUploadData, GetInputUploadErrors, GetInputUploadResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSignOnData, GetSignOnErrors, GetSignOnResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetStatisticsData, GetStatisticsErrors, GetStatisticsResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, GetUploadOptionsData, GetUploadOptionsErrors, GetUploadOptionsResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListHubsData, ListHubsErrors, ListHubsResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInputUploadsData, ListInputUploadsErrors, ListInputUploadsResponses, ListInstanceCrashesData, ListInstanceCrashesErrors, ListInstanceCrashesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksOfInputData, ListTasksOfInputErrors, ListTasksOfInputResponses, ListTasksResponses, ListUsersData, ListUsersErrors, ListUsersResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RefreshSignOnData, RefreshSignOnErrors, RefreshSignOnResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, SendInputUploadPartData, SendInputUploadPartErrors, SendInputUploadPartResponses, SetUserPasswordData, SetUserPasswordErrors, SetUserPasswordResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -145,6 +145,62 @@ export const createPersonalToken = <ThrowOnError extends boolean = false>(option
  * The token is refused from then on.
  */
 export const revokePersonalToken = <ThrowOnError extends boolean = false>(options: Options<RevokePersonalTokenData, ThrowOnError>) => (options.client ?? client).delete<RevokePersonalTokenResponses, RevokePersonalTokenErrors, ThrowOnError>({ url: '/api/x/tokens/{id}', ...options });
+
+/**
+ * List the users of the hub, by name
+ *
+ * Without users of the company’s sign-on, which are managed there.
+ */
+export const listUsers = <ThrowOnError extends boolean = false>(options?: Options<ListUsersData, ThrowOnError>) => (options?.client ?? client).get<ListUsersResponses, ListUsersErrors, ThrowOnError>({ url: '/api/x/users', ...options });
+
+/**
+ * Add a user with a password
+ *
+ * The user can log in at once. For administrators who have logged in, not for personal tokens.
+ */
+export const addUser = <ThrowOnError extends boolean = false>(options: Options<AddUserData, ThrowOnError>) => (options.client ?? client).post<AddUserResponses, AddUserErrors, ThrowOnError>({
+    url: '/api/x/users',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Set the roles of a user, or disable or enable the user
+ *
+ * Takes effect with the next request of the user; disabling ends the sessions. What is left out stays. For administrators who have logged in, not for personal tokens.
+ */
+export const changeUser = <ThrowOnError extends boolean = false>(options: Options<ChangeUserData, ThrowOnError>) => (options.client ?? client).patch<ChangeUserResponses, ChangeUserErrors, ThrowOnError>({
+    url: '/api/x/users/{name}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Set the password of a user
+ *
+ * Ends the sessions of the user; personal tokens stay valid. For administrators who have logged in, not for personal tokens.
+ */
+export const setUserPassword = <ThrowOnError extends boolean = false>(options: Options<SetUserPasswordData, ThrowOnError>) => (options.client ?? client).post<SetUserPasswordResponses, SetUserPasswordErrors, ThrowOnError>({
+    url: '/api/x/users/{name}/password',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * End all sessions of a user
+ *
+ * The user can log in again; personal tokens stay valid. For administrators who have logged in, not for personal tokens.
+ */
+export const endUserSessions = <ThrowOnError extends boolean = false>(options: Options<EndUserSessionsData, ThrowOnError>) => (options.client ?? client).delete<EndUserSessionsResponses, EndUserSessionsErrors, ThrowOnError>({ url: '/api/x/users/{name}/sessions', ...options });
 
 /**
  * How to get a token of the company's sign-on

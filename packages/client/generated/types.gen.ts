@@ -24,6 +24,33 @@ export type PersonalTokenRequest = {
     role?: 'VIEWER' | 'USER' | 'ADMIN' | 'METRICS';
 };
 
+export type NewUser = {
+    /**
+     * Name by which the user logs in, compared exactly.
+     */
+    username: string;
+    password: string;
+    /**
+     * Roles of the user; each includes the lesser ones.
+     */
+    roles: Array<'VIEWER' | 'USER' | 'ADMIN'>;
+};
+
+export type UserChange = {
+    /**
+     * Roles in place of the present ones; these when left out.
+     */
+    roles?: Array<'VIEWER' | 'USER' | 'ADMIN'>;
+    /**
+     * True: the sessions end, and nobody can log in by this name or use its tokens.
+     */
+    disabled?: boolean;
+};
+
+export type UserPassword = {
+    password: string;
+};
+
 export type FinishedSignOn = {
     /**
      * Query of the address to which the provider sent the browser, without the question mark.
@@ -505,6 +532,69 @@ export type PersonalToken = {
      * Time of its last use; absent before the first. Local time of the hub.
      */
     lastUsedDatetime?: string;
+};
+
+export type HubUserPage = {
+    /**
+     * Items of this page.
+     */
+    content: Array<HubUser>;
+    /**
+     * Maximum number of items on a page.
+     */
+    pageSize: number;
+    /**
+     * Number of this page, counted from 0.
+     */
+    pageNumber: number;
+    /**
+     * Number of all items.
+     */
+    totalElements: number;
+    /**
+     * Number of pages.
+     */
+    totalPages: number;
+    /**
+     * Number of items on this page.
+     */
+    size: number;
+    /**
+     * True on the first page, and when there are no items.
+     */
+    first: boolean;
+    /**
+     * True on the last page and after it.
+     */
+    last: boolean;
+};
+
+export type HubUser = {
+    username: string;
+    /**
+     * Roles of the user.
+     */
+    roles: Array<'VIEWER' | 'USER' | 'ADMIN'>;
+    /**
+     * CONFIGURATION: from `security.users`, and changed only there; HUB: added here or by `workbench-hub user`.
+     */
+    origin: 'CONFIGURATION' | 'HUB';
+    /**
+     * Whether the user can neither log in nor use tokens.
+     */
+    disabled: boolean;
+    /**
+     * Time at which the hub got to know the user. Local time of the hub.
+     */
+    createdDatetime: string;
+    /**
+     * Number of sessions that have not ended.
+     */
+    sessions: number;
+    /**
+     * Start of the latest of these sessions; absent without one. Local time of the hub.
+     */
+    latestLoginDatetime?: string;
 };
 
 export type SignOn = {
@@ -2553,6 +2643,278 @@ export type RevokePersonalTokenResponses = {
 };
 
 export type RevokePersonalTokenResponse = RevokePersonalTokenResponses[keyof RevokePersonalTokenResponses];
+
+export type ListUsersData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Which page, counted from 0.
+         */
+        page?: number;
+        /**
+         * Items of a page; more than 2000 are reduced to 2000.
+         */
+        size?: number;
+    };
+    url: '/api/x/users';
+};
+
+export type ListUsersErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListUsersError = ListUsersErrors[keyof ListUsersErrors];
+
+export type ListUsersResponses = {
+    /**
+     * One page of users.
+     */
+    200: HubUserPage;
+};
+
+export type ListUsersResponse = ListUsersResponses[keyof ListUsersResponses];
+
+export type AddUserData = {
+    body: NewUser;
+    path?: never;
+    query?: never;
+    url: '/api/x/users';
+};
+
+export type AddUserErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is a user of this name.
+     */
+    409: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type AddUserError = AddUserErrors[keyof AddUserErrors];
+
+export type AddUserResponses = {
+    /**
+     * The user.
+     */
+    201: HubUser;
+};
+
+export type AddUserResponse = AddUserResponses[keyof AddUserResponses];
+
+export type ChangeUserData = {
+    body: UserChange;
+    path: {
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/users/{name}';
+};
+
+export type ChangeUserErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such user.
+     */
+    404: Error;
+    /**
+     * The user comes from the configuration, or no longer would be an administrator and is the caller or the last one.
+     */
+    409: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type ChangeUserError = ChangeUserErrors[keyof ChangeUserErrors];
+
+export type ChangeUserResponses = {
+    /**
+     * The user.
+     */
+    200: HubUser;
+};
+
+export type ChangeUserResponse = ChangeUserResponses[keyof ChangeUserResponses];
+
+export type SetUserPasswordData = {
+    body: UserPassword;
+    path: {
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/users/{name}/password';
+};
+
+export type SetUserPasswordErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such user.
+     */
+    404: Error;
+    /**
+     * The user comes from the configuration.
+     */
+    409: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type SetUserPasswordError = SetUserPasswordErrors[keyof SetUserPasswordErrors];
+
+export type SetUserPasswordResponses = {
+    /**
+     * The user logs in with this password from now on.
+     */
+    204: void;
+};
+
+export type SetUserPasswordResponse = SetUserPasswordResponses[keyof SetUserPasswordResponses];
+
+export type EndUserSessionsData = {
+    body?: never;
+    path: {
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/users/{name}/sessions';
+};
+
+export type EndUserSessionsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such user.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type EndUserSessionsError = EndUserSessionsErrors[keyof EndUserSessionsErrors];
+
+export type EndUserSessionsResponses = {
+    /**
+     * No session is left.
+     */
+    204: void;
+};
+
+export type EndUserSessionsResponse = EndUserSessionsResponses[keyof EndUserSessionsResponses];
 
 export type GetSignOnData = {
     body?: never;

@@ -27,6 +27,13 @@ export const REFUSALS_DE: Readonly<Record<string, string>> = {
   DIGEST_MISMATCH: 'Die Datei kam verändert an. Laden Sie sie noch einmal hoch.',
   UNSUPPORTED_MEDIA_TYPE: 'Der Hub nimmt diese Art von Inhalt nicht an.',
   UNSUPPORTED_TUS_VERSION: 'Der Hub kennt diese Art von Upload nicht.',
+  USER_NOT_FOUND: 'Diesen Benutzer gibt es nicht.',
+  USER_EXISTS: 'Einen Benutzer dieses Namens gibt es schon.',
+  USER_CONFIGURED: 'Dieser Benutzer kommt aus der Konfiguration des Hubs und lässt sich nur dort ändern.',
+  OWN_USER:
+    'Sich selbst können Sie weder sperren noch die Rolle ADMIN nehmen; das kann ein anderer Administrator.',
+  LAST_ADMINISTRATOR:
+    'Das ist der letzte Administrator, der sich anmelden kann. Ernennen Sie zuerst einen anderen.',
   TOKEN_NOT_FOUND: 'Diesen Token gibt es nicht mehr.',
   TOO_MANY_TOKENS: 'Sie haben schon so viele Token, wie erlaubt sind.',
   TASK_NOT_CANCELABLE: 'Die Aufgabe lässt sich nicht mehr abbrechen.',

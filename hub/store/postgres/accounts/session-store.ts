@@ -42,6 +42,8 @@ const ROTATE = statement(`
   UPDATE session SET family_hash = $3, current_hash = $4, spent_hash = $2, spent_at = $5, turn_salt = $6, expires_at = $7
   WHERE id = $1 AND current_hash = $2`);
 const END = statement('DELETE FROM session WHERE id = $1');
+const OF_USERS = statement(`
+  SELECT username, count(*)::integer AS count, max(started_at) AS latest FROM session WHERE expires_at > $1 GROUP BY username`);
 const SWEEP = statement('DELETE FROM session WHERE expires_at <= $1');
 
 export function postgresSessionStore(
@@ -73,6 +75,15 @@ export function postgresSessionStore(
         return (await database.changed(ROTATE, values)) === 1;
       }),
     end: (sessionId) => translated(async () => void (await database.changed(END, [sessionId]))),
+    ofUsers: (nowMs) =>
+      translated(async () => {
+        const rows = await database.rows<{ username: string; count: number; latest: number }>(OF_USERS, [
+          nowMs,
+        ]);
+        return new Map(
+          rows.map(({ username, count, latest }) => [username, { count, latestStartedAtMs: latest }]),
+        );
+      }),
     sweep: (nowMs) => translated(() => database.changed(SWEEP, [nowMs])),
   };
 }

@@ -1,7 +1,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Role } from '../../../core/access.js';
-import type { UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
-import { type Database, statement } from '../pool.js';
+import { isLastAdministrator } from '../../../core/accounts.js';
+import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
+import { type Database, type Queries, statement } from '../pool.js';
 import { translatedWith } from './translate-errors.js';
 
 interface UserRow {
@@ -16,6 +17,9 @@ interface UserRow {
 const COLUMNS = 'username, password_hash, roles, disabled, source, created_at';
 const SELECT = statement(`SELECT ${COLUMNS} FROM hub_user WHERE username = $1`);
 const SELECT_ALL = statement(`SELECT ${COLUMNS} FROM hub_user ORDER BY username`);
+// Of two that would take the last two administrators away, one waits here, and then sees the change of the other.
+const LOCK_ADMINISTRATORS = statement(`
+  SELECT ${COLUMNS} FROM hub_user WHERE NOT disabled AND 'ADMIN' = ANY (string_to_array(roles, ',')) ORDER BY username FOR UPDATE`);
 const INSERT = statement(`
   INSERT INTO hub_user (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (username) DO NOTHING`);
 const UPDATE = statement(`
@@ -40,18 +44,30 @@ export function postgresUserStore(database: Database, log: Logger | null): UserS
         const row = [username, passwordHash, roles.join(','), disabled, source, createdAtMs];
         return (await database.changed(INSERT, row)) > 0;
       }),
-    change: (username, { passwordHash, roles, disabled, source, endSessions }) =>
+    change: (username, change) =>
+      translated(() => database.transaction((queries) => changeBy(queries, username, change))),
+    changeUnlessLastAdministrator: (username, change) =>
       translated(() =>
         database.transaction(async (queries) => {
-          const changes = [passwordHash ?? null, roles?.join(',') ?? null, disabled ?? null, source ?? null];
-          const changed = await queries.changed(UPDATE, [username, ...changes]);
-          // A statement of its own, which sees sessions that were opened while the first one waited for the row.
-          if (endSessions) await queries.changed(END_SESSIONS, [username]);
-          return changed > 0;
+          const administrators = await queries.rows<UserRow>(LOCK_ADMINISTRATORS);
+          if (isLastAdministrator(username, administrators.map(recordOf))) return false;
+          return changeBy(queries, username, change);
         }),
       ),
     remove: (username) => translated(async () => (await database.changed(REMOVE, [username])) > 0),
   };
+}
+
+async function changeBy(
+  queries: Queries,
+  username: string,
+  { passwordHash, roles, disabled, source, endSessions }: UserChange,
+): Promise<boolean> {
+  const changes = [passwordHash ?? null, roles?.join(',') ?? null, disabled ?? null, source ?? null];
+  const changed = await queries.changed(UPDATE, [username, ...changes]);
+  // A statement of its own, which sees sessions that were opened while the first one waited for the row.
+  if (endSessions) await queries.changed(END_SESSIONS, [username]);
+  return changed > 0;
 }
 
 /** Roles in a column, separated by commas. */

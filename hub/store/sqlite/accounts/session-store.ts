@@ -1,5 +1,5 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { RefreshState, SessionStore } from '../../../core/ports/accounts.js';
+import type { RefreshState, SessionStore, UserSessions } from '../../../core/ports/accounts.js';
 import type { SqliteDatabase } from '../database.js';
 import { translatedWith } from './translate-errors.js';
 import { rolesOf } from './user-store.js';
@@ -50,6 +50,7 @@ export function sqliteSessionStore(
       expires_at = :expiresAtMs
     WHERE id = :id AND current_hash = :spentHash`);
   const endSession = db.prepare<[string]>('DELETE FROM session WHERE id = ?');
+  const ofUsers = sessionsOfUsers(db);
   const sweepSessions = db.prepare<[number]>('DELETE FROM session WHERE expires_at <= ?');
 
   return {
@@ -91,8 +92,20 @@ export function sqliteSessionStore(
         );
       }),
     end: (sessionId) => translated(() => void endSession.run(sessionId)),
+    ofUsers: (nowMs) => translated(() => ofUsers(nowMs)),
     sweep: (nowMs) => translated(() => sweepSessions.run(nowMs).changes),
   };
+}
+
+function sessionsOfUsers(db: SqliteDatabase): (nowMs: number) => ReadonlyMap<string, UserSessions> {
+  const select = db.prepare<[number], { username: string; count: number; latest: number }>(`
+    SELECT username, count(*) AS count, max(started_at) AS latest FROM session WHERE expires_at > ? GROUP BY username`);
+  return (nowMs) =>
+    new Map(
+      select
+        .all(nowMs)
+        .map(({ username, count, latest }) => [username, { count, latestStartedAtMs: latest }]),
+    );
 }
 
 function stateOf(row: SessionRow): RefreshState {

@@ -1,6 +1,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Role } from '../../../core/access.js';
-import type { UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
+import { isLastAdministrator } from '../../../core/accounts.js';
+import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
 import type { SqliteDatabase } from '../database.js';
 import { translatedWith } from './translate-errors.js';
 
@@ -28,6 +29,22 @@ export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserSto
   const endSessions = db.prepare<[string]>('DELETE FROM session WHERE username = ?');
   const remove = db.prepare<[string]>('DELETE FROM user WHERE username = ?');
 
+  const change = (
+    username: string,
+    { passwordHash, roles, disabled, source, endSessions: ends }: UserChange,
+  ) => {
+    const { changes } = update.run({
+      username,
+      password_hash: passwordHash ?? null,
+      roles: roles?.join(',') ?? null,
+      disabled: disabled === undefined ? null : Number(disabled),
+      source: source ?? null,
+      created_at: null,
+    });
+    if (ends) endSessions.run(username);
+    return changes > 0;
+  };
+
   return {
     find: (username) =>
       translated(() => {
@@ -36,21 +53,14 @@ export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserSto
       }),
     all: () => translated(() => selectAll.all().map(recordOf)),
     add: (user) => translated(() => insert.run(rowOf(user)).changes > 0),
-    change: (username, change) =>
+    change: (username, changed) =>
+      translated(() => db.transaction(() => change(username, changed)).immediate()),
+    changeUnlessLastAdministrator: (username, changed) =>
       translated(() =>
         db
-          .transaction(() => {
-            const { changes } = update.run({
-              username,
-              password_hash: change.passwordHash ?? null,
-              roles: change.roles?.join(',') ?? null,
-              disabled: change.disabled === undefined ? null : Number(change.disabled),
-              source: change.source ?? null,
-              created_at: null,
-            });
-            if (change.endSessions) endSessions.run(username);
-            return changes > 0;
-          })
+          .transaction(
+            () => !isLastAdministrator(username, selectAll.all().map(recordOf)) && change(username, changed),
+          )
           .immediate(),
       ),
     remove: (username) => translated(() => remove.run(username).changes > 0),
