@@ -13,6 +13,7 @@ import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { storageCommands } from './commands/storage-commands.js';
 import { storeCommands } from './commands/store-commands.js';
+import { tokenCommands } from './commands/token-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
 import { webhookCommands } from './commands/webhook-commands.js';
 import { type HubConfig, loadHubConfig, logFileOf, logSettingsOf } from './config.js';
@@ -68,6 +69,7 @@ async function printHostCheck(config: HubConfig): Promise<void> {
 
 userCommands(program, process.env);
 hashPasswordCommand(program);
+tokenCommands(program, process.env);
 keyCommands(program, process.env);
 agentCommands(program, process.env);
 backupCommands(program, process.env);

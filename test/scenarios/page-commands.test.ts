@@ -145,10 +145,13 @@ describe('the commands of security.md', () => {
     });
     expect((JSON.parse(latest) as { entries: unknown[] }).entries).not.toEqual([]);
     expect(JSON.parse(refused)).toHaveProperty('entries');
-    await shell(codeBlock(OPERATIONS, '"name": "prometheus"'), { env: { ...env, TOKEN: ACCESS } });
-    const forMetrics = readFileSync(at('workbench-hub-token'), 'utf8').trim();
-    keepSecret(forMetrics);
-    expect(forMetrics).toMatch(/^wbh_/);
+    keepSecret((await shell(codeBlock(SECURITY, 'token add anna'))).trim());
+    for (const block of ['token add anna', '"name": "prometheus"']) {
+      await shell(codeBlock(OPERATIONS, block), { env: { ...env, TOKEN: ACCESS } });
+      const forMetrics = readFileSync(at('workbench-hub-token'), 'utf8').trim();
+      keepSecret(forMetrics);
+      expect(forMetrics).toMatch(/^wbh_/);
+    }
   });
 
   it('enrol, examine, drain and revoke an agent, whose certificate an authority signs', async () => {

@@ -3,6 +3,12 @@ import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { TOKEN_ROLES } from '../../core/access.js';
 import type { PersonalTokenRecord } from '../../core/ports/personal-tokens.js';
+import {
+  DEFAULT_TOKEN_DAYS,
+  MAX_TOKEN_DAYS,
+  TOKEN_NAME,
+  TOKEN_NAME_ALLOWED,
+} from '../../core/token-names.js';
 import type { PersonalTokens } from '../../engine/accounts/personal-tokens.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
 import { idParams } from '../parsing/request-schemas.js';
@@ -12,12 +18,9 @@ import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const PATH = '/api/x/tokens';
 
-const DEFAULT_LIFETIME_DAYS = 90;
-
-const NAME_ALLOWED = 'must be 1 to 100 visible characters, with spaces only between them';
 const name = z
   .string()
-  .regex(/^[^\p{C}\p{Z}](?:[^\p{C}]{0,98}[^\p{C}\p{Z}])?$/u, { error: NAME_ALLOWED })
+  .regex(TOKEN_NAME, { error: `must be ${TOKEN_NAME_ALLOWED}` })
   .meta({ description: 'Purpose of the token.', example: 'nightly build' });
 
 const tokenRequest = z
@@ -26,10 +29,10 @@ const tokenRequest = z
     expiresInDays: z
       .int()
       .min(1)
-      .max(366)
+      .max(MAX_TOKEN_DAYS)
       .nullish()
       .meta({
-        description: `After how many days it expires; ${DEFAULT_LIFETIME_DAYS} when left out.`,
+        description: `After how many days it expires; ${DEFAULT_TOKEN_DAYS} when left out.`,
         example: 30,
         override: shownWithoutNull,
       }),
@@ -94,7 +97,7 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
       async ({ body, caller, context }) => {
         const { record, token } = await tokens.create(caller, {
           name: body.name,
-          expiresInDays: body.expiresInDays ?? DEFAULT_LIFETIME_DAYS,
+          expiresInDays: body.expiresInDays ?? DEFAULT_TOKEN_DAYS,
           role: body.role ?? null,
         });
         return context.json({ ...present(record), token }, 201);
