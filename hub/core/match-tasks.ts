@@ -48,8 +48,8 @@ export function fittingClasses(requirement: Requirement, classes: Iterable<Insta
   return fitting;
 }
 
-/** Allowance for the version, in addition to the labels, in bytes of JSON. */
-const MAX_VERSION_KEY_BYTES = 4096;
+/** Allowance for the version and the type of the model, in addition to the labels, in bytes of JSON. */
+const MAX_REST_OF_KEY_BYTES = 4096;
 /** Maximum bytes of UTF-8 for each unit of a string. */
 const MAX_BYTES_PER_CHARACTER = 3;
 
@@ -60,7 +60,7 @@ export function maxFittingKeyBytes(classes: Iterable<InstanceClass>): number {
     const asked = JSON.stringify(labels.map((label) => label.toLowerCase()));
     max = Math.max(max, asked.length * MAX_BYTES_PER_CHARACTER);
   }
-  return MAX_VERSION_KEY_BYTES + max;
+  return MAX_REST_OF_KEY_BYTES + max;
 }
 
 /** Number of idle instances of these classes. */

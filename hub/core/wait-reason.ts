@@ -1,6 +1,7 @@
 /** Reason why a task waits, in words: the `message` of a waiting task (contract 4.6) and the beginning of its explanation. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import { type InstanceStatus, type JobKind, kindKey } from '@workbench-hub/shared/domain/instance';
+import { readsModels } from '@workbench-hub/shared/domain/matching';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { AgentDrain } from './ports/agent-drains.js';
@@ -20,9 +21,12 @@ export interface CountedClass {
   readonly counts: StateCounts;
 }
 
-/** Version or one label that a task requires. */
+/** Types of {@link Criterion}. MODEL: the instance reads models of this type, or does not say what it reads. */
+export const CRITERION_TYPES = ['VERSION', 'LABLES', 'MODEL'] as const;
+
+/** Version, one label or the type of the model, as a task requires it. */
 export interface Criterion {
-  readonly type: 'VERSION' | 'LABLES';
+  readonly type: (typeof CRITERION_TYPES)[number];
   readonly value: string;
 }
 
@@ -74,6 +78,8 @@ export interface WaitReason {
   readonly message: string;
 }
 
+const CRITERION_NAMES = { VERSION: 'version', LABLES: 'label', MODEL: 'models of type' };
+
 /** Criteria that a message names, and the characters that it shows of each. */
 const CRITERIA_NAMED = 5;
 const CHARACTERS_NAMED = 100;
@@ -119,13 +125,23 @@ export function survey(requirement: Requirement, classes: Iterable<CountedClass>
   };
 }
 
-function criteriaOf({ version, labels }: Requirement): Criterion[] {
-  const asked: Criterion[] = labels.map((value) => ({ type: 'LABLES', value }));
-  return version === null ? asked : [{ type: 'VERSION', value: version }, ...asked];
+function criteriaOf({ version, labels, modelType }: Requirement): Criterion[] {
+  return [
+    ...(version === null ? [] : [{ type: 'VERSION' as const, value: version }]),
+    ...labels.map((value) => ({ type: 'LABLES' as const, value })),
+    ...(modelType === undefined ? [] : [{ type: 'MODEL' as const, value: modelType }]),
+  ];
 }
 
-function satisfies({ version, carried }: CountedClass, { type, value }: Criterion): boolean {
-  return type === 'VERSION' ? matchesWildcard(value, version) : carried.has(value);
+function satisfies({ version, carried, runs }: CountedClass, { type, value }: Criterion): boolean {
+  switch (type) {
+    case 'VERSION':
+      return matchesWildcard(value, version);
+    case 'LABLES':
+      return carried.has(value);
+    case 'MODEL':
+      return readsModels(runs, value);
+  }
 }
 
 /** Numbers of instances in a survey, as of now. */
@@ -278,7 +294,7 @@ function listed(items: readonly string[]): string {
 
 function name({ type, value }: Criterion): string {
   const shown = value.length > CHARACTERS_NAMED ? `${value.slice(0, CHARACTERS_NAMED)}…` : value;
-  return `${type === 'VERSION' ? 'version' : 'label'} ${JSON.stringify(shown)}`;
+  return `${CRITERION_NAMES[type]} ${JSON.stringify(shown)}`;
 }
 
 /** `1 task is`, `2 tasks are` */

@@ -1,5 +1,10 @@
 /** Explanations of waiting tasks, and of tasks that might be created. */
-import { type Classifier, classify, type Requirement } from '@workbench-hub/shared/domain/classifier';
+import {
+  type Classifier,
+  classify,
+  type Requirement,
+  withModelType,
+} from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
@@ -89,11 +94,13 @@ export class Explanations {
     return this.#explain({ requirement, types: [type], requestedAtMs, place: { taskId: id } });
   }
 
-  /** Explains how a task with these valid classifiers would wait if it were created now. */
-  async ofClassifiers(
+  /** Explains how a task with these valid classifiers, and with a model of this type, would wait if it were created now. */
+  async ofRequest(
     classifiers: readonly Classifier[],
+    modelType: string | null,
   ): Promise<Explanation & { requirement: Requirement; priority: Priority }> {
-    const { requirement, priority } = classify(classifiers, this.#options.defaultVersion);
+    const { requirement: asked, priority } = classify(classifiers, this.#options.defaultVersion);
+    const requirement = withModelType(asked, modelType);
     const explanation = await this.#explain({
       requirement,
       types: ['EXECUTE_BATCH_JOB', 'SIMULATE_WORK'],

@@ -1,8 +1,13 @@
 /** Use cases of tasks, for all API versions. */
 import type { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
-import { type Classifier, type ClassifierError, classify } from '@workbench-hub/shared/domain/classifier';
-import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
+import {
+  type Classifier,
+  type ClassifierError,
+  classify,
+  withModelType,
+} from '@workbench-hub/shared/domain/classifier';
+import { type FileRef, type Job, modelTypeOf } from '@workbench-hub/shared/domain/job';
 import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
@@ -158,7 +163,7 @@ export class Tasks {
         type,
         value: type === 'PRIORITY' ? priority : value,
       })),
-      requirement,
+      requirement: withModelType(requirement, modelTypeOf(job)),
       priority,
       status: nextState(TASK_TRANSITIONS.create),
       requestedAtMs: runtime.clock.nowMs(),

@@ -90,6 +90,18 @@ describe('fitting instances of different kinds', () => {
     expect(new WaitReasons(instances).of(needs(), NOW).message).toBe('1 fitting instance is busy.');
   });
 
+  it('do not fit a model that they do not read', () => {
+    const inp = { ...needs(), modelType: 'INP' };
+    expect(reasons.of(inp, NOW).facts).toMatchObject({ kinds: [], satisfyingAll: 11 });
+    const { instances } = known([counted('a', 1, models)]);
+    const { verdict, message, facts } = new WaitReasons(instances).of(inp, NOW);
+    expect(verdict).toBe('NEVER');
+    expect(message).toBe(
+      'No known instance fits: none offers models of type "INP"; it waits until one does.',
+    );
+    expect(facts.unsatisfied).toEqual([{ type: 'MODEL', value: 'INP' }]);
+  });
+
   it('are chosen by a label', () => {
     const both = [counted('gears', 1, models), counted('gears', 1, python)];
     const { facts } = new WaitReasons(known(both).instances).of(needs('gears'), NOW);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Classifier, classify, requirementKey, requirementOfKey } from './classifier.js';
+import { type Classifier, classify, requirementKey, requirementOfKey, withModelType } from './classifier.js';
 
 describe('classifiers', () => {
   it('default to the default version and normal priority', () => {
@@ -78,5 +78,17 @@ describe('classifiers', () => {
     expect(requirementKey({ version: null, labels: [] })).not.toBe(
       requirementKey({ version: 'null', labels: [] }),
     );
+  });
+});
+
+describe('the key of a requirement', () => {
+  it('has the type of the model at its end, and is the same as ever without one', () => {
+    const requirement = { version: '9.*', labels: ['gears'] };
+    expect(requirementKey(requirement)).toBe('["9.*",["gears"]]');
+    expect(requirementOfKey('["9.*",["gears"]]')).toEqual(requirement);
+    const withModel = withModelType(requirement, 'INP');
+    expect(requirementKey(withModel)).toBe('["9.*",["gears"],"INP"]');
+    expect(requirementOfKey(requirementKey(withModel))).toEqual(withModel);
+    expect(withModelType(requirement, null)).toEqual(requirement);
   });
 });

@@ -17,6 +17,8 @@ export interface Requirement {
   readonly version: string | null;
   /** Labels in lower case, sorted, without duplicates. */
   readonly labels: readonly string[];
+  /** Type of the job's model, in upper case; absent without one. */
+  readonly modelType?: string | undefined;
 }
 
 export interface ClassifierError {
@@ -91,12 +93,17 @@ function parseLabels(text: string): string[] {
 }
 
 /** Key of a requirement: equal requirements have equal keys, whatever the order and case of the client's text. */
-export function requirementKey({ version, labels }: Requirement): string {
-  return JSON.stringify([version, labels]);
+export function requirementKey({ version, labels, modelType }: Requirement): string {
+  return JSON.stringify(modelType === undefined ? [version, labels] : [version, labels, modelType]);
 }
 
 /** Requirement of a key made by {@link requirementKey}. */
 export function requirementOfKey(key: string): Requirement {
-  const [version, labels] = JSON.parse(key) as [string | null, string[]];
-  return { version, labels };
+  const [version, labels, modelType] = JSON.parse(key) as [string | null, string[], string?];
+  return modelType === undefined ? { version, labels } : { version, labels, modelType };
+}
+
+/** The requirement of a job with a model of this type; null for none. */
+export function withModelType(requirement: Requirement, modelType: string | null): Requirement {
+  return modelType === null ? requirement : { ...requirement, modelType };
 }

@@ -1,4 +1,5 @@
 /** A job as the hub stores it and the agent receives it: files are referred to by their digest. */
+import { MODEL_TYPE } from './instance.js';
 
 /** Maximum size of a job as JSON (names, digests and variables; not file contents). */
 export const MAX_JOB_BYTES = 4 * 1024 * 1024;
@@ -40,6 +41,18 @@ export interface BatchJob {
 }
 
 export type Job = SimulateWorkJob | BatchJob;
+
+/** Type of a model with this name or path: its ending, in upper case; null when it has none that is a type. */
+export function modelTypeOfName(name: string): string | null {
+  const type = /\.([^./\\]*)$/.exec(name)?.[1]?.toUpperCase();
+  return type !== undefined && MODEL_TYPE.test(type) ? type : null;
+}
+
+/** Type of the job's model; null without one. */
+export function modelTypeOf(job: Job): string | null {
+  if (job.type === 'SIMULATE_WORK' || job.model === null) return null;
+  return modelTypeOfName(job.model.kind === 'BLOB' ? job.model.path : job.model.pathToFile);
+}
 
 /** Blobs that the job needs. */
 export function filesOfJob(job: Job): FileRef[] {

@@ -34,6 +34,16 @@ describe('a wildcard', () => {
 describe('an instance', () => {
   const profile = { version: '9.1.0', labels: ['Gears', 'linux', 'fast'] };
 
+  it('fits a model that its program reads, and any while it does not say what it reads', () => {
+    const needs = { version: null, labels: [], modelType: 'INP' };
+    expect(fits(needs, profile)).toBe(true);
+    expect(fits(needs, { ...profile, runs: { scripts: ['Python'] } })).toBe(true);
+    expect(fits(needs, { ...profile, runs: { models: ['INP', 'MJCF'] } })).toBe(true);
+    expect(fits(needs, { ...profile, runs: { models: ['MJCF'] } })).toBe(false);
+    expect(fits(needs, { ...profile, runs: { models: [] } })).toBe(false);
+    expect(fits({ version: null, labels: [] }, { ...profile, runs: { models: [] } })).toBe(true);
+  });
+
   it('fits when its version matches and it carries every label, in any case', () => {
     expect(fits({ version: null, labels: [] }, profile)).toBe(true);
     expect(fits({ version: '9.*', labels: ['gears', 'linux'] }, profile)).toBe(true);

@@ -1,16 +1,22 @@
 import type { Requirement } from './classifier.js';
-import type { InstanceProfile } from './instance.js';
+import type { InstanceProfile, JobKind } from './instance.js';
 import { matchesWildcard } from './wildcard.js';
 
-/** True when an instance with this version and these labels satisfies the requirement. */
+/** True when an instance with this version, these labels and this kind of jobs satisfies the requirement. */
 export function fits(
   requirement: Requirement,
-  profile: Pick<InstanceProfile, 'version' | 'labels'>,
+  profile: Pick<InstanceProfile, 'version' | 'labels' | 'runs'>,
 ): boolean {
   if (requirement.version !== null && !matchesWildcard(requirement.version, profile.version)) return false;
+  if (requirement.modelType !== undefined && !readsModels(profile.runs, requirement.modelType)) return false;
   if (requirement.labels.length === 0) return true;
   const carried = carriedLabels(profile);
   return requirement.labels.every((label) => carried.has(label));
+}
+
+/** False when a program that runs this kind of jobs says that it reads models, but none of this type. */
+export function readsModels(runs: JobKind | undefined, modelType: string): boolean {
+  return runs?.models === undefined || runs.models.includes(modelType);
 }
 
 /** Labels of an instance in lower case, as requirements have them. */

@@ -45,6 +45,22 @@ export function describeTaskQueue(open: OpenStore): void {
   };
   const ids = (tasks: readonly { taskId: string }[]) => tasks.map(({ taskId }) => taskId);
 
+  describe('tasks with models', () => {
+    it('wait in a group for each type of model, and keep it while they run', async () => {
+      const requiring = (modelType?: string) =>
+        newTask({ requirement: { version: null, labels: ['gears'], modelType } });
+      const [none, inp, mjcf] = [requiring(), requiring('INP'), requiring('MJCF')];
+      await store.queue.insert([none, inp, mjcf]);
+      const keys = ['INP', 'MJCF'].map((modelType) =>
+        requirementKey({ version: null, labels: ['gears'], modelType }),
+      );
+      expect((await waitingKeys()).sort()).toEqual([...keys, key(null, 'gears')].sort());
+      expect(ids(await headsOf(keys[0] ?? '', 2))).toEqual([inp.id]);
+      await claim(store, mjcf.id);
+      expect((await store.archive.find(mjcf.id))?.requirement).toEqual(mjcf.requirement);
+    });
+  });
+
   describe('insert', () => {
     it('stores all fields of a task', async () => {
       const task = newTask({

@@ -96,3 +96,61 @@ describe('a batch job without labels that fits instances of different kinds', ()
     expect(warnings).toEqual([WARNING]);
   });
 });
+
+describe('a job with a model', () => {
+  const modelOf = (type: string) => ({ inputModel: { type, content: base64('model') } });
+  const create = async (type: string) => {
+    const { status, body, text } = await api.post(CREATE, { ...JOB, ...modelOf(type) });
+    expect(status, text).toBe(201);
+    return body['id'] as string;
+  };
+
+  it('goes only to an instance that reads models of its type, or does not say what it reads', async () => {
+    const [first, second] = [await create('INP'), await create('INP')];
+    const mjcf = await create('MJCF');
+    const assigned = [await agent.hear('assign'), await agent.hear('assign')];
+    expect(assigned.map(({ ref }) => [ref.taskId, ref.instanceId])).toEqual([
+      [first, 'b'],
+      [mjcf, 'a'],
+    ]);
+    const explained = await api.get(`/api/x/tasks/${second}/explain`);
+    expect(explained.body).toMatchObject({
+      verdict: 'BUSY',
+      instances: { satisfyingAll: 2, busy: 1, down: 1 },
+    });
+    const { body } = await api.get(`/api/x/tasks/${second}`);
+    expect(body['requirement']).toEqual({ version: null, labels: [], modelType: 'INP' });
+    agent.say({ type: 'instance', instance: instanceReportOf({ id: 'old', runs: { models: ['INP'] } }) });
+    expect((await agent.hear('assign')).ref).toMatchObject({ taskId: second, instanceId: 'old' });
+  });
+
+  it('waits, and says why, while all programs say that they read other models', async () => {
+    const models = { models: ['MJCF'] };
+    for (const id of ['b', 'old'])
+      agent.say({ type: 'instance', instance: instanceReportOf({ id, runs: models }) });
+    await expect.poll(async () => [await runsOf('b'), await runsOf('old')]).toEqual([models, models]);
+    const id = await create('INP');
+    const facts = {
+      verdict: 'NEVER',
+      message: 'No known instance fits: none offers models of type "INP"; it waits until one does.',
+      unsatisfied: [{ type: 'MODEL', value: 'INP' }],
+    };
+    expect((await api.get(`/api/x/tasks/${id}/explain`)).body).toMatchObject(facts);
+    agent.say({ type: 'instance', instance: instanceReportOf({ id: 'b' }) });
+    expect((await agent.hear('assign')).ref).toMatchObject({ taskId: id, instanceId: 'b' });
+  });
+
+  it('is explained by the type of its model before it is created', async () => {
+    const dryRun = async (request: object) => (await api.post('/api/x/explain', request)).body;
+    const requirement = { version: null, labels: [], modelType: 'INP' };
+    expect(await dryRun(modelOf('inp'))).toMatchObject({ requirement, instances: { satisfyingAll: 2 } });
+    for (const [type, key, value] of [
+      ['INPUT_STORAGE', 'name', 'gear.inp'],
+      ['LOCAL_FILESYSTEM', 'pathToFile', '/models/gear.INP'],
+    ]) {
+      const inputModelReference = { type, parameters: [{ key, value }] };
+      expect(await dryRun({ inputModelReference })).toMatchObject({ requirement });
+    }
+    expect((await dryRun({}))['requirement']).toEqual({ version: null, labels: [] });
+  });
+});

@@ -62,7 +62,7 @@ describe('a task', () => {
       startedAt: time,
       attempt: 1,
       instance: SIM_1,
-      requirement: { version: '9.*', labels: ['gears'] },
+      requirement: { version: '9.*', labels: ['gears'], modelType: 'WBPZ' },
       timeLimit: 60,
       inputs,
       variables: [{ key: 'speed', value: '1500' }],

@@ -2,6 +2,7 @@
  *  up for from the rows. */
 import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import type { JobKind } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { CutOffHubs } from './cut-off-hubs.js';
 import type { InstanceRow } from './database/cluster-tables.js';
@@ -118,8 +119,9 @@ export class ClusterDelays {
   *#idling(tasks: readonly TaskState[]): Iterable<string> {
     const { invariants } = this.#options;
     if (this.#isPaused) return;
-    for (const { id, agentId, version, revision, labels } of this.#idleInstances(tasks)) {
-      const profile = { id, version, revision, labels: JSON.parse(labels) as string[] };
+    for (const { id, agentId, version, revision, labels, runs } of this.#idleInstances(tasks)) {
+      const kind = runs === null ? undefined : (JSON.parse(runs) as JobKind);
+      const profile = { id, version, revision, labels: JSON.parse(labels) as string[], runs: kind };
       const left = tasks.find(
         (task) =>
           task.status === 'WAITING' &&

@@ -1,5 +1,6 @@
 /** Schemas of task requests in all API versions. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
+import { MODEL_TYPE } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
 import { INPUT_NAME, INPUT_NAME_ALLOWED, inputNameFault } from '../../core/storage.js';
 import { shown, shownDefault, shownWithoutNull } from '../openapi/openapi-overrides.js';
@@ -77,14 +78,10 @@ const contentOrNullSchema = z
   })
   .meta({ override: shown({ type: 'string', ...BASE64 }) });
 
-const modelTypeSchema = z
+export const modelTypeSchema = z
   .string()
   .transform((text) => text.trim().toUpperCase())
-  .pipe(
-    z
-      .string()
-      .regex(/^[A-Z0-9]{1,16}$/, { error: 'must be WBPZ or another name of 1 to 16 letters and digits' }),
-  )
+  .pipe(z.string().regex(MODEL_TYPE, { error: 'must be WBPZ or another name of 1 to 16 letters and digits' }))
   .meta({
     description: 'WBPZ, MJCF, INP, …: staged as model.<type>.',
     example: 'MJCF',
@@ -103,7 +100,7 @@ export const newInputNameSchema = inputNameSchema.check(({ value, issues }) => {
   if (message !== undefined) issues.push({ code: 'custom', input: value, message });
 });
 
-const modelReferenceSchema = z.object({
+export const modelReferenceSchema = z.object({
   type: enumeration(['LOCAL_FILESYSTEM', 'INPUT_STORAGE']),
   parameters: z.array(z.object({ key: z.string(), value: z.string() })).max(100),
 });

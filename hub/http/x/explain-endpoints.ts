@@ -1,4 +1,5 @@
 /** Explanation of why a task waits, and a dry run for a new one: extensions of the contract. */
+import { modelTypeOfName } from '@workbench-hub/shared/domain/job';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
@@ -6,15 +7,22 @@ import { z } from 'zod';
 import { invalidInput } from '../../core/errors.js';
 import type { Explanation } from '../../core/explain.js';
 import { describeState } from '../../core/task-message.js';
-import { VERDICTS } from '../../core/wait-reason.js';
+import { CRITERION_TYPES, VERDICTS } from '../../core/wait-reason.js';
 import type { Explanations } from '../../engine/explanations.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
-import { classifiersSchema, idParams } from '../parsing/request-schemas.js';
+import { shownWithoutNull } from '../openapi/openapi-overrides.js';
+import {
+  classifiersSchema,
+  idParams,
+  modelReferenceSchema,
+  modelTypeSchema,
+} from '../parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { requirementSchema } from './task-schemas.js';
 
 const criterion = z
-  .object({ type: z.enum(['VERSION', 'LABLES']), value: z.string() })
+  .object({ type: z.enum(CRITERION_TYPES), value: z.string() })
   .meta({ id: 'Criterion', example: { type: 'LABLES', value: 'gears' } });
 
 const time = (description: string) =>
@@ -82,12 +90,24 @@ const dryRun = z
   .object({
     message,
     priority: z.enum(PRIORITIES),
-    requirement: z.object({ version: z.string().nullable(), labels: z.array(z.string()) }),
+    requirement: requirementSchema,
     ...explanationFields,
   })
   .meta({ id: 'DryRunExplanation' });
 
-const dryRunRequest = z.object({ classifiers: classifiersSchema }).meta({ id: 'DryRunRequest' });
+const dryRunRequest = z
+  .object({
+    classifiers: classifiersSchema,
+    inputModel: z.object({ type: modelTypeSchema }).nullish().meta({
+      description: 'The model, of which only the type matters.',
+      override: shownWithoutNull,
+    }),
+    inputModelReference: modelReferenceSchema.nullish().meta({
+      description: 'The model, of which only the ending of its name matters.',
+      override: shownWithoutNull,
+    }),
+  })
+  .meta({ id: 'DryRunRequest' });
 
 export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endpoint[] {
   return [
@@ -121,7 +141,7 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
         operationId: 'explainRequest',
         summary: 'When a task would run if it were created now',
         description:
-          'Takes the body of a create request, of which only the classifiers matter. Nothing is created.',
+          'Takes the body of a create request, of which only the classifiers and the type of the model matter. Nothing is created.',
         body: dryRunRequest,
         responses: { 200: { description: 'The expected wait.', schema: dryRun } },
       },
@@ -129,12 +149,21 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
         const classifiers = body.classifiers ?? [];
         const errors = tasks.classifierErrors(classifiers);
         if (errors.length > 0) throw invalidInput(errors);
-        const explanation = await explanations.ofClassifiers(classifiers);
+        const explanation = await explanations.ofRequest(classifiers, requestedModelType(body));
         const { requirement, priority } = explanation;
         return context.json({ requirement, priority, ...present(explanation) });
       },
     ),
   ];
+}
+
+function requestedModelType({
+  inputModel,
+  inputModelReference,
+}: z.output<typeof dryRunRequest>): string | null {
+  if (inputModel) return inputModel.type;
+  const named = inputModelReference?.parameters.find(({ key }) => key === 'name' || key === 'pathToFile');
+  return named ? modelTypeOfName(named.value) : null;
 }
 
 function present({ verdict, message: words, fitting, estimate, ...facts }: Explanation) {

@@ -4,7 +4,7 @@ import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../core/ports/webhook-deliveries.js';
-import { VERDICTS } from '../../core/wait-reason.js';
+import { CRITERION_TYPES, VERDICTS } from '../../core/wait-reason.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
@@ -34,7 +34,7 @@ const waitReason = z
         'up are working. SOON: one is free. PAUSED: a shutdown is initiated.',
     }),
     unsatisfied: z
-      .array(z.object({ type: z.enum(['VERSION', 'LABLES']), value: z.string() }))
+      .array(z.object({ type: z.enum(CRITERION_TYPES), value: z.string() }))
       .meta({ description: 'Criteria that no known instance satisfies.' }),
     instances: z
       .object({
@@ -49,6 +49,21 @@ const waitReason = z
     kinds: kindsSchema.optional(),
   })
   .meta({ id: 'WaitReason' });
+
+/** Requirement of a task. */
+export const requirementSchema = z
+  .object({
+    version: z.string().nullable(),
+    labels: z.array(z.string()),
+    modelType: z
+      .string()
+      .optional()
+      .meta({ description: 'Type of the model; absent without one.', example: 'MJCF' }),
+  })
+  .meta({
+    description:
+      'Version (null for any) and labels that an instance must have, and the models that it must read.',
+  });
 
 const taskFields = {
   id: z.string().meta({ description: 'Identifier of the task.', example: EXAMPLE_ID }),
@@ -147,9 +162,7 @@ const hostModel = z
 export const taskDetails = z
   .object({
     ...taskFields,
-    requirement: z.object({ version: z.string().nullable(), labels: z.array(z.string()) }).meta({
-      description: 'Version (null for any) and labels that an instance must have.',
-    }),
+    requirement: requirementSchema,
     timeLimit: z.int().optional().meta({ description: 'Longest run in seconds.', example: 3600 }),
     duration: z.int().optional().meta({ description: 'Duration of simulated work, in seconds.', example: 5 }),
     hostModel: hostModel.optional().meta({ description: 'A model that lies on the simulation host.' }),

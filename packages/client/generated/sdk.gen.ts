@@ -514,7 +514,7 @@ export const explainTask = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * When a task would run if it were created now
  *
- * Takes the body of a create request, of which only the classifiers matter. Nothing is created.
+ * Takes the body of a create request, of which only the classifiers and the type of the model matter. Nothing is created.
  */
 export const explainRequest = <ThrowOnError extends boolean = false>(options: Options<ExplainRequestData, ThrowOnError>) => (options.client ?? client).post<ExplainRequestResponses, ExplainRequestErrors, ThrowOnError>({
     url: '/api/x/explain',

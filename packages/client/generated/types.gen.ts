@@ -179,6 +179,25 @@ export type DryRunRequest = {
      * Conditions for the workbench instance, and the priority.
      */
     classifiers?: Array<Classifier>;
+    /**
+     * The model, of which only the type matters.
+     */
+    inputModel?: {
+        /**
+         * WBPZ, MJCF, INP, …: staged as model.<type>.
+         */
+        type: string;
+    };
+    /**
+     * The model, of which only the ending of its name matters.
+     */
+    inputModelReference?: {
+        type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE';
+        parameters: Array<{
+            key: string;
+            value: string;
+        }>;
+    };
 };
 
 export type NewSimulateWork = {
@@ -1365,7 +1384,7 @@ export type TaskExplanation = {
 };
 
 export type Criterion = {
-    type: 'VERSION' | 'LABLES';
+    type: 'VERSION' | 'LABLES' | 'MODEL';
     value: string;
 };
 
@@ -1375,9 +1394,16 @@ export type DryRunExplanation = {
      */
     message: string;
     priority: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
+    /**
+     * Version (null for any) and labels that an instance must have, and the models that it must read.
+     */
     requirement: {
         version: string | null;
         labels: Array<string>;
+        /**
+         * Type of the model; absent without one.
+         */
+        modelType?: string;
     };
     /**
      * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
@@ -1532,7 +1558,7 @@ export type WaitReason = {
      * Criteria that no known instance satisfies.
      */
     unsatisfied: Array<{
-        type: 'VERSION' | 'LABLES';
+        type: 'VERSION' | 'LABLES' | 'MODEL';
         value: string;
     }>;
     /**
@@ -1664,11 +1690,15 @@ export type TaskDetails = {
      */
     batchExecutionStatus?: 'OK' | 'ERROR';
     /**
-     * Version (null for any) and labels that an instance must have.
+     * Version (null for any) and labels that an instance must have, and the models that it must read.
      */
     requirement: {
         version: string | null;
         labels: Array<string>;
+        /**
+         * Type of the model; absent without one.
+         */
+        modelType?: string;
     };
     /**
      * Longest run in seconds.

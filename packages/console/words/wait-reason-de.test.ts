@@ -12,10 +12,11 @@ it.each<[Reason, string]>([
       unsatisfied: [
         { type: 'VERSION', value: '12.*' },
         { type: 'LABLES', value: 'gpu' },
+        { type: 'MODEL', value: 'INP' },
       ],
       instances: none,
     },
-    'Keine bekannte Instanz bietet Version „12.*“, Label „gpu“.',
+    'Keine bekannte Instanz bietet Version „12.*“, Label „gpu“, Modelle vom Typ „INP“.',
   ],
   [{ verdict: 'NEVER', unsatisfied: [], instances: none }, 'Keine bekannte Instanz passt.'],
   [

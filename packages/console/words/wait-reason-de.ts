@@ -8,8 +8,7 @@ type WaitReason = NonNullable<TaskItem['waitReason']>;
 const de = {
   never: (criteria: string) =>
     criteria === '' ? 'Keine bekannte Instanz passt.' : `Keine bekannte Instanz bietet ${criteria}.`,
-  version: (value: string) => `Version „${value}“`,
-  label: (value: string) => `Label „${value}“`,
+  criteria: { VERSION: 'Version', LABLES: 'Label', MODEL: 'Modelle vom Typ' },
   noneUp: (count: string, states: string) =>
     `${count === '1' ? '1 Instanz passt, nimmt aber nichts an' : `${count} Instanzen passen, nehmen aber nichts an`}: ${states}.`,
   down: (count: string) => `${count} aus`,
@@ -39,11 +38,7 @@ function verdictText({ verdict, unsatisfied, instances }: WaitReason): string {
   const states = (['down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0);
   switch (verdict) {
     case 'NEVER':
-      return de.never(
-        unsatisfied
-          .map(({ type, value }) => (type === 'VERSION' ? de.version(value) : de.label(value)))
-          .join(', '),
-      );
+      return de.never(unsatisfied.map(({ type, value }) => `${de.criteria[type]} „${value}“`).join(', '));
     case 'NONE_UP':
       return de.noneUp(
         number(instances.satisfyingAll),

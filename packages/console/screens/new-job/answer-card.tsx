@@ -42,7 +42,9 @@ export function AnswerCard({ draft }: { readonly draft: Draft }) {
           !error && <p className="faint">{words.asking}</p>
         )}
       </div>
-      {data && <VerdictFigures explanation={data} />}
+      {data && (
+        <VerdictFigures explanation={draft.simulatedS === undefined ? data : { ...data, kinds: [] }} />
+      )}
     </section>
   );
 }

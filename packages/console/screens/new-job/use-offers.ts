@@ -33,17 +33,30 @@ export function useOffers(wanted: readonly string[]): Offers | undefined {
   };
 }
 
-type Place = Pick<Draft, 'version' | 'labels' | 'priority'>;
-
-/** Whether and when a job with these classifiers would run, as things are. */
-export function useAnswer(place: Place): UseQueryResult<api.DryRunExplanation> {
-  const classifiers = classifiersOf(place);
+/** Whether and when the job would run, as things are. */
+export function useAnswer(draft: Draft): UseQueryResult<api.DryRunExplanation> {
+  const body = { classifiers: classifiersOf(draft), ...modelOf(draft) };
   return useQuery({
-    queryKey: ['new-job', 'explain', classifiers],
+    queryKey: ['new-job', 'explain', body],
     queryFn: async ({ signal }) =>
-      (await api.explainRequest({ client: hub.client, body: { classifiers }, signal, throwOnError: true }))
-        .data,
+      (await api.explainRequest({ client: hub.client, body, signal, throwOnError: true })).data,
     refetchInterval: ANSWER_EVERY_MS,
     placeholderData: (before) => before,
   });
+}
+
+/** The model of a draft, as far as it matters for where the job may run. */
+function modelOf({
+  files,
+  hostPath,
+  simulatedS,
+}: Draft): Pick<api.DryRunRequest, 'inputModel' | 'inputModelReference'> {
+  if (simulatedS !== undefined) return {};
+  const type = /\.([a-z0-9]{1,16})$/i.exec(files.find(({ role }) => role === 'MODEL')?.path ?? '')?.[1];
+  if (type !== undefined) return { inputModel: { type } };
+  const path = hostPath.trim();
+  if (path === '') return {};
+  return {
+    inputModelReference: { type: 'LOCAL_FILESYSTEM', parameters: [{ key: 'pathToFile', value: path }] },
+  };
 }

@@ -114,8 +114,7 @@ export function VerdictFigures({ explanation }: FiguresProps) {
       {tasksAhead !== undefined && tasksAhead > 0 && <li>{words.ahead(number(tasksAhead))}</li>}
       {unsatisfied.map(({ type, value }) => (
         <li key={`${type} ${value}`}>
-          {words.unsatisfied(type === 'VERSION' ? words.version : words.label)}{' '}
-          <span className="tag">{value}</span>
+          {words.unsatisfied(words.criteria[type])} <span className="tag">{value}</span>
         </li>
       ))}
       {instances?.satisfyingAll === 0 &&
@@ -131,6 +130,6 @@ export function VerdictFigures({ explanation }: FiguresProps) {
   );
 }
 
-function criterionText({ type, value }: api.Criterion, words: { version: string; label: string }): string {
-  return `${type === 'VERSION' ? words.version : words.label} ${value}`;
+function criterionText({ type, value }: api.Criterion, { criteria }: Pick<typeof en, 'criteria'>): string {
+  return `${criteria[type]} ${value}`;
 }
