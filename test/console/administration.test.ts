@@ -15,8 +15,8 @@ import {
   visitAs,
 } from '../support/console.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { logIn } from '../support/login.js';
-import { USERS } from '../support/running-hub.js';
+import { logIn, statusFor } from '../support/login.js';
+import { passwordOf, USERS } from '../support/running-hub.js';
 import { keepSecret } from '../support/secrets.js';
 
 describe.runIf(hasBrowser)('the administration', () => {
@@ -54,6 +54,60 @@ describe.runIf(hasBrowser)('the administration', () => {
     await page.getByLabel('Id of the agent').fill('not an id!');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('The hub refused:').waitFor();
+  });
+
+  it('adds a user, changes the role and the password, and disables the user', async () => {
+    const page = await visitAs('anna', '/administration/users');
+    await page.getByLabel('Name').fill('nora');
+    await page.getByLabel('Password', { exact: true }).fill('short');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('password: must have 8 to 1024 characters').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill(passwordOf('nora'));
+    await page.keyboard.press('Enter');
+    await rowOf(page, 'nora').getByText('User: hands in').waitFor();
+    const { accessToken } = await logIn(new Api(hub), 'nora');
+    await page.getByRole('button', { name: 'Manage: nora' }).focus();
+    await page.keyboard.press('Enter');
+    const panel = page.getByRole('region', { name: 'nora' });
+    await panel.getByText('No access tokens').waitFor();
+    await expectAccessible(page);
+    await panel.getByRole('combobox', { name: 'Role' }).selectOption('VIEWER');
+    await panel.getByRole('button', { name: 'Set the role' }).click();
+    await rowOf(page, 'nora').getByText('Viewer: sees').waitFor();
+    const password = 'another password of nora';
+    keepSecret(password);
+    await panel.getByLabel('New password').fill(password);
+    await panel.getByRole('button', { name: 'Set the password' }).click();
+    await panel.getByText('nora has a new password, and must log in with it.').waitFor();
+    expect(await statusFor(new Api(hub), accessToken)).toBe(401);
+    await panel.getByRole('button', { name: 'Disable' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Disable nora?' });
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await rowOf(page, 'nora').getByText('disabled').waitFor();
+    await panel.getByRole('button', { name: 'Enable' }).click();
+    await rowOf(page, 'nora').getByText('enabled').waitFor();
+    expect(await page.content()).not.toContain(password);
+  });
+
+  it('ends the sessions of a user and revokes a token, also of a user of the configuration', async () => {
+    const { accessToken } = await logIn(new Api(hub), 'udo');
+    const { body } = await new Api(hub, accessToken).post('/api/x/tokens', { name: 'nightly' });
+    const page = await visitAs('anna', '/administration/users');
+    await rowOf(page, 'anna').getByText('you', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Manage: udo' }).click();
+    const panel = page.getByRole('region', { name: 'udo' });
+    await panel.getByText('comes from the configuration').waitFor();
+    expect(await panel.getByRole('button', { name: 'Disable' }).count()).toBe(0);
+    await panel.getByRole('button', { name: 'Revoke: nightly' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
+    await panel.getByText('No access tokens').waitFor();
+    expect(await statusFor(new Api(hub), String(body['token']))).toBe(401);
+    await panel.getByRole('button', { name: 'End the sessions' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'End all sessions of udo?' });
+    await dialog.getByRole('button', { name: 'End the sessions' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await statusFor(new Api(hub), accessToken)).toBe(401);
+    await expectAccessible(page);
   });
 
   it('shows who did what, by filters in the address', async () => {
@@ -173,9 +227,12 @@ describe.runIf(hasBrowser)('the administration', () => {
 describe.runIf(hasBrowser)('the administration of a hub without security', () => {
   consoleForAllTests();
 
-  it('says why the audit log is empty', async () => {
+  it('says why the audit log is empty, and why there are no users', async () => {
     const page = await visit({ path: '/administration/audit' });
     await page.getByText('Security is off on this hub: it keeps no audit log.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Users' }).click();
+    await page.getByText('Security is off on this hub: everybody may do everything.').waitFor();
     await expectAccessible(page);
   });
 });

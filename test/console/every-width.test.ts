@@ -29,6 +29,7 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['storage', () => '/storage'],
   ['tokens', () => '/tokens'],
   ['agents', () => '/administration/agents'],
+  ['users', () => '/administration/users'],
   ['audit log', () => '/administration/audit'],
   ['hubs', () => '/administration/hubs'],
   ['machine of the hub', () => '/administration/server'],

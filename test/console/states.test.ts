@@ -112,6 +112,12 @@ const VIEWS: readonly View[] = [
     shown: text('No agents'),
   },
   {
+    title: 'the users',
+    path: () => '/administration/users',
+    endpoint: () => '/api/x/users',
+    shown: (page) => page.getByRole('button', { name: 'Manage: vera' }).waitFor(),
+  },
+  {
     title: 'the audit log',
     path: () => '/administration/audit',
     endpoint: () => '/api/x/audit',

@@ -12,6 +12,7 @@ type Part = keyof typeof en.parts;
 
 const PARTS: Readonly<Record<Part, ComponentType>> = {
   agents: lazy(async () => ({ default: (await import('./agents.js')).Agents })),
+  users: lazy(async () => ({ default: (await import('./users/users.js')).Users })),
   audit: lazy(async () => ({ default: (await import('./audit.js')).Audit })),
   hubs: lazy(async () => ({ default: (await import('./hubs.js')).Hubs })),
   server: lazy(async () => ({ default: (await import('./server.js')).Server })),

@@ -5,6 +5,7 @@ export const de: DictionaryLike<typeof en> = {
   title: 'Verwaltung',
   parts: {
     agents: 'Agenten',
+    users: 'Benutzer',
     audit: 'Audit-Log',
     hubs: 'Hubs',
     server: 'Server',

@@ -3,6 +3,7 @@ export const en = {
   title: 'Administration',
   parts: {
     agents: 'Agents',
+    users: 'Users',
     audit: 'Audit log',
     hubs: 'Hubs',
     server: 'Server',

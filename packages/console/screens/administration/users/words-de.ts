@@ -1,0 +1,56 @@
+import type { DictionaryLike } from '../../../words/dictionary.js';
+import type { en } from './words-en.js';
+
+export const de: DictionaryLike<typeof en> = {
+  users: 'Benutzer',
+  add: 'Benutzer anlegen',
+  addButton: 'Anlegen',
+  name: 'Name',
+  password: 'Passwort',
+  passwordHint: 'mindestens 8 Zeichen',
+  role: 'Rolle',
+  roles: { VIEWER: 'Betrachter: sieht', USER: 'Benutzer: gibt auf', ADMIN: 'Administrator' },
+  noRole: 'keine',
+  refused: 'Der Hub lehnt ab:',
+  openHub: 'Keine Benutzer',
+  openHubMore:
+    'Die Sicherheit ist in diesem Hub ausgeschaltet: jeder darf alles. security.enabled: true ändert das.',
+  signOn: 'Benutzer der Anmeldung der Firma werden dort verwaltet und stehen nicht in dieser Liste.',
+  columns: {
+    user: 'Benutzer',
+    role: 'Rolle',
+    state: 'Status',
+    sessions: 'Sitzungen',
+    login: 'Letzte Anmeldung',
+    actions: 'Aktionen',
+  },
+  enabled: 'aktiv',
+  disabled: 'gesperrt',
+  you: 'Sie',
+  configured: 'Konfiguration',
+  none: 'keine',
+  manage: 'Verwalten',
+  configuredMore:
+    'Dieser Benutzer kommt aus der Konfiguration des Hubs (security.users): ändern Sie ihn dort.',
+  ownMore: 'Ein anderer Administrator kann Sie sperren oder Ihre Rolle ändern.',
+  setRole: 'Rolle setzen',
+  newPassword: 'Neues Passwort',
+  setPassword: 'Passwort setzen',
+  passwordSet: (user) => `${user} hat ein neues Passwort und muss sich damit anmelden.`,
+  disable: 'Sperren',
+  disableTitle: (user) => `${user} sperren?`,
+  disableMore:
+    'Die Sitzungen enden sofort, und unter diesem Namen kann sich niemand anmelden oder Token verwenden, bis Sie ihn entsperren.',
+  enable: 'Entsperren',
+  endSessions: 'Sitzungen beenden',
+  endTitle: (user) => `Alle Sitzungen von ${user} beenden?`,
+  endMore: 'Wer eine benutzt, muss sich neu anmelden. Zugriffstoken von Skripten gelten weiter.',
+  tokens: 'Zugriffstoken',
+  noTokens: 'Keine Zugriffstoken',
+  tokenExpires: 'läuft ab',
+  metrics: 'Nur Messwerte',
+  revoke: 'Widerrufen',
+  revokeTitle: (name) => `Token für ${name} widerrufen?`,
+  revokeMore:
+    'Skripte, die ihn verwenden, werden von da an abgewiesen. Das lässt sich nicht rückgängig machen.',
+};
