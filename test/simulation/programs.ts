@@ -209,6 +209,7 @@ class SimulatedProgram implements Program {
   }
 
   #work(taskId: string, durationMs: number, writes = false): Promise<'OK' | 'ERROR' | 'NO_ROOM'> {
+    if (this.#gone) return Promise.reject(new ProgramLost('the program has ended'));
     const world = this.#world;
     if (this.#job) {
       world.violated(
