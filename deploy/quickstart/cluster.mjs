@@ -1,4 +1,5 @@
 // Three hubs on one database, with a load balancer before them, and four agents.
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../prepare.mjs';
@@ -26,11 +27,10 @@ const READY_TIMEOUT_MS = 120_000;
 export async function startCluster(run, store) {
   const files = join(run.folder, 'files');
   await mkdir(files, { mode: 0o700 });
+  const shared = { store, files, encryptionKey: randomBytes(32).toString('base64') };
   // The first one makes the tables.
-  const first = await startHub(run, 'hub-1', { store, files });
-  const others = Array.from({ length: HUBS - 1 }, (_, at) =>
-    startHub(run, `hub-${at + 2}`, { store, files }),
-  );
+  const first = await startHub(run, 'hub-1', shared);
+  const others = Array.from({ length: HUBS - 1 }, (_, at) => startHub(run, `hub-${at + 2}`, shared));
   const hubs = [first, ...(await Promise.all(others))];
   console.log('');
   for (const [at, { name, address, program }] of hubs.entries())
@@ -68,8 +68,8 @@ export async function startAgain(run, hub) {
   return { ...hub, program };
 }
 
-async function startHub(run, name, { store, files }) {
-  const hub = { name, folder: run.folder, configFile: join(run.folder, `${name}.yaml`), store, files };
+async function startHub(run, name, shared) {
+  const hub = { name, folder: run.folder, configFile: join(run.folder, `${name}.yaml`), ...shared };
   await writeHubConfig(hub, 0);
   const program = await run.start({ name, args: hubArgs(hub) });
   const logFile = join(run.folder, name, 'logs/hub.log');
@@ -81,14 +81,14 @@ function hubArgs({ configFile }) {
   return [join(root, 'hub/bin/workbench-hub.js'), '--config', configFile];
 }
 
-async function writeHubConfig({ name, configFile, store, files }, port) {
+async function writeHubConfig({ name, configFile, store, files, encryptionKey }, port) {
   const config = {
     server: { host: '127.0.0.1', port: Number(port), trustedProxies: ['127.0.0.1'] },
     dataDir: `./${name}`,
     store,
-    storage: { folder: files },
+    storage: { folder: files, encryptionKey },
   };
-  // The store has a password.
+  // It has the password of the store, and the key.
   await writeFile(configFile, JSON.stringify(config, null, 2), { mode: 0o600 });
 }
 

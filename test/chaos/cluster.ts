@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CLUSTER_KEY } from '../support/cluster-key.js';
 import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/oidc-provider.js';
 import { type Program, startProgram } from '../support/programs.js';
 import { keepSecretsOf } from '../support/secrets.js';
@@ -84,7 +85,7 @@ export class Cluster {
     const configs = names.map((name, at) => ({
       ...hubConfig(folder, name, signOn.issuer),
       ...store.settingsOf(at),
-      ...(count > 1 ? { storage: { folder: join(folder, 'blobs') } } : {}),
+      ...(count > 1 ? { storage: { folder: join(folder, 'blobs'), encryptionKey: CLUSTER_KEY } } : {}),
     }));
     const ports = await firstStarts(folder, names, configs);
     await store.prepare();

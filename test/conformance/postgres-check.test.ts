@@ -48,6 +48,19 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
   };
   const set = (setting: string) => test.query(`ALTER DATABASE ${test.name} SET ${setting}`);
 
+  it('finds keys of hubs in clear, and none that are sealed', async () => {
+    await test.query('CREATE TABLE key_file (name TEXT, content TEXT)');
+    await test.query("INSERT INTO key_file VALUES ('agent-token', 'sealed:1:abc')");
+    expect(of(await check(), 'keys in the database')?.state).toBe('OK');
+    await test.query("INSERT INTO key_file VALUES ('token-keys.json', '{}')");
+    expect(wrong(await check())).toMatchObject([
+      {
+        state: 'WARNING',
+        message: 'in clear: token-keys.json; who reads the database can make tokens',
+      },
+    ]);
+  });
+
   it('finds nothing wrong with a new one, nor with a migrated one', async () => {
     const before = await check();
     expect(wrong(before)).toEqual([]);

@@ -1,4 +1,5 @@
 /** A hub that joins the database of others with a storage key of its own. */
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,57 +12,63 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 const UPLOAD = '/api/2.0/storage/input/upload';
 const CONTENT = 'gearbox, in confidence';
 
-describe.runIf(hasPostgres)('a hub with a storage key of its own', () => {
-  let folder: TemporaryFolder;
-  let database: TestDatabase;
-  let first: RunningHub;
+describe.runIf(hasPostgres)(
+  'a hub with a storage key of its own that joins others whose keys are in clear',
+  () => {
+    let folder: TemporaryFolder;
+    let database: TestDatabase;
+    let first: RunningHub;
 
-  beforeAll(async () => {
-    folder = await temporaryFolder();
-    database = await migratedDatabase();
-    first = await startHub({ config: onDatabase() });
-  });
-  afterAll(async () => {
-    await first?.stop();
-    await database?.drop();
-    await folder?.remove();
-  });
-
-  const onDatabase = () => ({ store: database.url, storage: { folder: join(folder.path, 'blobs') } });
-  const keyIn = (dataDir: string) => readFile(join(dataDir, 'storage-key'), 'utf8');
-  const read = async (hub: RunningHub) => (await new Api(hub).get('/api/x/storage/inputs/secret.txt')).text;
-
-  async function onFiles<T>(dataDir: string, use: (hub: RunningHub) => Promise<T>): Promise<T> {
-    const hub = await startHub({ dataDir, config: { store: 'sqlite' } });
-    try {
-      return await use(hub);
-    } finally {
-      await hub.stop();
-    }
-  }
-
-  it('is refused while files are encrypted with it, which it reads afterwards as before', async () => {
-    const dataDir = join(folder.path, 'with-files');
-    await onFiles(dataDir, async (hub) => {
-      const body = formWithFile('secret.txt', CONTENT);
-      const { status } = await new Api(hub).call('POST', `${UPLOAD}?encrypt=true`, body);
-      expect(status).toBe(204);
+    beforeAll(async () => {
+      folder = await temporaryFolder();
+      database = await migratedDatabase();
+      // As hubs of an earlier version share their key.
+      const key = randomBytes(32).toString('base64');
+      await database.query(`INSERT INTO key_file (name, content) VALUES ('storage-key', '${key}')`);
+      first = await startHub({ config: onDatabase() });
     });
-    const key = await keyIn(dataDir);
-    await expect(startHub({ dataDir, config: onDatabase() })).rejects.toThrow(
-      /storage-key differs from that of the hubs on this database, and .*\.sealed is encrypted with it: .*another dataDir/,
-    );
-    expect(await keyIn(dataDir)).toBe(key);
-    expect(await onFiles(dataDir, read)).toBe(CONTENT);
-  });
+    afterAll(async () => {
+      await first?.stop();
+      await database?.drop();
+      await folder?.remove();
+    });
 
-  it('keeps a copy of it when it takes over that of the others', async () => {
-    const dataDir = join(folder.path, 'without-files');
-    await onFiles(dataDir, async () => undefined);
-    const key = await keyIn(dataDir);
-    const joined = await startHub({ dataDir, config: onDatabase() });
-    await joined.stop();
-    expect(await keyIn(dataDir)).toBe(await keyIn(first.config.dataDir));
-    expect(await readFile(join(dataDir, 'storage-key.former'), 'utf8')).toBe(key);
-  });
-});
+    const onDatabase = () => ({ store: database.url, storage: { folder: join(folder.path, 'blobs') } });
+    const keyIn = (dataDir: string) => readFile(join(dataDir, 'storage-key'), 'utf8');
+    const read = async (hub: RunningHub) => (await new Api(hub).get('/api/x/storage/inputs/secret.txt')).text;
+
+    async function onFiles<T>(dataDir: string, use: (hub: RunningHub) => Promise<T>): Promise<T> {
+      const hub = await startHub({ dataDir, config: { store: 'sqlite' } });
+      try {
+        return await use(hub);
+      } finally {
+        await hub.stop();
+      }
+    }
+
+    it('is refused while files are encrypted with it, which it reads afterwards as before', async () => {
+      const dataDir = join(folder.path, 'with-files');
+      await onFiles(dataDir, async (hub) => {
+        const body = formWithFile('secret.txt', CONTENT);
+        const { status } = await new Api(hub).call('POST', `${UPLOAD}?encrypt=true`, body);
+        expect(status).toBe(204);
+      });
+      const key = await keyIn(dataDir);
+      await expect(startHub({ dataDir, config: onDatabase() })).rejects.toThrow(
+        /storage-key differs from that of the hubs on this database, and .*\.sealed is encrypted with it: .*another dataDir/,
+      );
+      expect(await keyIn(dataDir)).toBe(key);
+      expect(await onFiles(dataDir, read)).toBe(CONTENT);
+    });
+
+    it('keeps a copy of it when it takes over that of the others', async () => {
+      const dataDir = join(folder.path, 'without-files');
+      await onFiles(dataDir, async () => undefined);
+      const key = await keyIn(dataDir);
+      const joined = await startHub({ dataDir, config: onDatabase() });
+      await joined.stop();
+      expect(await keyIn(dataDir)).toBe(await keyIn(first.config.dataDir));
+      expect(await readFile(join(dataDir, 'storage-key.former'), 'utf8')).toBe(key);
+    });
+  },
+);

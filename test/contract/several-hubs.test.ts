@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
+import { CLUSTER_KEY } from '../support/cluster-key.js';
 import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
@@ -31,7 +32,7 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
       users: USERS,
       config: {
         store: database.url,
-        storage: { folder: join(folder.path, 'blobs'), input: { enabled: true } },
+        storage: { folder: join(folder.path, 'blobs'), encryptionKey: CLUSTER_KEY, input: { enabled: true } },
         server: { publicUrl: `https://${PUBLIC}` },
         ...rest,
       },

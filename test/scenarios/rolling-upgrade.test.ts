@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
+import { CLUSTER_KEY } from '../support/cluster-key.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { callAt, walkThroughInterface } from '../support/interface-walk.js';
@@ -45,7 +46,7 @@ describe.runIf(hasPostgres)('a rolling upgrade', () => {
 
   const config = () => ({
     store: database.url,
-    storage: { folder: join(folder.path, 'blobs'), input: { enabled: true } },
+    storage: { folder: join(folder.path, 'blobs'), encryptionKey: CLUSTER_KEY, input: { enabled: true } },
   });
   const ownFolder = () => {
     const path = join(folder.path, `${++folders}`);

@@ -1,6 +1,7 @@
 /** Hubs of one PostgreSQL database as real processes, each with a link to the database that a test can break. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLUSTER_KEY } from './cluster-key.js';
 import { eventually } from './eventually.js';
 import type { PostgresServer, TestDatabase } from './postgres.js';
 import { PostgresProxy } from './postgres-proxy.js';
@@ -57,7 +58,7 @@ export class ClusterPrograms {
     const link = await this.#linkOf(name);
     const settings = {
       store: link.through(this.database.url),
-      storage: { folder: join(this.#folder, 'blobs') },
+      storage: { folder: join(this.#folder, 'blobs'), encryptionKey: CLUSTER_KEY },
       agents: { token: TOKEN },
       ...config,
     };

@@ -10,12 +10,13 @@ import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
 import type { Resolver } from '@workbench-hub/hub/webhooks/webhook-sender';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { z } from 'zod';
+import { CLUSTER_KEY } from './cluster-key.js';
 import { HUBS } from './hubs-under-test.js';
 import { type LogLine, memoryLog } from './memory-log.js';
 import { startRoundRobin } from './round-robin.js';
 import { expectNoSecret, expectNoSecretInLogsOf, keepSecret, keepSecretsOf } from './secrets.js';
 import { temporaryFolder } from './temporary-folder.js';
-import { dropStoreFor, storeFor, TESTED_STORE } from './tested-store.js';
+import { dropStoreFor, storeFor } from './tested-store.js';
 
 export interface HubSetup {
   /** Configuration as in a file; port, data folder and agent token are preset. */
@@ -56,8 +57,6 @@ export interface RunningHub {
 }
 
 const TOKEN = 'token-of-the-tests';
-/** Key with which hubs seal what they keep in a database, as a site would set it. */
-const ENCRYPTION_KEY = Buffer.alloc(32, 'key of the tests').toString('base64');
 
 /** One of each kind. */
 export const USERS = { vera: ['VIEWER'], ulla: ['USER'], udo: ['USER'], anna: ['ADMIN'] } as const;
@@ -126,7 +125,7 @@ async function configsOf(
   const security = users ? await securityWith(users) : {};
   const place = count === 1 || settings?.storage?.s3 ? {} : { folder: join(path, 'blobs') };
   if (place.folder !== undefined) await mkdir(place.folder, { recursive: true, mode: 0o700 });
-  const sealed = TESTED_STORE === 'sqlite' ? {} : { encryptionKey: ENCRYPTION_KEY };
+  const sealed = count === 1 ? {} : { encryptionKey: CLUSTER_KEY };
   const configs: HubConfig[] = [];
   for (let index = 0; index < count; index++) {
     const config = hubConfigSchema.parse({

@@ -72,6 +72,8 @@ const MISSING_RIGHTS = statement(`
     AND relowner = (SELECT relowner FROM pg_class WHERE oid = 'schema_migration'::regclass)
     AND NOT has_table_privilege(oid, needed)
   ORDER BY 1, 2`);
+const HAS_KEYS = statement("SELECT to_regclass('key_file') IS NOT NULL AS has_keys");
+const CLEAR_KEYS = statement("SELECT name FROM key_file WHERE content NOT LIKE 'sealed:%' ORDER BY name");
 const NOTIFY = statement('SELECT pg_notify($1, $2)');
 
 export interface CheckOptions {
@@ -98,7 +100,12 @@ export async function checkDatabase(database: Database, options: CheckOptions): 
     checkConnections(settings),
     checkClock(settings, startedAtMs, clock.nowMs()),
   ];
-  for (const check of [checkTables(database, migrations), checkNotifications(database, timers)])
+  const checks = [
+    checkTables(database, migrations),
+    checkKeys(database),
+    checkNotifications(database, timers),
+  ];
+  for (const check of checks)
     findings.push(await check.catch((error: unknown) => faultWithRemedy('connection', wordsOf(error))));
   return findings;
 }
@@ -256,6 +263,19 @@ async function checkTables(database: Database, migrations: readonly Migration[])
     'tables',
     `the user lacks ${shown.join(', ')}${rights.length > shown.length ? `, and ${rights.length - shown.length} more rights` : ''}`,
     'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO the user',
+  );
+}
+
+/** Keys of hubs that earlier versions wrote in clear (decision 0078). */
+async function checkKeys(database: Database): Promise<Finding> {
+  const check = 'keys in the database';
+  const [table] = await database.rows<{ has_keys: boolean }>(HAS_KEYS);
+  const clear = table?.has_keys ? await database.rows<{ name: string }>(CLEAR_KEYS) : [];
+  if (clear.length === 0) return ok(check, 'none is in clear');
+  return warning(
+    check,
+    `in clear: ${clear.map(({ name }) => name).join(', ')}; who reads the database can make tokens`,
+    'set storage.encryptionKey to the content of the file storage-key in all hubs, and start them again all at once',
   );
 }
 

@@ -8,22 +8,45 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-const REMEDY = 'set the same storage.encryptionKey in the configuration of all hubs on this database';
+const REMEDY =
+  'set the same storage.encryptionKey in the configuration of all hubs on this database; where none is set, it is the content of the ' +
+  'file storage-key in the dataDir of the hub that runs. If that key is lost, delete all rows of the table key_file: ' +
+  'access tokens and the join token are then made anew';
 
 export interface KeySeal {
   /** Row of a file with this name and content. */
   seal(name: string, content: string): string;
-  /** Content of a file by its row, which may be older and not sealed. Throws `StartRefused` for one that was sealed with another key. */
+  /** Whether the row was sealed with the first of the keys. */
+  isOwn(name: string, row: string): boolean;
+  /** Content of a file by its row, which may be older and not sealed. Throws `StartRefused` for one that was sealed with a key that is
+   *  none of these. */
   open(name: string, row: string): string;
 }
 
-/** @param key `storage.encryptionKey`; null where there is none, when rows are the contents themselves. */
-export function keySeal(key: Buffer | null): KeySeal {
-  const own = key && Buffer.from(hkdfSync('sha256', key, '', 'workbench-hub key files 1', 32));
+/** @param keys Storage keys; the first one seals. */
+export function keySeal(keys: readonly [Buffer, ...Buffer[]]): KeySeal {
+  const [first, ...others] = keys.map((key) =>
+    Buffer.from(hkdfSync('sha256', key, '', 'workbench-hub key files 1', 32)),
+  ) as [Buffer, ...Buffer[]];
   return {
-    seal: (name, content) => (own === null ? content : sealed(own, name, content)),
-    open: (name, row) => (isSealed(row) ? opened(own, name, row) : row),
+    seal: (name, content) => sealed(first, name, content),
+    isOwn: (name, row) => isSealed(row) && opened(first, name, row) !== undefined,
+    open: (name, row) => {
+      if (!isSealed(row)) return row;
+      for (const key of [first, ...others]) {
+        const content = opened(key, name, row);
+        if (content !== undefined) return content;
+      }
+      throw new StartRefused(`the hubs on this database share ${name} sealed with another key: ${REMEDY}`);
+    },
   };
+}
+
+/** Refusal of a start without any storage key. */
+export function sealedWithout(name: string): StartRefused {
+  return new StartRefused(
+    `the hubs on this database share ${name} sealed, and this one has no key for it: ${REMEDY}`,
+  );
 }
 
 export function isSealed(row: string): boolean {
@@ -37,12 +60,8 @@ function sealed(key: Buffer, name: string, content: string): string {
   return PREFIX + Buffer.concat([nonce, cipher.getAuthTag(), bytes]).toString('base64');
 }
 
-function opened(key: Buffer | null, name: string, row: string): string {
-  if (key === null) {
-    throw new StartRefused(
-      `the hubs on this database share ${name} sealed, and this one has no key for it: ${REMEDY}`,
-    );
-  }
+/** Content of a row; undefined when it was sealed with another key. */
+function opened(key: Buffer, name: string, row: string): string | undefined {
   const bytes = Buffer.from(row.slice(PREFIX.length), 'base64');
   const nonce = bytes.subarray(0, NONCE_BYTES);
   const tag = bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
@@ -51,10 +70,7 @@ function opened(key: Buffer | null, name: string, row: string): string {
       .setAAD(Buffer.from(name))
       .setAuthTag(tag);
     return cipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + cipher.final('utf8');
-  } catch (cause) {
-    throw new StartRefused(
-      `the hubs on this database share ${name} sealed with another storage.encryptionKey: ${REMEDY}`,
-      { cause },
-    );
+  } catch {
+    return undefined;
   }
 }

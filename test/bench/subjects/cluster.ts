@@ -1,6 +1,7 @@
 /** Hubs on one PostgreSQL server, with their default settings, and agents that spread over them. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLUSTER_KEY } from '../../support/cluster-key.js';
 import type { OwnPostgresServer, TestDatabase } from '../../support/postgres.js';
 import { ROOT } from './hub.js';
 import { startServer } from './postgres.js';
@@ -66,7 +67,8 @@ export async function startCluster(setup: ClusterSetup): Promise<RunningCluster>
   };
   try {
     const database = await server.create();
-    const shared = { server: { port: 0 }, store: database.url, storage: { folder: join(folder, 'blobs') } };
+    const storage = { folder: join(folder, 'blobs'), encryptionKey: CLUSTER_KEY };
+    const shared = { server: { port: 0 }, store: database.url, storage };
     const hubs: ClusterHub[] = [];
     for (let at = 1; at <= count; at++) {
       const program = start(`hub-${at}`, 'hub', shared);
