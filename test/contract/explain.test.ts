@@ -6,7 +6,7 @@ import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { HUBS, PREPARE_SHUTDOWN } from '../support/hubs-under-test.js';
+import { HUBS, PREPARE_SHUTDOWN, SHUTDOWN_STATUS } from '../support/hubs-under-test.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 const DRY_RUN = '/api/x/explain';
@@ -241,6 +241,8 @@ describe('the verdict BUSY', () => {
 describe('the verdict PAUSED', () => {
   it('is given during shutdown preparation for a task that would start otherwise', async () => {
     await api.post(PREPARE_SHUTDOWN, { initiated: true });
+    // Each hub has heard of it when it tells the status.
+    for (const address of hub.addresses) await new Api({ address }).get(SHUTDOWN_STATUS);
     expect(await dryRun({ classifiers: classifiers('9.1') })).toMatchObject({
       verdict: 'PAUSED',
       message: 'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.',

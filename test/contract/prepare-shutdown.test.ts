@@ -36,7 +36,9 @@ afterEach(async () => {
 async function change(value: boolean) {
   const answer = await api.post(CHANGE, { initiated: value });
   expect(answer.status).toBe(200);
-  expect((await api.get(STATUS)).body).toEqual(answer.body);
+  // Each hub has heard of it when it tells the status.
+  for (const address of hub.addresses)
+    expect((await new Api({ address }).get(STATUS)).body).toEqual(answer.body);
   return answer.body;
 }
 

@@ -1,9 +1,10 @@
 /** The `message` of tasks that wait or were canceled, in tasks, lists and results (contract 4.6). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
-import { PREPARE_SHUTDOWN } from '../support/hubs-under-test.js';
+import { PREPARE_SHUTDOWN, SHUTDOWN_STATUS } from '../support/hubs-under-test.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const WAITS = 'The task waits for a workbench instance.';
@@ -86,6 +87,8 @@ describe('the message of a waiting task', () => {
     await agent.hear('assign');
     const id = await api.batchJob(gears);
     await api.post(PREPARE_SHUTDOWN, { initiated: true });
+    // Each hub has heard of it when it tells the status.
+    for (const address of hub.addresses) await new Api({ address }).get(SHUTDOWN_STATUS);
     expect(await messageOf(id)).toBe(
       'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.',
     );
