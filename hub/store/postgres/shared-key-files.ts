@@ -58,21 +58,7 @@ export function sharedKeyFiles(
   /** Contents at the last call, by file. */
   const shared = new Map<string, string>();
 
-  async function rows(): Promise<SharedRows> {
-    const seal = await sealOf(dataDir, storageKey, isAlone());
-    const all = await rowsOf<{ name: string; content: string }>(db, ALL, {});
-    const known = all.filter(({ name }) => name === SEAL || KEY_FILES.some((each) => each === name));
-    const isClear = known.some(({ content }) => !isSealed(content));
-    const opened = known.map(({ name, content: row }): [string, SharedFile] => {
-      if (isSealed(row) && !seal) throw sealedWithout(name);
-      return [name, { row, content: seal?.open(name, row) ?? row }];
-    });
-    const files = new Map(opened);
-    const sealRow = files.get(SEAL)?.row;
-    files.delete(SEAL);
-    if (!isClear || storageKey !== null) files.delete(STORAGE_KEY);
-    return { files, sealRow, seal, isClear };
-  }
+  const rows = () => sharedRows(db, { dataDir, storageKey, isAlone });
 
   /** Brings what is new in the files to the database; true when there was something. */
   async function publish({ files, sealRow, seal, isClear }: SharedRows): Promise<boolean> {
@@ -141,6 +127,26 @@ export function sharedKeyFiles(
       return latest;
     },
   };
+}
+
+/** Reads all rows, and opens them. Throws `StartRefused` without the key that sealed them. */
+async function sharedRows(
+  db: Database,
+  { dataDir, storageKey, isAlone }: Omit<SharedKeyFilesOptions, 'log'>,
+): Promise<SharedRows> {
+  const seal = await sealOf(dataDir, storageKey, isAlone());
+  const all = await rowsOf<{ name: string; content: string }>(db, ALL, {});
+  const known = all.filter(({ name }) => name === SEAL || KEY_FILES.some((each) => each === name));
+  const isClear = known.some(({ content }) => !isSealed(content));
+  const opened = known.map(({ name, content: row }): [string, SharedFile] => {
+    if (isSealed(row) && !seal) throw sealedWithout(name);
+    return [name, { row, content: seal?.open(name, row) ?? row }];
+  });
+  const files = new Map(opened);
+  const sealRow = files.get(SEAL)?.row;
+  files.delete(SEAL);
+  if (!isClear || storageKey !== null) files.delete(STORAGE_KEY);
+  return { files, sealRow, seal, isClear };
 }
 
 /** Seal with the storage keys of the hub. Other hubs do not have the file of one that has a configured key. */
