@@ -1,7 +1,7 @@
 /** The check of a database for `workbench-hub store check`, against servers that are right and wrong. */
-import { checkDatabase } from '@workbench-hub/hub/store/postgres/check';
+import { checkDatabase, refuseUnfit } from '@workbench-hub/hub/store/postgres/check';
 import { type Migration, migrate } from '@workbench-hub/hub/store/postgres/migrate';
-import { type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/pool';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -63,6 +63,7 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
 
   it('finds nothing wrong with a new one, nor with a migrated one', async () => {
     const before = await check();
+    expect(await test.query("SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace")).toEqual([]);
     expect(wrong(before)).toEqual([]);
     expect(of(before, 'tables')?.message).toBe(
       'there are none yet; the next start of the hub, or store migrate, makes them',
@@ -72,6 +73,28 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
     const after = await check();
     expect(wrong(after)).toEqual([]);
     expect(of(after, 'tables')?.message).toBe('up to date, and the user may read and write them');
+  });
+
+  /** A database whose server shows other settings. */
+  function showing(settings: object): Database {
+    const database = openPool({ url: test.url, log: null });
+    onTestFinished(() => database.close());
+    const rows = async <Row extends object>(...asked: Parameters<Database['rows']>) =>
+      (await database.rows<Row>(...asked)).map((row) =>
+        'version_number' in row ? { ...row, ...settings } : row,
+      );
+    return { ...database, rows };
+  }
+
+  it('finds a server that is too old, on which no hub starts', async () => {
+    const old = showing({ version_number: 140_011, version: '14.11' });
+    const why = 'this is PostgreSQL 14.11; the hub needs 15 or newer';
+    expect(of(await checkDatabase(old, { migrations: [TABLE], clock, timers }), 'version')).toMatchObject({
+      state: 'FAULT',
+      message: why,
+    });
+    await expect(refuseUnfit(old)).rejects.toThrow(`cannot be used: version: ${why}`);
+    await refuseUnfit(showing({ version_number: 150_000 }));
   });
 
   it('ends with the connection when there is none', async () => {
@@ -97,6 +120,7 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
           advice: `create another one: CREATE DATABASE ${latin.name} ENCODING 'UTF8' TEMPLATE template0`,
         },
       ]);
+      await expect(refuseUnfit(showing({ encoding: 'LATIN1' }))).rejects.toThrow('encoding LATIN1');
     } finally {
       await latin.drop();
     }
@@ -133,7 +157,7 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
     await test.query(`CREATE ROLE ${user.name} LOGIN PASSWORD 'pw' CONNECTION LIMIT 5`);
     const url = server.url(test.name, user);
     expect(wrong(await check({ url, maxConnections: 2 })).map(({ message }) => message)).toEqual([
-      'only 5 are allowed, a hub needs 13',
+      'only 5 are allowed, a hub needs 14',
       'there are none yet, and the user may not create them in the schema public',
     ]);
     await migrated();
@@ -146,8 +170,14 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
         state: 'FAULT',
         message:
           'the user lacks DELETE on mine, INSERT on mine, UPDATE on mine, DELETE on schema_migration, INSERT on schema_migration, and 4 more rights',
-        advice: 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO the user',
+        advice:
+          'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO the user; GRANT USAGE ON ALL SEQUENCES IN SCHEMA … TO the user',
       },
+    ]);
+    const all = 'SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public';
+    await test.query(`CREATE SEQUENCE numbers; GRANT ${all} TO ${user.name}`);
+    expect(wrong(await check({ url })).map(({ message }) => message)).toEqual([
+      'the user lacks USAGE on numbers',
     ]);
     await test.query(`DROP OWNED BY ${user.name}; DROP ROLE ${user.name}`);
   });
@@ -188,5 +218,18 @@ describe.skipIf(!hasPostgres)('the check of a database', () => {
     expect(wrong(await check({}, skewed))).toEqual([
       expect.objectContaining({ check: 'clock', state: 'WARNING', message }),
     ]);
+  });
+
+  it.each([
+    [2000, 'OK'],
+    [2001, 'WARNING'],
+    [-2000, 'OK'],
+    [-2001, 'WARNING'],
+  ])('says of clocks that differ by %i ms: %s', async (offsetMs, state) => {
+    const nowMs = clock.nowMs();
+    const database = showing({ now_ms: nowMs + offsetMs });
+    const still = { ...clock, nowMs: () => nowMs };
+    const findings = await checkDatabase(database, { migrations: [TABLE], clock: still, timers });
+    expect(of(findings, 'clock')).toMatchObject({ state });
   });
 });

@@ -25,8 +25,8 @@ import {
 /** The oldest server whose SQL the store uses, as `server_version_num`. */
 const OLDEST_SERVER = { number: 150_000, name: '15' };
 
-/** Connections of one hub: the pool and the lock, and two of a command beside it. */
-const CONNECTIONS = 13;
+/** Connections of one hub: the pool, the lock and the news of other hubs, and two of a command beside it. */
+const CONNECTIONS = 14;
 
 /** Tolerance for the time that a statement takes. */
 const MAX_CLOCK_OFFSET_MS = 2000;
@@ -64,13 +64,14 @@ const SETTINGS = statement(`
 const MAY_CREATE = statement(
   "SELECT current_schema() AS schema, coalesce(has_schema_privilege(current_schema(), 'CREATE'), FALSE) AS may_create",
 );
-// Tables of others may be in the same schema.
+// Tables and sequences of others may be in the same schema.
 const MISSING_RIGHTS = statement(`
   SELECT relname AS table, needed AS right
-  FROM pg_class CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
-  WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+  FROM pg_class CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'USAGE']) AS needed
+  WHERE relnamespace = current_schema()::regnamespace
     AND relowner = (SELECT relowner FROM pg_class WHERE oid = 'schema_migration'::regclass)
-    AND NOT has_table_privilege(oid, needed)
+    AND CASE WHEN relkind IN ('r', 'p') THEN needed <> 'USAGE' AND NOT has_table_privilege(oid, needed)
+      WHEN relkind = 'S' THEN needed = 'USAGE' AND NOT has_sequence_privilege(oid, needed) END
   ORDER BY 1, 2`);
 const HAS_KEYS = statement("SELECT to_regclass('key_file') IS NOT NULL AS has_keys");
 const CLEAR_KEYS = statement("SELECT name FROM key_file WHERE content NOT LIKE 'sealed:%' ORDER BY name");
@@ -262,7 +263,7 @@ async function checkTables(database: Database, migrations: readonly Migration[])
   return fault(
     'tables',
     `the user lacks ${shown.join(', ')}${rights.length > shown.length ? `, and ${rights.length - shown.length} more rights` : ''}`,
-    'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO the user',
+    'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA … TO the user; GRANT USAGE ON ALL SEQUENCES IN SCHEMA … TO the user',
   );
 }
 
