@@ -132,6 +132,7 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
       'cat /etc/shadow && echo shadow read >> broken; ls /root /home && echo homes seen >> broken',
       `kill -0 ${process.pid} && echo agent signalled >> broken; ls /proc | grep -c '^[0-9]' > processes`,
       `tr '\\0' '\\n' < /proc/1/environ; unshare -U true && echo namespace made >> broken; env | sort > environment`,
+      `sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status > capabilities`,
     ].join('\n');
     const { outputs, outcome } = await runNext(script);
     expect(outcome).toBe('OK');
@@ -140,6 +141,7 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
     expect(outputs['work']?.split('\n')).toHaveLength(2);
     expect(Number(outputs['processes'])).toBeLessThan(8);
     expect(outputs['environment']).not.toContain('VITEST');
+    expect(outputs['capabilities']).toBe(`${'0'.repeat(16)}\n`);
   });
 
   test('a script that replaces folders by links gains nothing', async () => {

@@ -1,8 +1,11 @@
 /** An agent with several hubs: it learns their addresses, goes on to the next one, and moves with all that it runs. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   agentForEachTest,
   batchJob,
+  directory,
   hub,
   joins,
   logLines,
@@ -33,6 +36,19 @@ describe('an agent that was told of another hub', () => {
     await hub.stop();
     await other.receives('hello');
     await expect.poll(joins).toHaveLength(2);
+  });
+
+  test('keeps its address in memory only', async () => {
+    hub.hubs = [other.address];
+    await startReadyAgent();
+    await hub.stop();
+    await other.receives('hello');
+    await expect.poll(joins).toHaveLength(2);
+    const entries = await readdir(join(directory, 'data'), { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    expect(files.length).toBeGreaterThan(0);
+    for (const { parentPath, name } of files)
+      expect(await readFile(join(parentPath, name), 'utf8'), name).not.toContain(new URL(other.address).host);
   });
 
   test('by a later message, joins it when its own is gone', async () => {

@@ -19,7 +19,7 @@ describe('a disk', () => {
     ],
     [
       'that takes no more files',
-      room(MIB, 8 * MIB, 3),
+      room(MIB, 8 * MIB, 15),
       'no more files could be created for working directories',
     ],
   ])('%s is full', (_, full, words) => {
@@ -29,6 +29,7 @@ describe('a disk', () => {
   test.each([
     ['with more than a piece', room(16 * MIB, TIB)],
     ['that is small, with a hundredth', room(84_000, 8 * MIB)],
+    ['that takes a few more files', room(MIB, 8 * MIB, 16)],
     ['that does not count its files', room(MIB, 8 * MIB, null)],
     ['of which nothing is known', room(0, 0, null)],
   ])('%s is not full', (_, other) => {

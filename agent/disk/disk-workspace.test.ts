@@ -277,6 +277,12 @@ describe('a file in the folder for the output storage', () => {
   });
 });
 
+test('the space for working directories and for temporary files is known', async () => {
+  const spaces = await workspace.freeSpace();
+  expect(spaces.map(({ use }) => use)).toEqual(['working directories', 'temporary files']);
+  for (const { freeBytes, sizeBytes } of spaces) expect(sizeBytes).toBeGreaterThanOrEqual(freeBytes);
+});
+
 describe('a working directory', () => {
   test('is removed when it is discarded, whatever the job did to it', async () => {
     await mkdir(inFiles('locked/in'), { recursive: true });

@@ -39,6 +39,14 @@ describe('FloodGuard', () => {
     expect(guard().flood.faultOf([null], 6 * 1024 ** 2)).toBe('a flood: more than 1 MiB a second');
   });
 
+  it('allows an agent 4,000 messages and 64 MiB a second, for five seconds at once', () => {
+    const flood = () => new FloodGuard({ nowMs: () => 0, monotonicMs: () => 0 });
+    const fiveSeconds = { messages: messages(20_000), bytes: 5 * 64 * 1024 ** 2 };
+    expect(flood().faultOf(fiveSeconds.messages, fiveSeconds.bytes)).toBeUndefined();
+    expect(flood().faultOf(messages(20_001), 10)).toBe('a flood: more than 4000 messages a second');
+    expect(flood().faultOf([null], fiveSeconds.bytes + 1)).toBe('a flood: more than 64 MiB a second');
+  });
+
   it('counts only those reports that do not count', () => {
     const { flood } = guard();
     expect(flood.faultOf(messages(100_000, 'report'), 10)).toBeUndefined();

@@ -150,6 +150,17 @@ describe('a log file that the program rotates', () => {
     });
   });
 
+  it('has numbers of up to 15 digits, in their order', async () => {
+    await mkdir(join(folder, 'logs'));
+    for (const number of ['999998', '999999']) writeFileSync(join(folder, 'logs', `hub-${number}.log`), '');
+    const file = await openWith(bySize);
+    await append(file, 'a', 'b', 'c', 'd', 'e');
+    expect(written()).toEqual({ 'hub-1000000.log': 'a b', 'hub-1000001.log': 'c d', 'hub.log': 'e' });
+    writeFileSync(join(folder, 'logs', `hub-${'9'.repeat(14)}8.log`), '');
+    await append(file, 'f', 'g');
+    expect(Object.keys(written())).toContain(`hub-${'9'.repeat(15)}.log`);
+  });
+
   it('begins anew with the first line of a period, also after a restart', async () => {
     const first = await openWith(byDay);
     await append(first, 'today');

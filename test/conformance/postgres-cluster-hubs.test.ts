@@ -4,7 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RoleHolder } from '@workbench-hub/hub/core/ports/roles';
 import { hubIdIn } from '@workbench-hub/hub/store/postgres/cluster/hub-identity';
+import { SWEEP } from '@workbench-hub/hub/store/postgres/cluster/hub-statements';
 import { statement } from '@workbench-hub/hub/store/postgres/pool';
+import { rowsOf } from '@workbench-hub/hub/store/postgres/statement';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
@@ -244,6 +246,21 @@ describe.skipIf(!hasPostgres)('several hubs on PostgreSQL', () => {
         /^another hub with the same id aaaaaaaaaaaa runs on the database postgres:\/\/postgres@127\.0\.0\.1:\d+\/test_\w+: each hub needs a dataDir of its own; remove the file hub-id from a dataDir that is a copy$/,
       );
       expect(a.broken).toEqual([]);
+    });
+
+    it('are removed when nobody has seen their hub for a day', async () => {
+      const [a, b, c] = [await hubs.start(A), await hubs.start(B), await hubs.start(C)];
+      const away = (hub: TestHub, time: string) =>
+        hubs.database.query(`UPDATE hub SET seen_at = now() - interval '${time}' WHERE id = '${hub.id}'`);
+      await b.crash();
+      await c.crash();
+      await away(b, '23 hours');
+      await away(c, '25 hours');
+      await rowsOf(a.pool, SWEEP, { hubId: A });
+      expect(await seen(a)).toEqual([
+        [A, true, false, null],
+        [B, false, false, null],
+      ]);
     });
 
     it('are taken over from a start that was killed, which ends if it comes back', async () => {

@@ -1,4 +1,5 @@
 /** A store whose server fails, and whose synchronous standby takes over. */
+import { checkDatabase, refuseUnfit } from '@workbench-hub/hub/store/postgres/check';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -33,7 +34,7 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
 
     const proxy = await PostgresProxy.listen(primary.port);
     closing.push(() => proxy.close());
-    const { log } = memoryLog();
+    const { log, lines } = memoryLog();
     const db = openPool({ url: proxy.through(primary.url(name)), log });
     closing.push(() => db.close());
     const store = await openPostgresStore(db, {
@@ -44,7 +45,7 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
       onBroken: (why) => expect.unreachable(why.message),
     });
     closing.push(() => store.close());
-    return { primary, standby, proxy, store, name };
+    return { primary, standby, proxy, store, name, lines };
   }
 
   it('loses nothing that it has acknowledged, and does nothing twice', async () => {
@@ -78,6 +79,32 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
     expect(new Set(acknowledged).size).toBe(acknowledged.length);
     const [counted] = await queryAt(standby.url(name), 'SELECT sum(tasks)::int AS tasks FROM task_count');
     expect(counted).toEqual({ tasks: kept.length });
+  });
+
+  it('does not begin on a standby, and writes nothing while it is led to one', async () => {
+    const { primary, standby, proxy, store, name, lines } = await openWithStandby();
+    const database = openPool({ url: standby.url(name), log: null });
+    closing.push(() => database.close());
+    const why = 'this server is a standby, which cannot be written';
+    await expect(refuseUnfit(database)).rejects.toThrow(`cannot be used: writing: ${why}`);
+    const findings = await checkDatabase(database, { migrations: [], ...systemRuntime });
+    expect(findings).toContainEqual({
+      ...{ check: 'writing', state: 'FAULT', message: why, advice: 'name the primary server' },
+    });
+
+    const leadTo = ({ port }: { readonly port: number }) => {
+      proxy.target = port;
+      proxy.cut();
+    };
+    leadTo(standby);
+    const task = newTask();
+    const told: string[] = [];
+    const inserting = store.queue.insert([task]).then(() => told.push('201'));
+    await eventually(() => lines.some(({ msg }) => msg === 'the database cannot be reached; trying again'));
+    expect(told).toEqual([]);
+    leadTo(primary);
+    await inserting;
+    expect(await store.archive.find(task.id)).toMatchObject({ status: 'WAITING' });
   });
 
   it('tells nothing that a restarted server shows before its standby has it', async () => {

@@ -1,4 +1,6 @@
 /** Faults of a PostgreSQL server, in the words that clients and operators get. */
+import { chown, copyFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DatabaseFault, refusal, storeError } from '@workbench-hub/hub/store/postgres/database-fault';
 import {
   type Database,
@@ -7,8 +9,16 @@ import {
   statement,
 } from '@workbench-hub/hub/store/postgres/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { authority, type CertificateWish } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
-import { emptyDatabase, hasPostgres, startPostgres, type TestDatabase } from '../support/postgres.js';
+import {
+  emptyDatabase,
+  hasPostgres,
+  queryAt,
+  startPostgres,
+  type TestDatabase,
+} from '../support/postgres.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ONE = statement('SELECT 1 AS one');
 const LOCATION = String.raw`postgres://\w+@127\.0\.0\.1:\d+/\w+`;
@@ -106,6 +116,47 @@ describe.skipIf(!hasPostgres)('a fault of PostgreSQL', () => {
     expect(wordsOf(fault)).toMatch(/The server does not support SSL connections; correct sslmode/);
   });
 
+  it('names a certificate that is not trusted, or of another name, and shows whether a connection is encrypted', async () => {
+    const server = await startPostgres();
+    onTestFinished(() => server.end());
+    const { path, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const { file: ca, issue } = await authority(path, 'own-authority');
+    const presents = async (wish: CertificateWish) => {
+      const { cert, key } = await issue(wish);
+      // The server takes its key from its own user only.
+      const { uid, gid } = await stat(server.dataFolder);
+      for (const [from, name] of [
+        [cert, 'server.crt'],
+        [key, 'server.key'],
+      ] as const) {
+        await copyFile(from, join(server.dataFolder, name));
+        await chown(join(server.dataFolder, name), uid, gid);
+      }
+      await queryAt(server.url('postgres'), 'ALTER SYSTEM SET ssl = on');
+      await queryAt(server.url('postgres'), 'SELECT pg_reload_conf()');
+    };
+    const url = server.url('postgres').replace('127.0.0.1', 'localhost');
+    const isEncrypted = async (query: string) =>
+      pool({ url: url + query }).rows(statement('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'));
+    const trusting = `?sslmode=verify-full&sslrootcert=${ca}`;
+    await presents({ name: 'db', hosts: ['localhost'] });
+    await eventually(() => isEncrypted(trusting));
+    expect(await isEncrypted(trusting)).toEqual([{ ssl: true }]);
+    expect(await isEncrypted('')).toEqual([{ ssl: false }]);
+    const untrusted = await faultOf(isEncrypted('?sslmode=verify-full'));
+    expect(untrusted).toMatchObject({ kind: 'TLS' });
+    expect(wordsOf(untrusted)).toMatch(/certificate.*; correct sslmode and sslrootcert in store/);
+    await presents({ name: 'other', hosts: ['db.example.com'] });
+    await eventually(() =>
+      isEncrypted(trusting).then(
+        () => undefined,
+        () => true,
+      ),
+    );
+    expect(await faultOf(isEncrypted(trusting))).toMatchObject({ kind: 'TLS' });
+  });
+
   it('ends a statement that takes too long, after which the connection is usable', async () => {
     const database = pool({ statementTimeoutMs: 200, maxConnections: 1 });
     const pid = async () =>
@@ -114,6 +165,7 @@ describe.skipIf(!hasPostgres)('a fault of PostgreSQL', () => {
     const fault = await faultOf(database.rows(statement('SELECT pg_sleep(30)')));
     expect(fault).toMatchObject({ kind: 'TIMEOUT', code: '57014', isOutcomeUnknown: false });
     expect(await pid()).toBe(before);
+    expect(await pool().rows(statement('SHOW statement_timeout'))).toEqual([{ statement_timeout: '10s' }]);
   });
 
   it('of a full disk is STORAGE_FULL to clients, and changes nothing', async () => {

@@ -1,7 +1,7 @@
 /** Lists on PostgreSQL over many tasks: pages of any place, from both ends, and searches in several buckets. */
 import type { TaskOrder, TaskQuery, TaskWindowQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { foldedName } from '@workbench-hub/hub/core/task-filter';
-import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus } from '@workbench-hub/shared/domain/task';
@@ -129,6 +129,36 @@ describe.skipIf(!hasPostgres)('lists of many tasks on PostgreSQL', () => {
       const pages = Math.ceil(matching({ ...filter, page: 0, size }).length / size);
       await expectPage({ ...filter, page: random.below(pages + 2), size, order: random.of(orders) });
     }
+  });
+
+  it('are read two at a time, each with 64 MiB of memory for a step', async () => {
+    let [reading, most] = [0, 0];
+    const memory = new Set<unknown>();
+    const watched: Database = {
+      ...db,
+      transaction: (work, settings) =>
+        db.transaction(async (queries) => {
+          most = Math.max(most, ++reading);
+          try {
+            for (const shown of await queries.rows<{ work_mem: string }>(statement('SHOW work_mem')))
+              memory.add(shown.work_mem);
+            return await work(queries);
+          } finally {
+            reading--;
+          }
+        }, settings),
+    };
+    const { log } = memoryLog();
+    const onBroken = (why: Error) => {
+      throw why;
+    };
+    const other = { hub: 'another hub', incarnation: systemRuntime.newId() };
+    const opened = await openPostgresStore(watched, { ...systemRuntime, log, ...other, onBroken });
+    const query: TaskQuery = { page: 0, size: 20, statuses: [], name: '*1*' };
+    await Promise.all(Array.from({ length: 12 }, () => opened.archive.list(query)));
+    await opened.close();
+    expect(most).toBe(2);
+    expect([...memory]).toEqual(['64MB']);
   });
 
   it('are read window by window', async () => {

@@ -1,6 +1,6 @@
 /** The lock that keeps a second hub from a database on PostgreSQL. */
 import { type HubLock, lockDatabase } from '@workbench-hub/hub/store/postgres/hub-lock';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Connection, openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
@@ -68,6 +68,30 @@ describe.skipIf(!hasPostgres)('the lock of a database', () => {
     await expect(lock(test.url, 'workbench-hub one', 'SHARED')).rejects.toThrow(
       /is in use: a command \(workbench-hub command, .* works on it alone; start the hub when it has ended$/,
     );
+  });
+
+  it('is that of a connection whose loss the server notices within half a minute', async () => {
+    const { log } = memoryLog();
+    const database = openPool({ url: test.url, log });
+    ends.push(() => database.close());
+    const connections: Connection[] = [];
+    const connect = async () => {
+      const connection = await database.connect();
+      connections.push(connection);
+      return connection;
+    };
+    const options = { timers, log, mode: 'SHARED', onTaken: () => undefined } as const;
+    const held = await lockDatabase({ ...database, connect }, options);
+    ends.push(() => held.release());
+    const seconds = statement(`
+      SELECT current_setting('tcp_keepalives_idle')::int + current_setting('tcp_keepalives_interval')::int *
+        current_setting('tcp_keepalives_count')::int AS noticed, current_setting('tcp_keepalives_count')::int AS probes`);
+    for (const connection of connections) {
+      const [row] = await connection.rows<{ noticed: number; probes: number }>(seconds);
+      expect(row?.probes).toBeGreaterThan(0);
+      expect(row?.noticed).toBeLessThanOrEqual(30);
+    }
+    expect(connections).toHaveLength(1);
   });
 
   it('waits for a hub that is just ending', async () => {

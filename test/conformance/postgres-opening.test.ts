@@ -1,5 +1,6 @@
 /** Opening of the store on PostgreSQL for a hub, and for commands beside it. */
 import { writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { hubMetrics } from '@workbench-hub/hub/metrics/hub-metrics';
 import {
@@ -17,10 +18,10 @@ import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, holdLocks, type TestDatabase } from '../support/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { userRecord } from './account-store-under-test.js';
-import { newTask } from './store-under-test.js';
+import { claim, newTask } from './store-under-test.js';
 
 let test: TestDatabase;
 let dataFolder: TemporaryFolder;
@@ -94,6 +95,58 @@ describe.skipIf(!hasPostgres)('the store on PostgreSQL', () => {
     expect(await migrateStore(settings(), systemRuntime)).toEqual({ done: [], waitsFor: [] });
     const findings = await checkStore(settings(), systemRuntime);
     expect(findings.find(({ check }) => check === 'tables')).toMatchObject({ state: 'OK' });
+  });
+
+  it('works with the rights that the page names, on tables of another role in the first schema of its path', async () => {
+    const user = { name: `hub_${test.name}`, password: 'pw' };
+    await test.query(`CREATE ROLE ${user.name} LOGIN PASSWORD 'pw'`);
+    await test.query(`CREATE SCHEMA own; ALTER DATABASE ${test.name} SET search_path = own, public`);
+    const ofHub = { store: test.server.url(test.name, user) };
+    try {
+      await test.query(`GRANT USAGE ON SCHEMA own TO ${user.name}`);
+      await expect(open(ofHub)).rejects.toThrow(/permission denied for schema own/);
+      await migrateStore(settings(), systemRuntime);
+      const schemas = "SELECT DISTINCT schemaname AS name FROM pg_tables WHERE tableowner = 'postgres'";
+      const names = (await test.query(schemas)).map(({ name }) => name);
+      expect(names).toContain('own');
+      expect(names).not.toContain('public');
+      await test.query(`
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA own TO ${user.name};
+        GRANT USAGE ON ALL SEQUENCES IN SCHEMA own TO ${user.name}`);
+      const store = await open(ofHub);
+      const [running, canceled] = [newTask(), newTask()];
+      await store.queue.insert([running, canceled]);
+      expect(await claim(store, running.id)).toMatchObject({ taskId: running.id });
+      expect(await store.queue.cancel([canceled.id], ['WAITING'], 1)).toEqual([true]);
+      await store.accounts.users.add(userRecord());
+      await store.close();
+    } finally {
+      await test.query(`DROP OWNED BY ${user.name}; DROP ROLE ${user.name}`);
+    }
+  });
+
+  it('opens as many connections as the page says, under the name of its host, and commands open two', async () => {
+    const store = await open();
+    const command = await openAccountStore(settings(), systemRuntime);
+    const release = await holdLocks(test.url, 'LOCK TABLE hub_user IN ACCESS EXCLUSIVE MODE');
+    const reads = [store, { accounts: command }].flatMap(({ accounts }) =>
+      Array.from({ length: 30 }, () => accounts.users.find('anna').catch(() => undefined)),
+    );
+    await expect
+      .poll(() =>
+        test.query(
+          `SELECT application_name AS name, count(*)::int AS connections FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name LIKE 'workbench-hub%' GROUP BY 1 ORDER BY 2`,
+        ),
+      )
+      .toEqual([
+        { name: 'workbench-hub command', connections: 2 },
+        { name: `workbench-hub ${hostname()}`, connections: 10 + 1 + 1 },
+      ]);
+    await release();
+    await Promise.all(reads);
+    await command.close();
+    await store.close();
   });
 
   it('takes the password of its user from a file', async () => {

@@ -1,11 +1,11 @@
 /** Plans of statements on PostgreSQL, which must not stay those of a small table while it grows. */
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, migratedDatabase } from '../support/postgres.js';
 import { INSTANCE, newTask } from './store-under-test.js';
 
 const ROUNDS = 50;
@@ -50,3 +50,22 @@ it.skipIf(!hasPostgres)(
     await database.drop();
   },
 );
+
+it.skipIf(!hasPostgres)('the settings of server and role for planning do not matter', async () => {
+  const test = await emptyDatabase();
+  const others = [
+    'plan_cache_mode = force_custom_plan',
+    'enable_seqscan = on',
+    'random_page_cost = 40',
+    'jit = on',
+  ];
+  for (const setting of others) await test.query(`ALTER DATABASE ${test.name} SET ${setting}`);
+  const database = openPool({ url: test.url, log: null });
+  const [shown] = await database.rows(
+    statement(`SELECT current_setting('plan_cache_mode') AS plans, current_setting('enable_seqscan') AS scans,
+      current_setting('random_page_cost') AS cost, current_setting('jit') AS jit`),
+  );
+  expect(shown).toEqual({ plans: 'force_generic_plan', scans: 'off', cost: '1.1', jit: 'off' });
+  await database.close();
+  await test.drop();
+});

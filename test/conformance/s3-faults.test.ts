@@ -1,17 +1,23 @@
 /** Blobs in an object store that fails: nothing is half-done, and each fault has words for the operator. */
 import { createHash } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { openS3Place } from '@workbench-hub/hub/files/s3/open-s3-place';
 import { IMPATIENT, S3Bucket } from '@workbench-hub/hub/files/s3/s3-bucket';
+import { credentialsOf } from '@workbench-hub/hub/files/s3/s3-credentials';
 import type { S3Settings } from '@workbench-hub/hub/files/s3/s3-settings';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { authority } from '../support/certificates.js';
+import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
 import type { StoreRequest } from '../support/object-store.js';
+import { expectNoSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { openInObjectStore, type S3UnderTest } from './open-blob-places.js';
 import { openOnSqlite } from './open-task-stores.js';
@@ -73,7 +79,8 @@ describe('a passing fault', () => {
     ['a cut connection', 'CUT'],
   ] as const)('of an upload, %s, is not noticed', async (_, fault) => {
     for (const content of [small, large]) {
-      const state = failFirst(2, (request) => isPart(request) || isObject('PUT')(request), fault);
+      // The fourth try of a request is the last.
+      const state = failFirst(3, (request) => isPart(request) || isObject('PUT')(request), fault);
       const name = await put(content);
       expect(state.left).toBeLessThan(1);
       expect((await read(name)).equals(content)).toBe(true);
@@ -258,7 +265,9 @@ describe('the start', () => {
     );
     expect(error).toBeInstanceOf(StartRefused);
     expect(Date.now() - startedAtMs).toBeLessThan(10_000);
-    return (error as Error).message;
+    const { message } = error as Error;
+    expectNoSecret(message, 'the refusal');
+    return message;
   }
   const fileWith = async (text: string): Promise<string> => {
     const path = join(folder.path, text);
@@ -321,6 +330,20 @@ describe('the start', () => {
     under.store.faultOf = () => undefined;
   });
 
+  it('is refused for a certificate of an unknown authority', async () => {
+    const { cert, key } = await (await authority(folder.path, 'other')).issue({
+      name: 'store',
+      hosts: ['127.0.0.1'],
+    });
+    const server = createServer({ cert: await readFile(cert), key: await readFile(key) });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const endpoint = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const message = await refusal({ endpoint });
+    for (const words of [`the certificate of ${endpoint} is not trusted`, 'storage.s3.ca'])
+      expect(message).toContain(words);
+  });
+
   it('is refused, within seconds, by a store that does not respond', async () => {
     under.store.faultOf = () => 'HANG';
     expect(await refusal({})).toContain('does not respond');
@@ -337,6 +360,65 @@ describe('the start', () => {
     expect(await under.store.keys()).toEqual([]);
     expect(under.store.unfinished).toEqual([]);
   });
+
+  it.each(rightsOfPage())('is refused for a key without the right %s, which it names', async (right) => {
+    under.store.faultOf = (request) =>
+      rightFor(request) === right ? { status: 403, code: 'AccessDenied' } : undefined;
+    expect(await refusal({})).toContain(`the right ${right}`);
+    under.store.faultOf = () => undefined;
+  });
+});
+
+/** Rights that the policy of the page gives to the key. */
+function rightsOfPage(): string[] {
+  const policy = codeBlock('packages/docs/file-places.md', '"Version": "2012-10-17"');
+  const { Statement } = JSON.parse(policy) as { Statement: { Action: string[] }[] };
+  return Statement.flatMap(({ Action }) => Action).sort();
+}
+
+/** Right that a request takes at Amazon. */
+function rightFor({ method, key, query }: StoreRequest): string {
+  const asked = `${method} ${key === '' ? 'bucket' : 'object'}`;
+  const known = ['x-id', 'list-type', 'prefix', 'continuation-token', 'uploads', 'uploadId', 'partNumber'];
+  if ([...query.keys()].some((name) => !known.includes(name))) return `${asked}?${query}`;
+  if (asked === 'GET bucket' && query.has('uploads')) return 's3:ListBucketMultipartUploads';
+  if (asked === 'HEAD bucket' || asked === 'GET bucket') return 's3:ListBucket';
+  if (asked === 'HEAD object' || asked === 'GET object') return 's3:GetObject';
+  if (asked === 'PUT object' || asked === 'POST object') return 's3:PutObject';
+  if (asked === 'DELETE object') return query.has('uploadId') ? 's3:AbortMultipartUpload' : 's3:DeleteObject';
+  return asked;
+}
+
+it('the hub uses the rights of the page, and no others', async () => {
+  const used = new Set<string>();
+  under.store.faultOf = (request) => {
+    used.add(rightFor(request));
+    return undefined;
+  };
+  const place = await under.other();
+  for (const content of [small, large]) {
+    const name = await put(content);
+    expect((await read(name)).equals(content)).toBe(true);
+    await place.remove([name]);
+  }
+  await place.removeRemains();
+  expect([...used].sort()).toEqual(rightsOfPage());
+});
+
+it('several hubs may share a bucket: keys begin with the prefix and the name of the database, and others stay', async () => {
+  await put(small);
+  const { prefix } = under.store.settings;
+  const own = new RegExp(`^${prefix}${await under.catalogue.name()}/[0-9a-f-]{36}$`);
+  expect(await under.store.keys()).toEqual([expect.stringMatching(own)]);
+  const { timers, clock } = systemRuntime;
+  const bucket = new S3Bucket({ settings: under.store.settings, ca: null, timers, clock });
+  onTestFinished(() => bucket.close());
+  const foreign = `${prefix}0123456789ab/object`;
+  await bucket.put(foreign, small);
+  under.runtime.setClock(Date.now() + 2 * DAY_MS - under.runtime.clock.nowMs());
+  under.runtime.skip(3_600_000);
+  expect(await under.place.removeRemains()).toBe(0);
+  expect(await under.store.keys()).toEqual(expect.arrayContaining([foreign, expect.stringMatching(own)]));
 });
 
 it('keys are read again, so that they can be replaced', async () => {
@@ -348,4 +430,7 @@ it('keys are read again, so that they can be replaced', async () => {
   expect(JSON.stringify(under.log.lines)).not.toContain('REPLACED');
   await writeFile(file, key);
   await put(contentOf(90_000, 'x'));
+  const { credentials } = credentialsOf(under.store.settings, systemRuntime.clock);
+  const found = await (credentials as () => Promise<{ expiration: Date }>)();
+  expect(found.expiration.getTime() - Date.now()).toBeLessThanOrEqual(5 * 60_000);
 });

@@ -12,6 +12,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { api, hub, hubForAllTests, replaceHub } from '../support/hub-for-tests.js';
 import { blobFiles, exists, INPUT, upload } from '../support/input-storage.js';
 import { ObjectStore } from '../support/object-store.js';
@@ -221,6 +222,47 @@ it('blobs of a folder are moved at the start, and are missed without the object 
   await expect(startHub({ dataDir })).rejects.toThrow(
     'the blobs of this hub are in an object store, but storage.s3 is not set: set it as it was',
   );
+  await restart();
+});
+
+it('a move of blobs that was interrupted goes on at the next start', async () => {
+  const inStore = { dataDir: `${folder.path}/moving`, config: { storage: { s3: store.settings } } };
+  const contents = [randomBytes(90_000), randomBytes(90_001), randomBytes(90_002)];
+  await replaceHub({ dataDir: inStore.dataDir });
+  for (const [at, content] of contents.entries()) await upload(`moved-${at}.bin`, content);
+  await hub.stop();
+  const before = await store.keys();
+  let puts = 0;
+  // The first object is that of the check.
+  store.faultOf = ({ method, key }) =>
+    method === 'PUT' && key !== '' && ++puts > 2 ? { status: 403, code: 'AccessDenied' } : undefined;
+  await expect(startHub(inStore)).rejects.toThrow('the hub cannot use its object store');
+  expect(await blobFiles()).toHaveLength(2);
+  expect(await store.keys()).toHaveLength(before.length + 1);
+  store.faultOf = () => undefined;
+  await replaceHub(inStore);
+  expect(await blobFiles()).toEqual([]);
+  expect(hub.log).toContainEqual(expect.objectContaining({ moved: 2 }));
+  for (const content of contents)
+    expect(digestOf((await download(digestOf(content))).bytes)).toBe(digestOf(content));
+  await restart();
+});
+
+it('quota and expiry are the same as with a folder', async () => {
+  const time = new HandDrivenRuntime();
+  await replaceHub({
+    dataDir: `${folder.path}/quota`,
+    runtime: { ...systemRuntime, clock: time.clock },
+    config: { storage: { s3: store.settings, input: { quotaPerUser: 250_000, expireAfter: '1h' } } },
+  });
+  const before = (await store.keys()).length;
+  expect((await upload('first.bin', randomBytes(200_000))).status).toBe(204);
+  expect((await upload('second.bin', randomBytes(200_000))).status).toBe(413);
+  expect(await exists('second.bin')).toBe(false);
+  await eventually(async () => (await store.keys()).length === before + 1);
+  time.skip(3_600_000);
+  expect(await exists('first.bin')).toBe(false);
+  expect((await upload('second.bin', randomBytes(200_000))).status).toBe(204);
   await restart();
 });
 

@@ -138,6 +138,7 @@ describe('the check of roles', () => {
       ['x-original-url', '/livez'],
       ['x-rewrite-url', '/livez'],
       ['cookie', `accessToken=${(callers.get('anna') as Api).token}`],
+      ['cookie', (await logIn(api, 'anna')).cookie],
     ] as const) {
       const answer = await api.call('GET', '/actuator/logfile', { headers: { [name]: value } });
       expect(answer.status, name).toBe(401);

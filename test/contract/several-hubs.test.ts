@@ -1,5 +1,6 @@
 /** The interface of several hubs on one database: each of them serves any request. */
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +21,8 @@ const RESULT = '/api/2.0/workbench/task/execute-batch-job';
 const SHUTDOWN = '/api/2.0/admin/prepare-shutdown';
 /** Host of the load balancer. */
 const PUBLIC = 'hub.example.com';
+/** Time without progress after which an upload is lost whose hub does not run. */
+const LOST_WITH_HUB_MS = 15 * 60_000;
 
 describe.runIf(hasPostgres)('several hubs on one database', () => {
   let folder: TemporaryFolder;
@@ -82,6 +85,35 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
       expect(content.filter(({ responding }) => responding)).toHaveLength(1);
       return content.filter(({ scheduler }) => scheduler).length === 1;
     });
+  });
+
+  it('list the version, agents and running tasks of each, and the address at which agents reach it', async () => {
+    const listed = async ({ config }: RunningHub) => {
+      const id = (await readFile(join(config.dataDir, 'hub-id'), 'utf8')).trim();
+      const { body } = await at(2).get('/api/x/hubs');
+      return (body['content'] as { id: string }[]).find((hub) => hub.id === id);
+    };
+    const agent = await joinedAt(1, 'listed');
+    const id = await at(0).batchJob(job);
+    const { ref } = await agent.hear('assign', (assigned) => assigned.ref.taskId === id);
+    const [first, second] = hubs as [RunningHub, RunningHub];
+    const { version } = buildInfo;
+    expect(await listed(first)).toMatchObject({
+      ...{ version, address: first.address, agents: 0, runningTasks: 0 },
+    });
+    expect(await listed(second)).toMatchObject({
+      ...{ version, address: second.address, agents: 1, runningTasks: 1 },
+    });
+    await agent.end(ref, 'OK');
+    await agent.leave(tokens[0]);
+
+    const everywhere = await start({ server: { host: '0.0.0.0' } });
+    const { port } = new URL(everywhere.address);
+    expect(await listed(everywhere)).toMatchObject({ address: `http://${hostname()}:${port}` });
+    await everywhere.stop();
+    const named = await start({ server: { address: 'https://hub-4.example.com' } });
+    expect(await listed(named)).toMatchObject({ address: 'https://hub-4.example.com' });
+    await named.stop();
   });
 
   it('show metrics of their own, and of all', async () => {
@@ -200,6 +232,26 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     expect((await state(path, at(1))).status).toBe(404);
   });
 
+  it('lose a resumable upload 15 minutes after its latest progress, when its hub does not run', async () => {
+    const content = Buffer.alloc(100_000, 'half');
+    const leaving = await start();
+    hubs.push(leaving);
+    const path = await begunAt(3, { filename: 'left.bin' }, content.length);
+    await sendPart(path, 0, content.subarray(0, 50_000), { api: at(3) });
+    hubs.pop();
+    await leaving.stop();
+    const later = (ms: number) =>
+      database.query(`UPDATE resumable_upload SET expires_at = expires_at - ${ms} WHERE name = 'left.bin'`);
+    const rest = () => sendPart(path, 50_000, content.subarray(50_000), { api: at(0) });
+    await later(LOST_WITH_HUB_MS - 60_000);
+    const refused = await rest();
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain('which does not run at the moment; try again, or begin another upload');
+    await later(60_000);
+    expect((await rest()).status).toBe(404);
+    expect((await state(path, at(1))).status).toBe(404);
+  });
+
   it('command the instances of each other', async () => {
     const agent = await joinedAt(2, 'commanded');
     const stopped = at(0).call('PATCH', '/api/2.0/workbench/node/instance/commanded-1/stop');
@@ -245,6 +297,12 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     await at(1).post(`${SHUTDOWN}/change`, { initiated: false });
     await at(1).post(`${SHUTDOWN}/change?scope=cluster`, { initiated: true });
     await eventually(async () => (await at(0).get(SHUTDOWN)).body['initiated'] === true);
+    for (const index of [0, 1, 2]) {
+      const { status } = await at(index).post('/api/x/tasks', {
+        job: { type: 'SIMULATE_WORK', duration: 1 },
+      });
+      expect(status).toBe(423);
+    }
     await at(2).post(`${SHUTDOWN}/change?scope=cluster`, { initiated: false });
     await eventually(async () => (await at(0).get(SHUTDOWN)).body['initiated'] === false);
   });

@@ -1,9 +1,12 @@
 /** A file of the input storage: its content, and who uses it (contract 12.27); all outputs of a task in one archive (12.25). */
 
 import { execFileSync } from 'node:child_process';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Api, base64, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
+import { sha256Of } from '../support/resumable-uploads.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 const INPUTS = '/api/x/storage/inputs';
@@ -55,6 +58,19 @@ it('is downloaded, whole and in part, also when it is encrypted', async () => {
     `${INPUTS}/missing.csv`,
     /^there is no file "missing.csv" in the input storage/,
   );
+});
+
+it('whose large file is gone, as after a restore, is a 500, and the log says which one is missing', async () => {
+  const content = 'a mesh of many cells '.repeat(5000);
+  await upload('mesh.stl', content);
+  const digest = sha256Of(Buffer.from(content));
+  const files = await readdir(hub.blobFolder, { recursive: true });
+  for (const file of files.filter((path) => path.endsWith(digest))) await rm(join(hub.blobFolder, file));
+  expect((await api.get(`${INPUTS}/mesh.stl`)).status).toBe(500);
+  const told = `blob ${digest} of "mesh.stl" in the INPUT storage is missing`;
+  expect(
+    hub.log.filter((line) => JSON.stringify(line).includes(JSON.stringify(told).slice(1, -1))),
+  ).toHaveLength(1);
 });
 
 it('is used by the tasks that name it or bring the same content, newest first', async () => {

@@ -314,6 +314,22 @@ describe('a hub that is prepared for a shutdown, and no other', () => {
   });
 });
 
+describe('hubs that are prepared for a shutdown together', () => {
+  it('accept no tasks and give out none until that is revoked, and what runs ends', async () => {
+    const agent = await SocketlessAgent.join(a);
+    await createTask(c);
+    const waiting = await createTask(c);
+    await b.shutdown.change(true, 'CLUSTER');
+    await b.runtime.settle();
+    for (const hub of [a, b, c]) expect(() => hub.shutdown.refuseNewTasks()).toThrow('accepts no tasks');
+    expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
+    expect(await statusOf(waiting)).toBe('WAITING');
+    await c.shutdown.change(false, 'CLUSTER');
+    await c.runtime.settle();
+    expect(agent.latest.ref.taskId).toBe(waiting);
+  });
+});
+
 describe('the next scheduler', () => {
   it('gives out what waits, to agents of all hubs, and gives out nothing twice', async () => {
     const agent = await SocketlessAgent.join(b, { instances: [{ id: 'sim-1' }, { id: 'sim-2' }] });

@@ -252,7 +252,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['folder: /mnt/hub-files', { config: 'hub' }],
     ['bucket: hub-files', { config: 'hub' }],
     ['storage check', { unavailable: 'hub.yaml of this page names an object store' }],
-    ['"Version": "2012-10-17"', { sample: 'a policy for Amazon' }],
+    ['"Version": "2012-10-17"', { by: 'test/conformance/s3-faults.test.ts' }],
   ],
   'packages/docs/load-balancer.md': [
     ['# hub.yaml', { config: 'hub' }],

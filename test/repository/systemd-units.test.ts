@@ -75,6 +75,24 @@ it.each([
   expect(setting('agent', key)).toBeUndefined();
 });
 
+it('the unit of the agent has the restrictions that threat-model.md names', () => {
+  const page = readFileSync(new URL('../../packages/docs/threat-model.md', import.meta.url), 'utf8');
+  const paragraph = /^- \*\*The service manager\*\*(?:.|\n {2})*/m.exec(page)?.[0] ?? '';
+  const named = [...paragraph.matchAll(/`(\w+)=(\w+)`/g)].map(([, key = '', value = '']) => ({ key, value }));
+  const suggested = named.filter(({ key }) => key.startsWith('IPAddress'));
+  const active = named.filter(({ key }) => !key.startsWith('IPAddress'));
+  expect([active.length, suggested.length]).toEqual([5, 1]);
+  for (const { key, value } of active) expect(setting('agent', key), key).toBe(value);
+  for (const { key, value } of suggested) expect(unit('agent')).toContain(`#${key}=${value}`);
+  for (const key of ['#MemoryMax=', '#IPAddressAllow=', 'TasksMax='])
+    expect(unit('agent')).toContain(`\n${key}`);
+});
+
+it.each(['hub', 'agent'])('the unit of the %s lets it write its own folders only', (name) => {
+  expect(setting(name, 'ProtectSystem')).toBe('strict');
+  expect(setting(name, 'ReadWritePaths')).toBeUndefined();
+});
+
 it.each(['hub', 'agent'])(
   'the unit of the %s opens the folders that its Debian package configures',
   (name) => {

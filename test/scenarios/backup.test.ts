@@ -137,6 +137,16 @@ describe('a backup of a running hub', () => {
     for (const id of before) expect(await other.task(id)).toMatchObject({ status: 'WAITING' });
   });
 
+  it('says that it does not hold files that are elsewhere', async () => {
+    const storage = { folder: at('files') };
+    await upload(apiOf(await startHub(at('one'), { storage })), 'model.wbpz', randomBytes(50_000), false);
+    writeFileSync(at('elsewhere.json'), JSON.stringify({ dataDir: dataOf('one'), storage }));
+    const args = ['--config', at('elsewhere.json'), 'backup', file];
+    const { code, stdout, stderr } = await runCommand('hub/bin/workbench-hub.js', args, { cwd: folder.path });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('with 0 blobs')]);
+    expect(stderr).toContain('It does not hold the blobs, which are in storage.folder or storage.s3');
+  });
+
   it('does not replace a file without --overwrite', async () => {
     await startHub(at('one'));
     writeFileSync(file, 'of somebody');

@@ -1,13 +1,15 @@
 /** A hub on PostgreSQL as packages/docs/postgresql.md describes it: real programs, a real server, and its restarts. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
 import {
   hasPostgres,
   type OwnPostgresServer,
+  queryAt,
   startPostgres,
   type TestDatabase,
 } from '../support/postgres.js';
@@ -137,6 +139,34 @@ describe.skipIf(!hasPostgres)('a hub on PostgreSQL', () => {
     expect(await health()).toBe('UP');
     for (const id of acknowledged) expect(await taskOf(hub, id)).toMatchObject({ id, status: 'WAITING' });
     expect(hub.process.exitCode).toBeNull();
+  });
+
+  it('ends with code 1 and says why when its server has lost claims in a crash, and starts again', async () => {
+    const hub = await startOnPostgres();
+    const token = readFileSync(hub.tokenFile, 'utf8').trim();
+    const agent = await FakeAgent.join({ address: hub.baseUrl, token });
+    const id = await create(hub);
+    expect((await agent.hear('assign')).ref.taskId).toBe(id);
+    // As the crash leaves it: the claim has not reached the disk of the server.
+    await queryAt(server.url('hub'), "UPDATE lane SET batch = batch - 1 WHERE name = 'claim'");
+    await create(hub).catch(() => undefined);
+    expect(await hub.ended).toBe(1);
+    const why =
+      'the hub ends, because it cannot use its database any more: the database server has crashed and lost claims';
+    expect(hub.lines.filter(({ msg }) => msg?.startsWith(why))).toHaveLength(1);
+    const again = await startOnPostgres();
+    expect(await taskOf(again, id)).toMatchObject({ id });
+    expect(await taskOf(again, await create(again))).toMatchObject({ status: 'WAITING' });
+  });
+
+  it('has the address of its database from the environment', async () => {
+    writeFileSync(at('local.yaml'), stringify({ dataDir: at('local') }));
+    const WORKBENCH_HUB_STORE = `postgres://hub:${PASSWORD}@127.0.0.1:${server.port}/hub`;
+    const args = ['--config', at('local.yaml'), 'store', 'check'];
+    const check = startProgram(HUB, args, folder.path, { WORKBENCH_HUB_STORE });
+    expect(await check.ended).toBe(0);
+    const location = `postgres://hub@127.0.0.1:${server.port}/hub`;
+    expect(check.printed).toContain(`ok       connection: the database ${location} answers`);
   });
 
   it('without its server is refused within seconds, and the password is never shown', async () => {

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
 import { formWithFile } from '../support/forms.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
 import { base64, outputsOf, restClient } from '../support/rest-client.js';
 import { metadataOf } from '../support/resumable-uploads.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -38,6 +38,55 @@ it('one upload, two runs and two downloads go as the page on the storage says', 
   const digest = /^([0-9a-f]{64}) /.exec(sum)?.[1];
   expect(etag).toMatch(new RegExp(`^etag: "${digest}"`, 'i'));
 });
+
+/** The most memory that a program has had. */
+function peakMib({ process: { pid } }: Program): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+it.runIf(process.platform === 'linux')(
+  'a large file takes little of the memory of hub and agent on its way in and out',
+  async () => {
+    const fileMib = 192;
+    const hub = await startHub(folder.path);
+    const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '9.1.0' }] });
+    await agent.logged(({ msg }) => msg === 'joined the hub');
+    const before = [hub, agent].map(peakMib);
+    const [head = '', tail = ''] = formWithFile('large.bin', 'CONTENT').raw.toString().split('CONTENT');
+    const { headers } = formWithFile('large.bin', 'CONTENT');
+    async function* body() {
+      yield Buffer.from(head);
+      for (let sent = 0; sent < fileMib; sent++) yield Buffer.alloc(MIB, sent);
+      yield Buffer.from(tail);
+    }
+    const uploaded = await fetch(`${hub.baseUrl}/api/2.0/storage/input/upload`, {
+      ...{ method: 'POST', headers, body: ReadableStream.from(body()) as ReadableStream, duplex: 'half' },
+    });
+    expect(uploaded.status).toBe(204);
+    const client = restClient(hub.baseUrl);
+    const id = await client.createBatchJob({
+      inputModelReference: { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'large.bin' }] },
+      // Another content, so that it travels back.
+      inputScripts: [
+        {
+          content: base64(
+            '#!/bin/sh\nset -eu\ncat "$WORKBENCH_MODEL" > "$WORKBENCH_OUTPUT_STORAGE/longer"\nprintf x >> "$WORKBENCH_OUTPUT_STORAGE/longer"',
+          ),
+        },
+      ],
+    });
+    expect(await client.batchJobResult(id)).toMatchObject({
+      ...{ status: 'FINISHED', storedFiles: [{ size: fileMib * MIB + 1 }] },
+    });
+    const downloaded = await fetch(`${hub.baseUrl}/api/2.0/storage/output/${id}-longer/download`);
+    let bytes = 0;
+    for await (const piece of downloaded.body ?? []) bytes += (piece as Uint8Array).length;
+    expect(bytes).toBe(fileMib * MIB + 1);
+    const grown = [hub, agent].map((program, at) => peakMib(program) - (before[at] ?? 0));
+    for (const mib of grown) expect(mib).toBeLessThan(fileMib / 2);
+  },
+);
 
 it('a resumable upload by hand goes as the page on the storage says', async () => {
   const hub = await startHub(folder.path);

@@ -30,7 +30,7 @@ export interface StoreRequest {
 }
 
 const BUCKET = 'contents';
-const [ACCESS_KEY, SECRET_KEY] = ['S3RVER', 'S3RVER'];
+const [ACCESS_KEY, SECRET_KEY] = ['S3RVER', 'the secret key of the object store'];
 const OBJECT = '._S3rver_object';
 const PARTS = '._S3rver_uploads';
 

@@ -24,6 +24,17 @@ describe('ResponseMemory', () => {
     expect(() => memory.take(0)).toThrow(/limits\.answersInMemory/);
   });
 
+  it('leaves each user room beside one who takes all that he gets', () => {
+    const memory = new ResponseMemory(100 * MIB);
+    const [ulla, udo] = [memory.users.of('ulla'), memory.users.of('udo')];
+    for (let at = 0; at < 34; at++) memory.take(2 * MIB, ulla);
+    const refused = () => memory.take(2 * MIB, ulla);
+    expect(refused).toThrow(/unread responses to ulla fill most of the memory .*limits\.answersInMemory/);
+    memory.take(20 * MIB, udo);
+    memory.change(-60 * MIB, ulla);
+    memory.take(2 * MIB, ulla);
+  });
+
   it('is scarce above one half', () => {
     const memory = new ResponseMemory(10);
     memory.take(5);

@@ -26,6 +26,11 @@ class HangingDatabase {
   readonly #row = { incarnation: 'first', batch: 0, outcome: [] as readonly string[] };
   readonly #held: { perform(): void; timeOut(): void }[] = [];
 
+  /** Number of the latest batch. */
+  get batch(): number {
+    return this.#row.batch;
+  }
+
   /** Requests that nobody has answered. */
   get held(): number {
     return this.#held.length;
@@ -85,6 +90,20 @@ function openLane() {
   );
   return { runtime, database, lane };
 }
+
+it('writes what arrives while a statement is under way with the next one', async () => {
+  const { runtime, database, lane } = openLane();
+  database.isHung = true;
+  const writing = [lane.write(ADD, 'one')];
+  await runtime.advance(0);
+  writing.push(...['two', 'three', 'four'].map((word) => lane.write(ADD, word)));
+  database.release();
+  expect(await Promise.all(writing)).toEqual(
+    ['one', 'two', 'three', 'four'].map((word) => `${word} was added`),
+  );
+  expect(database.batch).toBe(2);
+  await lane.close();
+});
 
 it('gives no call the outcome of another when it ends while the database hangs', async () => {
   const { runtime, database, lane } = openLane();
