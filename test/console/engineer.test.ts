@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
 import { consoleForAllTests, expectAccessible, visitAs } from '../support/console.js';
-import { goTo, paste, tabTo } from '../support/keyboard.js';
+import { goTo, openPalette, paste, tabTo } from '../support/keyboard.js';
 import { USERS } from '../support/running-hub.js';
 
 const JOB = ['slider-crank.xml', 'simulate.js', 'report.js'].map((name) =>
@@ -91,8 +91,9 @@ describe.runIf(hasBrowser)('an engineer', () => {
     await tabTo(page, page.getByRole('button', { name: 'Plot' }));
     await page.keyboard.press('Enter');
     await page.getByRole('img', { name: /^Plot of .* over time_s/ }).waitFor();
-    await page.keyboard.press('Control+k');
+    await openPalette(page);
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await tabTo(page, page.getByRole('link', { name: 'Run again' }));
     await page.keyboard.press('Enter');
     await tabTo(page, page.getByLabel('Value 1'));

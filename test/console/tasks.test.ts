@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasBrowser } from '../support/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/console.js';
 import { eventually } from '../support/eventually.js';
+import { openPalette } from '../support/keyboard.js';
 
 describe.runIf(hasBrowser)('the list of tasks', () => {
   consoleForAllTests();
@@ -124,7 +125,7 @@ describe.runIf(hasBrowser)('the list of tasks', () => {
     await page.keyboard.press('Enter');
     await field.waitFor({ state: 'detached' });
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
-    await page.keyboard.press('Control+k');
+    await openPalette(page);
     await expectAccessible(page);
     // The last command is in view when it is reached.
     await page.setViewportSize({ width: 360, height: 420 });

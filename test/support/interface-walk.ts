@@ -1,4 +1,5 @@
 /** A walk through every endpoint by a client and an agent: each call succeeds once, and most also fail once. */
+import { randomUUID } from 'node:crypto';
 import type { InstanceCrashes } from '@workbench-hub/shared/domain/instance';
 import { expect } from 'vitest';
 import type { Answer } from './api.js';
@@ -148,17 +149,18 @@ async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' 
 async function walkThroughUsers(expected: Walker['expected']) {
   const path = '/api/x/users';
   const password = passwordOf('newcomer');
-  const nina = { username: 'nina', password, roles: ['USER'] };
-  await expected(201, 'POST', path, nina);
-  await expected(409, 'POST', path, nina);
+  // Hubs on one database share their users, and each of them may be walked over.
+  const username = `newcomer-${randomUUID()}`;
+  await expected(201, 'POST', path, { username, password, roles: ['USER'] });
+  await expected(409, 'POST', path, { username, password, roles: ['USER'] });
   await expected(200, 'GET', `${path}?page=0&size=5`);
-  await expected(200, 'PATCH', `${path}/nina`, { roles: ['VIEWER'], disabled: true });
+  await expected(200, 'PATCH', `${path}/${username}`, { roles: ['VIEWER'], disabled: true });
   await expected(409, 'PATCH', `${path}/anna`, { disabled: true });
   await expected(404, 'PATCH', `${path}/nobody`, { disabled: true });
-  await expected(204, 'POST', `${path}/nina/password`, { password });
+  await expected(204, 'POST', `${path}/${username}/password`, { password });
   await expected(409, 'POST', `${path}/anna/password`, { password });
   await expected(404, 'POST', `${path}/nobody/password`, { password });
-  await expected(204, 'DELETE', `${path}/nina/sessions`);
+  await expected(204, 'DELETE', `${path}/${username}/sessions`);
   await expected(404, 'DELETE', `${path}/nobody/sessions`);
 }
 

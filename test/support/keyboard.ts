@@ -13,10 +13,15 @@ export async function tabTo(page: Page, wanted: Locator, key = 'Tab'): Promise<v
   throw new Error(`no way to ${wanted} by ${key}`);
 }
 
+/** Opens the command palette, and waits until it has the focus, which it gets a moment after it is shown. */
+export async function openPalette(page: Page): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('combobox').and(page.locator(':focus')).waitFor();
+}
+
 /** Goes to a screen by the command palette. */
 export async function goTo(page: Page, screen: string): Promise<void> {
-  await page.keyboard.press('Control+k');
-  await page.getByRole('dialog').getByRole('combobox').waitFor();
+  await openPalette(page);
   await page.keyboard.type(screen);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: screen, exact: true }).waitFor();

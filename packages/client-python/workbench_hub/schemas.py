@@ -221,7 +221,7 @@ class CreationResponse(TypedDict):
 
 
 class Criterion(TypedDict):
-    type: Literal["VERSION", "LABLES"]
+    type: Literal["VERSION", "LABLES", "MODEL"]
     value: str
 
 
@@ -250,6 +250,7 @@ class _DryRunExplanation(TypedDict):
     # The same in words.
     message: str
     priority: Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]
+    # Version (null for any) and labels that an instance must have, and the models that it must read.
     requirement: DryRunExplanationRequirement
     # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents.
     # BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being
@@ -328,14 +329,44 @@ class DryRunExplanationKindsItem(TypedDict):
     instances: int
 
 
-class DryRunExplanationRequirement(TypedDict):
+class _DryRunExplanationRequirement(TypedDict):
     version: Optional[str]
     labels: List[str]
+
+
+class DryRunExplanationRequirement(_DryRunExplanationRequirement, total=False):
+    """Version (null for any) and labels that an instance must have, and the models that it must read."""
+
+    # Type of the model; absent without one.
+    modelType: str
 
 
 class DryRunRequest(TypedDict, total=False):
     # Conditions for the workbench instance, and the priority.
     classifiers: List[Classifier]
+    # The model, of which only the type matters.
+    inputModel: DryRunRequestInputModel
+    # The model, of which only the ending of its name matters.
+    inputModelReference: DryRunRequestInputModelReference
+
+
+class DryRunRequestInputModel(TypedDict):
+    """The model, of which only the type matters."""
+
+    # WBPZ, MJCF, INP, …: staged as model.<type>.
+    type: str
+
+
+class DryRunRequestInputModelReference(TypedDict):
+    """The model, of which only the ending of its name matters."""
+
+    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
+    parameters: List[DryRunRequestInputModelReferenceParametersItem]
+
+
+class DryRunRequestInputModelReferenceParametersItem(TypedDict):
+    key: str
+    value: str
 
 
 class EnrolmentCode(TypedDict):
@@ -1117,7 +1148,7 @@ class _TaskDetails(TypedDict):
     requestedAt: str
     # Number of the latest attempt; 0 before the first.
     attempt: int
-    # Version (null for any) and labels that an instance must have.
+    # Version (null for any) and labels that an instance must have, and the models that it must read.
     requirement: TaskDetailsRequirement
     # Model, scripts in their order, and additional files.
     inputs: List[TaskInputFile]
@@ -1175,11 +1206,16 @@ class TaskDetailsLog(TypedDict):
     digest: str
 
 
-class TaskDetailsRequirement(TypedDict):
-    """Version (null for any) and labels that an instance must have."""
-
+class _TaskDetailsRequirement(TypedDict):
     version: Optional[str]
     labels: List[str]
+
+
+class TaskDetailsRequirement(_TaskDetailsRequirement, total=False):
+    """Version (null for any) and labels that an instance must have, and the models that it must read."""
+
+    # Type of the model; absent without one.
+    modelType: str
 
 
 class TaskDetailsStoredFilesItem(TypedDict):
@@ -1470,7 +1506,7 @@ class WaitReasonKindsItem(TypedDict):
 
 
 class WaitReasonUnsatisfiedItem(TypedDict):
-    type: Literal["VERSION", "LABLES"]
+    type: Literal["VERSION", "LABLES", "MODEL"]
     value: str
 
 
