@@ -51,6 +51,8 @@ const HOSTILE = `
     proxy: watched({}), proxyOfFunction: watched(function () {}), proxyOfArray: watched([1, 2]), proxyOfBytes: watched(new Uint8Array(3)),
     proxyOfText: watched(Object('x')), belowProxy: Object.create(watched({})), throwing: throwing(new Error('own')), throwingNothing: throwing(undefined),
     revoked: (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy })(),
+    revokedFunction: (() => { const { proxy, revoke } = Proxy.revocable(function () {}, {}); revoke(); return proxy })(),
+    ownClass: class {}, proxyOfClass: watched(class {}), trapOfClass: new Proxy(function () {}, { apply: class {}, get: class {} }), noTrap: new Proxy(function () {}, { apply: 1, get: 1 }),
     error: withGetters(withMethods(new Error('own'), 'x'), Symbol('x')), errorOfSymbols: Object.assign(new Error(), { stack: Symbol(), name: Symbol() }),
     ownBytes: new OwnBytes(4), bytes: new Uint8Array(4), floats: new Float64Array(2), view: new DataView(new ArrayBuffer(8)), memory: new ArrayBuffer(8),
     withoutPrototype: withMethods(Object.create(null), 'x'), symbol: Symbol('x'), ownTextSymbol: OWN_TEXT, bigint: 2n ** 70n, nan: NaN, infinite: -Infinity, negative: -1,
@@ -59,7 +61,7 @@ const HOSTILE = `
     regexp: withGetters(/x/g, 'x'), boxed: withMethods(Object('x'), {}), list: [watched({}), , withMethods({}, 'x')],
   };
   // Not awaited by anybody, and no reason for the job to fail.
-  const call = (how, called, receiver, values) => {
+  const call = (how, called, receiver = undefined, values = []) => {
     try { meet('result of ' + how, [Reflect.apply(called, receiver, values)]) } catch (error) { meet('error of ' + how, [error]) }
   };
   const callWithAll = (how, called, receiver = undefined) => {
@@ -118,8 +120,16 @@ const ENTRIES: [title: string, calls: string][] = [
        const none = Object.create(null);
        call('capture', () => { Error.captureStackTrace(none); Object.defineProperty(none, name, { value }); return none.stack });
      }
-     for (const value of Object.values(hostile)) { Error.prepareStackTrace = value; call('prepare', () => new Error('own').stack); Error.stackTraceLimit = value; call('limit', () => new Error('own').stack) }
-     Error.prepareStackTrace = undefined; Error.stackTraceLimit = 10;`,
+     for (const value of Object.values(hostile)) { Error.prepareStackTrace = value; call('prepare', () => new Error('own').stack) }
+     for (const value of Object.values(hostile)) { Error.stackTraceLimit = value; call('limit', () => new Error('own').stack) }
+     Error.prepareStackTrace = undefined; Error.stackTraceLimit = 10;
+     const Own = Error;
+     const stackWith = (how, value) => {
+       globalThis.Error = value;
+       call(how, () => new Own('own').stack);
+       globalThis.Error = Own;
+     };
+     for (const [kind, value] of Object.entries(hostile)) stackWith('stack without Error by ' + kind, value);`,
   ],
   [
     'a full stack',

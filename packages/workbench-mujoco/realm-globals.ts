@@ -165,7 +165,7 @@ function ownError(json: string): Error {
   return Object.assign(error, details);
 }
 
-/** Also replaces read-only globals, except undefined, NaN and Infinity. */
+/** Also replaces read-only globals, except undefined, NaN, Infinity and Error. */
 export function define(target: object, name: string, value: unknown): void {
   Reflect.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -42,6 +42,7 @@ export function openRealm(
   let imports: SimulatorImports = {};
 
   removeLateCalls();
+  writeOwnStacks();
   const loadMujoco = simulatorScript(
     functionMaker(guarded(thread.evaluate)),
     undefined,
@@ -124,6 +125,23 @@ function registrationsOf({ registered }: SimulatorLink): RealmRegistrations | un
 function removeLateCalls(): void {
   for (const name of ['WebAssembly', 'FinalizationRegistry']) Reflect.deleteProperty(globalThis, name);
   Reflect.deleteProperty(Atomics, 'waitAsync');
+}
+
+/**
+ * Keeps what a script sets for the stacks of errors from Node.js, which asks each realm for `Error.prepareStackTrace` and calls it in the
+ * thread. If it met a revoked proxy there, in place of either, it would throw an error of the thread into the script.
+ */
+function writeOwnStacks(): void {
+  let ofScript: unknown;
+  const prepare = (...values: unknown[]) => (ofScript as AnyFunction)(...values);
+  Reflect.defineProperty(Error, 'prepareStackTrace', {
+    get: () => (typeof ofScript === 'function' ? prepare : undefined),
+    set: (value: unknown) => {
+      ofScript = value;
+    },
+    configurable: false,
+  });
+  Reflect.defineProperty(globalThis, 'Error', { writable: false, configurable: false });
 }
 
 /**
