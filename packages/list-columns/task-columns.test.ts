@@ -57,6 +57,18 @@ const seqsOf = async (
 ): Promise<readonly number[]> => select(columns, await searched(columns, filter), ALL).seqs;
 
 describe('columns of tasks', () => {
+  it('find the tasks of an instance, also when an earlier one is gone with its tasks', async () => {
+    const columns = newColumns();
+    columns.add(row(1, { status: 'RUNNING', instanceId: 'sim-1' }));
+    columns.add(row(2, { status: 'RUNNING', instanceId: 'sim-2' }));
+    columns.update(1, undefined);
+    columns.update(2, { status: 'FINISHED', priority: 2, type: 'SIMULATE_WORK', instanceId: 'sim-2' });
+    columns.add(row(3, { status: 'RUNNING', instanceId: 'sim-3' }));
+    expect(await seqsOf(columns, { instanceIds: ['sim-1'] })).toEqual([]);
+    expect(await seqsOf(columns, { instanceIds: ['sim-2'] })).toEqual([2]);
+    expect(await seqsOf(columns, { instanceIds: ['sim-3'] })).toEqual([3]);
+  });
+
   it('are empty at first', async () => {
     expect(await seqsOf(newColumns())).toEqual([]);
     expect(newColumns().update(5, undefined)).toBe(false);

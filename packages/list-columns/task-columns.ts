@@ -7,6 +7,7 @@
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import { InstanceNumbers } from './instance-numbers.js';
 import type { ColumnsFilter, ColumnsRow, FilterSearch, TaskKind, TaskState } from './rows.js';
 import { noRows, type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
 import type { SegmentCount, SegmentSource } from './selection.js';
@@ -43,8 +44,7 @@ export class TaskColumns implements SegmentSource {
   /** The segment to which tasks are added. */
   #growing: Segment | undefined;
   readonly #growingTexts = new SegmentTextsBuilder();
-  /** Numbers of instances by id, counted from 1. */
-  readonly #instances = new Map<string, number>();
+  readonly #instances = new InstanceNumbers();
   #lastSeq = 0;
 
   constructor(texts: SharedTexts) {
@@ -62,7 +62,7 @@ export class TaskColumns implements SegmentSource {
     const at = row.seq - segment.firstSeq;
     const code = codeOf(row);
     segment.kinds[at] = code;
-    segment.instances[at] = this.#numberOf(row.instanceId);
+    segment.instances[at] = this.#instances.hold(row.instanceId);
     segment.requestedAtMs[at] = row.requestedAtMs;
     segment.counts[code] = (segment.counts[code] as number) + 1;
     segment.tasks++;
@@ -77,8 +77,10 @@ export class TaskColumns implements SegmentSource {
     const before = segment?.kinds[at] ?? NO_TASK;
     const code = state ? codeOf(state) : NO_TASK;
     if (!segment || before === NO_TASK) return false;
-    const instance = this.#numberOf(state?.instanceId ?? null);
-    if (before === code && segment.instances[at] === instance) return false;
+    const earlier = segment.instances[at] as number;
+    const instance = this.#instances.hold(state?.instanceId ?? null);
+    this.#instances.release(earlier);
+    if (before === code && earlier === instance) return false;
     segment.kinds[at] = code;
     segment.instances[at] = instance;
     segment.counts[before] = (segment.counts[before] as number) - 1;
@@ -140,14 +142,6 @@ export class TaskColumns implements SegmentSource {
     return seqs;
   }
 
-  #numberOf(instanceId: string | null): number {
-    if (instanceId === null) return 0;
-    const known = this.#instances.get(instanceId);
-    if (known !== undefined) return known;
-    this.#instances.set(instanceId, this.#instances.size + 1);
-    return this.#instances.size;
-  }
-
   /** Number of the tasks of each kind in the rows that match. */
   #countsByKind(segment: Segment, filter: ColumnsFilter): Uint16Array {
     const { kinds } = segment;
@@ -173,7 +167,7 @@ export class TaskColumns implements SegmentSource {
       bits: search && this.#bitsOf(search, segment),
       instances: segment.instances,
       // The number of no instance for one that has never run a task.
-      wantedInstances: instanceIds && new Set(instanceIds.map((id) => this.#instances.get(id) ?? -1)),
+      wantedInstances: instanceIds && new Set(instanceIds.map((id) => this.#instances.of(id) ?? -1)),
       requestedAtMs: segment.requestedAtMs,
       fromMs: requestedFromMs ?? Number.NEGATIVE_INFINITY,
       beforeMs: requestedBeforeMs ?? Number.POSITIVE_INFINITY,
