@@ -59,8 +59,8 @@ export class QueuePools {
   /** Tasks that may wait again, at their old place. */
   #recheck = new Set<string>();
   #refreshing: Promise<void> | undefined;
-  /** Groups that got a task while a pool is read. */
-  #addedDuringRead = new Set<number>();
+  /** Groups that have got a task since the read of a pool began; undefined while none is read. */
+  #addedDuringRead: Set<number> | undefined;
 
   constructor(options: QueuePoolsOptions) {
     this.#options = options;
@@ -88,7 +88,7 @@ export class QueuePools {
   add(task: WaitingTask): boolean {
     const pool = this.#poolOf.get(task.groupId) ?? this.#join(task);
     if (!pool) return false;
-    this.#addedDuringRead.add(task.groupId);
+    this.#addedDuringRead?.add(task.groupId);
     pool.heads.add(task, this.#limitOf(pool));
     return true;
   }
@@ -140,11 +140,14 @@ export class QueuePools {
     pool.needed = count;
     const limit = this.#limitOf(pool);
     heads.beginRead();
-    this.#addedDuringRead.clear();
-    const read = await readHeads(queue, timers, [...groups], limit);
-    heads.endRead(read.heads, read.isComplete, limit);
-    for (const groupId of read.emptyGroupIds) {
-      if (!this.#addedDuringRead.has(groupId)) this.#leave(pool, groupId);
+    const added = new Set<number>();
+    this.#addedDuringRead = added;
+    try {
+      const read = await readHeads(queue, timers, [...groups], limit);
+      heads.endRead(read.heads, read.isComplete, limit);
+      for (const groupId of read.emptyGroupIds) if (!added.has(groupId)) this.#leave(pool, groupId);
+    } finally {
+      this.#addedDuringRead = undefined;
     }
   }
 

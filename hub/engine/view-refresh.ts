@@ -18,18 +18,25 @@ export interface ViewRefreshOptions {
   readonly clock: Clock;
 }
 
+/** Changes since a read of the rows began, which may be out of date. */
+interface ChangedSince {
+  /** Agents. */
+  readonly changed: Set<string>;
+  /** Agents that have joined: of these, also the attempts. */
+  readonly joined: Set<string>;
+  /** Attempts that have left their instances, by name. */
+  readonly freed: Set<string>;
+  /** Instances that have got an attempt. */
+  readonly occupied: Set<string>;
+}
+
 /** Age from which a join counts as reconciled when no signal says so. */
 const RECONCILED_AFTER_MS = 10_000;
 
 export class ViewRefresh {
   readonly #options: ViewRefreshOptions;
-  /** Agents that have changed since the read under way began: their rows may be out of date. */
-  readonly #changed = new Set<string>();
-  /** Agents that have joined since: of these, also the attempts. */
-  readonly #joined = new Set<string>();
-  /** Attempts that have left their instances since, by name, and instances that have got one. */
-  readonly #freed = new Set<string>();
-  readonly #occupied = new Set<string>();
+  /** Undefined while no read is under way: then nothing is noted. */
+  #since: ChangedSince | undefined;
   /** Attempts of the views that no row had at the latest refresh, by instance. Those of canceled tasks end by themselves. */
   #unconfirmed = new Map<string, AttemptRef>();
 
@@ -39,37 +46,52 @@ export class ViewRefresh {
 
   readonly onSignal: SignalListener = {
     JOINED: ({ agent }) => {
-      this.#changed.add(agent.id);
-      this.#joined.add(agent.id);
+      this.#since?.changed.add(agent.id);
+      this.#since?.joined.add(agent.id);
     },
-    READY: ({ agentId }) => void this.#changed.add(agentId),
-    INSTANCE: ({ agentId }) => void this.#changed.add(agentId),
-    LEFT: ({ agentId }) => void this.#changed.add(agentId),
-    FREED: ({ ref }) => void this.#freed.add(attemptKey(ref)),
-    OCCUPIED: ({ ref }) => void this.#occupied.add(ref.instanceId),
-    ASSIGNED: ({ claimed }) => void this.#occupied.add(claimed.ref.instanceId),
+    READY: ({ agentId }) => void this.#since?.changed.add(agentId),
+    INSTANCE: ({ agentId }) => void this.#since?.changed.add(agentId),
+    LEFT: ({ agentId }) => void this.#since?.changed.add(agentId),
+    FREED: ({ ref }) => void this.#since?.freed.add(attemptKey(ref)),
+    OCCUPIED: ({ ref }) => void this.#since?.occupied.add(ref.instanceId),
+    ASSIGNED: ({ claimed }) => void this.#since?.occupied.add(claimed.ref.instanceId),
   };
 
   /** Makes the views those of the rows, but for what changes meanwhile; resolves with all running attempts. Rejects as the store
    *  does. One refresh at a time. */
   async refresh(): Promise<readonly RunningAttempt[]> {
-    const { presence, queue, instances } = this.#options;
-    for (const since of [this.#changed, this.#joined, this.#freed, this.#occupied]) since.clear();
-    const [agents, running] = await Promise.all([presence.all(), queue.running()]);
+    const { presence, queue } = this.#options;
+    const since = {
+      changed: new Set<string>(),
+      joined: new Set<string>(),
+      freed: new Set<string>(),
+      occupied: new Set<string>(),
+    };
+    this.#since = since;
+    try {
+      const [agents, running] = await Promise.all([presence.all(), queue.running()]);
+      this.#show(agents, running, since);
+      return running;
+    } finally {
+      this.#since = undefined;
+    }
+  }
+
+  #show(agents: readonly PresentAgent[], running: readonly RunningAttempt[], since: ChangedSince): void {
+    const { instances } = this.#options;
     const attempts = byAgent(running);
     const unconfirmed = new Map<string, AttemptRef>();
     for (const agent of agents) {
-      const refs = (attempts.get(agent.id) ?? []).filter((ref) => !this.#freed.has(attemptKey(ref)));
-      if (!this.#changed.has(agent.id)) this.#follow(agent, refs);
-      if (this.#joined.has(agent.id)) continue;
-      for (const ref of this.#occupy(agent, refs)) unconfirmed.set(ref.instanceId, ref);
+      const refs = (attempts.get(agent.id) ?? []).filter((ref) => !since.freed.has(attemptKey(ref)));
+      if (!since.changed.has(agent.id)) this.#follow(agent, refs);
+      if (since.joined.has(agent.id)) continue;
+      for (const ref of this.#occupy(agent, refs, since)) unconfirmed.set(ref.instanceId, ref);
     }
     this.#unconfirmed = unconfirmed;
     const known = new Set(agents.map(({ id }) => id));
     for (const { id, status } of instances.agents()) {
-      if (status === 'DOWN' && !known.has(id) && !this.#changed.has(id)) instances.forget(id);
+      if (status === 'DOWN' && !known.has(id) && !since.changed.has(id)) instances.forget(id);
     }
-    return running;
   }
 
   #follow(agent: PresentAgent, running: readonly AttemptRef[]): void {
@@ -94,11 +116,15 @@ export class ViewRefresh {
   }
 
   /** Makes the instances of an agent run these attempts. Returns others that they run for the first time without a row. */
-  #occupy({ id: agentId, instances: held }: PresentAgent, running: readonly AttemptRef[]): AttemptRef[] {
+  #occupy(
+    { id: agentId, instances: held }: PresentAgent,
+    running: readonly AttemptRef[],
+    since: ChangedSince,
+  ): AttemptRef[] {
     const { instances } = this.#options;
     const unconfirmed: AttemptRef[] = [];
     for (const { profile } of held) {
-      if (this.#occupied.has(profile.id)) continue;
+      if (since.occupied.has(profile.id)) continue;
       const inView = instances.attemptOn(profile.id);
       const rows = running.filter(({ instanceId }) => instanceId === profile.id);
       // Beside the attempt that it runs, a row may have one that has ended, until its report arrives.
