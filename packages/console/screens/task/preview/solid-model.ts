@@ -2,6 +2,7 @@
 import {
   type BufferGeometry,
   type Group,
+  LoadingManager,
   Mesh,
   MeshStandardMaterial,
   type Object3D,
@@ -72,11 +73,19 @@ interface GltfJson {
 async function readGltf(content: ArrayBuffer): Promise<Group> {
   const urls: string[] = [];
   try {
-    const { scene } = await new GLTFLoader().parseAsync(withBlobs(content, urls), '');
+    const { scene } = await new GLTFLoader(ownContentOnly()).parseAsync(withBlobs(content, urls), '');
     return scene;
   } finally {
     for (const url of urls) URL.revokeObjectURL(url);
   }
+}
+
+/** Lets the loader read what the file itself holds, whatever address it finds: it may understand a damaged file in another way. */
+function ownContentOnly(): LoadingManager {
+  return new LoadingManager().setURLModifier((url) => {
+    if (!/^(?:blob|data):/.test(url)) throw new ElsewhereError([url.slice(0, 100)]);
+    return url;
+  });
 }
 
 /** Puts embedded files where the page may read them, and refuses a model that needs others. */
