@@ -44,6 +44,15 @@ class Retries(unittest.TestCase):
             self.assertEqual(hub.user(), "anna")
             self.assertEqual(len(server.requests), 4)
 
+    def test_what_the_hub_warns_of_is_logged_once(self) -> None:
+        warned = json_answer({"id": "7"}, 201, Warning='299 - "unknown field: a", 299 - "several kinds"')
+        with Server(lambda _: warned) as server, Hub(server.url) as hub:
+            with self.assertLogs("workbench_hub", "WARNING") as logs:
+                hub.submit(script=b"1")
+                hub.submit(script=b"1")
+        said = [record.getMessage() for record in logs.records]
+        self.assertEqual(said, ["unknown field: a", "several kinds"])
+
     def test_an_overloaded_hub_is_asked_again_until_the_time_is_up(self) -> None:
         answers = [error_answer(503, "overloaded"), USER]
         with Server(lambda _: answers.pop(0)) as server, Hub(server.url) as hub:

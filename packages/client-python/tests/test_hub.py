@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
 from typing import List, Set
+from unittest import mock
 
 from workbench_hub import (
     Conflict,
@@ -158,8 +161,44 @@ class Ends(OnSite):
         self.assertEqual("".join(pieces), "".join(f"line {number}\n" for number in range(4)))
         self.assertGreater(len(pieces), 1)
 
+    def test_without_a_bar_it_is_logged_why_a_task_waits_and_that_it_runs(self) -> None:
+        wanted = mock.patch("workbench_hub._following.SHOWN_POLL_S", 1)
+        with wanted, self.assertLogs("workbench_hub", logging.WARNING) as logs:
+            with self.assertRaises(WaitTimeout) as waited:
+                self.hub.run(script=SLEEP, labels="nobody-has-it", name="unlabeled", timeout=2.5)
+        [task] = self.hub.tasks(name="unlabeled")
+        self.hub.cancel(task["id"])
+        self.assertIn(task["id"], str(waited.exception))
+        self.assertRegex("\n".join(logs.output), f'^WARNING:.*:task {task["id"]}: .*none offers label "nobody-has-it"')
+        self.assertEqual(len(logs.output), 1)
+
+        task_that_runs = self.hub.submit(script=SLEEP, labels="node")
+        with wanted, self.assertLogs("workbench_hub", logging.INFO) as logs:
+            with self.assertRaises(WaitTimeout):
+                self.hub.wait(task_that_runs, timeout=2.5)
+        self.hub.cancel(task_that_runs, force=True)
+        self.assertRegex(logs.output[-1], f"^INFO:.*:task {task_that_runs.id} runs on ")
+
 
 class Sweeps(OnSite):
+    def test_a_sweep_that_nobody_fits_says_so_once(self) -> None:
+        def cancel_all() -> None:
+            eventually(lambda: logs.output)
+            for each in self.hub.tasks(name="fits nobody *", status="WAITING"):
+                self.hub.cancel(each["id"])
+
+        points = [{"n": number} for number in range(4)]
+        with mock.patch("workbench_hub._following.SHOWN_POLL_S", 1):
+            with self.assertLogs("workbench_hub", logging.WARNING) as logs:
+                sweep = self.hub.map(points, script=SLEEP, labels="nobody-has-it", name="fits nobody")
+                canceling = threading.Thread(target=cancel_all)
+                canceling.start()
+                ended = [each.status for each in sweep]
+                canceling.join()
+        self.assertEqual(ended, ["CANCELED"] * 4)
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn('none offers label "nobody-has-it"', logs.output[0])
+
     def test_points_come_in_order_and_the_model_travels_once(self) -> None:
         model = self.folder / "ball.xml"
         model.write_bytes(MODEL.read_bytes() + b"<!-- of this test -->")

@@ -6,8 +6,10 @@ import base64
 import io
 import json
 import os
+import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
@@ -29,7 +31,7 @@ from workbench_hub._job import Job, request_of, text_of
 from workbench_hub._json_stream import JsonReader, NotJson, Sink
 from workbench_hub._log import LogReader
 from workbench_hub._outputs import Staging, safe_parts
-from workbench_hub._progress import Bar
+from workbench_hub._progress import Bar, Reporter
 from workbench_hub._storage import NAME, _name_of
 
 DIGEST = "0123456789abcdef" * 4
@@ -345,6 +347,22 @@ class Bars(unittest.TestCase):
         self.assertIn("10.0 KiB/s", half)
         self.assertIn("0:05 left", half)
         self.assertTrue(text.endswith("\n"))
+
+    def test_a_notebook_has_a_bar_whose_lines_cover_each_other(self) -> None:
+        shell = mock.Mock(kernel=object())
+        with mock.patch.dict(sys.modules, IPython=mock.Mock(get_ipython=lambda: shell)):
+            text = self.drawn(False)
+            with mock.patch.object(sys, "stderr", io.StringIO()):
+                self.assertTrue(Reporter(None).has_bar)
+                with ThreadPoolExecutor(1) as executor:
+                    self.assertFalse(executor.submit(lambda: Reporter(None).has_bar).result())
+        lines = text.rstrip("\n").split("\r")[1:]
+        self.assertEqual(len(lines), 12)
+        self.assertNotIn("\x1b", text)
+        for before, line in zip(lines, lines[1:]):
+            self.assertGreaterEqual(len(line), len(before.rstrip()))
+        with mock.patch.object(sys, "stderr", io.StringIO()):
+            self.assertFalse(Reporter(None).is_heard)
 
     def test_without_a_terminal_the_end_is_one_line(self) -> None:
         self.assertEqual(self.drawn(False).count("\n"), 1)

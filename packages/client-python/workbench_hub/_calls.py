@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 import urllib.parse
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, TypeVar, Union, cast
 
 from ._errors import HubError, HubUnreachable, LostAnswer, NotAHub, refusal
+from ._reasons import LOGGER
 from ._response import Body, Response
 from ._scope import Broken, NotSent, current_scope, last_move
 from ._session import Access
@@ -27,6 +29,8 @@ UNKNOWN = "it is unknown whether the hub has done what was asked"
 ERROR_FIELDS = ("status", "error", "message", "path")
 # Answers that a proxy gives while the hub behind it restarts.
 PROXY_STATUSES = (502, 503, 504)
+# The text of one value of the header `Warning`.
+WARNING = re.compile(r'299 - "([^"]*)"')
 USER_AGENT = "workbench-hub-python"
 
 
@@ -43,6 +47,7 @@ class Calls:
         self._access = access
         self._retry_for = retry_for
         self._has_answered = False
+        self._warned: Set[str] = set()
         access.attach(self)
 
     def open(
@@ -117,6 +122,7 @@ class Calls:
             options["body"] = json.dumps(document).encode()
             options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
         response, body = self._whole(method, path, options)
+        self._tell_warnings(response)
         try:
             return json.loads(body)
         except ValueError as error:
@@ -165,6 +171,13 @@ class Calls:
                 raise LostAnswer(f"{error}; {UNKNOWN}") from error
 
         return self.again(read)
+
+    def _tell_warnings(self, response: Response) -> None:
+        """Logs what the hub warns of, such as a job that fits instances of different kinds; the same once only."""
+        for text in WARNING.findall(response.header("Warning") or ""):
+            if text not in self._warned:
+                self._warned.add(text)
+                LOGGER.warning("%s", text)
 
     def _may_go_on(self, attempt: Attempts) -> bool:
         """Whether a server that breaks connections may be a hub: one that never answered is asked a few times only."""

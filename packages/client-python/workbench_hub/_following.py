@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, 
 
 from ._calls import Calls, Query, quoted
 from ._creation import TASKS, AnyTask, Task
-from ._errors import Conflict, HubError, UsageError, WaitTimeout
+from ._errors import Conflict, HubError, NotFound, UsageError, WaitTimeout
 from ._job import Job, LocalPath, classifiers_of
 from ._log import follow as follow_log
 from ._outputs import safe_parts
 from ._progress import Choice, Progress, Reporter
+from ._reasons import Reasons
 from ._result import Result, read_result
 from ._scope import apart
 from ._storage import Storage
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # Below a minute, after which many proxies end a silent connection.
 POLL_S = 50
-# With progress on a terminal, the reason why a task waits is read again after this time.
+# The reason why a task waits is read after this time, and again where a bar shows it.
 SHOWN_POLL_S = 5
 
 
@@ -50,8 +51,9 @@ class Following:
         """
         known = self._known(task)
         report = Reporter(self._progress if progress is None else progress)
+        folder = None if out is None else Path(out)
         try:
-            result = self._wait(known, timeout, None if out is None else Path(out), overwrite, report)
+            result = self._wait(known, timeout, folder, overwrite, report, Reasons(report))
         except KeyboardInterrupt:
             report.say(f"The task {known.id} goes on; wait({known.id!r}) waits for it again.")
             raise
@@ -173,8 +175,10 @@ class Following:
         folder: Optional[Path],
         overwrite: bool,
         report: Reporter,
+        reasons: Reasons,
     ) -> Result:
         began = time.monotonic()
+        is_first = True
         while True:
             elapsed = time.monotonic() - began
             left = None if timeout is None else timeout - elapsed
@@ -184,7 +188,10 @@ class Following:
                 state = self.task(task)
                 detail = state.get("message") or state["status"].lower()
                 report(Progress(f"task {task.id}", elapsed, None, "seconds", detail))
-            poll_s = SHOWN_POLL_S if report.is_heard else POLL_S
+            elif not is_first:
+                self._tell_state(task, reasons)
+            poll_s = SHOWN_POLL_S if report.is_heard or is_first else POLL_S
+            is_first = False
             # A whole number: what is left of the last second is waited as one.
             poll_s = poll_s if left is None else min(poll_s, int(left) + 1)
             result = read_result(
@@ -194,6 +201,13 @@ class Following:
                 if folder is not None:
                     self._get_stored(result, folder, overwrite)
                 return result
+
+    def _tell_state(self, task: Task, reasons: Reasons) -> None:
+        try:
+            reasons.tell(self._calls.json("GET", f"/api/x/tasks/{quoted(task.id)}"))
+        except NotFound:
+            # The task was deleted, which the wait finds, or the hub has no such path.
+            pass
 
     def _get_stored(self, result: Result, folder: Path, overwrite: bool) -> None:
         for stored in result.stored:

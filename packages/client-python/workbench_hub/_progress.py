@@ -11,6 +11,8 @@ from typing import Callable, Optional, TextIO, Union
 
 REDRAW_S = 0.1
 BAR_WIDTH = 24
+# A notebook breaks longer lines itself.
+NOTEBOOK_COLUMNS = 200
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -37,7 +39,7 @@ class Reporter:
         self._bar: Optional[Bar] = None
         if callable(choice):
             self._report = choice
-        elif choice is True or (choice is None and sys.stderr is not None and sys.stderr.isatty()):
+        elif choice is True or (choice is None and _may_draw()):
             self._bar = Bar(sys.stderr)
             self._report = self._bar.show
         self._lock = threading.Lock()
@@ -45,6 +47,10 @@ class Reporter:
     @property
     def is_heard(self) -> bool:
         return self._report is not None
+
+    @property
+    def has_bar(self) -> bool:
+        return self._bar is not None
 
     def __call__(self, progress: Progress) -> None:
         if self._report is not None:
@@ -59,23 +65,38 @@ class Reporter:
     def say(self, text: str) -> None:
         """Prints a line, if there is a bar."""
         if self._bar is not None:
-            self._bar.end()
-            self._bar.stream.write(text + "\n")
-            self._bar.stream.flush()
+            with self._lock:
+                self._bar.end()
+                self._bar.stream.write(text + "\n")
+                self._bar.stream.flush()
+
+
+def is_notebook() -> bool:
+    """Whether a kernel of Jupyter shows what this program prints."""
+    shell_of = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return shell_of is not None and hasattr(shell_of(), "kernel")
+
+
+def _may_draw() -> bool:
+    """Whether a bar is seen. Calls in other threads have none, since their bars would overwrite each other."""
+    if sys.stderr is None or threading.current_thread() is not threading.main_thread():
+        return False
+    return sys.stderr.isatty() or is_notebook()
 
 
 class Bar:
-    """One line of text that is drawn again and again; on a stream that is no terminal, a line for each activity."""
+    """One line of text that is drawn again and again, on a terminal and in a notebook; elsewhere a line for each activity."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self.stream = stream
         self._clock = clock
-        self._is_terminal = stream.isatty()
+        self._is_drawn = stream.isatty() or is_notebook()
         self._began = clock()
         self._first_done = 0.0
         self._drawn = float("-inf")
         self._activity: Optional[str] = None
         self._line = ""
+        self._width = 0
 
     def show(self, progress: Progress) -> None:
         now = self._clock()
@@ -85,18 +106,25 @@ class Bar:
             self._first_done = progress.done
         self._line = self._text(progress, now - self._began)
         is_last = progress.total is not None and progress.done >= progress.total
-        if self._is_terminal and (is_last or now - self._drawn >= REDRAW_S):
+        if self._is_drawn and (is_last or now - self._drawn >= REDRAW_S):
             self._drawn = now
-            width = max(20, shutil.get_terminal_size().columns - 1)
-            self.stream.write("\r" + self._line[:width] + "\x1b[K")
+            columns = shutil.get_terminal_size().columns if self.stream.isatty() else NOTEBOOK_COLUMNS
+            width = max(20, columns - 1)
+            self.stream.write(self._over(self._line[:width]))
             self.stream.flush()
 
     def end(self) -> None:
         if self._activity is None:
             return
         self._activity = None
-        self.stream.write(("\r" + self._line + "\x1b[K\n") if self._is_terminal else self._line + "\n")
+        self.stream.write((self._over(self._line) if self._is_drawn else self._line) + "\n")
         self.stream.flush()
+        self._width = 0
+
+    def _over(self, line: str) -> str:
+        """The line in place of the last one, by spaces: a notebook erases nothing."""
+        before, self._width = self._width, len(line)
+        return "\r" + line.ljust(before)
 
     def _text(self, progress: Progress, elapsed_s: float) -> str:
         parts = [progress.activity]

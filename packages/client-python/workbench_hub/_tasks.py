@@ -11,6 +11,7 @@ from ._errors import NotFound, UsageError
 from ._following import Following
 from ._job import Files, Job, LocalPath, Model, Script, Variables, local_file
 from ._progress import Choice, Reporter
+from ._reasons import Reasons
 from ._result import Result
 from ._sweep import Pool
 
@@ -171,22 +172,29 @@ class TaskMethods(Creation, Following):
         folder = None if out is None else Path(out)
         flights = in_flight or self._default_in_flight(job)
 
+        report = Reporter(self._progress if progress is None else progress)
+        reasons = Reasons(report, is_sweep=True)
+
         def one(number: int, point: Variables) -> Result:
             into = None if folder is None else folder / f"{number:04d}"
-            result = self._run_point(job.at(point, number), into, overwrite, cancel_on_interrupt)
+            result = self._run_point(job.at(point, number), into, overwrite, cancel_on_interrupt, reasons)
             result.point, result.number = point, number
             return result.check() if check else result
 
-        report = Reporter(self._progress if progress is None else progress)
         sweep: Pool[Variables, Result] = Pool(one, work, flights, report, lambda result: not result.ok)
         return sweep.ordered() if ordered else sweep.completed()
 
     def _run_point(
-        self, job: Job, folder: Optional[Path], overwrite: bool, cancel_on_interrupt: bool
+        self,
+        job: Job,
+        folder: Optional[Path],
+        overwrite: bool,
+        cancel_on_interrupt: bool,
+        reasons: Reasons,
     ) -> Result:
         task = self._create(job, False)
         try:
-            return self._wait(task, None, folder, overwrite, Reporter(False))
+            return self._wait(task, None, folder, overwrite, Reporter(False), reasons)
         except BaseException:
             if cancel_on_interrupt:
                 self._cancel_quietly(task)
