@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Job, JobFile, Priority } from '@workbench-hub/client';
-import { file } from '@workbench-hub/client/node';
+import { file, readFailure } from '@workbench-hub/client/node';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from './exit-codes.js';
 
@@ -91,8 +91,8 @@ async function additionalFiles(paths: readonly string[]): Promise<Record<string,
 /** The file itself, or all files beneath a folder. */
 async function filesIn(from: string): Promise<{ source: string; relative: string }[]> {
   const { readdir } = await import('node:fs/promises');
-  const found = await stat(from).catch((error: Error) => {
-    throw new UsageError(`${from} cannot be read: ${error.message}`);
+  const found = await stat(from).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`${from} cannot be read: ${readFailure(error)}`);
   });
   if (!found.isDirectory()) return [{ source: from, relative: '' }];
   const entries = await readdir(from, { recursive: true, withFileTypes: true });

@@ -120,7 +120,7 @@ export class Connection {
       const outcome = await this.#try(url, init).catch(async (error: unknown) => {
         if (signal?.aborted || !(error instanceof UnreachableError) || isLast) throw error;
         if (isWrongAddress(error) || (!isRefusedConnection(error) && !(await mayLoseResponse()))) throw error;
-        this.#options.onRetry?.(error);
+        this.tellRetry(error);
         return undefined;
       });
       if (outcome?.ok || outcome?.status === 304) return outcome;
@@ -134,6 +134,11 @@ export class Connection {
       await pause(delay, init.signal ?? signal);
       await outcome?.body?.cancel();
     }
+  }
+
+  /** Tells that the hub could not be reached, and that another try follows. */
+  tellRetry(error: UnreachableError): void {
+    this.#options.onRetry?.(error);
   }
 
   /** The JSON body of a response. Rejects with {@link NoHubError} when it is none. */
@@ -208,7 +213,7 @@ export class Connection {
       return response;
     } catch (error) {
       if (init.signal?.aborted) throw error;
-      const code = codeOf(error);
+      const code = codeOf(error) ?? CODES[innermostMessageOf(error)];
       // A server with TLS ends a connection without it.
       const mayHaveTls = !this.#hasAnswered && this.url.startsWith('http:') && BROKEN.test(code ?? '');
       const advice = mayHaveTls ? '; if it has TLS, the address begins with https://' : '';
@@ -267,7 +272,8 @@ class SilenceBound {
   }
 }
 
-function silent(url: string, silenceMs: number): UnreachableError {
+/** The error of a hub that has said nothing for this time. */
+export function silent(url: string, silenceMs: number): UnreachableError {
   return new UnreachableError(
     `the hub at ${url} does not answer: it has said nothing for ${Math.round(silenceMs / 100) / 10} s`,
   );
@@ -319,7 +325,8 @@ function isWrongAddress({ code = '', isUntrusted }: UnreachableError): boolean {
   return isUntrusted || WRONG_ADDRESS.test(code);
 }
 
-const WRONG_ADDRESS = /^(?:ENOTFOUND|EPROTO|ERR_SSL_.*|ERR_TLS_CERT_ALTNAME_INVALID|CERT_.*|HPE_.*)$/;
+const WRONG_ADDRESS =
+  /^(?:ENOTFOUND|EPROTO|ERR_SSL_.*|ERR_TLS_CERT_ALTNAME_INVALID|CERT_.*|HPE_.*|BLOCKED_PORT)$/;
 
 const BROKEN = /^(?:ECONNRESET|UND_ERR_SOCKET|EPIPE)$/;
 
@@ -336,8 +343,12 @@ const IN_WORDS: readonly [code: RegExp, words: string][] = [
     /^(?:EPROTO|ERR_SSL_.*)$/,
     'it does not speak TLS as expected; if it has none, the address begins with http://',
   ],
+  [/^BLOCKED_PORT$/, 'HTTP may not use this port, which belongs to another protocol'],
   [/^HPE_.*$/, 'it does not answer by HTTP; if it has TLS, the address begins with https://'],
 ];
+
+/** Codes for failures of `fetch` that have none, by their messages. */
+const CODES: Readonly<Record<string, string>> = { 'bad port': 'BLOCKED_PORT' };
 
 /** Code of the system error behind an error of `fetch`. */
 function codeOf(error: unknown): string | undefined {
@@ -354,10 +365,14 @@ function reasonOf(error: unknown, code: string | undefined): string {
   if (known !== undefined) return `${known} (${code})`;
   if (code !== undefined && new UnreachableError('', { code }).isUntrusted)
     return `its certificate is signed by no authority that is trusted here (${code})`;
+  const message = innermostMessageOf(error);
+  return message === '' ? (code ?? 'unknown reason') : message;
+}
+
+function innermostMessageOf(error: unknown): string {
   let innermost = error;
   while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
-  const message = innermost instanceof Error ? innermost.message : String(innermost);
-  return message === '' ? (code ?? 'unknown reason') : message;
+  return innermost instanceof Error ? innermost.message : String(innermost);
 }
 
 function delayMs(response: Response | undefined, otherwiseMs: number): number {

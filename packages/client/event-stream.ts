@@ -1,6 +1,6 @@
 /** Reader of the hub's server-sent events that survives restarts of hub and network. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { type Connection, pause, type RequestOptions } from './connection.js';
+import { type Connection, pause, type RequestOptions, silent } from './connection.js';
 import { UnreachableError } from './errors.js';
 
 /** A stream without a comment for this long is dead; the hub sends one every 15 seconds. */
@@ -11,7 +11,8 @@ const MAX_DELAY_MS = 10_000;
 /**
  * Yields the events of a stream, and connects again wherever it ends, after the last event that was yielded. It ends
  * when the consumer leaves the loop, rejects when the signal is aborted, with a {@link HubError} when the hub refuses
- * the stream, and with {@link UnreachableError} when the first connection fails: the address may be wrong.
+ * the stream, and with {@link UnreachableError} when the first connection fails: the address may be wrong. Each later silence is told
+ * as a retry.
  */
 export async function* eventStream(
   connection: Connection,
@@ -43,6 +44,8 @@ export async function* eventStream(
     } catch (error) {
       signal?.throwIfAborted();
       if (!hasOpened || !isConnectionLoss(error)) throw error;
+      // A connection that broke is told of by the requests that follow, a silence by nothing else.
+      if (error instanceof UnreachableError) connection.tellRetry(error);
     }
     await pause(delayMs, signal);
     delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
@@ -58,8 +61,7 @@ async function* oneStream(
 ): AsyncGenerator<EventSourceMessage> {
   const silence = new AbortController();
   const signal = outer ? AbortSignal.any([outer, silence.signal]) : silence.signal;
-  const restart = () =>
-    setTimeout(() => silence.abort(new UnreachableError('the stream of events fell silent')), SILENCE_MS);
+  const restart = () => setTimeout(() => silence.abort(silent(connection.url, SILENCE_MS)), SILENCE_MS);
   const received: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => received.push(event) });
   const decoder = new TextDecoder();

@@ -22,10 +22,14 @@ async function expectReadable(filePath: string): Promise<void> {
   const isFile = await access(filePath, constants.R_OK)
     .then(async () => (await stat(filePath)).isFile())
     .catch((error: NodeJS.ErrnoException) => {
-      const reason = FAILURES[error.code ?? ''] ?? error.message;
-      throw new Error(`${filePath} cannot be read: ${reason}`, { cause: error });
+      throw new Error(`${filePath} cannot be read: ${readFailure(error)}`, { cause: error });
     });
   if (!isFile) throw new Error(`${filePath} cannot be read: it is no file`);
+}
+
+/** Reason in words why a file cannot be read. */
+export function readFailure({ code = '', message }: NodeJS.ErrnoException): string {
+  return FAILURES[code] ?? message;
 }
 
 const FAILURES: Readonly<Record<string, string>> = {

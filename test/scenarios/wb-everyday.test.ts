@@ -100,6 +100,10 @@ describe('wb', () => {
       code: 2,
       stderr: 'wb: --out no-folder cannot be used: it is no folder\n',
     });
+    expect(await wb(hub.baseUrl, ['run', '--script', 'waits.js', '--file', 'none.csv'])).toMatchObject({
+      code: 2,
+      stderr: 'wb: none.csv cannot be read: there is no such file\n',
+    });
     const tasks = await wb(hub.baseUrl, ['tasks', '--json']);
     expect(JSON.parse(tasks.stdout)).toHaveLength(1);
   });
@@ -162,6 +166,9 @@ describe('wb with a wrong address', () => {
     );
     expect(await said('login', `http://${secure}`)).toMatch(
       /^4 wb: the hub at \S+ cannot be reached: .*; if it has TLS, the address begins with https:\/\/\n$/,
+    );
+    expect(await said('tasks', '--hub', 'http://127.0.0.1:1')).toMatch(
+      /^4 wb: the hub at \S+ cannot be reached: HTTP may not use this port, .* \(BLOCKED_PORT\)\n$/,
     );
     const gone = createServer(OPEN_HUB);
     const url = `http://127.0.0.1:${await portOf(gone)}`;

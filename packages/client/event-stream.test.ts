@@ -1,0 +1,53 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { Connection } from './connection.js';
+import { eventStream } from './event-stream.js';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A hub that answers the first request with one event, and says nothing more, nor to later ones. */
+function hubThatFallsSilent(): { readonly fetch: typeof fetch; readonly asked: () => number } {
+  let asked = 0;
+  const silentFetch = (_: unknown, { signal }: RequestInit = {}) => {
+    asked++;
+    if (asked > 1)
+      return new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason));
+      });
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('id: 1\ndata: first\n\n'));
+        signal?.addEventListener('abort', () => controller.error(signal.reason));
+      },
+    });
+    return Promise.resolve(new Response(body));
+  };
+  return { fetch: silentFetch as typeof fetch, asked: () => asked };
+}
+
+it('tells of a hub that falls silent, and goes on to try', async () => {
+  vi.useFakeTimers();
+  const told: string[] = [];
+  const { fetch, asked } = hubThatFallsSilent();
+  const connection = new Connection({
+    url: 'http://hub.example',
+    credentials: undefined,
+    fetch,
+    onRetry: ({ message }) => told.push(message),
+  });
+  const end = new AbortController();
+  const events = eventStream(connection, '/api/x/events', { signal: end.signal });
+  expect((await events.next()).value).toMatchObject({ data: 'first' });
+  const more = events.next();
+  const ended = expect(more).rejects.toThrow('enough');
+  const silence = 'the hub at http://hub.example does not answer: it has said nothing for 45 s';
+  await vi.advanceTimersByTimeAsync(46_000);
+  expect(told).toEqual([silence]);
+  await vi.advanceTimersByTimeAsync(46_000);
+  expect(told).toEqual([silence, silence]);
+  expect(asked()).toBe(3);
+  end.abort(new Error('enough'));
+  await vi.advanceTimersByTimeAsync(1);
+  await ended;
+});
