@@ -126,10 +126,17 @@ export class LogFollower {
   }
 
   /** The rest of the log file, which is that of the last attempt. */
-  async *#ended({ id, attempt, status }: Task, from: LogPlace, client: Disconnect): AsyncGenerator<LogEvent> {
+  async *#ended(task: Task, from: LogPlace, client: Disconnect): AsyncGenerator<LogEvent> {
+    const { id, attempt, status } = task;
     let place = from;
     const { archive, files } = this.#options;
     const { log } = await archive.filesOf(id);
+    if (!log && status === 'CANCELED') {
+      for await (const event of this.#live(task, place)) {
+        yield event;
+        place = event.place;
+      }
+    }
     const file = log && (await files.find(log));
     if (file && attempt !== place.attempt) {
       place = { attempt, offset: 0 };

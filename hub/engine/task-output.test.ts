@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { MAX_TAIL_LENGTH, readableTail, TaskOutput } from './task-output.js';
+import { MAX_CANCELED, MAX_TAIL_LENGTH, readableTail, TaskOutput } from './task-output.js';
 
 const REF = { taskId: 't', attempt: 1, instanceId: 'sim-1' };
 
@@ -73,5 +73,38 @@ describe('the output of a running task', () => {
   it('of a task that no agent runs is not kept', () => {
     output.append('agent-1', { ...REF, taskId: 'other' }, 0, 'abc');
     expect(readableTail(output.tailOf('other'))).toBe('');
+  });
+});
+
+describe('the output of a canceled task', () => {
+  const canceled = (taskId: string) => output.onTask.CANCELED?.(event({ task: { id: taskId } }));
+  /** The fields that are read of an event. */
+  const event = <E>(fields: unknown) => fields as E;
+
+  it('is kept until the agent has reported, here and where another hub cancels it', () => {
+    output.append('agent-1', REF, 0, 'so far');
+    canceled('t');
+    output.append('agent-1', REF, 6, ', and the rest');
+    expect(output.tailOf('t')?.text).toBe('so far, and the rest');
+    output.onTask.FILES_KEPT?.(event({ ref: REF }));
+    expect(output.tailOf('t')).toBeUndefined();
+
+    output.expect('agent-1', REF);
+    output.append('agent-1', REF, 0, 'elsewhere');
+    output.onSignal.CANCELED?.(event({ agentId: 'agent-1', ref: REF }));
+    output.onSignal.ENDED?.(event({ taskId: 't' }));
+    expect(output.tailOf('t')?.text).toBe('elsewhere');
+    output.onTask.REMOVED?.(event({ taskId: 't' }));
+    expect(output.tailOf('t')).toBeUndefined();
+  });
+
+  it('is dropped of the oldest ones when many agents do not report', () => {
+    for (let number = 0; number <= MAX_CANCELED; number++) {
+      output.expect('agent-1', { taskId: `t-${number}`, attempt: 1, instanceId: 'sim-1' });
+      canceled(`t-${number}`);
+    }
+    expect(output.tailOf('t-0')).toBeUndefined();
+    expect(output.tailOf('t-1')).toBeDefined();
+    expect(output.tailOf(`t-${MAX_CANCELED}`)).toBeDefined();
   });
 });

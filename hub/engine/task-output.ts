@@ -1,10 +1,13 @@
-/** Latest output of running tasks, for reading their log before they end. The whole log comes with the report. */
+/** Latest output of running tasks, for reading their log before the whole log comes with the report: that is with the end, or a moment
+ *  after a cancellation. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { SignalListener } from '../core/ports/signals.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
 /** Length of the kept end of each output, in UTF-16 units. */
 export const MAX_TAIL_LENGTH = 256 * 1024;
+/** Canceled tasks whose output is kept until their agents report: some may never do. */
+export const MAX_CANCELED = 32;
 
 interface Tail {
   readonly agentId: string;
@@ -24,6 +27,8 @@ export interface OutputTail {
 
 export class TaskOutput {
   readonly #tails = new Map<string, Tail>();
+  /** Canceled tasks with a tail, in the order of their cancellation. */
+  readonly #canceled = new Set<string>();
   readonly #followers = new Map<string, Set<() => void>>();
 
   readonly onTask: TaskSubscriber = {
@@ -31,13 +36,18 @@ export class TaskOutput {
     ADOPTED: ({ ref, instance }) => this.expect(instance.agentId, ref),
     REQUEUED: ({ task }) => this.forget(task.id),
     ENDED: ({ task }) => this.forget(task.id),
-    CANCELED: ({ task }) => this.forget(task.id),
-    REMOVED: ({ taskId }) => this.#tell(taskId),
+    CANCELED: ({ task }) => this.#cancel(task.id),
+    FILES_KEPT: ({ ref }) => this.forget(ref.taskId),
+    REMOVED: ({ taskId }) => this.forget(taskId),
   };
 
   /** Changes at other hubs. */
   readonly onSignal: SignalListener = {
-    ENDED: ({ taskId }) => this.forget(taskId),
+    CANCELED: ({ ref }) => this.#cancel(ref.taskId),
+    ENDED: ({ taskId }) => {
+      if (this.#canceled.has(taskId)) this.#tell(taskId);
+      else this.forget(taskId);
+    },
     OCCUPIED: ({ ref }) => this.#tell(ref.taskId),
     RETURNED: ({ taskId }) => this.#tell(taskId),
   };
@@ -52,7 +62,7 @@ export class TaskOutput {
     };
   }
 
-  /** The kept end of the output of the active attempt; undefined when there is none. */
+  /** The kept end of the output of the active attempt, or of a canceled one that was not reported; undefined when there is none. */
   tailOf(taskId: string): OutputTail | undefined {
     const tail = this.#tails.get(taskId);
     return tail && { attempt: tail.ref.attempt, start: tail.start, text: tail.text };
@@ -90,6 +100,14 @@ export class TaskOutput {
 
   forget(taskId: string): void {
     this.#tails.delete(taskId);
+    this.#canceled.delete(taskId);
+    this.#tell(taskId);
+  }
+
+  #cancel(taskId: string): void {
+    if (this.#tails.has(taskId)) this.#canceled.add(taskId);
+    const [oldest] = this.#canceled;
+    if (this.#canceled.size > MAX_CANCELED && oldest !== undefined) this.forget(oldest);
     this.#tell(taskId);
   }
 

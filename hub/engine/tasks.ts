@@ -260,7 +260,7 @@ export class Tasks {
     return (await this.#options.archive.filesOf(id)).storedFiles ?? [];
   }
 
-  /** Output of the scripts: the latest while they run, all of it afterwards. */
+  /** Output of the scripts: the latest while they run and until the agent of a canceled task reports, all of it afterwards. */
   async log(id: string): Promise<TaskLog> {
     const task = await this.get(id);
     if (!hasEnded(task.status)) {
@@ -269,7 +269,14 @@ export class Tasks {
       const text = isRunning ? readableTail(tail) : ((await this.#options.explanations.lineFor(task)) ?? '');
       return { kind: 'TEXT', text, output: { text: tail?.text ?? '', offset: tail?.start ?? 0 } };
     }
-    const { log } = await this.#options.archive.filesOf(id);
+    let { log } = await this.#options.archive.filesOf(id);
+    if (!log && task.status === 'CANCELED') {
+      const tail = await this.#options.output.tailOf(task);
+      if (tail)
+        return { kind: 'TEXT', text: readableTail(tail), output: { text: tail.text, offset: tail.start } };
+      // The report may have come meanwhile.
+      ({ log } = await this.#options.archive.filesOf(id));
+    }
     if (!log) return { kind: 'NONE' };
     const file = await this.#options.files.find(log);
     if (!file) throw new Error(`log ${log.digest} of task ${id} is missing`);

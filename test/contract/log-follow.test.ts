@@ -123,6 +123,23 @@ describe('the log of a task that is followed', () => {
     expect(halves).toEqual([]);
   });
 
+  it('stays readable when the task is canceled, before its agent reports', async () => {
+    const id = await api.batchJob();
+    const { ref } = await agent.hear('assign');
+    print(ref, 0, 'before the cancellation\n');
+    const reader = await follow(id);
+    await readUntil(reader, 'before the cancellation\n');
+    await api.delete(`/api/2.0/workbench/task/${id}/cancel?force=true`);
+    const last = await reader.rest();
+    expect(last).toMatchObject([{ type: 'end', data: { status: 'CANCELED' } }]);
+    const log = () => api.get(`/api/2.0/workbench/task/${id}/log`);
+    expect(await log()).toMatchObject({ status: 200, text: 'before the cancellation\n' });
+    const again = await (await follow(id)).rest();
+    expect(textOf(again)).toBe('before the cancellation\n');
+    await agent.end(ref, 'OK', { log: await agent.upload('before the cancellation\nand after it\n') });
+    expect((await log()).text).toBe('before the cancellation\nand after it\n');
+  });
+
   it('ends for a task that is canceled, and for one without a log', async () => {
     const id = await api.batchJob({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     const reader = await follow(id);
