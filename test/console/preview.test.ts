@@ -116,6 +116,9 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
     );
     expect(await page.locator('.files tbody tr').count()).toBeLessThan(100);
     await expectAccessible(page);
+    const search = await page.getByRole('searchbox', { name: 'Find a file' }).boundingBox();
+    const download = await page.getByRole('button', { name: /^Download all/ }).boundingBox();
+    expect(download?.x).toBeGreaterThan((search?.x ?? 0) + (search?.width ?? 0));
     await page.evaluate("document.querySelector('.files-scroller').scrollTop = 1e9");
     await page.getByRole('button', { name: 'frames/999.txt', exact: true }).click();
     await page.locator('pre').getByText('frame 999').waitFor();

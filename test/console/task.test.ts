@@ -177,6 +177,21 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.getByRole('region', { name: 'Life' }).getByText('Canceled', { exact: true }).waitFor();
   });
 
+  it('says that a canceled task keeps what it has printed, and keeps it', async () => {
+    const scripts = ["println('printed before'); setInterval(() => undefined, 1000);"];
+    const id = await handIn({ name: 'too long', scripts });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.getByText('printed before').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Cancel too long?' });
+    await dialog.getByText('Its log and the files that it has written so far are kept.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel the task' }).click();
+    await page.locator('.task-head').getByText('Canceled').waitFor();
+    await page.getByText('printed before').waitFor();
+    await page.reload();
+    await page.getByText('printed before').waitFor();
+  });
+
   it('shows the attempts of a task in their order, and the end of the log of a failed one', async () => {
     const script = 'for (let i = 1; i <= 300; i++) println("line " + i); throw new Error("no mesh")';
     const id = await handIn({ name: 'fails', scripts: [script] });
