@@ -87,9 +87,11 @@ export class FolderPlace implements BlobPlace {
     for (const folder of folders) await disk.syncFolder(folder);
   }
 
+  /** A file whose removal a killed hub has begun is there, too. */
   async usedAtMs(name: string): Promise<number | undefined> {
     const { disk } = this.#options;
-    return (await disk.stat(this.pathOf(name)).catch(absent(undefined)))?.mtimeMs;
+    const atMs = async () => (await disk.stat(this.pathOf(name)).catch(absent(undefined)))?.mtimeMs;
+    return (await atMs()) ?? ((await this.#takeBack(name)) ? atMs() : undefined);
   }
 
   forgetUses(): void {
@@ -147,7 +149,9 @@ export class FolderPlace implements BlobPlace {
     const isSetAside = await disk.rename(this.pathOf(name), leaving).then(() => true, absent(false));
     if (!isSetAside) return;
     const info = await disk.stat(leaving).catch(absent(undefined));
-    if (info?.mtimeMs === usedAtMs) await disk.remove(leaving);
+    // Without one, somebody has taken it back.
+    if (!info) return;
+    if (info.mtimeMs === usedAtMs) await disk.remove(leaving);
     else await this.#giveBack(leaving, name);
   }
 

@@ -8,7 +8,8 @@
  *
  * Where other hubs use the same blobs, they are asked between two looks: a blob goes only if nobody has stored or used it since the
  * first look, nobody holds it, and nothing refers to it at the second look. A hub that needs a blob holds it first and then renews
- * it: either it is held when the hub is asked, or its removal finds it renewed, or the hub finds it gone.
+ * it: either it is held when the hub is asked, or its removal finds it renewed, or the hub finds it gone. One that was renewed stays
+ * in the log until a later pass: the hub that renewed it may be killed before it refers to it.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -97,8 +98,10 @@ export class Reclaiming {
     ];
     if (!this.#options.others) return this.#removeAll(distinct);
     const { leaving, left } = await this.#lookAndAsk(distinct, this.#options.others);
-    const done = leaving.length > 0 ? await this.#removeAll(leaving) : { removed: 0, left: [] };
-    return { removed: done.removed, left: [...left, ...done.left] };
+    if (leaving.length === 0) return { removed: 0, left };
+    await this.#removeAll(leaving);
+    const stayed = await this.#found(leaving);
+    return { removed: leaving.length - stayed.length, left: [...left, ...stayed] };
   }
 
   /** Unreferenced blobs that nobody holds, and those that must stay for another reason than a reference. */

@@ -2,7 +2,10 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import type { OtherHolders } from '@workbench-hub/hub/core/ports/blobs';
+import { type BlobDisk, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import {
   blobOf,
   blobStoreForEachTest,
@@ -58,21 +61,20 @@ describe('a blob', () => {
     /** Done while the other hub is asked. */
     let meanwhile: () => Promise<unknown>;
     let answer: (names: readonly string[]) => readonly string[];
+    const others: OtherHolders = {
+      isShared: () => true,
+      heldOf: async () => {
+        await meanwhile();
+        return held && new Set(held);
+      },
+      serve: (heldOf) => {
+        answer = heldOf;
+      },
+    };
     beforeEach(async () => {
       held = [];
       meanwhile = () => Promise.resolve();
-      await reopen({
-        others: {
-          isShared: () => true,
-          heldOf: async () => {
-            await meanwhile();
-            return held && new Set(held);
-          },
-          serve: (heldOf) => {
-            answer = heldOf;
-          },
-        },
-      });
+      await reopen({ others });
     });
     const dropped = async () => {
       for (const each of [blob, small]) await files.put(each);
@@ -101,7 +103,7 @@ describe('a blob', () => {
       expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
     });
 
-    it('stays when it is used while the other is asked', async () => {
+    it('stays when it is used while the other is asked, and goes when it is not any more', async () => {
       meanwhile = async () => {
         const nowMs = runtime.clock.nowMs();
         await store.inlineBlobs.renew(refOf(small).digest, nowMs);
@@ -109,6 +111,27 @@ describe('a blob', () => {
       };
       await dropped();
       expect(await exist()).toEqual([true, true]);
+      meanwhile = () => Promise.resolve();
+      await files.reclaim();
+      expect(await exist()).toEqual([false, false]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+    });
+
+    it('goes although the hub that began to remove it was killed meanwhile', async () => {
+      let isAlive = true;
+      const remove: BlobDisk['remove'] = async (path) => {
+        isAlive &&= !path.includes(refOf(blob).digest);
+        return isAlive ? systemDisk.remove(path) : new Promise<void>(() => undefined);
+      };
+      await reopen({ others, disk: { ...systemDisk, remove } });
+      for (const each of [blob, small]) await files.put(each);
+      await drop();
+      void files.reclaim();
+      await eventually(() => !isAlive);
+      await reopen({ others });
+      await files.reclaim();
+      expect(await onDisk()).toEqual([]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
     });
 
     it('stays when something refers to it after the other was asked', async () => {
