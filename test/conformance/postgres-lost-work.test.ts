@@ -132,7 +132,9 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
     expect(await during((store) => store.archive.find(id))).toMatchObject({ id });
   });
 
-  it('lets clients begin anew at any hub, whichever starts first once the loss is accepted', async () => {
+  /** Changes that a client which followed the lost work gets at a hub that lost nothing and starts first, once the loss is accepted;
+   *  null when the client must begin anew. `planted` puts a defect into the older database. */
+  const toldAtOther = async (planted: (older: TestDatabase) => Promise<unknown> = async () => undefined) => {
     const other = await temporaryFolder();
     try {
       await during(insert);
@@ -144,13 +146,27 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
         return store.changes.latest();
       });
       expect(await acceptLossOfStore(older, systemRuntime)).toContain('1 of new tasks');
-      await during(async (store) => {
+      await planted(databases.at(-1) as TestDatabase);
+      return await during(async (store) => {
         await insert(store);
-        expect(await store.changes.since(cursor, 10)).toBeNull();
+        return store.changes.since(cursor, 10);
       }, ofOther(older));
     } finally {
       await other.remove();
     }
+  };
+
+  it('lets clients begin anew at any hub, whichever starts first once the loss is accepted', async () => {
+    expect(await toldAtOther()).toBeNull();
+  });
+
+  it('would go unnoticed by clients if the former history of changes went on', async () => {
+    const goesOn = async (older: TestDatabase) => {
+      const [database] = databases as [TestDatabase];
+      const [former] = await database.query<{ name: string }>('SELECT name FROM change_history');
+      await older.query(`UPDATE change_history SET name = '${former?.name}'`);
+    };
+    expect(await toldAtOther(goesOn)).not.toBeNull();
   });
 
   it('is recognized when it is empty', async () => {

@@ -225,6 +225,14 @@ describe.runIf(hasPostgres)('several hubs on one database', () => {
     expect((await at(2).get('/api/x/storage/inputs/mesh.bin')).text).toBe(content.toString());
   });
 
+  it('would lose a resumable upload that did not name its hub', async () => {
+    const path = await begunAt(0, { filename: 'nowhere.bin' }, 100_000);
+    expect((await sendPart(path, 0, Buffer.alloc(50_000), { api: at(0) })).status).toBe(204);
+    await database.query(`UPDATE resumable_upload SET hub = NULL WHERE name = 'nowhere.bin'`);
+    expect((await sendPart(path, 50_000, Buffer.alloc(50_000), { api: at(1) })).status).toBe(404);
+    expect((await state(path, at(0))).status).toBe(404);
+  });
+
   it('end a resumable upload of another hub', async () => {
     const path = await begunAt(1, { filename: 'half.bin' }, 100_000);
     await sendPart(path, 0, Buffer.alloc(50_000), { api: at(1) });
