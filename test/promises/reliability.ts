@@ -179,6 +179,7 @@ export const RELIABILITY: PagePromises = {
         ),
         test('test/simulation/simulation.test.ts', 'holds every invariant, with'),
         test('test/simulation/several-hubs.test.ts', 'holds every invariant, with'),
+        test('test/simulation/unseen-seeds.test.ts', 'holds every invariant with ten drawn seeds'),
       ],
     },
     {
