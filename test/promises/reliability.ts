@@ -858,7 +858,7 @@ export const RELIABILITY: PagePromises = {
       heldBy: defect(
         'cluster',
         'a commit whose outcome is not known is taken for a failure',
-        invariant('what nothing names goes'),
+        invariant('what runs goes on'),
       ),
     },
     {
@@ -958,6 +958,22 @@ export const RELIABILITY: PagePromises = {
           'test/contract/several-hubs.test.ts',
           'remove overwritten and deleted files within seconds, whichever of them got the request',
         ),
+        test(
+          'test/conformance/blob-removal.test.ts',
+          'goes although the hub that began to remove it was killed meanwhile',
+        ),
+        test(
+          'test/conformance/blob-removal.test.ts',
+          'stays when it is used while the other is asked, and goes when it is not any more',
+        ),
+        test(
+          'test/engine/several-hubs.test.ts',
+          'gets at another hub, at once and before any other task, what was sent to its former connection',
+        ),
+        test(
+          'test/engine/several-hubs.test.ts',
+          'keeps an attempt that a scheduler gave out before it heard that the agent joined again',
+        ),
       ],
     },
     {
@@ -966,6 +982,18 @@ export const RELIABILITY: PagePromises = {
         test(
           'test/conformance/postgres-lanes.test.ts',
           'refuse reads as writes while the database is out of reach',
+        ),
+        test(
+          'hub/store/postgres/lane.test.ts',
+          'gives no call the outcome of another when it ends while the database hangs',
+        ),
+        test(
+          'test/conformance/postgres-lanes.test.ts',
+          'end with the next batch of any lane when the server has lost a claim, so that no task waits unknown',
+        ),
+        test(
+          'test/engine/leases.test.ts',
+          'keeps its attempts for a whole lease when it was back while the end of the former one failed',
         ),
       ],
     },

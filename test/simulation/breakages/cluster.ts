@@ -34,7 +34,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a commit whose outcome is not known is taken for a failure',
-    seed: 1,
+    seed: 5,
     database: (db) => givenUp(db),
   },
   {
@@ -44,7 +44,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'an assignment that was lost on its way is not repeated',
-    seed: 5,
+    seed: 254,
     hubs: 5,
     hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
   },
@@ -69,7 +69,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a blob is removed that another hub holds',
-    seed: 45,
+    seed: 26,
     contents: (options) => ({
       ...options,
       others: options.others ? { ...options.others, heldOf: () => Promise.resolve(new Set()) } : null,
