@@ -83,6 +83,12 @@ export function watchedPorts(
         observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
         return queue.claim(claims, term);
       },
+      adopt: async (held) => {
+        const adopted = await queue.adopt(held);
+        // It waits no longer, with the number that it had when it waited.
+        for (const [at, { ref }] of held.entries()) if (adopted[at]) observer.onWithdrawn(ref.taskId);
+        return adopted;
+      },
       waitingGroups: async (page) => {
         const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
         const groups = await queue.waitingGroups(page);
