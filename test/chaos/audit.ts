@@ -96,6 +96,24 @@ export function sqliteRows(databaseFile: string, { wrong }: Findings): ReadonlyM
   return rows;
 }
 
+/** Number of rows of each table of a database file. */
+export function sqliteRowCounts(databaseFile: string): ReadonlyMap<string, number> {
+  const db = new Database(databaseFile, { readonly: true });
+  try {
+    const tables = db
+      .prepare<[], string>(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
+      )
+      .pluck()
+      .all();
+    const count = (table: string) =>
+      db.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0;
+    return new Map(tables.map((table) => [table, count(table)]));
+  } finally {
+    db.close();
+  }
+}
+
 /** Compares the rows of the store with the ends that clients saw. */
 export function auditRows(
   rows: ReadonlyMap<string, AuditedRow>,

@@ -29,6 +29,8 @@ const INSTANCES_AN_AGENT = 2;
 
 /** Client of the sign-on provider, in whose name all tasks are created. */
 const CLIENT = 'pipeline';
+/** Another one, which may do everything. */
+const OPERATOR = 'operator';
 /** Longer than any jump of a clock: the one access token of a run stays valid. */
 const CLOCK_TOLERANCE = '2d';
 
@@ -53,6 +55,8 @@ interface ClusterParts {
   readonly signOn: SignOnProvider;
   /** Access token that the provider issued to the clients. */
   readonly token: string;
+  /** Access token of an ADMIN. */
+  readonly operatorToken: string;
   /** One for each agent of a single hub; for several hubs, one for each hub. */
   readonly agentLinks: readonly NamedLink[];
   readonly hubs: readonly Host[];
@@ -63,6 +67,23 @@ export interface ClusterSetup {
   readonly store: StoreKind;
   /** Number of hubs. */
   readonly hubs: number;
+  /** Additions to the configuration of each hub, and of each agent. */
+  readonly settings?: { readonly hub: Settings; readonly agent: object };
+  /** Addition to each program, by its name. */
+  readonly preload?: (name: string) => Preload;
+}
+
+interface Settings {
+  readonly security?: object;
+  readonly storage?: object;
+  readonly [key: string]: unknown;
+}
+
+/** Module that is loaded into a program beside its own. */
+interface Preload {
+  /** Option of Node.js. */
+  readonly option: string;
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 export class Cluster {
@@ -75,17 +96,18 @@ export class Cluster {
       this.#clockFiles.set(host, clockFileOf(parts.folder, host.name));
   }
 
-  static async start(folder: string, { store: kind, hubs: count }: ClusterSetup): Promise<Cluster> {
+  static async start(folder: string, setup: ClusterSetup): Promise<Cluster> {
+    const { store: kind, hubs: count, settings, preload } = setup;
     const names = hubNames(count);
     const disk = SmallDisk.at(join(folder, names[0] as string));
     const agentDisk = SmallDisk.at(join(folder, AGENTS[0] as string));
     const link = await NetworkLink.make();
     const store = await openStore(kind, folder, count);
-    const { signOn, signOnLink, token } = await startSignOn();
+    const { signOn, signOnLink, token, operatorToken } = await startSignOn();
     const configs = names.map((name, at) => ({
-      ...hubConfig(folder, name, signOn.issuer),
+      ...hubConfig(folder, name, signOn.issuer, settings?.hub),
       ...store.settingsOf(at),
-      ...(count > 1 ? { storage: { folder: join(folder, 'blobs'), encryptionKey: CLUSTER_KEY } } : {}),
+      storage: { ...settings?.hub.storage, ...(count > 1 ? sharedStorage(folder) : {}) },
     }));
     const ports = await firstStarts(folder, names, configs);
     await store.prepare();
@@ -103,7 +125,8 @@ export class Cluster {
       const port = ports[at];
       // Agents learn this address from the hubs.
       const own = count > 1 ? { address: `http://${agentLinks[at]?.address}` } : {};
-      hubs.push(new Host(name, () => startHub(folder, name, { ...configs[at], server: { port, ...own } })));
+      const config = { ...configs[at], server: { port, ...own } };
+      hubs.push(new Host(name, () => startService('hub', folder, name, config, { preload })));
     }
     for (const { program } of hubs) await program.logged((line) => typeof line['address'] === 'string');
     const tokenFile = join(folder, names[0] as string, 'agent-token');
@@ -116,8 +139,9 @@ export class Cluster {
         tokenFile,
         dataDir: join(folder, id),
         instances: [{ id: `${id}-sim`, version: '9.1.0', count: INSTANCES_AN_AGENT }],
+        ...settings?.agent,
       };
-      return new Host(id, () => startAgent(folder, id, config, far?.by));
+      return new Host(id, () => startService('agent', folder, id, config, { by: far?.by, preload }));
     });
     return new Cluster({
       ...{
@@ -130,6 +154,7 @@ export class Cluster {
         signOnLink,
         signOn,
         token,
+        operatorToken,
         agentLinks,
         hubs,
         agents,
@@ -224,8 +249,13 @@ function hubNames(count: number): string[] {
   return count === 1 ? ['hub'] : Array.from({ length: count }, (_, at) => `hub-${at + 1}`);
 }
 
-function hubConfig(folder: string, name: string, issuer: string): object {
+function sharedStorage(folder: string): object {
+  return { folder: join(folder, 'blobs'), encryptionKey: CLUSTER_KEY };
+}
+
+function hubConfig(folder: string, name: string, issuer: string, settings: Settings = {}): object {
   return {
+    ...settings,
     dataDir: join(folder, name),
     agents: TIMES,
     tasks: { maxAttempts: 100_000, maxLosses: 100_000 },
@@ -233,6 +263,7 @@ function hubConfig(folder: string, name: string, issuer: string): object {
     security: {
       enabled: true,
       oidc: { issuer, audience: AUDIENCE, clockTolerance: CLOCK_TOLERANCE },
+      ...settings.security,
     },
     log: { file: join(folder, `${name}.log`) },
   };
@@ -244,7 +275,9 @@ async function firstStarts(
   names: readonly string[],
   configs: readonly object[],
 ): Promise<number[]> {
-  const programs = names.map((name, at) => startHub(folder, name, { ...configs[at], server: { port: 0 } }));
+  const programs = names.map((name, at) =>
+    startService('hub', folder, name, { ...configs[at], server: { port: 0 } }),
+  );
   const lines = await Promise.all(
     programs.map((program) => program.logged((line) => typeof line['address'] === 'string')),
   );
@@ -285,19 +318,22 @@ async function linksToHubs(
 }
 
 /** Starts a sign-on provider behind a link that can be disturbed, and has it issue a token to the clients. */
-async function startSignOn(): Promise<Pick<ClusterParts, 'signOn' | 'signOnLink' | 'token'>> {
+async function startSignOn(): Promise<
+  Pick<ClusterParts, 'signOn' | 'signOnLink' | 'token' | 'operatorToken'>
+> {
   let signOnLink: FaultyProxy | undefined;
   const signOn = await startProvider({
     keys: [await providerKey('first')],
-    clients: { [CLIENT]: ['USER'] },
+    clients: { [CLIENT]: ['USER'], [OPERATOR]: ['ADMIN'] },
     proxied: async (port) => {
       signOnLink = await FaultyProxy.listen('127.0.0.1', port);
       return signOnLink.port;
     },
   });
   const token = await signOn.token(CLIENT);
-  keepSecretsOf({ accessToken: token });
-  return { signOn, signOnLink: signOnLink as FaultyProxy, token };
+  const operatorToken = await signOn.token(OPERATOR);
+  for (const accessToken of [token, operatorToken]) keepSecretsOf({ accessToken });
+  return { signOn, signOnLink: signOnLink as FaultyProxy, token, operatorToken };
 }
 
 export function signal(pid: number, name: NodeJS.Signals): void {
@@ -312,20 +348,19 @@ function clockFileOf(folder: string, name: string): string {
   return join(folder, `${name}.clock`);
 }
 
-function environmentOf(folder: string, name: string): NodeJS.ProcessEnv {
+function environmentOf(folder: string, name: string, preload: Preload | undefined): NodeJS.ProcessEnv {
   return {
     [RUN_VARIABLE]: folder,
     CHAOS_CLOCK_FILE: clockFileOf(folder, name),
-    NODE_OPTIONS: `--import=${CLOCK}`,
+    ...preload?.environment,
+    NODE_OPTIONS: [`--import=${CLOCK}`, ...(preload ? [preload.option] : [])].join(' '),
   };
 }
 
-function startHub(folder: string, name: string, config: object): Program {
-  return startService('hub', folder, name, config);
-}
-
-function startAgent(folder: string, id: string, config: object, by: readonly string[] = []): Program {
-  return startService('agent', folder, id, config, by);
+interface ServiceSetup {
+  /** Command that wraps the program. */
+  readonly by?: readonly string[] | undefined;
+  readonly preload?: ((name: string) => Preload) | undefined;
 }
 
 function startService(
@@ -333,10 +368,10 @@ function startService(
   folder: string,
   name: string,
   config: object,
-  by: readonly string[] = [],
+  { by = [], preload }: ServiceSetup = {},
 ): Program {
   const file = join(folder, `${name}.yaml`);
   writeFileSync(file, JSON.stringify(config));
   const script = `${kind}/bin/workbench-${kind}.js`;
-  return startProgram(script, ['--config', file], folder, environmentOf(folder, name), by);
+  return startProgram(script, ['--config', file], folder, environmentOf(folder, name, preload?.(name)), by);
 }

@@ -131,6 +131,33 @@ export class ChaosDatabase {
     return new Map(rows.map(({ id, ...row }) => [id, row]));
   }
 
+  /** Number of rows of each table. */
+  async rowCounts(): Promise<ReadonlyMap<string, number>> {
+    const tables = await queryAt<{ name: string; quoted: string }>(
+      this.#url,
+      `SELECT table_name AS name, quote_ident(table_schema) || '.' || quote_ident(table_name) AS quoted
+      FROM information_schema.tables
+      WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`,
+    );
+    const counts = await queryAt<{ name: string; count: number }>(
+      this.#url,
+      tables
+        .map(({ name, quoted }) => `SELECT '${name}' AS name, count(*)::float8 AS count FROM ${quoted}`)
+        .join(' UNION ALL '),
+    );
+    return new Map(counts.map(({ name, count }) => [name, count]));
+  }
+
+  /** Number of connections of the hubs. */
+  async connections(): Promise<number> {
+    const [row] = await queryAt<{ count: number }>(
+      this.#url,
+      `SELECT count(*)::float8 AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+    );
+    return row?.count ?? 0;
+  }
+
   async release(): Promise<void> {
     this.goOn();
     for (const link of this.links) await link.close();

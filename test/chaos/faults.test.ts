@@ -77,6 +77,15 @@ it('the database fails over once in a run, to its standby', async () => {
   expect(faults.counts.get('database failed over')).toBe(1);
 });
 
+it('kinds strike in turns when that is asked, each as often as the others', async () => {
+  const kinds = new Set(await drawn({ hubs: 3, hasDatabase: true }));
+  const faults = faultsOf({ hubs: 3, hasDatabase: true });
+  for (let strikes = 0; strikes < 3 * kinds.size - 2; strikes++) await faults.strikeNext((_, count) => count);
+  kinds.delete('database failed over');
+  expect(faults.counts.get('database failed over')).toBe(1);
+  expect([...kinds].filter((kind) => faults.counts.get(kind) !== 3)).toEqual([]);
+});
+
 it('the faults that a machine without namespaces does not allow are left out, and named', async () => {
   expect(faultsOf({ hubs: 1 }).missing).toEqual([]);
   expect(faultsOf({ hubs: 1, hasNamespaces: false }).missing.map((what) => what.split(':')[0])).toEqual([

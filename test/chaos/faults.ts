@@ -27,6 +27,8 @@ const HOLD_EXCEEDED_MS = 14_000;
 /** A pause of a hub for longer than the term of the scheduler. */
 const TERM_EXCEEDED_MS = 7000;
 const SERVER = 'database server';
+/** Draws in which nearly every kind of fault is met. */
+const DRAWS = 1500;
 
 export class Faults {
   /** Number of faults by kind. */
@@ -62,17 +64,28 @@ export class Faults {
       const fault = (isFailOverDue ? this.#failedOver() : undefined) ?? this.#draw();
       const targets = [fault.target, ...(fault.alsoStrikes ?? [])];
       if (targets.some((target) => this.#struck.has(target))) continue;
-      this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
-      this.#onFault(fault.kind, fault.target);
-      const over = fault
-        .strike()
-        .catch((error: unknown) => void this.failures.push(error))
-        .finally(() => {
-          for (const target of targets) this.#struck.delete(target);
-        });
+      const over = this.#strike(fault).finally(() => {
+        for (const target of targets) this.#struck.delete(target);
+      });
       for (const target of targets) this.#struck.set(target, over);
     }
     await Promise.all(this.#struck.values());
+  }
+
+  /** Strikes once, with a fault of the kind that `turnOf` puts first, the lowest number; resolves when it is over, with its kind. */
+  async strikeNext(turnOf: (kind: string, count: number) => number): Promise<string> {
+    const failOver = this.#failedOver();
+    const drawn = [...(failOver ? [failOver] : []), ...Array.from({ length: DRAWS }, () => this.#draw())];
+    const turn = ({ kind }: Fault) => turnOf(kind, this.counts.get(kind) ?? 0);
+    const next = drawn.reduce((first, fault) => (turn(fault) < turn(first) ? fault : first));
+    await this.#strike(next);
+    return next.kind;
+  }
+
+  #strike(fault: Fault): Promise<void> {
+    this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
+    this.#onFault(fault.kind, fault.target);
+    return fault.strike().catch((error: unknown) => void this.failures.push(error));
   }
 
   #draw(): Fault {
@@ -225,23 +238,23 @@ export class Faults {
   }
 
   #instanceKilled(): Fault {
-    const instances = this.#cluster.instances();
     return {
       kind: 'instance killed',
       target: 'instances',
       strike: async () => {
+        const instances = this.#cluster.instances();
         if (instances.length > 0) signal(this.#random.of(instances), 'SIGKILL');
       },
     };
   }
 
   #instancePaused(): Fault {
-    const instances = this.#cluster.instances();
     const forMs = 100 + this.#random.below(2000);
     return {
       kind: 'instance paused',
       target: 'instances',
       strike: async () => {
+        const instances = this.#cluster.instances();
         if (instances.length === 0) return;
         const pid = this.#random.of(instances);
         signal(pid, 'SIGSTOP');

@@ -1,6 +1,13 @@
 /** The stores that a chaos run can audit. Each records every end of a task, by a trigger. */
 import { join } from 'node:path';
-import { type AuditedRow, auditRows, type Findings, recordEnds, sqliteRows } from './audit.js';
+import {
+  type AuditedRow,
+  auditRows,
+  type Findings,
+  recordEnds,
+  sqliteRowCounts,
+  sqliteRows,
+} from './audit.js';
 import { ChaosDatabase } from './database.js';
 import type { Acknowledged } from './load.js';
 import { auditRuns, ledgerIn } from './runs.js';
@@ -17,6 +24,8 @@ export interface ChaosStore {
   prepare(): Promise<void>;
   /** Compares the rows with what clients were told and with the runs of scripts, after the stop of the hubs. */
   audit(tasks: readonly Acknowledged[], findings: Findings): Promise<void>;
+  /** Number of rows of each table. */
+  rowCounts(): Promise<ReadonlyMap<string, number>>;
   release(): Promise<void>;
 }
 
@@ -42,6 +51,7 @@ export async function openStore(kind: StoreKind, folder: string, hubs: number): 
       database,
       prepare: () => database.recordEnds(),
       audit: async (tasks, findings) => audit(await database.rows(), database.crashesS, tasks, findings),
+      rowCounts: () => database.rowCounts(),
       release: () => database.release(),
     };
   }
@@ -51,6 +61,8 @@ export async function openStore(kind: StoreKind, folder: string, hubs: number): 
     database: undefined,
     prepare: async () => recordEnds(file),
     audit: async (tasks, findings) => audit(sqliteRows(file, findings), [], tasks, findings),
+    rowCounts: async () =>
+      new Map([...sqliteRowCounts(file), ...sqliteRowCounts(join(folder, 'hub', 'accounts.sqlite'))]),
     release: () => Promise.resolve(),
   };
 }
