@@ -26,7 +26,13 @@ export interface AccessTokensOptions {
   readonly newId: () => string;
 }
 
-export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOptions): AccessTokens {
+/** Access tokens with their cache. */
+export interface CachedAccessTokens extends AccessTokens {
+  /** Number of verified tokens that are remembered. */
+  readonly remembered: () => number;
+}
+
+export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOptions): CachedAccessTokens {
   const remembered = new Map<string, Verified>();
   const recall = (token: string, atMs: number): Verified | undefined => {
     const verified = remembered.get(token);
@@ -34,9 +40,12 @@ export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOpt
     remembered.delete(token);
     return undefined;
   };
-  const remember = (token: string, verified: Verified) => {
-    const [oldest] = remembered.keys();
-    if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+  /** Forgets tokens that have expired, of which the first remembered usually expires first, and one when there are too many. */
+  const remember = (token: string, verified: Verified, atMs: number) => {
+    for (const [oldest, { expiresAtMs }] of remembered) {
+      if (expiresAtMs > atMs && remembered.size < MAX_REMEMBERED) break;
+      remembered.delete(oldest);
+    }
     remembered.set(token, verified);
   };
 
@@ -57,12 +66,13 @@ export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOpt
           .sign(secret)
       );
     },
+    remembered: () => remembered.size,
     isOwn: (token) => remembered.has(token) || issuerOf(token) === HUB,
     verify: async (token, atMs) => {
       const known = recall(token, atMs);
       if (known) return known;
       const verified = await check(token, keys, atMs);
-      if (verified) remember(token, verified);
+      if (verified) remember(token, verified, atMs);
       return verified;
     },
   };

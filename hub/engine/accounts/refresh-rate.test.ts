@@ -36,4 +36,18 @@ describe('the rate of refreshes', () => {
     expect(() => rate.count('first', 'CURRENT')).toThrow();
     for (let at = 0; at < 2; at++) rate.count('second', 'CURRENT');
   });
+
+  it('remembers a session only while its refreshes count', async () => {
+    const { clock, advance } = manualRuntime();
+    const rate = new RefreshRate(clock);
+    for (const id of ['first', 'second', 'third']) rate.count(id, 'CURRENT');
+    expect(rate.sessions).toBe(3);
+    await advance(1000);
+    rate.count('fourth', 'CURRENT');
+    expect(rate.sessions).toBe(1);
+    for (let at = 0; at < 10; at++) rate.count('busy', 'CURRENT');
+    await advance(5000);
+    rate.count('fifth', 'CURRENT');
+    expect(rate.sessions).toBe(2);
+  });
 });

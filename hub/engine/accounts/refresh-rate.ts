@@ -26,6 +26,11 @@ export class RefreshRate {
     this.#clock = clock;
   }
 
+  /** Number of sessions that are remembered. */
+  get sessions(): number {
+    return this.#ahead.size;
+  }
+
   /** Counts a refresh. Throws TOO_MANY_REFRESHES, without counting it, beyond the rate. */
   count(sessionId: string, standing: keyof typeof COST): void {
     const atMs = this.#clock.monotonicMs();
@@ -41,8 +46,16 @@ export class RefreshRate {
       );
     }
     this.#ahead.delete(sessionId);
-    const [oldest] = this.#ahead.keys();
-    if (this.#ahead.size >= MAX_SESSIONS && oldest !== undefined) this.#ahead.delete(oldest);
+    this.#forget(atMs);
     this.#ahead.set(sessionId, { refreshes, atMs });
+  }
+
+  /** Forgets sessions that may refresh as if they never had, and one when there are too many. */
+  #forget(nowMs: number): void {
+    for (const [oldest, { refreshes, atMs }] of this.#ahead) {
+      const isOver = refreshes <= ((nowMs - atMs) / 1000) * PER_SECOND;
+      if (!isOver && this.#ahead.size < MAX_SESSIONS) break;
+      this.#ahead.delete(oldest);
+    }
   }
 }
