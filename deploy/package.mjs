@@ -1,4 +1,4 @@
-// npm run package: packages of hub, agent and wb that install without a clone. Options: --out DIR (dist-packages), --only npm|deb,
+// npm run package: packages of hub, agent, wb and the clients that install without a clone. Options: --out DIR (dist-packages), --only npm|deb|clients,
 // --version VERSION (that of package.json), --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL
 // say, or the author of the last commit), --quick (little compression, for tests), --as-built (packs what is built already).
 import { spawnSync } from 'node:child_process';
@@ -6,12 +6,14 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { clientTarball, pythonWheel } from './package/client-packages.mjs';
 import { debianPackage } from './package/debian-package.mjs';
 import { npmTarball } from './package/npm-tarball.mjs';
 import { PROGRAMS, readJson } from './package/stage.mjs';
 import { prepare, root } from './prepare.mjs';
 
 const MAKERS = { npm: npmTarball, deb: debianPackage };
+const CLIENTS = 'clients';
 
 /** The time of the last commit, so that packages of one commit are the same; without git, now. */
 function commitTime() {
@@ -34,13 +36,26 @@ function has(command) {
 }
 
 function kindsToMake(only) {
-  if (only !== undefined && !(only in MAKERS)) throw new Error(`--only is npm or deb, not ${only}`);
+  if (only === CLIENTS) return [];
+  if (only !== undefined && !(only in MAKERS))
+    throw new Error(`--only is npm, deb or ${CLIENTS}, not ${only}`);
   const kinds = only ? [only] : Object.keys(MAKERS);
   if (!kinds.includes('deb') || ['dpkg-deb', 'dpkg-shlibdeps', 'strip'].every(has)) return kinds;
   const advice = 'Debian packages need the tools of Debian: apt-get install dpkg-dev';
   if (only === 'deb') throw new Error(advice);
   console.warn(`LEFT OUT, Debian packages. ${advice}`);
   return kinds.filter((kind) => kind !== 'deb');
+}
+
+/** Makers of the packages of this kind, for each program, and those of the clients. */
+function makersOf(only) {
+  const kinds = kindsToMake(only);
+  const programs = Object.keys(PROGRAMS).flatMap((program) =>
+    kinds.map((kind) => (options) => MAKERS[kind]({ ...options, program })),
+  );
+  if (only !== undefined && only !== CLIENTS) return programs;
+  if (!has('python3')) console.warn('LEFT OUT, the wheel: it needs Python (python3)');
+  return [...programs, clientTarball, ...(has('python3') ? [pythonWheel] : [])];
 }
 
 async function main() {
@@ -57,20 +72,18 @@ async function main() {
   const { version, maintainer, quick, 'as-built': asBuilt } = values;
   if (!/^[^<>\n]+ <[^<>\s]+@[^<>\s]+>$/.test(maintainer))
     throw new Error(`--maintainer is "NAME <ADDRESS>", not ${JSON.stringify(maintainer)}`);
-  const kinds = kindsToMake(values.only);
+  const makers = makersOf(values.only);
   if (!asBuilt) await prepare({ forDevelopment: false });
   const out = resolve(values.out);
   const seconds = commitTime();
   mkdirSync(out, { recursive: true });
-  for (const [program, { kinds: ofProgram = kinds }] of Object.entries(PROGRAMS)) {
-    for (const kind of kinds.filter((each) => ofProgram.includes(each))) {
-      const work = mkdtempSync(join(tmpdir(), 'workbench-package-'));
-      try {
-        const file = MAKERS[kind]({ root, program, version, work, out, seconds, maintainer, quick });
-        console.log(`${relative(process.cwd(), file)}  ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
-      } finally {
-        rmSync(work, { recursive: true });
-      }
+  for (const make of makers) {
+    const work = mkdtempSync(join(tmpdir(), 'workbench-package-'));
+    try {
+      const file = make({ root, version, work, out, seconds, maintainer, quick });
+      console.log(`${relative(process.cwd(), file)}  ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
+    } finally {
+      rmSync(work, { recursive: true });
     }
   }
 }

@@ -26,7 +26,7 @@ const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
  * @returns the path of the package
  */
 export function debianPackage({ root, program, version, work, out, seconds, maintainer, quick }) {
-  const { name, bin } = PROGRAMS[program];
+  const { name, bin, isService = true } = PROGRAMS[program];
   const templates = join(root, 'deploy/debian', program);
   const tree = join(work, name);
   const home = join(tree, 'usr/lib', name);
@@ -44,21 +44,21 @@ export function debianPackage({ root, program, version, work, out, seconds, main
   link(
     tree,
     join('usr/lib', name),
-    { ...bin, ...INSTANCE_PROGRAMS },
+    { ...bin, ...(isService ? INSTANCE_PROGRAMS : {}) },
     join('usr/lib', name, 'node_modules/.bin'),
   );
   link(tree, join('usr/lib', name), bin, 'usr/bin');
 
   if (existsSync(join(templates, 'etc')))
     cpSync(join(templates, 'etc'), join(tree, 'etc'), { recursive: true });
-  write(join(tree, 'lib/systemd/system', `${name}.service`), packagedUnit(root, name));
+  if (isService) write(join(tree, 'lib/systemd/system', `${name}.service`), packagedUnit(root, name));
   const doc = join(tree, 'usr/share/doc', name);
   write(join(doc, 'copyright'), copyright(packages));
   const dated = new Date(seconds * 1000).toUTCString().replace('GMT', '+0000');
   write(join(doc, 'changelog.gz'), gzipSync(changelog(name, debianVersion, maintainer, dated), { level: 9 }));
 
   const control = join(tree, 'DEBIAN');
-  for (const script of MAINTAINER_SCRIPTS) {
+  for (const script of isService ? MAINTAINER_SCRIPTS : []) {
     write(join(control, script), readFileSync(join(templates, script)), 0o755);
   }
   const files = filesBelow(tree).filter((file) => !file.startsWith('DEBIAN/'));

@@ -55,7 +55,7 @@ function addPrebuild(root, folder, seconds) {
 }
 
 /** tar(1) of GNU: the same content gives the same bytes. */
-function tar(folder, content, file, seconds, level) {
+export function tar(folder, content, file, seconds, level) {
   const same = [
     '--sort=name',
     '--format=ustar',

@@ -53,8 +53,7 @@ export const PROGRAMS = {
     description: 'The command line of Workbench Hub: wb',
     workspaces: ['packages/cli'],
     bin: { wb: '@workbench-hub/cli/bin/wb.js' },
-    // It runs on any system of its users, and needs no service.
-    kinds: ['npm'],
+    isService: false,
   },
 };
 

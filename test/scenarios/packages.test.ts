@@ -27,11 +27,18 @@ let packages: TemporaryFolder;
 
 beforeAll(async () => {
   packages = await temporaryFolder();
-  const kinds = canMakeDebianRoots() ? [] : ['--only', 'npm'];
+  const kinds = canMakeDebianRoots()
+    ? [[]]
+    : [
+        ['--only', 'npm'],
+        ['--only', 'clients'],
+      ];
   for (const version of VERSIONS) {
-    // Another build would remove bundles from which other tests start programs.
-    const options = ['--quick', '--as-built', '--out', packages.path, '--version', version, ...kinds];
-    await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
+    for (const only of kinds) {
+      // Another build would remove bundles from which other tests start programs.
+      const options = ['--quick', '--as-built', '--out', packages.path, '--version', version, ...only];
+      await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
+    }
   }
 }, 600_000);
 afterAll(() => packages.remove());
@@ -115,6 +122,11 @@ describe.skipIf(!canMakeDebianRoots())('the Debian packages', () => {
     expect(settings()).toBe(changed);
     await runJobs(installation, VERSIONS[1], { earlier: first });
 
+    const wb = join(packages.path, `workbench-wb_${VERSIONS[1]}_${architecture()}.deb`);
+    root.dpkg('--install', wb);
+    expect(run([...root.inside('workbench-hub'), 'wb', '--version']).trim()).toBe(VERSIONS[1]);
+    root.dpkg('--purge', 'workbench-wb');
+
     root.dpkg('--remove', ...names);
     expect(existsSync(at('usr/bin/workbench-hub'))).toBe(false);
     expect(settings()).toBe(changed);
@@ -124,6 +136,35 @@ describe.skipIf(!canMakeDebianRoots())('the Debian packages', () => {
       .filter((folder) => existsSync(at(folder)))
       .flatMap((folder) => readdirSync(at(folder)).filter((name) => name.startsWith('workbench')));
     expect(left).toEqual([]);
+  });
+});
+
+describe('the packages of the clients', () => {
+  it('are installed by npm and pip without network', { timeout: 120_000 }, async () => {
+    const site = await temporaryFolder();
+    onTestFinished(site.remove);
+    const [version] = VERSIONS;
+    writeFileSync(join(site.path, 'package.json'), '{ "type": "module" }');
+    runNpm(site.path, ['install', join(packages.path, `workbench-hub-client-${version}.tgz`)]);
+    const use = [
+      "import { Hub } from '@workbench-hub/client';",
+      "import { file } from '@workbench-hub/client/node';",
+      "console.log(new Hub({ url: 'http://hub.example' }).url, (await file('package.json')).name);",
+    ].join(' ');
+    const module = ['--input-type=module', '--eval', use];
+    const said = execFileSync(process.execPath, module, { cwd: site.path, encoding: 'utf8' });
+    expect(said).toBe('http://hub.example package.json\n');
+    const types = 'node_modules/@workbench-hub/client/dist/index.d.ts';
+    expect(existsSync(join(site.path, types))).toBe(true);
+
+    const wheels = VERSIONS.map((each) => `workbench_hub-${each}-py3-none-any.whl`);
+    expect(readdirSync(packages.path).filter((name) => name.endsWith('.whl'))).toEqual(wheels);
+    const target = join(site.path, 'python');
+    const pip = ['-m', 'pip', 'install', '--no-index', '--disable-pip-version-check', '--target', target];
+    execFileSync('python3', [...pip, join(packages.path, String(wheels[1]))], { stdio: 'ignore' });
+    const show = 'import workbench_hub; print(workbench_hub.__version__)';
+    const env = { ...process.env, PYTHONPATH: target };
+    expect(execFileSync('python3', ['-c', show], { env, encoding: 'utf8' })).toBe(`${VERSIONS[1]}\n`);
   });
 });
 
