@@ -150,7 +150,8 @@ class Ends(OnSite):
     def test_a_running_task_is_canceled_by_force(self) -> None:
         task = self.hub.submit(script=SLEEP, labels="node")
         eventually(lambda: self.hub.log(task) == "begun\n")
-        self.assertRaises(Conflict, self.hub.cancel, task)
+        with self.assertRaisesRegex(Conflict, "; force=True ends it on its workbench instance$"):
+            self.hub.cancel(task)
         self.hub.cancel(task, force=True)
         self.assertEqual(self.hub.wait(task, check=False).status, "CANCELED")
 

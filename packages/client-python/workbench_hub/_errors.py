@@ -248,7 +248,8 @@ def refusal(
     texts: Dict[str, str] = {name: str(body.get(name, "")) for name in ("message", "error", "path")}
     return CLASS_OF.get(number, HubError)(
         number,
-        texts["message"],
+        # The hub advises those who call its interface.
+        texts["message"].replace("; add ?force=true to end it", "; force=True ends it"),
         error=texts["error"],
         path=texts["path"],
         request_id=request_id,
