@@ -160,7 +160,14 @@ class Ends(OnSite):
         task = self.hub.submit(script=script, labels="node")
         pieces = list(self.hub.log(task, follow=True))
         self.assertEqual("".join(pieces), "".join(f"line {number}\n" for number in range(4)))
-        self.assertGreater(len(pieces), 1)
+
+    def test_a_log_comes_while_its_task_runs(self) -> None:
+        task = self.hub.submit(script=SLEEP, labels="node")
+        pieces = self.hub.log(task, follow=True)
+        self.assertEqual(next(pieces), "begun\n")
+        self.assertEqual(self.hub.task(task)["status"], "RUNNING")
+        self.hub.cancel(task, force=True)
+        self.assertEqual(list(pieces), [])
 
     def test_without_a_bar_it_is_logged_why_a_task_waits_and_that_it_runs(self) -> None:
         wanted = mock.patch("workbench_hub._following.SHOWN_POLL_S", 1)
