@@ -24,7 +24,7 @@ const OWN_PROCESS = [
   'agent/{disk,hub-link,process}/**/*.test.ts',
   'hub/own-agent/*.test.ts',
   'packages/{runner,workbench-mujoco}/**/*.test.ts',
-  'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
+  'test/{bench,chaos,scenarios,simulation,soak}/**/*.test.ts',
 ];
 
 export default defineConfig({
