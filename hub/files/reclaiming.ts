@@ -115,8 +115,9 @@ export class Reclaiming {
     const plain = await inline.referenced(digestsOf(false), false);
     const encrypted = await inline.referenced(digestsOf(true), true);
     const unreferenced = blobs.filter((blob) => !(blob.encrypted ? encrypted : plain).has(blob.digest));
-    const found = await this.#found(unreferenced.filter((blob) => !holds.has(blob)));
+    // Holds may end from here on: each blob is one that was held, or one that was not.
     const left = unreferenced.filter((blob) => holds.has(blob));
+    const found = await this.#found(unreferenced.filter((blob) => !left.includes(blob)));
     if (found.length === 0) return { leaving: [], left };
     const held = await others.heldOf(found.map(nameOf));
     const beforeMs = clock.nowMs() - UNASKED_MS;

@@ -2,7 +2,7 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { OtherHolders } from '@workbench-hub/hub/core/ports/blobs';
+import type { Hold, OtherHolders } from '@workbench-hub/hub/core/ports/blobs';
 import { type BlobDisk, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
@@ -90,6 +90,27 @@ describe('a blob', () => {
       await runtime.advance(1000);
       await files.reclaim();
       expect(await exist()).toEqual([false, false]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+    });
+
+    it('is removed later when its hold ends while another one is looked at', async () => {
+      const another = blobOf(90_000);
+      let hold: Hold | undefined;
+      const stat: BlobDisk['stat'] = (path) => {
+        if (path.includes(refOf(another).digest)) hold?.release();
+        return systemDisk.stat(path);
+      };
+      await reopen({ others, disk: { ...systemDisk, stat } });
+      for (const each of [blob, small, another]) await files.put(each);
+      await nameBlob('c', refOf(another));
+      await drop();
+      await store.namedObjects.remove('INPUT', 'c');
+      hold = files.hold();
+      hold.add(refOf(blob));
+      await files.reclaim();
+      await runtime.advance(1000);
+      await files.reclaim();
+      expect(await onDisk()).toEqual([]);
       expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
     });
 
