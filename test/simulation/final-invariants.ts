@@ -70,7 +70,7 @@ async function checkInputs({ world, hubs, inputDigests, left }: FinalState): Pro
   const dropped = hubs.server ? await inlineBlobs.dropped(0, MAX_DROPPED) : [];
   const leaving = new Set(dropped.map((blob) => blob.digest).filter((digest) => !left.has(digest)));
   for (const digest of new Set(inputDigests)) {
-    const isThere = onDisk.has(digest) || (await inlineBlobs.find(digest)) !== undefined;
+    const isThere = onDisk.has(digest) || (await world.until(inlineBlobs.find(digest))) !== undefined;
     if (isThere && leaving.has(digest)) continue;
     if (isThere !== referenced.has(digest))
       world.violated('what nothing names goes', `${digest} is ${isThere ? '' : 'not '}there`);
@@ -82,7 +82,9 @@ async function checkResult(state: FinalState, task: TaskState): Promise<void> {
   const hub = state.hubs.serving;
   const { outputFiles, log } = await hub.store.archive.filesOf(task.id);
   for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
-    if (!(await hub.blobOf(digest))) world.violated('results are whole', `${task.id} lacks ${digest}`);
+    // A removal that is under way holds it up.
+    if (!(await world.until(hub.blobOf(digest))))
+      world.violated('results are whole', `${task.id} lacks ${digest}`);
   }
   for (const { digest } of outputFiles) await checkBlob(state, task, digest);
 }
@@ -103,7 +105,7 @@ async function checkStored(state: FinalState, task: TaskState): Promise<void> {
 
 /** Checks that a blob is intact and was written by the attempt of the task. */
 async function checkBlob({ world, hubs }: FinalState, task: TaskState, digest: string): Promise<void> {
-  const blob = (await hubs.serving.blobOf(digest)) ?? Buffer.alloc(0);
+  const blob = (await world.until(hubs.serving.blobOf(digest))) ?? Buffer.alloc(0);
   if (digestOf(blob) !== digest)
     world.violated('results are whole', `${task.id} has something else for ${digest}`);
   const [first] = blob.toString().split('\n');

@@ -109,7 +109,18 @@ async function findEach(
   }
 }
 
-main().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
+// The process ends by itself when nothing can happen in a world any more.
+let isOver = false;
+process.once('beforeExit', () => {
+  if (isOver) return;
+  console.error('the seed does not end');
   process.exitCode = 1;
 });
+main()
+  .finally(() => {
+    isOver = true;
+  })
+  .catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  });

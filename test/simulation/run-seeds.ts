@@ -29,12 +29,19 @@ export interface ThreadSeeds {
   readonly hubs: HubCount | undefined;
 }
 
+/** Rejects when a seed does not end. */
 export async function runSeeds({ from, to, threads, onOutcome, ...worlds }: SeedsOptions): Promise<void> {
   const running = Array.from({ length: Math.min(threads, to - from) }, async (_, index) => {
     const workerData: ThreadSeeds = { ...worlds, from: from + index, to, step: threads };
     const thread = new Worker(new URL('./seeds-thread.js', import.meta.url), { workerData });
-    thread.on('message', onOutcome);
+    let next = workerData.from;
+    thread.on('message', (outcome: Outcome) => {
+      next += threads;
+      onOutcome(outcome);
+    });
     await once(thread, 'exit');
+    // A thread ends by itself when nothing can happen in its world any more.
+    if (next < to) throw new Error(`seed ${next} does not end`);
   });
   await Promise.all(running);
 }

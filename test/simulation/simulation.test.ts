@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RARE_FAULTS } from './database/rare-faults.js';
 import { simulate } from './simulation.js';
 import { Summary } from './summary.js';
+import { World } from './world.js';
 
 const SEEDS_A_TEST = 20;
 const TESTS = 8;
@@ -104,6 +105,15 @@ describe('the simulation', () => {
       'seed 7 fails: npm run simulate -- --seed 7 --trace --store server --hubs several --broken "a lease never ends"\n' +
         '  nothing is lost: a task is gone',
     );
+  });
+
+  it('lets events happen until what they are waited for settles, and fails when nothing will', async () => {
+    const world = new World(1);
+    const later = new Promise<number>((resolve) => {
+      world.after(10, () => resolve(7));
+    });
+    expect(await world.until(later)).toBe(7);
+    await expect(world.until(new Promise(() => undefined))).rejects.toThrow('never settles');
   });
 
   it('runs the same way for the same seed, with or without a trace', async () => {

@@ -13,6 +13,9 @@ interface Event {
   canceled: boolean;
 }
 
+/** More turns than anything takes that waits for no event. */
+const TURNS_WITHOUT_EVENT = 1000;
+
 /** A violated invariant. */
 export interface Violation {
   readonly invariant: string;
@@ -107,6 +110,22 @@ export class World {
       event.action();
       await quiet();
       return true;
+    }
+  }
+
+  /** Settles with a promise that may wait for events. Rejects when it has not settled after a minute of them. */
+  async until<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settle = () => {
+      isSettled = true;
+    };
+    promise.then(settle, settle);
+    const giveUpAtMs = this.nowMs + 60_000;
+    for (;;) {
+      for (let turn = 0; turn < TURNS_WITHOUT_EVENT && !isSettled; turn++) await quiet();
+      if (isSettled) return promise;
+      if (this.nowMs > giveUpAtMs || !(await this.step()))
+        throw new Error('a promise of the world never settles');
     }
   }
 
