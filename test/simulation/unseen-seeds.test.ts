@@ -14,18 +14,19 @@ interface Kind {
   readonly seeds: number;
 }
 
-/** Numbers of worlds that take some minutes in all. */
+/** Few enough that what nobody has found yet fails less than one run in a hundred: the searches of the page on reliability met one failure in
+ *  some 5,000 worlds on a server, and in some 900 of several hubs. */
 const KINDS: readonly Kind[] = [
-  { name: 'on a disk', world: { store: 'DISK' }, options: '--store disk', seeds: 60 },
-  { name: 'on a database server', world: { store: 'SERVER' }, options: '--store server', seeds: 150 },
-  { name: 'of several hubs', world: { hubs: 'SEVERAL' }, options: '--hubs several', seeds: 20 },
+  { name: 'on a disk', world: { store: 'DISK' }, options: '--store disk', seeds: 10 },
+  { name: 'on a database server', world: { store: 'SERVER' }, options: '--store server', seeds: 15 },
+  { name: 'of several hubs', world: { hubs: 'SEVERAL' }, options: '--hubs several', seeds: 5 },
 ];
 
 /** Seed from which on no seed was chosen by hand. */
 const FIRST_DRAWN = 1_000_000_000;
 /** Hexadecimal digits that are drawn: the seeds stay below 2^31. */
 const DRAWN_DIGITS = 7;
-const SEEDS_A_TEST = 10;
+const SEEDS_A_TEST = 5;
 const TIME_LIMIT_MS = 600_000;
 
 function drawnSeed(): number {
@@ -45,7 +46,7 @@ describe.each(KINDS.map((kind) => [kind.name, kind] as const))('the simulation o
   });
 
   it.each(Array.from({ length: seeds / SEEDS_A_TEST }, (_, index) => index * SEEDS_A_TEST))(
-    'holds every invariant with ten drawn seeds, from %i after the first on',
+    'holds every invariant with five drawn seeds, from %i after the first on',
     async (after) => {
       const failed: string[] = [];
       const from = FROM + after;
