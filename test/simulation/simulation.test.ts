@@ -6,7 +6,7 @@ import { World } from './world.js';
 
 const SEEDS_A_TEST = 20;
 const TESTS = 8;
-const TIME_LIMIT_MS = 120_000;
+const TIME_LIMIT_MS = 300_000;
 
 /** Kinds of faults of worlds with one hub, by the row of the page on reliability that names them. */
 const FAULTS = {
