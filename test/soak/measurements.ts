@@ -1,5 +1,5 @@
 /** What is counted after each round: processes, rows and files. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../chaos/cluster.js';
 import type { Host } from '../chaos/host.js';
@@ -77,7 +77,14 @@ export class Measurements {
     }
     const shared = join(folder, 'blobs');
     if (existsSync(shared)) this.#add('files of all hubs', filesIn(shared), { absolute: 20, share: 0.05 });
-    this.#add('instance programs', this.#cluster.workers().length, { absolute: 1, share: 0 });
+    const workers = this.#cluster.workers();
+    const guards = workers.filter(isGuard).length;
+    // After the end of a common program, each instance of an agent may have one of its own, with a guard.
+    this.#add('instance programs and scripts', workers.length - guards, {
+      absolute: agents.length,
+      share: 0,
+    });
+    this.#add('guards of scripts', guards, { absolute: 2 * agents.length, share: 0 });
   }
 
   /** The kinds of maps that have grown most in the longest life of a process. */
@@ -126,6 +133,15 @@ export function judgeCount(series: Series): Judged {
 
 export function gaugeFileOf(folder: string, name: string): string {
   return join(folder, `${name}.gauge`);
+}
+
+/** Whether a process is the shell by which the runner ends scripts. */
+function isGuard(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('leaders=');
+  } catch {
+    return false; // it has ended meanwhile
+  }
 }
 
 function filesIn(folder: string): number {
