@@ -1110,6 +1110,127 @@ export const RELIABILITY: PagePromises = {
       ],
     },
     {
+      begins: 'A soak run asks whether',
+      heldBy: [
+        test(
+          'test/soak/process-gauge.test.ts',
+          'finds the map, by the kind of its entries, and the descriptors',
+        ),
+        test('test/soak/growth.test.ts', 'grows when each round leaves something behind'),
+      ],
+    },
+    {
+      begins: 'Hubs, agents and faults are those',
+      heldBy: [
+        test(
+          'test/soak/soak.test.ts',
+          'every interface works, faults strike, all that users have made is removed',
+        ),
+        test('test/chaos/faults.test.ts', 'kinds strike in turns when that is asked'),
+      ],
+    },
+    {
+      begins: '| memory of each hub and agent',
+      heldBy: [
+        test('test/soak/process-gauge.test.ts', 'finds the memory that a process leaks outside of maps'),
+        test(
+          'test/soak/soak.test.ts',
+          'every interface works, faults strike, all that users have made is removed',
+        ),
+      ],
+    },
+    {
+      begins: '| entries of all maps and sets',
+      heldBy: [
+        test(
+          'test/soak/process-gauge.test.ts',
+          'finds the map, by the kind of its entries, and the descriptors',
+        ),
+        test('test/soak/process-gauge.test.ts', 'counts the maps of the threads of a process as well'),
+      ],
+    },
+    {
+      begins: '| descriptors and threads of',
+      heldBy: [
+        test(
+          'test/soak/process-gauge.test.ts',
+          'finds the map, by the kind of its entries, and the descriptors',
+        ),
+      ],
+    },
+    {
+      begins: '| rows of each table, connections',
+      heldBy: [
+        test(
+          'test/soak/soak.test.ts',
+          'every interface works, faults strike, all that users have made is removed',
+        ),
+      ],
+    },
+    {
+      begins: '| files in the data folders, and',
+      heldBy: [
+        test(
+          'test/soak/soak.test.ts',
+          'every interface works, faults strike, all that users have made is removed',
+        ),
+      ],
+    },
+    {
+      begins: '| programs of instances, scripts',
+      heldBy: [
+        test(
+          'test/soak/soak.test.ts',
+          'every interface works, faults strike, all that users have made is removed',
+        ),
+      ],
+    },
+    {
+      begins: 'The inspector is asked by',
+      heldBy: [
+        test(
+          'test/soak/process-gauge.test.ts',
+          'finds the map, by the kind of its entries, and the descriptors',
+        ),
+      ],
+    },
+    {
+      begins: 'A count grows when its median',
+      heldBy: [
+        test('test/soak/growth.test.ts', 'grows when each round leaves something behind'),
+        test('test/soak/growth.test.ts', 'is constant when a cache has filled'),
+        test('test/soak/growth.test.ts', 'is judged in each of its lives'),
+        test('test/soak/growth.test.ts', 'is not judged when its lives are too short'),
+      ],
+    },
+    {
+      begins: 'Some rows are kept on purpose',
+      heldBy: [test('test/soak/measurements.test.ts', 'may have rows up to its limit, and no more')],
+    },
+    {
+      begins: 'Continuous integration runs half',
+      heldBy: [
+        test(
+          'test/soak/soak.test.ts',
+          'every interface works, faults strike, all that users have made is removed',
+        ),
+        test('test/soak/process-gauge.test.ts', 'finds no growth in a process that keeps nothing'),
+      ],
+    },
+    {
+      begins: 'It found that verified access',
+      heldBy: [
+        test('hub/security/access-tokens.test.ts', 'tokens that have expired are forgotten'),
+        test(
+          'hub/engine/accounts/refresh-rate.test.ts',
+          'remembers a session only while its refreshes count',
+        ),
+      ],
+    },
+    { begins: '`npm run soak -- --minutes', heldBy: PROMISES_NOTHING },
+    { begins: 'Three hubs: `npm run soak', heldBy: PROMISES_NOTHING },
+    { begins: 'Each of these runs reported', heldBy: PROMISES_NOTHING },
+    {
       begins: '| the hub was killed, or',
       heldBy: [
         test(

@@ -201,6 +201,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['tasks answered with 201                      371', { sample: 'output of a program' }],
     ['tasks answered with 201                       73', { sample: 'output of a program' }],
     ['tasks answered with 201                               845', { sample: 'output of a program' }],
+    ['npm run soak', { unavailable: 'it takes minutes; test/soak runs a part' }],
   ],
   'packages/docs/security.md': [
     ['# /etc/workbench-hub/hub.yaml', COMMANDS],
