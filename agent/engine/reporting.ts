@@ -39,6 +39,8 @@ export class Reporting {
   /** Reports in the order in which the attempts ended. */
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
+  /** A signal for each connection beside its own, for whose end any number of reports may wait. */
+  readonly #ended = new WeakMap<HubConnection, AbortSignal>();
   /** Runs a few uploads at a time, in the order of the calls. */
   readonly #upToLimit = pLimit(UPLOADS_AT_A_TIME);
   #onDelivered: (() => void)[] = [];
@@ -147,6 +149,14 @@ export class Reporting {
     });
   }
 
+  /** One for all reports: in Node.js 20 each use of `AbortSignal.any` stays at its source. */
+  #endOf(connection: HubConnection): AbortSignal {
+    const known = this.#ended.get(connection);
+    const ended = known ?? AbortSignal.any([connection.ended]);
+    if (!known) this.#ended.set(connection, ended);
+    return ended;
+  }
+
   /** True when the hub has all blobs and the report may be sent. Never rejects: a failed delivery is repeated, or replaced by
    *  another report. */
   async #uploadAll(spooled: SpooledReport, folder: string, connection: HubConnection): Promise<boolean> {
@@ -156,8 +166,7 @@ export class Reporting {
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
     const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
-    // A separate signal: any number of reports may wait for the end of one connection.
-    const ended = AbortSignal.any([connection.ended]);
+    const ended = this.#endOf(connection);
     let span: Span | undefined;
     let lastReason = '';
     const once = async (): Promise<'DONE' | 'GIVEN_UP' | 'AGAIN'> => {

@@ -4,6 +4,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@workbench-hub/shared/domain/job';
 import type { KeepPolicy } from '@workbench-hub/shared/domain/keep-policy';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
+import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HostFault, hasNoRoom, inOwnFolders } from '../../core/host-fault.js';
@@ -99,10 +100,9 @@ export class BatchJobs {
     folder: () => Promise<ReportFolder>,
     print: (line: string) => void,
   ): Promise<BatchEnd> {
-    const signal = AbortSignal.any([run.signal, run.claim.lost]);
     const { tracing } = this.#options;
     const { model, scripts } = await inSpan(tracing, 'staging', run, () =>
-      this.#stage(directory, job, signal),
+      withAnyOf([run.signal, run.claim.lost], (ended) => this.#stage(directory, job, ended)),
     );
     const { taskId, requestId } = run.names;
     const { variables, outputStorage } = directory;

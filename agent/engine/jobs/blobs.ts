@@ -1,7 +1,7 @@
 /** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob. */
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import { abortable } from '@workbench-hub/shared/runtime/abortable';
+import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
@@ -9,7 +9,7 @@ import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
 import { type BlobCache, BlobMismatch } from '../../core/ports/blob-cache.js';
-import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
+import { type FileTransfer, type HubConnection, TransferFailed } from '../../core/ports/hub.js';
 import { JobFailed } from '../../core/ports/programs.js';
 
 export interface BlobsOptions {
@@ -81,6 +81,18 @@ export class Blobs {
     if (this.#downloads.get(digest)?.abort === abort) this.#downloads.delete(digest);
   }
 
+  async #fetch(file: FileRef, files: FileTransfer, signal: AbortSignal): Promise<void> {
+    const { cache, runtime, log } = this.#options;
+    const { digest, sizeBytes } = file;
+    await cache.expect(file);
+    const keptBytes = await cache.keptBytes(digest);
+    const beganMs = runtime.clock.monotonicMs();
+    const { fromByte, content } = await files.download(digest, keptBytes, signal);
+    await cache.put(file, content, fromByte);
+    const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
+    log.debug({ digest, sizeBytes, fromByte, ms }, 'downloaded a blob');
+  }
+
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {
     const { cache, connected, runtime, log } = this.#options;
     const pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
@@ -88,15 +100,7 @@ export class Blobs {
     for (let triesLeft = TRIES; ; ) {
       const hub = await connected(signal);
       try {
-        const either = AbortSignal.any([signal, hub.ended]);
-        await cache.expect(file);
-        const keptBytes = await cache.keptBytes(file.digest);
-        const beganMs = runtime.clock.monotonicMs();
-        const { fromByte, content } = await hub.files.download(file.digest, keptBytes, either);
-        await cache.put(file, content, fromByte);
-        const { digest, sizeBytes } = file;
-        const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
-        log.debug({ digest, sizeBytes, fromByte, ms }, 'downloaded a blob');
+        await withAnyOf([signal, hub.ended], (either) => this.#fetch(file, hub.files, either));
         return;
       } catch (error) {
         signal.throwIfAborted();
