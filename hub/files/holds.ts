@@ -43,19 +43,16 @@ export class Holds {
 
   /** Holds a blob for some seconds. */
   briefly(blob: BlobForm): void {
-    const nowMs = this.#clock.monotonicMs();
-    for (const [key, untilMs] of this.#brief) {
-      if (untilMs > nowMs) break;
-      this.#brief.delete(key);
-    }
+    this.#endBrief();
     const key = blobKey(blob);
     this.#brief.delete(key);
-    this.#brief.set(key, nowMs + BRIEF_MS);
+    this.#brief.set(key, this.#clock.monotonicMs() + BRIEF_MS);
   }
 
   has(blob: BlobForm): boolean {
+    this.#endBrief();
     const key = blobKey(blob);
-    return this.#counts.has(key) || (this.#brief.get(key) ?? 0) > this.#clock.monotonicMs();
+    return this.#counts.has(key) || this.#brief.has(key);
   }
 
   /** Digests of held encrypted blobs. */
@@ -63,6 +60,15 @@ export class Holds {
     return [...this.#counts.keys(), ...this.#brief.keys()]
       .filter((key) => key !== digestOfKey(key) && this.has({ digest: digestOfKey(key), encrypted: true }))
       .map(digestOfKey);
+  }
+
+  /** Forgets the brief holds that are over: the first ones. */
+  #endBrief(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [key, untilMs] of this.#brief) {
+      if (untilMs > nowMs) break;
+      this.#brief.delete(key);
+    }
   }
 
   #uncount(key: string): void {
