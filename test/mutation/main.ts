@@ -7,21 +7,25 @@ import { parseArgs } from 'node:util';
 import { seededRandom } from '../support/random.js';
 import { type Mutant, mutantsOf } from './mutants.js';
 import { ProductCopy } from './product-copy.js';
-import { SUITES_OF, type Suite } from './suites.js';
+import { type Reach, recordReach, testsAt } from './reach.js';
+import { commandOf, FOLDERS, RUN_ONCE, THOROUGH, WORLDS } from './suites.js';
 
 const HELP = `npm run mutate -- [options]
 
 Options:
   --sample N      number of changes, 200 by default
   --seed N        seed that draws them, 1 by default
-  --folder F      only in this folder: ${Object.keys(SUITES_OF).join(', ')}; all of these by default
+  --folder F      only in this folder: ${FOLDERS.join(', ')}; all of these by default
   --threads N     number of changes that are tried at once, 1 by default
+  --limit S       seconds of tests that are run for a change, 60 by default, beside those that always are (suites.ts)
+  --reach FILE    keeps there which tests reach what, for the next run of the same code
   --at-least P    fails when fewer than P percent are noticed, 90 by default
 `;
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** Time that a suite may take beyond five times its own, for a busy machine. */
-const PATIENCE_MS = 120_000;
+/** Time that tests may take beyond three times their own, for a busy machine. */
+const PATIENCE_MS = 60_000;
+const MAX_TEXT_LENGTH = 200;
 const NOT_PRODUCT = /\.test\.ts$|\.d\.ts$|\/fixtures\/|\/dist\//;
 
 interface Place {
@@ -37,11 +41,14 @@ function wholeNumber(option: string, text: string): number {
   throw new Error(`--${option} must be a whole number from 1 on, not ${JSON.stringify(text)}`);
 }
 
+function filesOf(folder: string): readonly string[] {
+  const tracked = execFileSync('git', ['ls-files', '-z', `${folder}/*.ts`], { cwd: ROOT }).toString();
+  return tracked.split('\0').filter((file) => file !== '' && !NOT_PRODUCT.test(file));
+}
+
 /** All places of a folder. */
 function placesIn(folder: string): readonly Place[] {
-  const tracked = execFileSync('git', ['ls-files', '-z', `${folder}/*.ts`], { cwd: ROOT }).toString();
-  const files = tracked.split('\0').filter((file) => file !== '' && !NOT_PRODUCT.test(file));
-  return files.flatMap((file) => {
+  return filesOf(folder).flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8');
     const lineAt = (place: number) => text.slice(0, place).split('\n').length;
     return mutantsOf(text).map((mutant) => ({ folder, file, line: lineAt(mutant.start), mutant }));
@@ -57,34 +64,82 @@ function draw(places: readonly Place[], count: number, seed: number): readonly P
   });
 }
 
-/** Runs each suite once without a change. Throws when one fails. Gives the time that each may take, in milliseconds. */
-async function limitsOf(suites: readonly Suite[], copy: ProductCopy): Promise<ReadonlyMap<string, number>> {
-  const limits = new Map<string, number>();
-  for (const { name, command } of suites) {
-    if (limits.has(name)) continue;
-    const startedMs = performance.now();
-    const outcome = await copy.run(command, 3_600_000);
-    if (outcome !== 'PASSED') throw new Error(`the suite ${name} fails without any change: ${outcome}`);
-    const tookMs = performance.now() - startedMs;
-    console.log(`without a change: ${name}, ${(tookMs / 1000).toFixed(0)} s`);
-    limits.set(name, 5 * tookMs + PATIENCE_MS);
-  }
-  return limits;
+/** A failure with the tests of which one failed. */
+interface Failure {
+  readonly tests: readonly string[];
+  readonly text: string;
 }
 
-/** Name of the first suite that notices the change; undefined for none. */
+/** Text of the first failure that the change causes; undefined for none. A test that then fails without the change as well says nothing. */
 async function noticedBy(
-  { folder, file, mutant }: Place,
+  { file, mutant }: Place,
   copy: ProductCopy,
-  limits: ReadonlyMap<string, number>,
+  reach: Reach,
+  limitMs: number,
 ): Promise<string | undefined> {
-  return copy.with(file, mutant, async () => {
-    for (const { name, command } of SUITES_OF[folder] ?? []) {
-      const outcome = await copy.run(command, limits.get(name) ?? PATIENCE_MS);
-      if (outcome !== 'PASSED') return outcome === 'FAILED' ? name : `${name} (no end)`;
-    }
-    return undefined;
+  const reaching = testsAt(reach, file, readFileSync(join(copy.root, file), 'utf8'), mutant.start);
+  const waiting = [...chunksOf(testsWithin(limitMs, reach, reaching), reach)];
+  const change = (text: string) => text.slice(0, mutant.start) + mutant.replacement + text.slice(mutant.end);
+  for (let tests = waiting.shift(); tests !== undefined; tests = waiting.shift()) {
+    const chunk = tests;
+    if (RUN_ONCE.test(file)) await copy.endTests();
+    const failure = await copy.with([file], change, () => failureOf(chunk, copy, reach));
+    if (RUN_ONCE.test(file)) await copy.endTests();
+    if (failure === undefined) continue;
+    if ((await failureOf(failure.tests, copy, reach)) === undefined) return failure.text;
+    const others = chunk.filter((test) => !failure.tests.includes(test));
+    if (others.length > 0) waiting.unshift(others);
+  }
+  return undefined;
+}
+
+/** The first tests that take `limitMs` together without a change, and the thorough ones. */
+function testsWithin(limitMs: number, reach: Reach, tests: readonly string[]): readonly string[] {
+  let leftMs = limitMs;
+  return tests.filter((test) => {
+    if (THOROUGH.includes(test)) return true;
+    const tookMs = reach.tests[test]?.tookMs ?? 0;
+    if (tookMs > leftMs) return false;
+    leftMs -= tookMs;
+    return true;
   });
+}
+
+/** Tests that are run at once: ever more of them, and each run of the simulation alone. */
+function chunksOf(tests: readonly string[], reach: Reach): readonly (readonly string[])[] {
+  const chunks: string[][] = [[]];
+  let tookMs = 0;
+  for (const test of tests) {
+    const last = chunks.at(-1) as string[];
+    const isAlone = [test, last[0] ?? ''].some((each) => each in WORLDS);
+    if (last.length > 0 && (isAlone || tookMs > 2_000 * 3 ** chunks.length)) {
+      chunks.push([test]);
+      tookMs = 0;
+    } else last.push(test);
+    tookMs += reach.tests[test]?.tookMs ?? 0;
+  }
+  return chunks.filter((chunk) => chunk.length > 0);
+}
+
+async function failureOf(
+  tests: readonly string[],
+  copy: ProductCopy,
+  reach: Reach,
+): Promise<Failure | undefined> {
+  const tookMs = tests.reduce((sum, test) => sum + (reach.tests[test]?.tookMs ?? 0), 0);
+  const limitMs = 3 * tookMs + PATIENCE_MS;
+  const [first = ''] = tests;
+  if (first in WORLDS) {
+    const outcome = await copy.run(commandOf(first), limitMs);
+    if (outcome === 'PASSED') return undefined;
+    return { tests, text: outcome === 'FAILED' ? first : `${first} (no end)` };
+  }
+  const response = await copy.test({ tests, except: [], bail: true }, limitMs);
+  if (response === 'TIMED_OUT') return { tests, text: `${tests.join(', ')} (no end)` };
+  const [failure] = response.failed;
+  if (failure === undefined) return undefined;
+  const text = `${failure.test}: ${failure.message.split('\n')[0]}`.slice(0, MAX_TEXT_LENGTH);
+  return { tests: tests.includes(failure.test) ? [failure.test] : tests, text };
 }
 
 async function main(): Promise<void> {
@@ -92,14 +147,16 @@ async function main(): Promise<void> {
     options: {
       sample: { type: 'string', default: '200' },
       seed: { type: 'string', default: '1' },
-      folder: { type: 'string', multiple: true, default: Object.keys(SUITES_OF) },
+      folder: { type: 'string', multiple: true, default: [...FOLDERS] },
       threads: { type: 'string', default: '1' },
+      limit: { type: 'string', default: '60' },
+      reach: { type: 'string' },
       'at-least': { type: 'string', default: '90' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return console.log(HELP);
-  const unknown = values.folder.find((folder) => SUITES_OF[folder] === undefined);
+  const unknown = values.folder.find((folder) => !FOLDERS.includes(folder));
   if (unknown !== undefined) throw new Error(`unknown folder ${JSON.stringify(unknown)}\n\n${HELP}`);
   const all = values.folder.flatMap(placesIn);
   const sample = draw(all, wholeNumber('sample', values.sample), wholeNumber('seed', values.seed));
@@ -110,28 +167,35 @@ async function main(): Promise<void> {
   const stop = () => void Promise.all(copies.map((copy) => copy.remove())).finally(() => process.exit(130));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    const unnoticed = await tryAll(sample, copies);
+    const [first] = copies as [ProductCopy, ...ProductCopy[]];
+    const reachPath = values.reach ?? join(first.root, 'reach.json');
+    const reach = await recordReach(reachPath, first, FOLDERS.flatMap(filesOf));
+    const unnoticed = await tryAll(sample, copies, reach, 1000 * wholeNumber('limit', values.limit));
     report(sample.length, unnoticed, wholeNumber('at-least', values['at-least']));
   } finally {
     await Promise.all(copies.map((copy) => copy.remove()));
   }
 }
 
-/** Tries each change; gives those that no suite notices. */
-async function tryAll(sample: readonly Place[], copies: readonly ProductCopy[]): Promise<readonly Place[]> {
-  const [first] = copies;
-  const folders = [...new Set(sample.map(({ folder }) => folder))];
-  const suites = folders.flatMap((folder) => SUITES_OF[folder] ?? []);
-  const limits = first === undefined ? new Map<string, number>() : await limitsOf(suites, first);
+/** Tries each change; gives those that no test notices. */
+async function tryAll(
+  sample: readonly Place[],
+  copies: readonly ProductCopy[],
+  reach: Reach,
+  limitMs: number,
+): Promise<readonly Place[]> {
   const unnoticed: Place[] = [];
   const waiting = [...sample];
   await Promise.all(
     copies.map(async (copy) => {
       for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
-        const suite = await noticedBy(place, copy, limits);
-        if (suite === undefined) unnoticed.push(place);
-        const verdict = suite === undefined ? 'UNNOTICED' : `noticed by ${suite}`;
-        console.log(`[${sample.length - waiting.length}/${sample.length}] ${describe(place)}: ${verdict}`);
+        const number = sample.indexOf(place) + 1;
+        const startedMs = performance.now();
+        const noticed = await noticedBy(place, copy, reach, limitMs);
+        if (noticed === undefined) unnoticed.push(place);
+        const verdict = noticed === undefined ? 'UNNOTICED' : `noticed by ${noticed}`;
+        const seconds = ((performance.now() - startedMs) / 1000).toFixed(0);
+        console.log(`[${number}/${sample.length}] ${seconds} s ${describe(place)}: ${verdict}`);
       }
     }),
   );

@@ -1,12 +1,12 @@
 /** A copy of the compiled repository in a temporary folder, in which mutants take the place of product files. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import ts from 'typescript';
-import type { Mutant } from './mutants.js';
+import type { Request, Response } from './test-process.js';
 
 const OURS = '@workbench-hub';
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -15,12 +15,21 @@ const END_MS = 10_000;
 
 export type Outcome = 'PASSED' | 'FAILED' | 'TIMED_OUT';
 
+interface TestProcess {
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown>;
+}
+
 export class ProductCopy {
-  readonly #root: string;
+  readonly root: string;
+  /** Further environment variables of what is started. */
+  environment: Readonly<Record<string, string>> = {};
   readonly #stopped = new AbortController();
+  readonly #changed = new Set<string>();
+  #tests: TestProcess | undefined;
 
   private constructor(root: string) {
-    this.#root = root;
+    this.root = root;
   }
 
   /** Copies the tracked files of the repository at `source`, and what its build has made. Packages are shared by links. */
@@ -45,46 +54,97 @@ export class ProductCopy {
     return new ProductCopy(root);
   }
 
-  /** Puts a mutant into its file and into the compiled one, runs `run`, and puts the original back. */
-  async with<T>(file: string, { start, end, replacement }: Mutant, run: () => Promise<T>): Promise<T> {
-    const source = join(this.#root, file);
-    const compiled = join(this.#root, compiledPathOf(file));
-    const [text, before] = await Promise.all([readFile(source, 'utf8'), readFile(compiled, 'utf8')]);
-    const mutated = text.slice(0, start) + replacement + text.slice(end);
-    const compilerOptions: ts.CompilerOptions = {
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.ESNext,
-      verbatimModuleSyntax: true,
-    };
+  /** Puts another text into each file and into the compiled one, runs `run`, and puts the originals back. */
+  async with<T>(
+    files: readonly string[],
+    change: (text: string, file: string) => string,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    const paths = files.flatMap((file) => [file, compiledPathOf(file)]).map((file) => join(this.root, file));
+    const before = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
     try {
-      await writeFile(source, mutated);
-      await writeFile(compiled, ts.transpileModule(mutated, { compilerOptions }).outputText);
+      for (const [index, file] of files.entries()) {
+        const changed = change(before[2 * index] ?? '', file);
+        await writeFile(join(this.root, file), changed);
+        await writeFile(join(this.root, compiledPathOf(file)), compiled(changed));
+      }
+      for (const path of paths) this.#changed.add(path);
       return await run();
     } finally {
-      await writeFile(source, text);
-      await writeFile(compiled, before);
+      await Promise.all(paths.map((path, index) => writeFile(path, before[index] ?? '')));
+      for (const path of paths) this.#changed.add(path);
     }
   }
 
-  /** Runs a suite, a command of Node.js, in the copy. None of its processes is left. */
+  /** Runs test files in the process that this copy keeps. */
+  async test(request: Omit<Request, 'changed'>, limitMs: number): Promise<Response | 'TIMED_OUT'> {
+    this.#tests ??= await this.#startTests();
+    const { child, exited } = this.#tests;
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    const responded = new Promise<Response>((resolve) => child.once('message', resolve));
+    child.send({ ...request, changed });
+    const limit = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(limitMs)]);
+    const response = await Promise.race([
+      responded,
+      exited.then(() => undefined),
+      once(limit, 'abort').then(() => undefined),
+    ]);
+    if (response === undefined) await this.endTests();
+    return response ?? 'TIMED_OUT';
+  }
+
+  async #startTests(): Promise<TestProcess> {
+    const child = fork('test/dist/mutation/test-process.js', {
+      cwd: this.root,
+      detached: true,
+      env: { ...process.env, ...this.environment },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const exited = once(child, 'exit');
+    const isReady = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
+    if (isReady === undefined) throw new Error('the process of the tests ended at its start');
+    return { child, exited };
+  }
+
+  /** Ends the process of the tests with what they share, as a database server. */
+  async endTests(): Promise<void> {
+    const tests = this.#tests;
+    if (tests === undefined) return;
+    this.#tests = undefined;
+    await end(tests.child, tests.exited);
+  }
+
+  /** Runs a command of Node.js in the copy. None of its processes is left. */
   async run(command: readonly string[], limitMs: number): Promise<Outcome> {
     const limit = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(limitMs)]);
     // A group of its own: a suite has children, such as a database server.
-    const child = spawn(process.execPath, command, { cwd: this.#root, detached: true, stdio: 'ignore' });
+    const child = spawn(process.execPath, command, {
+      cwd: this.root,
+      detached: true,
+      env: { ...process.env, ...this.environment },
+      stdio: 'ignore',
+    });
     const ended = once(child, 'exit').then(([code]) => code as number | null);
     const code = await Promise.race([ended, once(limit, 'abort').then(() => undefined)]);
-    if (code === undefined) signalGroup(child, 'SIGTERM');
-    if (code === undefined) await Promise.race([ended, setTimeout(END_MS)]);
-    signalGroup(child, 'SIGKILL');
-    await ended;
+    if (code === undefined) await end(child, ended);
+    else signalGroup(child, 'SIGKILL');
     if (code === undefined) return 'TIMED_OUT';
     return code === 0 ? 'PASSED' : 'FAILED';
   }
 
   async remove(): Promise<void> {
     this.#stopped.abort();
-    await rm(this.#root, { recursive: true, force: true, maxRetries: 5 });
+    await this.endTests();
+    await rm(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  signalGroup(child, 'SIGTERM');
+  await Promise.race([ended, setTimeout(END_MS)]);
+  signalGroup(child, 'SIGKILL');
+  await ended;
 }
 
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
@@ -94,6 +154,15 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   } catch {
     // All of them have ended.
   }
+}
+
+function compiled(text: string): string {
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+  };
+  return ts.transpileModule(text, { compilerOptions }).outputText;
 }
 
 /** `hub/engine/x.ts` is compiled to `hub/dist/engine/x.js`. */

@@ -1,44 +1,40 @@
-/** Suites that a change of a folder can fail, fastest first. */
+/** Folders whose code is changed, and tests that notice it. */
 
-export interface Suite {
-  readonly name: string;
-  /** Arguments of Node.js. */
-  readonly command: readonly string[];
-}
-
-function tests(...filters: readonly string[]): Suite {
-  const vitest = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--config',
-    'test/vitest.config.ts',
-    '--bail',
-    '1',
-  ];
-  return { name: filters.join(' '), command: [...vitest, ...filters] };
-}
-
-function worlds(name: string, ...options: readonly string[]): Suite {
-  return { name, command: ['test/dist/simulation/main.js', '--threads', '1', ...options] };
-}
-
-const SIMULATION = [
-  worlds('simulation', '--from', '1', '--seeds', '60'),
-  worlds('simulation of several hubs', '--hubs', 'several', '--from', '1', '--seeds', '15'),
+/** Folders whose code is changed. */
+export const FOLDERS: readonly string[] = [
+  'hub/core',
+  'hub/engine',
+  'hub/store',
+  'hub/agent-link',
+  'agent/engine',
 ];
-const ENGINE = tests('test/engine/');
-const CONFORMANCE = tests('test/conformance/');
-const CONTRACT = tests('test/contract/');
 
-/** Folders whose code is changed, with their suites. */
-export const SUITES_OF: Readonly<Record<string, readonly Suite[]>> = {
-  'hub/core': [tests('hub/core/', 'hub/engine/'), ENGINE, ...SIMULATION, CONFORMANCE, CONTRACT],
-  'hub/engine': [tests('hub/engine/'), ENGINE, ...SIMULATION, CONFORMANCE, CONTRACT],
-  'hub/store': [tests('hub/store/'), CONFORMANCE, ENGINE, ...SIMULATION, CONTRACT],
-  'hub/agent-link': [tests('hub/agent-link/'), CONTRACT, tests('test/scenarios/')],
-  'agent/engine': [
-    tests('agent/engine/'),
-    worlds('simulation', '--from', '1', '--seeds', '60'),
-    tests('agent/'),
-  ],
+/** Beginnings of the paths of the test files that are run, in groups. */
+export const TESTS: readonly (readonly string[])[] = [
+  FOLDERS.map((folder) => `${folder}/`),
+  ['test/engine/'],
+  ['test/conformance/'],
+  ['test/contract/'],
+  ['hub/', 'agent/'],
+];
+
+/** Runs of the simulation, with their arguments. */
+export const WORLDS: Readonly<Record<string, readonly string[]>> = {
+  simulation: ['--from', '1', '--seeds', '30'],
+  'simulation of several hubs': ['--hubs', 'several', '--from', '1', '--seeds', '10'],
 };
+
+/** Tests that are run for each change that they reach, however long they take: they hold most of what a store and a hub promise. */
+export const THOROUGH: readonly string[] = [
+  'test/conformance/sqlite.test.ts',
+  'test/conformance/postgres.test.ts',
+  ...Object.keys(WORLDS),
+];
+
+/** Arguments of Node.js for a run of the simulation. */
+export function commandOf(worlds: string): readonly string[] {
+  return ['test/dist/simulation/main.js', '--threads', '1', ...(WORLDS[worlds] ?? [])];
+}
+
+/** Code that runs once for all tests of a process, before them: it makes the tables of their databases. */
+export const RUN_ONCE = /^hub\/store\/postgres\/(?:migrat|schema)/;
