@@ -1017,6 +1017,25 @@ export const RELIABILITY: PagePromises = {
         test('test/simulation/breakages.test.ts', 'the simulation finds that'),
       ],
     },
+    { begins: '`npm run mutate -- --sample 200', heldBy: PROMISES_NOTHING },
+    {
+      begins: 'The seed draws the places',
+      heldBy: [
+        test('test/mutation/mutants.test.ts', 'change operators, conditions, literals and calls: %s'),
+        test('test/mutation/mutants.test.ts', 'change the conditions of statements of SQL'),
+        test('test/mutation/mutants.test.ts', 'leave types, imports, logging and joined texts alone: %s'),
+      ],
+    },
+    {
+      begins: 'A recorded run, in which each',
+      heldBy: [
+        test('test/mutation/reach.test.ts', 'is recorded by a call in each function with statements'),
+        test(
+          'test/mutation/reach.test.ts',
+          'gives for a place the tests that reach its function, first those that look at little else',
+        ),
+      ],
+    },
     {
       begins: 'A hub, or several (`--hubs`),',
       heldBy: [
