@@ -142,3 +142,18 @@ it('tells a batch that it found in its row only when a later commit has confirme
   expect(database.words).toEqual(['one']);
   await lane.close();
 });
+
+it('does not wait to try again once it is closed', async () => {
+  const { runtime, database, lane } = openLane();
+  database.isHung = true;
+  const writing = lane.write(ADD, 'one');
+  await runtime.advance(0);
+  database.timeOut();
+  database.release();
+  await runtime.advance(0);
+  const ended: string[] = [];
+  void writing.then((outcome) => ended.push(outcome));
+  void lane.close().then(() => ended.push('closed'));
+  await runtime.advance(0);
+  expect(ended).toEqual(['one was added', 'closed']);
+});
