@@ -54,8 +54,13 @@ async function respondTo({ tests, except, changed, bail: bails }: Request): Prom
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(paths);
   const asked = new Set(paths.map(({ moduleId }) => moduleId));
   const modules = testModules.filter(({ moduleId }) => asked.has(moduleId));
-  for (const module of modules)
-    for (const { message } of module.errors()) failed.push({ test: module.relativeModuleId, message });
+  for (const module of modules) {
+    const test = module.relativeModuleId;
+    for (const { message } of module.errors()) failed.push({ test, message });
+    // Code around the tests of a group fails without a failed test.
+    const isTold = failed.some((failure) => failure.test === test);
+    if (module.state() === 'failed' && !isTold) failed.push({ test, message: 'beforeAll or afterAll' });
+  }
   for (const error of unhandledErrors) failed.push({ test: '', message: String((error as Error).stack) });
   const took = modules.map((module) => {
     const { duration, collectDuration } = module.diagnostic();
