@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest on a quiet machine, longest first. */
 const LONGEST_FILES = [
+  'test/scenarios/nothing-stays.test.ts',
   'test/scenarios/packages.test.ts',
   'test/bench/bench.test.ts',
   'test/scenarios/python-client.test.ts',
