@@ -133,12 +133,19 @@ describe.skipIf(!hasPostgres)('lists of many tasks on PostgreSQL', () => {
 
   it('are read two at a time, each with 64 MiB of memory for a step', async () => {
     let [reading, most] = [0, 0];
+    let meet: () => void = () => undefined;
+    const met = new Promise<void>((resolve) => {
+      meet = resolve;
+    });
     const memory = new Set<unknown>();
     const watched: Database = {
       ...db,
       transaction: (work, settings) =>
         db.transaction(async (queries) => {
           most = Math.max(most, ++reading);
+          // The first one waits for a second, however fast it would be.
+          if (reading === 2) meet();
+          await met;
           try {
             for (const shown of await queries.rows<{ work_mem: string }>(statement('SHOW work_mem')))
               memory.add(shown.work_mem);

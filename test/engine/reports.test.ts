@@ -243,13 +243,13 @@ describe('the output of a running task', () => {
     expect(await text(id)).toBe('new');
   });
 
-  it('is not kept of a task that has ended', async () => {
+  it('is kept of a canceled task, while its log has not come', async () => {
     const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     await engine.tasks.cancel(id, true, ANYBODY);
     await agent.say({ type: 'output', ref, offset: 0, text: 'late' });
-    expect(await text(id)).toBe('NONE');
+    expect(await text(id)).toBe('late');
   });
 
   it('continues after a broken connection', async () => {
