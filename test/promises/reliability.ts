@@ -855,14 +855,6 @@ export const RELIABILITY: PagePromises = {
       ),
     },
     {
-      begins: '- a lease of a former term',
-      heldBy: defect(
-        'cluster',
-        'a lease of a former term takes an attempt back',
-        invariant('unreachable is not lost'),
-      ),
-    },
-    {
       begins: '- a lease is counted through',
       heldBy: defect('cluster', 'a lease is counted through an outage', invariant('unreachable is not lost')),
     },

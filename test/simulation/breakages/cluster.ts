@@ -23,11 +23,6 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
     serverDefects: { ignoresTerms: true },
   },
   {
-    name: 'a lease of a former term takes an attempt back',
-    seed: 124,
-    serverDefects: { ignoresFences: true },
-  },
-  {
     name: 'a lease is counted through an outage',
     seed: 1,
     hub: leasesThatGoOn,

@@ -15,8 +15,6 @@ export interface Surroundings {
   readonly tables: ClusterTables;
   /** Claims of any term take place. */
   readonly ignoresTerms: boolean;
-  /** Ends and returns of the scheduler take place in any term, for any agent. */
-  readonly ignoresFences: boolean;
   /** Called with the term of a claim that took place; null for none. */
   readonly claimed: (term: number | null) => void;
 }

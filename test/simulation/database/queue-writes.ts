@@ -63,11 +63,11 @@ export function queueWrites(): QueueWrites {
 /** Performs what the scheduler may still do; false for all else. */
 async function fenced<Item extends { readonly fence?: SchedulerFence | undefined }>(
   items: readonly Item[],
-  { tables, ignoresFences }: Surroundings,
+  { tables }: Surroundings,
   perform: (items: readonly Item[]) => Promise<boolean[]>,
 ): Promise<boolean[]> {
   const isInForce = ({ fence }: Item) => {
-    if (!fence || ignoresFences) return true;
+    if (!fence) return true;
     const holder = tables.agents.get(fence.awayAgentId ?? '')?.hubId ?? null;
     return fence.term === tables.role.term && holder === null;
   };

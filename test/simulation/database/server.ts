@@ -56,8 +56,6 @@ export interface ServerDefects extends RoleDefects {
   readonly showsRecovered?: boolean;
   /** The condition of a claim names no term. */
   readonly ignoresTerms?: boolean;
-  /** The conditions of an end and of a return name neither a term nor an agent that is away. */
-  readonly ignoresFences?: boolean;
 }
 
 /** A connection to the server that ends with it. */
@@ -134,7 +132,6 @@ export class DatabaseServer {
     return {
       tables,
       ignoresTerms: this.#defects.ignoresTerms === true,
-      ignoresFences: this.#defects.ignoresFences === true,
       claimed: (term) => {
         if (term === null || term === tables.role.term) return;
         const what = `a claim of term ${term} took place in term ${tables.role.term}`;
