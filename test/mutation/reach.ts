@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 /** Place of a function: its file, and its first character; a file alone for its code outside of functions. */
 type Region = string;
 
-/** What a recorded run has found. */
+/** Findings of a recorded run. */
 export interface Reach {
   /** Tests by name: files, and runs of the simulation. */
   readonly tests: Record<string, { readonly tookMs: number; readonly regions: readonly Region[] }>;

@@ -1,4 +1,4 @@
-/** What hub and agent keep of ten thousand requests of every kind, and of many tasks: nothing, but for what has a bound. */
+/** Entries that hub and agent keep after ten thousand requests of every kind and many tasks: none without a bound. */
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
@@ -32,7 +32,7 @@ const CALM_MS = 30_000;
 /** Longest time of a test on a busy machine; on a quiet one it waits for five sweeps of the hub, one a minute. */
 const LIMIT_MS = 1_200_000;
 
-/** What is kept of requests and tasks for a time, with the number of entries that it has at most. */
+/** Owners that keep entries of requests and tasks for a time, with their maximum number. */
 const BOUNDED: Readonly<Record<string, { readonly most: number; readonly of: string }>> = {
   seen: { most: 1000, of: 'addresses of which the audit log counts refusals, for an hour' },
   'Attempts.#began': { most: 20_000, of: 'names and addresses of failed log-ins, for minutes' },
@@ -135,14 +135,14 @@ it(
     const half = async (from: number) => {
       const before = await entriesOf(hub);
       await everyKind(kinds, from, ROUNDS);
-      // What is kept of the latest rounds only, such as why tasks wait, is then that of as many rounds as before.
+      // Caches of the latest rounds, such as why tasks wait, then hold as many rounds as before.
       await everyKind(kinds, from + 500, WARM_UP_ROUNDS);
       return grownIn(hub, before, SLACK_OF_REQUESTS);
     };
     const first = await half(1000);
     const second = await half(2000);
     expect(kinds.sent - earlier).toBeGreaterThan(REQUESTS);
-    // What is made when it is needed first, and a cache that fills, grow in one of them.
+    // Lazy initialization, and a cache that fills, grow in one half only.
     const owners = new Set(first.map(({ owner }) => owner));
     expect(second.filter(({ owner }) => owners.has(owner))).toEqual([]);
   },

@@ -1,4 +1,4 @@
-/** What is counted after each round: processes, rows and files. */
+/** Counts after each round: processes, rows and files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../chaos/cluster.js';

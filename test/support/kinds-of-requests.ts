@@ -72,7 +72,7 @@ export class KindsOfRequests {
   async refusals(round: number): Promise<void> {
     await this.#all(this.#operations, async (operation, at) => {
       const { method } = operation;
-      // What succeeds for all, or waits, or has a kind of its own.
+      // Leaves out those that succeed for all, that wait, or that have a kind of their own.
       if (operation.path.endsWith('/events') || method === 'OPTIONS') return;
       const path = this.#nowhere(operation, round);
       const json = operation.body ? leastOf(operation.body) : undefined;
