@@ -3,7 +3,7 @@
  * the messages of the hub.
  */
 import { createHash } from 'node:crypto';
-import { dial } from '@workbench-hub/shared/agent-protocol/dial';
+import { DialRefused, dial } from '@workbench-hub/shared/agent-protocol/dial';
 import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
   AGENT_PATHS,
@@ -111,9 +111,16 @@ export class FakeAgent {
     return agent;
   }
 
-  /** Connects, sends the hello message and is welcomed. */
+  /** Connects as soon as the hub is ready, sends the hello message and is welcomed. A hub is not ready while its database seems late, such
+   *  as after a test that let seconds pass amid a question to it. */
   static async join(hub: { address: string; token: string }, setup: FakeAgentSetup = {}): Promise<FakeAgent> {
-    const agent = await FakeAgent.connect(hub, setup);
+    const isNotReady = (error: unknown) => error instanceof DialRefused && error.status === 503;
+    const agent = await eventually(() =>
+      FakeAgent.connect(hub, setup).catch((error: unknown) => {
+        if (isNotReady(error)) return undefined;
+        throw error;
+      }),
+    );
     await agent.hear('welcome');
     return agent;
   }
