@@ -9,6 +9,7 @@ import { type Mutant, mutantsOf } from './mutants.js';
 import { ProductCopy } from './product-copy.js';
 import { type Reach, recordReach, testsAt } from './reach.js';
 import { commandOf, FOLDERS, RUN_ONCE, THOROUGH, WORLDS } from './suites.js';
+import { Types } from './types.js';
 
 const HELP = `npm run mutate -- [options]
 
@@ -17,7 +18,8 @@ Options:
   --seed N        seed that draws them, 1 by default
   --folder F      only in this folder: ${FOLDERS.join(', ')}; all of these by default
   --threads N     number of changes that are tried at once, 1 by default
-  --limit S       seconds of tests that are run for a change, 60 by default, beside those that always are (suites.ts)
+  --skip N        leaves out the first N of the sample, which an earlier run has tried
+  --limit S       seconds of tests that are run for a change, 120 by default, beside those that always are (suites.ts)
   --reach FILE    keeps there which tests reach what, for the next run of the same code
   --at-least P    fails when fewer than P percent are noticed, 90 by default
 `;
@@ -55,13 +57,22 @@ function placesIn(folder: string): readonly Place[] {
   });
 }
 
+/** Draws changes that compile. */
 function draw(places: readonly Place[], count: number, seed: number): readonly Place[] {
   const random = seededRandom(seed);
+  const types = new Types(ROOT);
   const left = [...places];
-  return Array.from({ length: Math.min(count, left.length) }, () => {
-    const [place] = left.splice(random.below(left.length), 1);
-    return place as Place;
-  });
+  const drawn: Place[] = [];
+  while (drawn.length < count && left.length > 0) {
+    const [place] = left.splice(random.below(left.length), 1) as [Place];
+    if (types.fit(place.file, changed(readFileSync(join(ROOT, place.file), 'utf8'), place)))
+      drawn.push(place);
+  }
+  return drawn;
+}
+
+function changed(text: string, { mutant }: Place): string {
+  return text.slice(0, mutant.start) + mutant.replacement + text.slice(mutant.end);
 }
 
 /** A failure with the tests of which one failed. */
@@ -72,14 +83,15 @@ interface Failure {
 
 /** Text of the first failure that the change causes; undefined for none. A test that then fails without the change as well says nothing. */
 async function noticedBy(
-  { file, mutant }: Place,
+  place: Place,
   copy: ProductCopy,
   reach: Reach,
   limitMs: number,
 ): Promise<string | undefined> {
+  const { file, mutant } = place;
   const reaching = testsAt(reach, file, readFileSync(join(copy.root, file), 'utf8'), mutant.start);
   const waiting = [...chunksOf(testsWithin(limitMs, reach, reaching), reach)];
-  const change = (text: string) => text.slice(0, mutant.start) + mutant.replacement + text.slice(mutant.end);
+  const change = (text: string) => changed(text, place);
   for (let tests = waiting.shift(); tests !== undefined; tests = waiting.shift()) {
     const chunk = tests;
     if (RUN_ONCE.test(file)) await copy.endTests();
@@ -149,7 +161,8 @@ async function main(): Promise<void> {
       seed: { type: 'string', default: '1' },
       folder: { type: 'string', multiple: true, default: [...FOLDERS] },
       threads: { type: 'string', default: '1' },
-      limit: { type: 'string', default: '60' },
+      skip: { type: 'string' },
+      limit: { type: 'string', default: '120' },
       reach: { type: 'string' },
       'at-least': { type: 'string', default: '90' },
       help: { type: 'boolean', default: false },
@@ -170,22 +183,24 @@ async function main(): Promise<void> {
     const [first] = copies as [ProductCopy, ...ProductCopy[]];
     const reachPath = values.reach ?? join(first.root, 'reach.json');
     const reach = await recordReach(reachPath, first, FOLDERS.flatMap(filesOf));
-    const unnoticed = await tryAll(sample, copies, reach, 1000 * wholeNumber('limit', values.limit));
-    report(sample.length, unnoticed, wholeNumber('at-least', values['at-least']));
+    const skipped = values.skip === undefined ? 0 : wholeNumber('skip', values.skip);
+    const limitMs = 1000 * wholeNumber('limit', values.limit);
+    const unnoticed = await tryAll({ sample, skipped }, copies, reach, limitMs);
+    report(sample.length - skipped, unnoticed, wholeNumber('at-least', values['at-least']));
   } finally {
     await Promise.all(copies.map((copy) => copy.remove()));
   }
 }
 
-/** Tries each change; gives those that no test notices. */
+/** Tries each change but the first `skipped`; gives those that no test notices. */
 async function tryAll(
-  sample: readonly Place[],
+  { sample, skipped }: { readonly sample: readonly Place[]; readonly skipped: number },
   copies: readonly ProductCopy[],
   reach: Reach,
   limitMs: number,
 ): Promise<readonly Place[]> {
   const unnoticed: Place[] = [];
-  const waiting = [...sample];
+  const waiting = sample.slice(skipped);
   await Promise.all(
     copies.map(async (copy) => {
       for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {

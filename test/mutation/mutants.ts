@@ -32,7 +32,8 @@ const OPERATORS: Swaps = {
 const LOG_CALL = /^(?:await )?(?:this\.)?#?(?:\w+\.)*#?log(?:ger)?(?:\(|\.\w+\()/;
 const STATEMENT_OF_SQL = /\b(?:SELECT|INSERT|UPDATE|DELETE)\b/;
 
-/** All mutants of a source text in TypeScript, in the order of their places. Types, imports and logging have none. */
+/** All mutants of a source text in TypeScript, in the order of their places. Types, imports, logging, and the numbers of constants of the
+ *  file have none: such a number is a size or a time that was chosen by measuring. */
 export function mutantsOf(text: string): readonly Mutant[] {
   const file = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true);
   const mutants: Mutant[] = [];
@@ -40,7 +41,7 @@ export function mutantsOf(text: string): readonly Mutant[] {
     mutants.push({ start, end, replacement, change: changeText(text.slice(start, end), replacement) });
   const visit = (node: ts.Node): void => {
     if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) return;
-    if (isLogging(node, file)) return;
+    if (isLogging(node, file) || isChosenNumber(node)) return;
     mutate(node, file, add);
     ts.forEachChild(node, visit);
   };
@@ -84,6 +85,19 @@ function isCall(expression: ts.Expression): boolean {
 
 function isLogging(node: ts.Node, file: ts.SourceFile): boolean {
   return ts.isExpressionStatement(node) && LOG_CALL.test(node.getText(file));
+}
+
+/** The number of `const LIMIT_MS = 60 * 1000` at the top of a file, or a factor of it. */
+function isChosenNumber(node: ts.Node): boolean {
+  if (!ts.isNumericLiteral(node)) return false;
+  let { parent } = node as ts.Node;
+  while (
+    ts.isBinaryExpression(parent) ||
+    ts.isPropertyAssignment(parent) ||
+    ts.isObjectLiteralExpression(parent)
+  )
+    parent = parent.parent;
+  return ts.isVariableDeclaration(parent) && ts.isSourceFile(parent.parent.parent.parent);
 }
 
 type SqlText = ts.NoSubstitutionTemplateLiteral | ts.TemplateExpression;
