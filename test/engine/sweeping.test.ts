@@ -300,6 +300,32 @@ describe('an unfinished resumable upload', () => {
     expect(await engine.files.uploads.ids()).toEqual([]);
   });
 
+  it('that is finished keeps its file no longer than its name', async () => {
+    const { id } = await begin('finished', false);
+    await send(id, 0);
+    await send(id, LARGE.length);
+    const content = Buffer.concat([LARGE, LARGE]);
+    expect(await isThere(content)).toBe(true);
+    await engine.storage.removeInput('finished', NOBODY);
+    engine.runtime.skip(6000);
+    await engine.files.reclaim();
+    expect(await isThere(content)).toBe(false);
+  });
+
+  it('that cannot get its name keeps its file no longer than others without one', async () => {
+    const { id } = await begin('unnamed', false);
+    await send(id, 0);
+    const named = vi.spyOn(engine.store.uploads, 'finish').mockRejectedValue(new Error('no name now'));
+    await expect(send(id, LARGE.length)).rejects.toThrow('no name now');
+    named.mockRestore();
+    await engine.uploads.remove(id, null);
+    // The disk has a clock of its own, which is ahead: the first sweep sets the age of the file.
+    await passAndSweep(0);
+    await passAndSweep(HOUR_MS + 1);
+    await passAndSweep(6000);
+    expect(await isThere(Buffer.concat([LARGE, LARGE]))).toBe(false);
+  });
+
   it('whose record is gone leaves no bytes', async () => {
     const { id } = await begin('lost-file', false);
     await send(id, 0);
