@@ -346,15 +346,13 @@ describe('an instance with a sandbox', () => {
     await supervisor.reserve({ taskId: 'task' })?.endJob('task', true);
     programs.last.becomesReady();
     await runtime.advance(0);
-    for (const logged of [/started process/g, /up: fake 1/g])
-      expect(console().match(logged)).toHaveLength(1);
+    for (const logged of [/started process/g, /up: fake 1/g]) expect(console().match(logged)).toHaveLength(1);
     crash();
     await runtime.advance(1000);
     programs.last.becomesReady();
     await runtime.advance(0);
     expect(console()).toContain('exited with code 1');
-    for (const logged of [/started process/g, /up: fake 1/g])
-      expect(console().match(logged)).toHaveLength(2);
+    for (const logged of [/started process/g, /up: fake 1/g]) expect(console().match(logged)).toHaveLength(2);
   });
 
   test('that is to stop ends with its job', async () => {

@@ -206,8 +206,8 @@ export class Cluster {
 
   async stop(): Promise<void> {
     this.#goOn();
-    await Promise.all(this.parts.agents.map((agent) => agent.stop()));
-    await Promise.all(this.parts.hubs.map((hub) => hub.stop()));
+    await Promise.all(this.parts.agents.map((agent) => agent.retire()));
+    await Promise.all(this.parts.hubs.map((hub) => hub.retire()));
   }
 
   /** Releases the proxies, the link and the disks of the run. */

@@ -1,5 +1,6 @@
 /** File systems and network links of a run, as far as the machine allows, in namespaces that end with it. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -15,18 +16,27 @@ const HUB_ADDRESS = '10.77.0.1';
 const AGENT_ADDRESS = '10.77.0.2';
 const LINK = 'chaos0';
 
-/** Runs this program once more in namespaces of its own and returns its exit code; undefined when it has them already, or may
- *  not. With `needsUsers`, the users of this machine stay; only root may do that. */
-export function runInside({ needsUsers }: { readonly needsUsers: boolean }): number | undefined {
+/** Runs this program once more in namespaces of its own; resolves with its exit code, or undefined when it has them already, or may not.
+ *  With `needsUsers`, the users of this machine stay; only root may do that. `stopped` ends the program. */
+export async function runInside(
+  { needsUsers }: { readonly needsUsers: boolean },
+  stopped: AbortSignal,
+): Promise<number | undefined> {
   if (process.env[INSIDE] !== undefined) return undefined;
   if (needsUsers && process.getuid?.() !== 0) return undefined;
   const [command = '', ...words] = needsUsers ? UNSHARE_AS_ROOT : UNSHARE;
   if (spawnSync(command, [...words, 'sh', '-c', 'mount -t tmpfs tmpfs /mnt']).status !== 0) return undefined;
   const env = { ...process.env, [INSIDE]: 'yes' };
-  const args = [...words, process.execPath, ...process.argv.slice(1)];
-  const { status, signal } = spawnSync(command, args, { stdio: 'inherit', env });
-  if (signal) console.error(`no summary: the run was ended from outside, by ${signal}`);
-  return status ?? 1;
+  const child = spawn(command, [...words, process.execPath, ...process.argv.slice(1)], {
+    stdio: 'inherit',
+    env,
+  });
+  const onStop = () => void child.kill('SIGTERM');
+  stopped.addEventListener('abort', onStop, { once: true });
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  stopped.removeEventListener('abort', onStop);
+  if (signal && !stopped.aborted) console.error(`no summary: the run was ended from outside, by ${signal}`);
+  return code ?? 1;
 }
 
 /** A small file system that can be filled. */

@@ -12,6 +12,7 @@ export class Host {
   #program: Program;
   /** False while it is to be down. */
   #isWanted = true;
+  #isRetired = false;
   #lastWords = '';
 
   constructor(name: string, start: () => Program) {
@@ -49,15 +50,23 @@ export class Host {
     await this.#program.kill();
   }
 
+  /** Starts it, unless it has ended for good. */
   start(): void {
+    if (this.#isRetired) return;
     this.#isWanted = true;
     if (!this.isUp) this.#program = this.#started();
   }
 
-  /** Ends it for good. */
+  /** Asks it to end; it is to be started again. */
   async stop(): Promise<void> {
     this.#isWanted = false;
     await this.#program.stop();
+  }
+
+  /** Ends it for good. */
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    await this.stop();
   }
 
   #started(): Program {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ChaosOutcome, runChaos } from './chaos.js';
 import { runInside } from './environment.js';
+import { runLong } from './long-run.js';
 import { STORES } from './store.js';
 
 const HELP = `npm run chaos -- [options]
@@ -47,7 +48,7 @@ function summaryOf(outcome: ChaosOutcome): string {
   ].join('\n');
 }
 
-async function main(): Promise<void> {
+async function main(stopped: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       seconds: { type: 'string', default: '60' },
@@ -67,14 +68,14 @@ async function main(): Promise<void> {
   const store = STORES.find((kind) => kind === wanted);
   if (hubs > 1 && store === 'sqlite') throw new Error('several hubs need --store postgres');
   if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(values.store)}`);
-  const inside = runInside({ needsUsers: store === 'postgres' });
+  const inside = await runInside({ needsUsers: store === 'postgres' }, stopped);
   if (inside !== undefined) {
     process.exitCode = inside;
     return;
   }
   const folder = mkdtempSync(join(tmpdir(), 'workbench-hub-chaos-'));
   const onEvent = (what: string) => console.log(what);
-  const outcome = await runChaos({ folder, seed, seconds, store, hubs, onEvent });
+  const outcome = await runChaos({ folder, seed, seconds, store, hubs, stopped, onEvent });
   console.log(summaryOf(outcome));
   const faults = [...outcome.lost, ...outcome.twice, ...outcome.wrong];
   for (const fault of faults) console.error(fault);
@@ -86,24 +87,4 @@ async function main(): Promise<void> {
   else console.log(`its logs: ${folder}`);
 }
 
-let hasEnded = false;
-process.once('beforeExit', () => {
-  if (hasEnded) return;
-  console.error('no summary: the run waits for something that cannot happen any more');
-  process.exitCode = 1;
-});
-for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    console.error(`no summary: the run was ended from outside, by ${signal}`);
-    process.kill(process.pid, signal);
-  });
-}
-
-main()
-  .catch((error: unknown) => {
-    console.error(error);
-    process.exitCode = 1;
-  })
-  .finally(() => {
-    hasEnded = true;
-  });
+runLong(main);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runInside } from '../chaos/environment.js';
+import { runLong } from '../chaos/long-run.js';
 import { STORES } from '../chaos/store.js';
 import { runSoak, type SoakOutcome } from './soak.js';
 
@@ -66,7 +67,7 @@ function summaryOf(outcome: SoakOutcome): string {
   ].join('\n');
 }
 
-async function main(): Promise<void> {
+async function main(stopped: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       minutes: { type: 'string', default: '10' },
@@ -86,13 +87,14 @@ async function main(): Promise<void> {
   const store = STORES.find((kind) => kind === wanted);
   if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(values.store)}`);
   if (hubs > 1 && store === 'sqlite') throw new Error('several hubs need --store postgres');
-  const inside = runInside({ needsUsers: store === 'postgres' });
+  const inside = await runInside({ needsUsers: store === 'postgres' }, stopped);
   if (inside !== undefined) {
     process.exitCode = inside;
     return;
   }
   const folder = mkdtempSync(join(tmpdir(), 'workbench-hub-soak-'));
-  const outcome = await runSoak({ folder, seed, minutes, store, hubs, onEvent: (what) => console.log(what) });
+  const onEvent = (what: string) => console.log(what);
+  const outcome = await runSoak({ folder, seed, minutes, store, hubs, stopped, onEvent });
   console.log(summaryOf(outcome));
   for (const what of outcome.wrong) console.error(what);
   console.log(
@@ -103,24 +105,4 @@ async function main(): Promise<void> {
   else console.log(`its logs: ${folder}`);
 }
 
-let hasEnded = false;
-process.once('beforeExit', () => {
-  if (hasEnded) return;
-  console.error('no summary: the run waits for something that cannot happen any more');
-  process.exitCode = 1;
-});
-for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    console.error(`no summary: the run was ended from outside, by ${signal}`);
-    process.kill(process.pid, signal);
-  });
-}
-
-main()
-  .catch((error: unknown) => {
-    console.error(error);
-    process.exitCode = 1;
-  })
-  .finally(() => {
-    hasEnded = true;
-  });
+runLong(main);

@@ -6,6 +6,7 @@ import { auditByRest } from '../chaos/audit.js';
 import { Cluster, type ClusterSetup } from '../chaos/cluster.js';
 import { Faults } from '../chaos/faults.js';
 import { Load } from '../chaos/load.js';
+import { unlessStopped } from '../chaos/long-run.js';
 import { ledgerIn } from '../chaos/runs.js';
 import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
@@ -23,6 +24,8 @@ export interface SoakOptions extends Pick<ClusterSetup, 'store' | 'hubs'> {
   readonly folder: string;
   readonly seed: number;
   readonly minutes: number;
+  /** Ends the run, which then rejects. */
+  readonly stopped: AbortSignal;
   /** Called with what happens, and its time. */
   readonly onEvent: (what: string) => void;
 }
@@ -59,7 +62,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakOutcome> {
   const webhooks = await WebhookReceiver.listen();
   const cluster = await startCluster(options, webhooks.origin);
   try {
-    return await new Soak(options, cluster, webhooks).run();
+    return await unlessStopped(new Soak(options, cluster, webhooks).run(), options.stopped);
   } finally {
     await cluster.stop();
     await endPrograms();
@@ -144,7 +147,8 @@ class Soak {
   async run(): Promise<SoakOutcome> {
     const untilMs = this.#startedMs + this.#options.minutes * 60_000;
     await this.#round(() => this.#useEachInterface());
-    while (performance.now() < untilMs && this.#wrong.length === 0) await this.#round(() => this.#strike());
+    do await this.#round(() => this.#strike());
+    while (performance.now() < untilMs && this.#wrong.length === 0);
     const { failures, counts: faults, missing } = this.#faults;
     if (failures.length > 0) throw new AggregateError(failures, 'faults could not strike');
     const counts = this.#measurements.judged();
