@@ -46,19 +46,20 @@ export function variableErrors(variables: readonly { key: string }[]): Validatio
   return errors;
 }
 
+/** Error in the name of a file of a job (contract 3.5), written as "must …"; undefined for none. */
+export function filenameFault(filename: string): string | undefined {
+  const fault = relativePathFault(filename);
+  if (fault !== undefined || !filename.startsWith(RESERVED_PREFIX)) return fault;
+  return `must not begin with "${RESERVED_PREFIX}", which workbenches use`;
+}
+
 /** Validation errors of the paths of additional files beside the staged model, if any (contract 3.5). */
 export function additionalFileErrors(paths: readonly string[], modelPath: string | null): ValidationError[] {
   const errors: ValidationError[] = [];
   const at = (index: number) => `additionalFiles[${index}].filename`;
   for (const [index, path] of paths.entries()) {
-    const fault = relativePathFault(path);
+    const fault = filenameFault(path);
     if (fault) errors.push({ where: at(index), what: fault });
-    else if (path.startsWith(RESERVED_PREFIX)) {
-      errors.push({
-        where: at(index),
-        what: `must not begin with "${RESERVED_PREFIX}", which workbenches use`,
-      });
-    }
   }
   if (errors.length > 0) return errors;
   const conflict = pathConflict(modelPath === null ? paths : [modelPath, ...paths]);

@@ -39,12 +39,14 @@ export interface InputFile {
   readonly kind: 'MODEL' | 'SCRIPT' | 'ADDITIONAL_FILE';
   /** Unique among the inputs of the task: `model/gear.xml`, `scripts/1`, `files/a/b.txt`. */
   readonly path: string;
+  /** Name of a model or a script for people; null when none was given. */
+  readonly filename: string | null;
   readonly ref: FileRef;
 }
 
 /** A file of a task with its content. */
 export interface TaskFile {
-  /** The last part of its path. */
+  /** Name to save it under, without folders. */
   readonly name: string;
   readonly digest: string;
   readonly file: FoundBlob;
@@ -95,7 +97,7 @@ export class TaskDetailsReader {
   async input(id: string, path: string): Promise<TaskFile> {
     const found = (await this.inputs(id)).find((input) => input.path === path);
     if (!found) throw notFound(id, 'input', path);
-    return this.#open(id, path, found.ref);
+    return this.#open(id, path, found.ref, found.filename ?? path);
   }
 
   /** Files that an ended task produced, by path; none before its end. */
@@ -110,14 +112,14 @@ export class TaskDetailsReader {
   async output(id: string, path: string): Promise<TaskFile> {
     const found = (await this.outputs(id)).find((output) => output.path === path);
     if (!found) throw notFound(id, 'output', path);
-    return this.#open(id, path, found);
+    return this.#open(id, path, found, path);
   }
 
-  async #open(id: string, path: string, ref: FileRef): Promise<TaskFile> {
+  async #open(id: string, path: string, ref: FileRef, filename: string): Promise<TaskFile> {
     const file = await this.#options.files.find(ref);
     // Deleted since it was looked up, or damaged.
     if (!file) throw notFound(id, 'content of the', path);
-    return { name: path.slice(path.lastIndexOf('/') + 1), digest: ref.digest, file };
+    return { name: filename.slice(filename.lastIndexOf('/') + 1), digest: ref.digest, file };
   }
 }
 
@@ -128,10 +130,13 @@ function notFound(id: string, what: string, path: string): HubError {
 function inputsOf(job: Job): InputFile[] {
   if (job.type === 'SIMULATE_WORK') return [];
   const { model, scripts, additionalFiles } = job;
+  const input = (kind: InputFile['kind'], path: string, ref: FileRef, filename: string | null = null) => {
+    return { kind, path, filename, ref };
+  };
   return [
-    ...(model?.kind === 'BLOB' ? [{ kind: 'MODEL' as const, path: `model/${model.path}`, ref: model }] : []),
-    ...scripts.map((ref, at) => ({ kind: 'SCRIPT' as const, path: `scripts/${at + 1}`, ref })),
-    ...additionalFiles.map((ref) => ({ kind: 'ADDITIONAL_FILE' as const, path: `files/${ref.path}`, ref })),
+    ...(model?.kind === 'BLOB' ? [input('MODEL', `model/${model.path}`, model, model.filename)] : []),
+    ...scripts.map((ref, at) => input('SCRIPT', `scripts/${at + 1}`, ref, ref.filename)),
+    ...additionalFiles.map((ref) => input('ADDITIONAL_FILE', `files/${ref.path}`, ref)),
   ];
 }
 

@@ -7,7 +7,7 @@ import {
   classify,
   withModelType,
 } from '@workbench-hub/shared/domain/classifier';
-import { type FileRef, type Job, modelTypeOf } from '@workbench-hub/shared/domain/job';
+import { type FileRef, type Job, modelTypeOf, withoutFilenames } from '@workbench-hub/shared/domain/job';
 import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
@@ -332,7 +332,7 @@ export class Tasks {
   }
 }
 
-/** Fields of a task that its creator chooses. */
+/** Fields of a task by which a repeated request is recognized. */
 function requestOf({
   name,
   classifiers,
@@ -341,7 +341,7 @@ function requestOf({
   notify = null,
 }: Pick<Task, 'name' | 'classifiers' | 'timeLimitS'> &
   Pick<NewTask, 'notify'> & { readonly job: Job | undefined }) {
-  return { name, classifiers, timeLimitS, job, notify };
+  return { name, classifiers, timeLimitS, job: job && withoutFilenames(job), notify };
 }
 
 function validationErrorOf({ index, member, message }: ClassifierError): ValidationError {

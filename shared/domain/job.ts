@@ -17,9 +17,18 @@ export interface NamedFileRef extends FileRef {
   readonly path: string;
 }
 
+/** An input that is staged under another name than it was handed in with. */
+interface RenamedInput {
+  /** Name for people, a relative path with `/`; absent when none was given. Agents do not use it. */
+  readonly filename?: string;
+}
+
+/** A script of a job; its place in the list tells it from others. */
+export type ScriptRef = FileRef & RenamedInput;
+
 export type ModelSource =
   /** A model that came with the task, staged at `path` (`model.<type>`). */
-  | ({ readonly kind: 'BLOB' } & NamedFileRef)
+  | ({ readonly kind: 'BLOB' } & NamedFileRef & RenamedInput)
   /** A model on the simulation host. */
   | {
       readonly kind: 'LOCAL_FILESYSTEM';
@@ -35,7 +44,7 @@ export interface SimulateWorkJob {
 export interface BatchJob {
   readonly type: 'EXECUTE_BATCH_JOB';
   readonly model: ModelSource | null;
-  readonly scripts: readonly FileRef[];
+  readonly scripts: readonly ScriptRef[];
   readonly additionalFiles: readonly NamedFileRef[];
   readonly variables: readonly { readonly key: string; readonly value: string }[];
 }
@@ -52,6 +61,19 @@ export function modelTypeOfName(name: string): string | null {
 export function modelTypeOf(job: Job): string | null {
   if (job.type === 'SIMULATE_WORK' || job.model === null) return null;
   return modelTypeOfName(job.model.kind === 'BLOB' ? job.model.path : job.model.pathToFile);
+}
+
+/** The job without the names that its model and scripts were handed in with. */
+export function withoutFilenames(job: Job): Job {
+  if (job.type === 'SIMULATE_WORK') return job;
+  const { model, scripts } = job;
+  return { ...job, model: model && withoutFilename(model), scripts: scripts.map(withoutFilename) };
+}
+
+function withoutFilename<Input extends RenamedInput | ModelSource>(input: Input): Input {
+  if (!('filename' in input)) return input;
+  const { filename: _, ...rest } = input;
+  return rest as Input;
 }
 
 /** Blobs that the job needs. */

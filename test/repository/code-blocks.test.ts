@@ -96,6 +96,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['"error": "Conflict"', { response: 'delete /api/2.0/workbench/task/{id}/cancel', status: 409 }],
     ['inputScripts[0].content: must be', { sample: 'a message' }],
   ],
+  'packages/docs/contract/12-additions.md': [['"filename": "ball.xml"', { request: CREATE_BATCH_JOB }]],
   'packages/docs/contract/2-tasks.md': [
     ['"name": "run 7"', { response: 'get /api/2.0/workbench/task/{id}' }],
     ['"status": "WAITING"', { response: CREATE_BATCH_JOB, status: 201 }],

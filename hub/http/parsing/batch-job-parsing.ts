@@ -1,7 +1,7 @@
 /** Conversion of an execute-batch-job request into a job whose files are in the blob store. */
 
 import { isAbsolute, win32 } from 'node:path';
-import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job, ModelSource, ScriptRef } from '@workbench-hub/shared/domain/job';
 import { additionalFileErrors, jobSizeErrors, modelFileName, variableErrors } from '../../core/batch-job.js';
 import { type HubError, invalidInput, type ValidationError } from '../../core/errors.js';
 import type { BlobStore, Hold } from '../../core/ports/blobs.js';
@@ -59,13 +59,8 @@ export async function parseBatchJob(
   }
   const referenced = reference ? await referencedModel(reference, inputs, errors) : null;
   const modelPath = request.inputModel ? modelFileName(request.inputModel.type) : stagedName(referenced);
-  errors.push(
-    ...additionalFileErrors(
-      additional.map(({ filename }) => filename),
-      modelPath,
-    ),
-  );
-  errors.push(...variableErrors(variables));
+  const paths = additional.map(({ filename }) => filename);
+  errors.push(...additionalFileErrors(paths, modelPath), ...variableErrors(variables));
   const fileCount = (model || referenced?.kind === 'BLOB' ? 1 : 0) + scripts.length + contents.length;
   if (fileCount > maxFiles) errors.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
   if (errors.length > 0) throw invalidInput(errors);
@@ -79,12 +74,12 @@ export async function parseBatchJob(
   ]);
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model: storedModel && modelPath ? { kind: 'BLOB', path: modelPath, ...storedModel } : referenced,
-    scripts: storedScripts,
-    additionalFiles: storedFiles.map((file, at) => ({
-      path: (additional[at] as { filename: string }).filename,
-      ...file,
-    })),
+    model:
+      storedModel && modelPath
+        ? { kind: 'BLOB', path: modelPath, ...storedModel, ...filenameOf(request.inputModel) }
+        : referenced,
+    scripts: storedScripts.map((script, at) => ({ ...script, ...filenameOf(request.inputScripts[at]) })),
+    additionalFiles: storedFiles.map((file, at) => ({ path: paths[at] as string, ...file })),
     variables: variables.map(({ key, value }) => ({ key, value })),
   };
   const sizeErrors = jobSizeErrors(job);
@@ -92,22 +87,34 @@ export async function parseBatchJob(
   return job;
 }
 
+/** The name of a model or a script, if it has one. */
+function filenameOf(
+  given: { readonly filename?: string | null | undefined } | null | undefined,
+): Pick<ScriptRef, 'filename'> {
+  const filename = given?.filename ?? undefined;
+  return filename === undefined ? {} : { filename };
+}
+
 type Reference = NonNullable<ExecuteBatchJobRequest['inputModelReference']>;
 
 const WHERE = 'inputModelReference.parameters';
 
 async function referencedModel(
-  { type, parameters }: Reference,
+  { type, parameters, filename }: Reference,
   inputs: StoredInputs,
   errors: ValidationError[],
 ): Promise<ModelSource> {
-  if (type === 'LOCAL_FILESYSTEM')
+  if (type === 'LOCAL_FILESYSTEM') {
+    if (typeof filename === 'string') {
+      errors.push({ where: 'inputModelReference.filename', what: 'and LOCAL_FILESYSTEM exclude each other' });
+    }
     return localModelOf(parametersOf(parameters, LOCAL_PARAMETERS, errors), errors);
+  }
   inputs.refuseWhileOff();
   const name = parametersOf(parameters, STORAGE_PARAMETERS, errors).get('name');
   if (name === undefined) errors.push({ where: WHERE, what: 'must hold the key name' });
   const file = name === undefined ? NO_FILE : await inputs.find(name, `${WHERE}: name`, errors);
-  return { kind: 'BLOB', path: name ?? '', ...file };
+  return { kind: 'BLOB', path: name ?? '', ...file, ...filenameOf({ filename }) };
 }
 
 /** Values of these keys; any other key, or one given twice, is a validation error. */

@@ -1,4 +1,5 @@
 /** A batch job as a form: files as files, all else as texts. */
+import { filenameFault } from '../../core/batch-job.js';
 import { invalidInput } from '../../core/errors.js';
 import { StoredBlob } from './body-blob.js';
 import type { FormField, FormFile, ReceivedForm } from './form-files.js';
@@ -68,7 +69,9 @@ export function jobOfForm(form: ReceivedForm): ExecuteBatchJobRequest {
       : { timeLimit: /^\d{1,15}$/.test(timeLimit) ? Number(timeLimit) : timeLimit }),
     classifiers,
     ...modelOf(parts),
-    inputScripts: parts.files('script').map((script) => ({ content: contentOf(script) })),
+    inputScripts: parts
+      .files('script')
+      .map((script) => ({ content: contentOf(script), ...filenameOf(script) })),
     additionalFiles: [
       ...parts.files('file').map((file) => ({ filename: file.fileName, content: contentOf(file) })),
       ...parts.texts('storedFile').map(storedFileOf),
@@ -91,7 +94,7 @@ function modelOf(parts: FormParts): object {
     throw invalidInput([
       { where: 'modelType', what: 'is required: the file name of the model has no ending' },
     ]);
-  return { inputModel: { type: type ?? ending, content: contentOf(model) } };
+  return { inputModel: { type: type ?? ending, content: contentOf(model), ...filenameOf(model) } };
 }
 
 function reference(type: string, key: string, value: string): object {
@@ -100,6 +103,11 @@ function reference(type: string, key: string, value: string): object {
 
 function contentOf({ ref }: FormFile): StoredBlob {
   return new StoredBlob(Promise.resolve(ref));
+}
+
+/** The file name of a part for a model or a script. Forms had any before it was kept, so an invalid one is none. */
+function filenameOf({ fileName }: FormFile): { filename?: string } {
+  return filenameFault(fileName) === undefined ? { filename: fileName } : {};
 }
 
 function storedFileOf(text: string): object {

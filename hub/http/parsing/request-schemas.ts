@@ -2,6 +2,7 @@
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { MODEL_TYPE } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
+import { filenameFault } from '../../core/batch-job.js';
 import { INPUT_NAME, INPUT_NAME_ALLOWED, inputNameFault } from '../../core/storage.js';
 import { shown, shownDefault, shownWithoutNull } from '../openapi/openapi-overrides.js';
 import { type BlobPaths, StoredBlob } from './body-blob.js';
@@ -100,6 +101,20 @@ export const newInputNameSchema = inputNameSchema.check(({ value, issues }) => {
   if (message !== undefined) issues.push({ code: 'custom', input: value, message });
 });
 
+/** The name of a model or a script for people (contract 12.40). */
+const shownFilename = z
+  .string()
+  .check(({ value, issues }) => {
+    const message = filenameFault(value);
+    if (message !== undefined) issues.push({ code: 'custom', input: value, message });
+  })
+  .nullish()
+  .meta({
+    description: 'Name of the file, a relative path with "/", under which the inputs of the task show it.',
+    example: 'gearbox/ball.xml',
+    override: shownWithoutNull,
+  });
+
 export const modelReferenceSchema = z.object({
   type: enumeration(['LOCAL_FILESYSTEM', 'INPUT_STORAGE']),
   parameters: z.array(z.object({ key: z.string(), value: z.string() })).max(100),
@@ -108,17 +123,20 @@ export const modelReferenceSchema = z.object({
 export const executeBatchJobRequest = z
   .object({
     ...requestHead,
-    inputModel: z.object({ type: modelTypeSchema, content: contentSchema }).nullish().meta({
-      description: 'The model to load; excludes inputModelReference.',
-      override: shownWithoutNull,
-    }),
-    inputModelReference: modelReferenceSchema.nullish().meta({
+    inputModel: z
+      .object({ type: modelTypeSchema, content: contentSchema, filename: shownFilename })
+      .nullish()
+      .meta({
+        description: 'The model to load; excludes inputModelReference.',
+        override: shownWithoutNull,
+      }),
+    inputModelReference: modelReferenceSchema.extend({ filename: shownFilename }).nullish().meta({
       description:
         'A model in the input storage (parameter name), or one that the simulation host can read itself (pathToFile).',
       override: shownWithoutNull,
     }),
     inputScripts: z
-      .array(z.object({ content: contentSchema }))
+      .array(z.object({ content: contentSchema, filename: shownFilename }))
       .min(1)
       .max(1000)
       .meta({ description: 'Scripts to run, one after the other.' }),

@@ -63,8 +63,14 @@ function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting, ki
   return { verdict, unsatisfied, instances, ...(kinds.length === 0 ? {} : { kinds }) };
 }
 
-export function presentInput({ kind, path, ref }: InputFile) {
-  return { kind, path, size: ref.sizeBytes, digest: ref.digest };
+export function presentInput({ kind, path, filename, ref }: InputFile) {
+  return {
+    kind,
+    path,
+    ...(filename === null ? {} : { filename }),
+    size: ref.sizeBytes,
+    digest: ref.digest,
+  };
 }
 
 /** Sorted by path. */

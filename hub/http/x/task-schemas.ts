@@ -122,6 +122,10 @@ const inputFile = z
       description: 'Path for its download: `model/…`, `scripts/1` and so on, `files/…`.',
       example: 'scripts/1',
     }),
+    filename: z.string().optional().meta({
+      description: 'Name of a model or a script, if the request gave one.',
+      example: 'throw.js',
+    }),
     size,
     digest,
   })

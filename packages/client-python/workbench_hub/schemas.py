@@ -436,21 +436,31 @@ class ExecuteBatchJobRequestAdditionalFilesItem(_ExecuteBatchJobRequestAdditiona
     storageName: str
 
 
-class ExecuteBatchJobRequestInputModel(TypedDict):
-    """The model to load; excludes inputModelReference."""
-
+class _ExecuteBatchJobRequestInputModel(TypedDict):
     # WBPZ, MJCF, INP, …: staged as model.<type>.
     type: str
     # Base64 (RFC 4648 section 4, with padding).
     content: str
 
 
-class ExecuteBatchJobRequestInputModelReference(TypedDict):
+class ExecuteBatchJobRequestInputModel(_ExecuteBatchJobRequestInputModel, total=False):
+    """The model to load; excludes inputModelReference."""
+
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
+
+
+class _ExecuteBatchJobRequestInputModelReference(TypedDict):
+    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
+    parameters: List[ExecuteBatchJobRequestInputModelReferenceParametersItem]
+
+
+class ExecuteBatchJobRequestInputModelReference(_ExecuteBatchJobRequestInputModelReference, total=False):
     """A model in the input storage (parameter name), or one that the simulation host can read itself
     (pathToFile)."""
 
-    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
-    parameters: List[ExecuteBatchJobRequestInputModelReferenceParametersItem]
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
 
 
 class ExecuteBatchJobRequestInputModelReferenceParametersItem(TypedDict):
@@ -458,9 +468,14 @@ class ExecuteBatchJobRequestInputModelReferenceParametersItem(TypedDict):
     value: str
 
 
-class ExecuteBatchJobRequestInputScriptsItem(TypedDict):
+class _ExecuteBatchJobRequestInputScriptsItem(TypedDict):
     # Base64 (RFC 4648 section 4, with padding).
     content: str
+
+
+class ExecuteBatchJobRequestInputScriptsItem(_ExecuteBatchJobRequestInputScriptsItem, total=False):
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
 
 
 class ExecuteBatchJobRequestVariablesToInjectItem(TypedDict):
@@ -792,21 +807,31 @@ class NewBatchJobAdditionalFilesItem(_NewBatchJobAdditionalFilesItem, total=Fals
     storageName: str
 
 
-class NewBatchJobInputModel(TypedDict):
-    """The model to load; excludes inputModelReference."""
-
+class _NewBatchJobInputModel(TypedDict):
     # WBPZ, MJCF, INP, …: staged as model.<type>.
     type: str
     # Base64 (RFC 4648 section 4, with padding).
     content: str
 
 
-class NewBatchJobInputModelReference(TypedDict):
+class NewBatchJobInputModel(_NewBatchJobInputModel, total=False):
+    """The model to load; excludes inputModelReference."""
+
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
+
+
+class _NewBatchJobInputModelReference(TypedDict):
+    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
+    parameters: List[NewBatchJobInputModelReferenceParametersItem]
+
+
+class NewBatchJobInputModelReference(_NewBatchJobInputModelReference, total=False):
     """A model in the input storage (parameter name), or one that the simulation host can read itself
     (pathToFile)."""
 
-    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
-    parameters: List[NewBatchJobInputModelReferenceParametersItem]
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
 
 
 class NewBatchJobInputModelReferenceParametersItem(TypedDict):
@@ -814,9 +839,14 @@ class NewBatchJobInputModelReferenceParametersItem(TypedDict):
     value: str
 
 
-class NewBatchJobInputScriptsItem(TypedDict):
+class _NewBatchJobInputScriptsItem(TypedDict):
     # Base64 (RFC 4648 section 4, with padding).
     content: str
+
+
+class NewBatchJobInputScriptsItem(_NewBatchJobInputScriptsItem, total=False):
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
 
 
 class NewBatchJobVariablesToInjectItem(TypedDict):
@@ -1326,7 +1356,7 @@ TaskFilter = TypedDict("TaskFilter", {
 }, total=False)
 
 
-class TaskInputFile(TypedDict):
+class _TaskInputFile(TypedDict):
     kind: Literal["MODEL", "SCRIPT", "ADDITIONAL_FILE"]
     # Path for its download: `model/…`, `scripts/1` and so on, `files/…`.
     path: str
@@ -1334,6 +1364,11 @@ class TaskInputFile(TypedDict):
     size: int
     # SHA-256 of the content, in hexadecimal: the entity tag of its download.
     digest: str
+
+
+class TaskInputFile(_TaskInputFile, total=False):
+    # Name of a model or a script, if the request gave one.
+    filename: str
 
 
 class TaskInputFiles(TypedDict):

@@ -113,6 +113,10 @@ export type ExecuteBatchJobRequest = {
          * Base64 (RFC 4648 section 4, with padding).
          */
         content: string;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
     };
     /**
      * A model in the input storage (parameter name), or one that the simulation host can read itself (pathToFile).
@@ -123,6 +127,10 @@ export type ExecuteBatchJobRequest = {
             key: string;
             value: string;
         }>;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
     };
     /**
      * Scripts to run, one after the other.
@@ -132,6 +140,10 @@ export type ExecuteBatchJobRequest = {
          * Base64 (RFC 4648 section 4, with padding).
          */
         content: string;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
     }>;
     /**
      * Files that the scripts can read.
@@ -250,6 +262,10 @@ export type NewBatchJob = {
          * Base64 (RFC 4648 section 4, with padding).
          */
         content: string;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
     };
     /**
      * A model in the input storage (parameter name), or one that the simulation host can read itself (pathToFile).
@@ -260,6 +276,10 @@ export type NewBatchJob = {
             key: string;
             value: string;
         }>;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
     };
     /**
      * Scripts to run, one after the other.
@@ -269,6 +289,10 @@ export type NewBatchJob = {
          * Base64 (RFC 4648 section 4, with padding).
          */
         content: string;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
     }>;
     /**
      * Files that the scripts can read.
@@ -1775,6 +1799,10 @@ export type TaskInputFile = {
      * Path for its download: `model/…`, `scripts/1` and so on, `files/…`.
      */
     path: string;
+    /**
+     * Name of a model or a script, if the request gave one.
+     */
+    filename?: string;
     /**
      * Bytes.
      */
