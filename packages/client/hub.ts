@@ -16,7 +16,7 @@ import type {
   WorkbenchInstancePage,
 } from './generated/types.gen.js';
 import { InputStorage } from './input-storage.js';
-import { type Job, type JobFile, jobFields, requestOf } from './job.js';
+import { type Job, type JobFile, jobFields, modelTypeOfName, requestOf } from './job.js';
 import type { UploadProgress } from './resumable-upload.js';
 import { type RunOptions, Task } from './task.js';
 
@@ -124,12 +124,14 @@ export class Hub {
     const files: Record<string, JobFile> = {};
     const scripts: JobFile[] = [];
     let model: Job['model'] = details.hostModel && { hostPath: details.hostModel.path };
-    for (const input of details.inputs) {
-      const content = await (await task.input(input.path)).blob();
-      const name = input.path.slice(input.path.indexOf('/') + 1);
-      if (input.kind === 'MODEL') model = new File([content], name);
-      else if (input.kind === 'SCRIPT') scripts.push(content);
-      else files[name] = content;
+    let modelType: string | undefined;
+    for (const { kind, path, filename } of details.inputs) {
+      const content = await (await task.input(path)).blob();
+      const named = filename === undefined ? content : new File([content], filename);
+      const staged = path.slice(path.indexOf('/') + 1);
+      if (kind === 'MODEL') [model, modelType] = [named, modelTypeOfName(staged)];
+      else if (kind === 'SCRIPT') scripts.push(named);
+      else files[staged] = content;
     }
     return this.submit({
       ...jobFields(details),
@@ -137,6 +139,7 @@ export class Hub {
       files,
       variables: values,
       ...(model === undefined ? {} : { model }),
+      ...(modelType === undefined ? {} : { modelType }),
     });
   }
 

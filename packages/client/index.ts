@@ -28,7 +28,7 @@ export type {
   WorkbenchInstance,
 } from './generated/types.gen.js';
 export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
-export type { Job, JobFile, Priority } from './job.js';
+export { type Job, type JobFile, modelTypeOfName, type Priority } from './job.js';
 export type { LogEvent } from './log.js';
 export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';

@@ -16,13 +16,13 @@ export interface Job {
   /** Label of the task. */
   readonly name?: string;
   /**
-   * The model. A `File` has its type in its name; a blob, bytes or a text need `modelType`. `hostPath` is the path of a
+   * The model. A `File` has its type in its name, which the task shows; a blob, bytes or a text need `modelType`. `hostPath` is the path of a
    * model that the simulation host can read itself.
    */
   readonly model?: JobFile | StoredInput | { readonly hostPath: string };
   /** Type of the model, such as `MJCF` or `WBPZ`; by default from the name of the file. */
   readonly modelType?: string;
-  /** Scripts, which run one after the other. */
+  /** Scripts, which run one after the other. The task shows the name of a `File`. */
   readonly scripts: readonly JobFile[];
   /** Additional files by their relative path with `/`. */
   readonly files?: Readonly<Record<string, JobFile | StoredInput>>;
@@ -53,7 +53,9 @@ export async function requestOf(job: Job, store: StoreInput): Promise<ExecuteBat
     ...(classifiers.length === 0 ? {} : { classifiers }),
     ...(timeLimitS === undefined ? {} : { timeLimit: timeLimitS }),
     ...(await modelOf(job, store)),
-    inputScripts: await Promise.all(scripts.map(async (script) => ({ content: await base64Of(script) }))),
+    inputScripts: await Promise.all(
+      scripts.map(async (script) => ({ content: await base64Of(script), ...filenameOf(script) })),
+    ),
     ...(Object.keys(files).length === 0 ? {} : { additionalFiles: await additionalFilesOf(files, store) }),
     ...(variablesToInject.length === 0 ? {} : { variablesToInject }),
   };
@@ -93,25 +95,52 @@ async function modelOf({ model, modelType }: Job, store: StoreInput): Promise<Mo
   if (isObject(model) && 'hostPath' in model)
     return reference('LOCAL_FILESYSTEM', 'pathToFile', model.hostPath);
   if (isObject(model) && 'storageName' in model) return storedModel(model);
-  const type = modelType ?? typeFromName(model);
+  const type = modelType ?? modelTypeOfName(nameOf(model));
   if (type === undefined)
     throw new TypeError('modelType is missing: this model has no file name that tells its type');
   // The model is staged under its name in the storage (contract 3.4), whose ending tells the workbench its type.
   const stored = await store(blobOf(model), `.${type.toLowerCase()}`);
-  if (stored !== undefined) return storedModel(stored);
-  return { inputModel: { type, content: await base64Of(model) } };
+  if (stored !== undefined) return storedModel(stored, filenameOf(model));
+  return { inputModel: { type, content: await base64Of(model), ...filenameOf(model) } };
 }
 
-function storedModel({ storageName }: StoredInput): Model {
-  return reference('INPUT_STORAGE', 'name', storageName);
+function storedModel({ storageName }: StoredInput, filename: Named = {}): Model {
+  return reference('INPUT_STORAGE', 'name', storageName, filename);
 }
 
-function reference(type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE', key: string, value: string) {
-  return { inputModelReference: { type, parameters: [{ key, value }] } };
+function reference(
+  type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE',
+  key: string,
+  value: string,
+  filename: Named = {},
+) {
+  return { inputModelReference: { type, parameters: [{ key, value }], ...filename } };
 }
 
-function typeFromName(model: unknown): string | undefined {
-  const name = model instanceof Blob && 'name' in model ? String(model.name) : '';
+interface Named {
+  readonly filename?: string;
+}
+
+function nameOf(file: JobFile): string {
+  return file instanceof Blob && 'name' in file ? String(file.name) : '';
+}
+
+/** The name of a file, unless the hub would refuse it (contract 3.5): it is not worth a failure. */
+function filenameOf(file: JobFile): Named {
+  const name = nameOf(file);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected
+  const isTaken = !/[\u0000-\u001f\u007f\\]|^[A-Za-z]:|^\.workbench-/.test(name) && name.isWellFormed();
+  const areFolders = name.split('/').every((part) => {
+    return !['', '.', '..'].includes(part) && new Blob([part]).size <= MAX_PART_BYTES;
+  });
+  return isTaken && areFolders && name.length <= MAX_FILENAME_LENGTH ? { filename: name } : {};
+}
+
+const MAX_FILENAME_LENGTH = 1024;
+const MAX_PART_BYTES = 255;
+
+/** Type of a model of this name: its ending, by which workbenches know it. */
+export function modelTypeOfName(name: string): string | undefined {
   const extension = /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase();
   return extension === undefined ? undefined : (TYPE_OF_EXTENSION[extension] ?? extension.toUpperCase());
 }

@@ -151,6 +151,7 @@ describe('wb', () => {
     const other = (await wb(hub, ['rerun', id, '--var', 'factor=8'])).stdout.trim();
     expect(await wb(hub, ['wait', other, '--out', 'again'])).toMatchObject({ code: 0 });
     expect(readFileSync(join(folder.path, 'again/plots/answer.txt'), 'utf8')).toBe('48');
+    expect((await wb(hub, ['task', other])).stdout).toContain('scripts/1 (run.js), ');
     expect((await wb(hub, ['tasks', '--name', 'gears'])).stdout.match(/FINISHED/g)).toHaveLength(2);
 
     const never = (await wb(hub, ['submit', '--script', script, '--version', '1.*'])).stdout.trim();

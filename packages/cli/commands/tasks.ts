@@ -106,7 +106,10 @@ function detailsInWords(details: TaskDetails): string {
       `attempt ${attempt}`,
       `${outcome} on ${instance.id}, version ${instance.version}${reason === undefined ? '' : `: ${reason}`}`,
     ]),
-    ...details.inputs.map(({ path, size }) => ['input', `${path}, ${sizeInWords(size)}`]),
+    ...details.inputs.map(({ path, filename, size }) => [
+      'input',
+      `${path}${filename === undefined ? '' : ` (${filename})`}, ${sizeInWords(size)}`,
+    ]),
     ...details.variables.map(({ key, value }) => ['variable', `${key}=${value}`]),
     ...(details.outputs ?? []).map(({ path, size }) => ['output', `${path}, ${sizeInWords(size)}`]),
   ];

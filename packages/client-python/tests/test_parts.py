@@ -235,7 +235,11 @@ class Jobs(unittest.TestCase):
         self.assertEqual(document["inputScripts"][1], {"content": "Mg=="})
         self.assertEqual(
             document["inputModelReference"],
-            {"type": "INPUT_STORAGE", "parameters": [{"key": "name", "value": "gear-1.xml"}]},
+            {
+                "type": "INPUT_STORAGE",
+                "parameters": [{"key": "name", "value": "gear-1.xml"}],
+                "filename": "gear.xml",
+            },
         )
         self.assertEqual(document["additionalFiles"][0], {"filename": "a/b.txt", "content": "eA=="})
         self.assertEqual(document["additionalFiles"][1]["content"], base64.b64encode(b"<gear/>").decode())
@@ -246,11 +250,21 @@ class Jobs(unittest.TestCase):
         self.assertEqual(types, {"VERSION": "9.*", "LABLES": "gears,linux", "PRIORITY": "HIGH"})
         self.assertEqual((document["name"], document["timeLimit"]), ("n", 5))
 
+    def test_scripts_have_the_names_of_their_files_that_the_hub_takes(self) -> None:
+        taken = ["run.js", "wörfe.py", "x" * 255]
+        refused = ["a\\b.js", "c:d.js", "line\n.js", ".workbench-x"]
+        for name in (*taken, *refused):
+            (self.folder / name).write_bytes(b"1")
+        scripts = [self.folder / name for name in (*taken, *refused)]
+        document = self.document(Job([*scripts, b"1"]))
+        names = [script.get("filename") for script in document["inputScripts"]]
+        self.assertEqual(names, [*taken, *(None for _ in refused), None])
+
     def test_models_of_each_kind(self) -> None:
         path = self.folder / "gear.xml"
         self.assertEqual(
             self.document(Job(b"1", path))["inputModel"],
-            {"type": "xml", "content": base64.b64encode(b"<gear/>").decode()},
+            {"type": "xml", "content": base64.b64encode(b"<gear/>").decode(), "filename": "gear.xml"},
         )
         self.assertEqual(
             self.document(Job(b"1", Content(b"m", "MJCF")))["inputModel"], {"type": "MJCF", "content": "bQ=="}

@@ -21,6 +21,9 @@ ENCODED_BYTES = 3 * 64 * 1024
 # Largest additional file that travels in the request; larger ones go to the input storage, once.
 INLINE_BYTES = 256 * 1024
 
+# Longest name of a file, in UTF-8.
+MAX_NAME_BYTES = 255
+
 LocalPath = Union[str, "os.PathLike[str]"]
 
 
@@ -103,7 +106,9 @@ def request_of(job: Job, store: Callable[[Path], Optional[str]]) -> Tuple[str, B
         return "simulate-work", _plain_body(document)
     document.update(_type_of(job, "EXECUTE_BATCH_JOB"))
     contents = _Contents()
-    document["inputScripts"] = [{"content": contents.of(script)} for script in _scripts_of(job)]
+    document["inputScripts"] = [
+        {"content": contents.of(script), **_filename_of(script)} for script in _scripts_of(job)
+    ]
     document.update(_model_of(job.model, contents, store))
     files = [_file_of(name, file, contents, store) for name, file in _named(job.files)]
     if files:
@@ -172,13 +177,26 @@ def _model_of(
     path = local_file(model)
     name = store(path)
     if name is not None:
-        return _reference("INPUT_STORAGE", {"name": name})
+        reference = _reference("INPUT_STORAGE", {"name": name})
+        reference["inputModelReference"].update(_filename_of(path))
+        return reference
     kind = path.suffix[1:]
     if not re.fullmatch(r"[A-Za-z0-9]{1,16}", kind):
         raise UsageError(
             f"the type of the model {path} is not known; give Content(data, type=…), or a file with an extension"
         )
-    return {"inputModel": {"type": kind, "content": contents.of(path)}}
+    return {"inputModel": {"type": kind, "content": contents.of(path), **_filename_of(path)}}
+
+
+def _filename_of(source: Union[Script, Path]) -> Dict[str, str]:
+    """The name of a file, which its task shows, unless the hub would refuse it: it is not worth a failure."""
+    name = "" if isinstance(source, bytes) else Path(source).name
+    try:
+        is_short = len(name.encode()) <= MAX_NAME_BYTES
+    except UnicodeEncodeError:
+        return {}
+    is_taken = is_short and not re.search(r"[\x00-\x1f\x7f\\]|^[A-Za-z]:|^\.workbench-|^(\.\.?)?$", name)
+    return {"filename": name} if is_taken else {}
 
 
 def _file_of(
