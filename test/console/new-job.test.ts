@@ -59,12 +59,15 @@ describe.runIf(hasBrowser)('a new job', () => {
     await page.getByRole('link', { name: 'Run again' }).click();
     await page.getByRole('heading', { name: 'Run gear pair again' }).waitFor();
     expect(await page.getByLabel('Name of the task').inputValue()).toBe('gear pair (2)');
+    expect(await page.getByLabel('What gears.wbpz is').inputValue()).toBe('MODEL');
+    expect(await page.getByLabel('What ratio.js is').inputValue()).toBe('SCRIPT');
     await page.getByLabel('Value 1').fill('1800');
     await page.getByRole('button', { name: 'Hand in' }).click();
     await page.locator('.log-lines').getByText('at 1800 rpm').waitFor();
     await page.getByRole('tab', { name: 'Outputs 1' }).waitFor();
     await page.getByRole('tab', { name: 'Inputs' }).click();
     await page.getByText('notes.txt').waitFor();
+    await page.getByRole('region', { name: 'ratio.js' }).getByText('Script 1').waitFor();
   });
 
   it('runs a script by the program of its name, by another one, or by that of its first line', async () => {

@@ -29,6 +29,16 @@ const pathsOf = ({ files }: Draft) => files.map(({ path }) => path);
 const idOf = ({ files }: Draft, path: string) => files.find((file) => file.path === path)?.id ?? '';
 const load = async ({ content }: DraftFile) => content as Blob;
 
+/** A task with a model and a script of these names. */
+function taskWith(model: string | undefined, script: string | undefined): TaskDetails {
+  const named = (filename: string | undefined) => (filename === undefined ? {} : { filename });
+  const inputs = [
+    { kind: 'MODEL', path: 'model/model.mjcf', size: 7, digest: '', ...named(model) },
+    { kind: 'SCRIPT', path: 'scripts/1', size: 7, digest: '', ...named(script) },
+  ];
+  return { id: 'T', priority: 'NORMAL', classifiers: [], variables: [], inputs } as unknown as TaskDetails;
+}
+
 describe('files that are added', () => {
   it('get the roles that they likely have', () => {
     expect(
@@ -159,5 +169,22 @@ describe('a draft', () => {
     expect(rolesOf(draft)).toEqual({ 'gear.xml': 'MODEL', 'script-1': 'SCRIPT', 'mesh/a.stl': 'FILE' });
     expect(draft).not.toHaveProperty('simulatedS');
     expect(draft.files[1]?.content).toEqual({ taskId: 'T', inputPath: 'scripts/1' });
+  });
+
+  it('is made of a task with the names that its model and scripts were handed in with', async () => {
+    const draft = draftOfTask(taskWith('ball.txt', 'throw.py'));
+    expect(rolesOf(draft)).toEqual({ 'ball.txt': 'MODEL', 'throw.py': 'SCRIPT' });
+    const { model, modelType, scripts } = await jobOf(draft, async () => new Blob(['content']));
+    expect([(model as File).name, modelType]).toEqual(['ball.txt', 'MJCF']);
+    expect((scripts[0] as File).name).toBe('throw.py');
+    expect(await (scripts[0] as File).text(), 'the script as it was').toBe('content');
+  });
+
+  it('makes no name of what it shows for a model and a script without one', async () => {
+    const draft = draftOfTask(taskWith(undefined, undefined));
+    expect(rolesOf(draft)).toEqual({ 'model.mjcf': 'MODEL', 'script-1': 'SCRIPT' });
+    const { model, modelType, scripts } = await jobOf(draft, async () => new Blob(['content']));
+    expect([model, ...scripts].map((file) => file instanceof File)).toEqual([false, false]);
+    expect(modelType).toBe('MJCF');
   });
 });

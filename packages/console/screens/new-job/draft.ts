@@ -1,5 +1,5 @@
 /** A job that is being put together. */
-import type { Job, Priority, TaskDetails } from '@workbench-hub/client';
+import { type Job, modelTypeOfName, type Priority, type TaskDetails } from '@workbench-hub/client';
 import { nameAgain } from './name-again.js';
 import { likelyProgram, type ScriptProgram, scriptFor } from './script-language.js';
 
@@ -14,6 +14,10 @@ export interface DraftFile {
   readonly role: FileRole;
   /** Chosen for a script without a `#!` line; undefined for the likely one. */
   readonly program?: ScriptProgram;
+  /** Whether the path is made up: a model or a script of an earlier task that was given no name. */
+  readonly isNameless?: true;
+  /** Type of the model of an earlier task; undefined for that of its name. */
+  readonly modelType?: string;
   /** The content; of an earlier task it is fetched when the job is handed in. */
   readonly content: Blob | { readonly taskId: string; readonly inputPath: string };
 }
@@ -136,8 +140,10 @@ export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blo
   const of = (role: FileRole) => files.filter((file) => file.role === role);
   const [model] = of('MODEL');
   const scripts: Blob[] = [];
-  for (const script of of('SCRIPT'))
-    scripts.push(await scriptFor(await load(script), script.program ?? likelyProgram(script.path)));
+  for (const script of of('SCRIPT')) {
+    const content = await scriptFor(await load(script), script.program ?? likelyProgram(script.path));
+    scripts.push(named(content, script));
+  }
   const additional: Record<string, Blob> = {};
   for (const file of of('FILE')) additional[file.path] = await load(file);
   const used = variables.filter(({ key }) => key !== '');
@@ -147,12 +153,25 @@ export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blo
     variables: Object.fromEntries(used.map(({ key, value }) => [key, value])),
     labels,
     ...(name.trim() === '' ? {} : { name: name.trim() }),
-    ...(model ? { model: new File([await load(model)], model.path) } : {}),
+    ...(model ? await modelOf(model, load) : {}),
     ...(!model && hostPath.trim() !== '' ? { model: { hostPath: hostPath.trim() } } : {}),
     ...(version.trim() === '' ? {} : { version: version.trim() }),
     ...(priority === 'NORMAL' ? {} : { priority }),
     ...(timeLimitS === '' ? {} : { timeLimitS: Number(timeLimitS) }),
   };
+}
+
+async function modelOf(
+  file: DraftFile,
+  load: (file: DraftFile) => Promise<Blob>,
+): Promise<Pick<Job, 'model' | 'modelType'>> {
+  const { modelType } = file;
+  return { model: named(await load(file), file), ...(modelType === undefined ? {} : { modelType }) };
+}
+
+/** The content with the name of the file, if it has one. */
+function named(content: Blob, { path, isNameless }: DraftFile): Blob {
+  return isNameless ? content : new File([content], path);
 }
 
 /** The classifiers of a draft, as the hub takes them. */
@@ -172,14 +191,7 @@ export function draftOfTask(task: TaskDetails): Draft {
   const classifier = (wanted: string) => classifiers.find(({ type }) => type === wanted)?.value ?? '';
   return {
     name: name === undefined ? '' : nameAgain(name),
-    files: inputs.map(({ kind, path, size }) => ({
-      id: path,
-      path:
-        kind === 'SCRIPT' ? `script-${path.slice(path.indexOf('/') + 1)}` : path.slice(path.indexOf('/') + 1),
-      size,
-      role: ROLE_OF[kind],
-      content: { taskId: id, inputPath: path },
-    })),
+    files: inputs.map((input) => draftFileOf(id, input)),
     variables,
     version: classifier('VERSION'),
     labels: classifier('LABLES')
@@ -191,4 +203,18 @@ export function draftOfTask(task: TaskDetails): Draft {
     hostPath: hostModel?.path ?? '',
     ...(duration === undefined ? {} : { simulatedS: String(duration) }),
   };
+}
+
+function draftFileOf(
+  taskId: string,
+  { kind, path, filename, size }: TaskDetails['inputs'][number],
+): DraftFile {
+  const staged = path.slice(path.indexOf('/') + 1);
+  const file = { id: path, path: staged, size, role: ROLE_OF[kind], content: { taskId, inputPath: path } };
+  if (kind === 'ADDITIONAL_FILE') return file;
+  const named = filename === undefined ? { isNameless: true as const } : { path: filename };
+  // It has run without a first line of ours.
+  if (kind === 'SCRIPT') return { ...file, path: `script-${staged}`, program: 'own', ...named };
+  const modelType = modelTypeOfName(staged);
+  return { ...file, ...named, ...(modelType === undefined ? {} : { modelType }) };
 }

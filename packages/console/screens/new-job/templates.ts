@@ -3,10 +3,7 @@ import { type Draft, type DraftFile, EMPTY_DRAFT, MAX_SCRIPT_BYTES } from './dra
 
 const KEY = 'workbench-templates';
 
-interface StoredFile {
-  readonly path: string;
-  readonly role: DraftFile['role'];
-  readonly program?: DraftFile['program'];
+interface StoredFile extends Pick<DraftFile, 'path' | 'role' | 'program' | 'isNameless' | 'modelType'> {
   readonly text: string;
 }
 
@@ -41,7 +38,10 @@ export async function saveTemplate(
   for (const file of files) {
     const text = file.size <= MAX_SCRIPT_BYTES ? await textOf(await load(file)) : undefined;
     if (text === undefined) missing.push(file.path);
-    else kept.push({ path: file.path, role: file.role, text, ...programIn(file) });
+    else {
+      const { id: _, size, content, ...described } = file;
+      kept.push({ ...described, text });
+    }
   }
   const template = { title, draft: rest, files: kept, missing };
   const others = readTemplates().filter((each) => each.title !== title);
@@ -58,15 +58,11 @@ export function draftOfTemplate({ draft, files }: Template, newId: () => string)
   return {
     ...EMPTY_DRAFT,
     ...draft,
-    files: files.map(({ path, role, text, program }) => {
+    files: files.map(({ text, ...described }) => {
       const content = new Blob([text]);
-      return { id: newId(), path, role, size: content.size, content, ...programIn({ program }) };
+      return { ...described, id: newId(), size: content.size, content };
     }),
   };
-}
-
-function programIn({ program }: Pick<StoredFile, 'program'>): Pick<DraftFile, 'program'> {
-  return program === undefined ? {} : { program };
 }
 
 /** Undefined for what is no text, and so could not be kept as one. */

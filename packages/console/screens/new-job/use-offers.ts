@@ -52,7 +52,8 @@ function modelOf({
   simulatedS,
 }: Draft): Pick<api.DryRunRequest, 'inputModel' | 'inputModelReference'> {
   if (simulatedS !== undefined) return {};
-  const type = /\.([a-z0-9]{1,16})$/i.exec(files.find(({ role }) => role === 'MODEL')?.path ?? '')?.[1];
+  const model = files.find(({ role }) => role === 'MODEL');
+  const type = model?.modelType ?? /\.([a-z0-9]{1,16})$/i.exec(model?.path ?? '')?.[1];
   if (type !== undefined) return { inputModel: { type } };
   const path = hostPath.trim();
   if (path === '') return {};

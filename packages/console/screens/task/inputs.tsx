@@ -67,19 +67,21 @@ interface InputFileProps {
   readonly isOpenAtFirst: boolean;
 }
 
-function InputFile({ id, file: { kind, path, size }, isOpenAtFirst }: InputFileProps) {
+function InputFile({ id, file: { kind, path, filename, size }, isOpenAtFirst }: InputFileProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   const saving = useSaving();
-  const name = path.slice(path.indexOf('/') + 1);
-  const title = kind === 'SCRIPT' ? words.script(name) : name;
+  const staged = path.slice(path.indexOf('/') + 1);
+  const name = filename ?? staged;
+  const role = { MODEL: words.model, SCRIPT: words.script(staged), ADDITIONAL_FILE: words.file }[kind];
+  const title = kind === 'SCRIPT' ? (filename ?? role) : name;
   return (
     <section className="card input-file" aria-label={title}>
       <header>
         <Icon name={kind === 'SCRIPT' ? 'file-code' : kind === 'MODEL' ? 'layers' : 'file'} />
         <strong>{title}</strong>
-        {kind !== 'SCRIPT' && <span className="quiet">{kind === 'MODEL' ? words.model : words.file}</span>}
+        {title !== role && <span className="quiet">{role}</span>}
         <span className="faint numbers">{sizeText(size, language)}</span>
         <button
           type="button"
