@@ -45,6 +45,12 @@ export class DatabaseFault extends Error {
     this.location = location;
   }
 
+  /** The same fault where the statement cannot have taken effect. */
+  withoutEffect(): DatabaseFault {
+    const { kind, location } = this;
+    return new DatabaseFault(kind, this.cause as Error, { location, isOutcomeUnknown: false });
+  }
+
   /** Whether the server only refused the statement. */
   get isConnectionUsable(): boolean {
     return this.cause instanceof pg.DatabaseError && this.cause.severity === 'ERROR';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import pg from 'pg';
-import { type DatabaseFault, databaseFault } from './database-fault.js';
+import { DatabaseFault, databaseFault } from './database-fault.js';
 import { locationOf } from './location.js';
 import { PlanRenewal } from './plan-renewal.js';
 import { RecoveredCommits } from './recovered-commits.js';
@@ -41,7 +41,8 @@ export interface Connection extends Queries {
 export interface Database extends Queries {
   /** Address for messages, without the password. */
   readonly location: string;
-  /** Commits when `work` resolves and rolls back when it rejects. `settings`: statements that hold until then. */
+  /** Commits when `work` resolves and rolls back when it rejects. `settings`: statements that hold until then. The outcome is unknown
+   *  only when the commit fails. */
   transaction<T>(work: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
   /** Opens a connection, which the caller closes. Zero as timeout is none. */
   connect(timeouts?: { readonly statementTimeoutMs?: number }): Promise<Connection>;
@@ -128,14 +129,16 @@ export function openPool(given: DatabaseSettings): Database {
     transaction: (work, inTransaction = '') =>
       held(async (client, spoil) => {
         const inside = queriesBy((query) => run(client, query, location));
-        await inside.script(`BEGIN; ${inTransaction}`);
+        let isCommitting = false;
         try {
+          await inside.script(`BEGIN; ${inTransaction}`);
           const result = await work(inside);
+          isCommitting = true;
           await inside.script('COMMIT');
           return result;
         } catch (error) {
           await inside.script('ROLLBACK').catch(spoil);
-          throw error;
+          throw error instanceof DatabaseFault && !isCommitting ? error.withoutEffect() : error;
         }
       }),
     connect: (timeouts = {}) => connect({ ...settings, ...timeouts }, location),
