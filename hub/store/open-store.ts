@@ -174,8 +174,8 @@ export async function acceptLossOfStore(
   return acceptLossOnPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
-function optionsOf({ timers, newId }: Runtime): MigratingOptions {
-  return { timers, holder: newId(), version: buildInfo.version };
+function optionsOf({ clock, timers, newId }: Runtime): MigratingOptions {
+  return { clock, timers, holder: newId(), version: buildInfo.version };
 }
 
 async function addressOf({

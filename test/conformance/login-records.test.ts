@@ -19,7 +19,7 @@ async function openOnPostgres() {
   const database = await migratedDatabase();
   const { log } = memoryLog();
   const pools = [openPool({ url: database.url, log }), openPool({ url: database.url, log })] as const;
-  const [records, others] = pools.map((pool) => postgresLoginRecords(pool, { clock: runtime.clock, log }));
+  const [records, others] = pools.map((pool) => postgresLoginRecords(pool, { ...runtime, log }));
   if (!records || !others) throw new Error('no records');
   return {
     ...{ records, others, runtime, url: database.url },

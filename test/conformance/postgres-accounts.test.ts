@@ -1,6 +1,7 @@
 /** The suites of account stores on PostgreSQL, with a second pool on the same database. */
 import { postgresAccountStore } from '@workbench-hub/hub/store/postgres/accounts/account-store';
 import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, migratedDatabase } from '../support/postgres.js';
@@ -12,7 +13,7 @@ async function open(): Promise<AccountStoreUnderTest> {
   const openOnce = () => {
     const { log } = memoryLog();
     const pool = openPool({ url: database.url, log });
-    return { ...postgresAccountStore(pool, log), close: () => pool.close() };
+    return { ...postgresAccountStore(pool, { ...systemRuntime, log }), close: () => pool.close() };
   };
   const store = openOnce();
   return {

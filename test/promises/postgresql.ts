@@ -9,6 +9,7 @@ const LOCK = 'test/conformance/postgres-lock.test.ts';
 const LANES = 'test/conformance/postgres-lanes.test.ts';
 const LOST_WORK = 'test/conformance/postgres-lost-work.test.ts';
 const LOST_RESPONSES = 'test/conformance/postgres-lost-responses.test.ts';
+const LOST_ACCOUNTS = 'test/conformance/postgres-lost-account-commits.test.ts';
 const FAILOVER = 'test/conformance/postgres-failover.test.ts';
 const LISTS = 'test/conformance/postgres-lists.test.ts';
 const SEALED = 'test/contract/sealed-keys.test.ts';
@@ -287,6 +288,15 @@ export const POSTGRESQL: PagePromises = {
         test(LOST_RESPONSES, 'performs each transition once (seed %d)'),
         test('agent/inputs-and-results.test.ts', 'results wait in the spool while the hub is away'),
         invariant('acknowledged means kept'),
+      ],
+    },
+    {
+      begins: 'Changes of users, sessions,',
+      heldBy: [
+        test(LOST_ACCOUNTS, 'change once, and say so, when each is cut %s'),
+        test(LOST_ACCOUNTS, 'change once beside each other under cuts by chance (seed %d)'),
+        test(LOST_ACCOUNTS, 'with the words that the outcome of a commit is not known'),
+        test(LOST_ACCOUNTS, 'with the words that nothing was changed before a commit, and by a read'),
       ],
     },
     {

@@ -14,13 +14,24 @@ export interface StatementCutter {
   close(): Promise<void>;
 }
 
-/** Types of the messages with which the driver begins a statement: Parse and Bind. */
+/** Types of the messages with which the driver begins a prepared statement: Parse and Bind. */
 const BEGINS_STATEMENT = new Set(['P'.charCodeAt(0), 'B'.charCodeAt(0)]);
+const SIMPLE_QUERY = 'Q'.charCodeAt(0);
 
-/** @param choose Asked for each statement; undefined lets it pass. */
+/** What may be cut: prepared statements, and the commits of transactions of several. */
+export type Cuttable = 'STATEMENT' | 'COMMIT';
+
+function cuttableIn(piece: Buffer): Cuttable | undefined {
+  const type = piece[0] ?? 0;
+  if (BEGINS_STATEMENT.has(type)) return 'STATEMENT';
+  // The text follows the length of the message.
+  return type === SIMPLE_QUERY && piece.subarray(5).toString().startsWith('COMMIT') ? 'COMMIT' : undefined;
+}
+
+/** @param choose Asked for each statement and commit; undefined lets it pass. */
 export async function startStatementCutter(
   targetPort: number,
-  choose: () => Cut | undefined,
+  choose: (what: Cuttable) => Cut | undefined,
 ): Promise<StatementCutter> {
   const cuts = { BEFORE: 0, DURING: 0, AFTER: 0 };
   const open = new Set<Socket>();
@@ -34,7 +45,8 @@ export async function startStatementCutter(
       socket.on('close', () => open.delete(socket));
     }
     near.on('data', (piece: Buffer) => {
-      const cut = BEGINS_STATEMENT.has(piece[0] ?? 0) ? choose() : undefined;
+      const what = cuttableIn(piece);
+      const cut = what && choose(what);
       if (cut) cuts[cut]++;
       if (cut === 'BEFORE') {
         near.resetAndDestroy();

@@ -20,6 +20,7 @@ export interface DatabaseAddress {
 }
 
 export interface MigratingOptions {
+  readonly clock: Clock;
   readonly timers: Timers;
   /** Name of this process, which no other has. */
   readonly holder: string;
@@ -86,7 +87,8 @@ export async function openPostgresAccounts(
   });
   try {
     await migrate(database, MIGRATIONS, { ...options, which: 'BEFORE_START' });
-    return { ...postgresAccountStore(database, null), close: () => database.close() };
+    const store = postgresAccountStore(database, { ...options, log: null });
+    return { ...store, close: () => database.close() };
   } catch (error) {
     await database.close();
     throw refusal(error);

@@ -115,9 +115,9 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   opened.push(() => reachability.close());
   return {
     ...tasks,
-    accounts: postgresAccountStore(database, options.log),
+    accounts: postgresAccountStore(database, options),
     keyFiles: sharedKeyFiles(database, { ...options, isAlone: () => !isShared() }),
-    loginRecords: postgresLoginRecords(database, { clock, log: options.log }),
+    loginRecords: postgresLoginRecords(database, { clock, timers, log }),
     clock,
     sizes: () => sizesOf(database),
     isReachable: () => reachability.isReachable,

@@ -1,27 +1,28 @@
 /** The account ports on one PostgreSQL database. */
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AccountStore } from '../../../core/ports/store.js';
 import type { Database, Queries } from '../pool.js';
 import { fromStored, toStored } from '../stored-text.js';
+import { type AccountRuntime, AccountWork } from './account-work.js';
 import { postgresAgentCredentials } from './agent-credentials.js';
 import { postgresAgentDrains } from './agent-drains.js';
 import { postgresPersonalTokens } from './personal-tokens.js';
 import { postgresSessionStore } from './session-store.js';
 import { postgresUserStore } from './user-store.js';
 
-/** The database must be migrated. `log` is null in commands, which print errors. */
-export function postgresAccountStore(db: Database, log: Logger | null): AccountStore {
+/** The database must be migrated. */
+export function postgresAccountStore(db: Database, runtime: AccountRuntime): AccountStore {
+  const work = new AccountWork(runtime);
   const database: Database = {
     ...db,
     ...withAnyText(db),
-    transaction: (work, settings) => db.transaction((queries) => work(withAnyText(queries)), settings),
+    transaction: (steps, settings) => db.transaction((queries) => steps(withAnyText(queries)), settings),
   };
   return {
-    users: postgresUserStore(database, log),
-    sessions: postgresSessionStore(database, log),
-    personalTokens: postgresPersonalTokens(database, log),
-    agentCredentials: postgresAgentCredentials(database, log),
-    agentDrains: postgresAgentDrains(database, log),
+    users: postgresUserStore(database, work),
+    sessions: postgresSessionStore(database, work),
+    personalTokens: postgresPersonalTokens(database, work),
+    agentCredentials: postgresAgentCredentials(database, work),
+    agentDrains: postgresAgentDrains(database, work),
   };
 }
 

@@ -1,7 +1,6 @@
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentCredentialRecord, AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
 import { type Database, type Statement, statement } from '../pool.js';
-import { translatedWith } from './translate-errors.js';
+import type { AccountWork } from './account-work.js';
 
 interface Row {
   agent_id: string;
@@ -43,29 +42,30 @@ function counted(write: string): Statement {
     SELECT agent_id FROM changed`);
 }
 
-export function postgresAgentCredentials(database: Database, log: Logger | null): AgentCredentialStore {
-  const translated = translatedWith(log);
+export function postgresAgentCredentials(database: Database, work: AccountWork): AgentCredentialStore {
   const findBy = (found: Statement, value: string) =>
-    translated(async () => {
+    work.read(async () => {
       const [row] = await database.rows<Row>(found, [value]);
       return row && recordOf(row);
     });
-  const hasChanged = (write: Statement, values: readonly unknown[]) =>
-    translated(async () => (await database.rows(write, values)).length > 0);
-
   return {
     putCode: async (agentId, codeHash, expiresAtMs) =>
-      void (await hasChanged(UPSERT_CODE, [agentId, codeHash, expiresAtMs])),
+      void (await work.change(database, UPSERT_CODE, [agentId, codeHash, expiresAtMs])),
     exchange: (agentId, codeHash, credentialHash, atMs) =>
-      hasChanged(EXCHANGE, [agentId, codeHash, credentialHash, atMs]),
-    revoke: (agentId, atMs) => hasChanged(REVOKE, [agentId, atMs]),
-    joined: (agentId, atMs) => translated(async () => void (await database.changed(JOINED, [agentId, atMs]))),
+      work.write(async (isRepeat) => {
+        const exchanged = await database.rows(EXCHANGE, [agentId, codeHash, credentialHash, atMs]);
+        if (exchanged.length > 0 || !isRepeat) return exchanged.length > 0;
+        const [found] = await database.rows<Row>(FIND_BY_CREDENTIAL, [credentialHash]);
+        return found?.agent_id === agentId;
+      }),
+    revoke: (agentId, atMs) => work.change(database, REVOKE, [agentId, atMs]),
+    joined: (agentId, atMs) => work.write(async () => void (await database.changed(JOINED, [agentId, atMs]))),
     find: (agentId) => findBy(FIND, agentId),
     findByCode: (codeHash) => findBy(FIND_BY_CODE, codeHash),
     findByCredential: (credentialHash) => findBy(FIND_BY_CREDENTIAL, credentialHash),
-    all: () => translated(async () => (await database.rows<Row>(ALL)).map(recordOf)),
+    all: () => work.read(async () => (await database.rows<Row>(ALL)).map(recordOf)),
     version: () =>
-      translated(async () => {
+      work.read(async () => {
         const [row] = await database.rows<{ version: number }>(VERSION);
         return `${row?.version}`;
       }),

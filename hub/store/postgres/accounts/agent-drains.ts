@@ -1,7 +1,6 @@
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentDrainStore } from '../../../core/ports/agent-drains.js';
 import { type Database, statement } from '../pool.js';
-import { translatedWith } from './translate-errors.js';
+import type { AccountWork } from './account-work.js';
 
 interface Row {
   agent_id: string;
@@ -10,19 +9,17 @@ interface Row {
 }
 
 const INSERT = statement(
-  'INSERT INTO agent_drain (agent_id, since, drained_by) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+  'INSERT INTO agent_drain (agent_id, since, drained_by) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING agent_id',
 );
-const REMOVE = statement('DELETE FROM agent_drain WHERE agent_id = $1');
+const REMOVE = statement('DELETE FROM agent_drain WHERE agent_id = $1 RETURNING agent_id');
 const ALL = statement('SELECT agent_id, since, drained_by FROM agent_drain ORDER BY agent_id');
 
-export function postgresAgentDrains(database: Database, log: Logger | null): AgentDrainStore {
-  const translated = translatedWith(log);
+export function postgresAgentDrains(database: Database, work: AccountWork): AgentDrainStore {
   return {
-    drain: ({ agentId, sinceMs, by }) =>
-      translated(async () => (await database.changed(INSERT, [agentId, sinceMs, by])) === 1),
-    undrain: (agentId) => translated(async () => (await database.changed(REMOVE, [agentId])) === 1),
+    drain: ({ agentId, sinceMs, by }) => work.change(database, INSERT, [agentId, sinceMs, by]),
+    undrain: (agentId) => work.change(database, REMOVE, [agentId]),
     all: () =>
-      translated(async () =>
+      work.read(async () =>
         (await database.rows<Row>(ALL)).map((row) => ({
           agentId: row.agent_id,
           sinceMs: row.since,

@@ -1,7 +1,5 @@
 /** Recent logins, which all hubs of the database count together. */
 import { createHash } from 'node:crypto';
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import {
   delayAfter,
   FAILURES_COUNT_FOR_MS,
@@ -13,7 +11,7 @@ import {
 import { RELAXED } from '../cluster/hub-statements.js';
 import type { Database } from '../pool.js';
 import { rowOf, rowsOf, sql } from '../statement.js';
-import { translatedWith } from './translate-errors.js';
+import { type AccountRuntime, AccountWork } from './account-work.js';
 
 /** Attempts that count. One with a later time does, too, for times of hubs differ a little; one much later is of a clock that was set back. */
 const RECENT = `abs(began_at - :nowMs) < ${FAILURES_COUNT_FOR_MS}`;
@@ -54,14 +52,10 @@ const SWEEP = sql(
    DELETE FROM login_location WHERE logged_in_at <= :nowMs - ${LOCATION_REMEMBERED_MS}`,
 );
 
-export interface LoginRecordsOptions {
-  /** Clock of the store. */
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-export function postgresLoginRecords(database: Database, { clock, log }: LoginRecordsOptions): LoginRecords {
-  const translated = translatedWith(log);
+/** `clock` is that of the store. */
+export function postgresLoginRecords(database: Database, runtime: AccountRuntime): LoginRecords {
+  const { clock } = runtime;
+  const work = new AccountWork(runtime);
   const delayMs = async (key: string) => {
     const nowMs = clock.nowMs();
     const row = await rowOf<{ began: number[] | null }, 'key' | 'nowMs'>(database, ATTEMPTS, {
@@ -72,7 +66,7 @@ export function postgresLoginRecords(database: Database, { clock, log }: LoginRe
   };
   return {
     isKnown: (username, location) =>
-      translated(async () => {
+      work.read(async () => {
         const values = {
           username: digestOf(username),
           location: digestOf(location),
@@ -80,14 +74,15 @@ export function postgresLoginRecords(database: Database, { clock, log }: LoginRe
         };
         return (await rowsOf(database, IS_KNOWN, values)).length > 0;
       }),
-    delayMs: (key) => translated(() => delayMs(key)),
+    delayMs: (key) => work.read(() => delayMs(key)),
+    // A repetition may count twice: who guesses gains nothing by it.
     begin: (key) =>
-      translated(async () => {
+      work.write(async () => {
         const values = { key: digestOf(key), nowMs: clock.nowMs() };
         return (await rowsOf(database, BEGIN, values)).length > 0 ? 0 : Math.max(1, await delayMs(key));
       }),
     succeeded: (username, location, keys) =>
-      translated(async () => {
+      work.write(async () => {
         await rowsOf(database, SUCCEEDED, {
           username: digestOf(username),
           location: digestOf(location),
@@ -96,7 +91,7 @@ export function postgresLoginRecords(database: Database, { clock, log }: LoginRe
         });
       }),
     sweep: () =>
-      translated(async () => {
+      work.write(async () => {
         await rowsOf(database, SWEEP, { nowMs: clock.nowMs() });
       }),
   };

@@ -1,8 +1,7 @@
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { TokenRole } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
 import { type Database, statement } from '../pool.js';
-import { translatedWith } from './translate-errors.js';
+import type { AccountWork } from './account-work.js';
 import { rolesOf } from './user-store.js';
 
 interface Row {
@@ -29,42 +28,43 @@ const SELECT_HOLDER = statement(`
 const SELECT = statement(`SELECT ${SELECTED} FROM personal_token WHERE id = $1 AND expires_at > $2`);
 const SELECT_OF_USER = statement(`
   SELECT ${SELECTED} FROM personal_token WHERE username = $1 AND expires_at > $2 ORDER BY created_at DESC, id DESC`);
+const IS_THERE = statement('SELECT id FROM personal_token WHERE id = $1');
 const REMOVE = statement('DELETE FROM personal_token WHERE id = $1');
 const UPDATE_USED = statement(`
   UPDATE personal_token SET last_used_at = greatest(last_used_at, used.at)
   FROM unnest($1::text[], $2::bigint[]) AS used (id, at) WHERE personal_token.id = used.id`);
 const SWEEP = statement('DELETE FROM personal_token WHERE expires_at <= $1');
 
-export function postgresPersonalTokens(database: Database, log: Logger | null): PersonalTokenStore {
-  const translated = translatedWith(log);
+export function postgresPersonalTokens(database: Database, work: AccountWork): PersonalTokenStore {
   return {
     add: (token, hash, limit) =>
-      translated(() =>
+      work.write((isRepeat) =>
         database.transaction(async (queries) => {
           // The lock makes simultaneous calls count one after the other.
           await queries.rows(LOCK_USER, [token.username]);
+          if (isRepeat && (await queries.rows(IS_THERE, [token.id])).length > 0) return true;
           return (await queries.changed(INSERT, [...rowOf(token), hash, limit])) === 1;
         }),
       ),
     holder: (hash, nowMs) =>
-      translated(async () => {
+      work.read(async () => {
         const [row] = await database.rows<Row & { user_roles: string }>(SELECT_HOLDER, [hash, nowMs]);
         return row && { token: recordOf(row), userRoles: rolesOf(row.user_roles) };
       }),
     find: (id, nowMs) =>
-      translated(async () => {
+      work.read(async () => {
         const [row] = await database.rows<Row>(SELECT, [id, nowMs]);
         return row && recordOf(row);
       }),
     ofUser: (username, nowMs) =>
-      translated(async () => (await database.rows<Row>(SELECT_OF_USER, [username, nowMs])).map(recordOf)),
-    remove: (id) => translated(async () => void (await database.changed(REMOVE, [id]))),
+      work.read(async () => (await database.rows<Row>(SELECT_OF_USER, [username, nowMs])).map(recordOf)),
+    remove: (id) => work.write(async () => void (await database.changed(REMOVE, [id]))),
     used: (lastUsedAtMs) =>
-      translated(async () => {
+      work.write(async () => {
         const ids = [...lastUsedAtMs.keys()].sort();
         await database.changed(UPDATE_USED, [ids, ids.map((id) => lastUsedAtMs.get(id))]);
       }),
-    sweep: (nowMs) => translated(() => database.changed(SWEEP, [nowMs])),
+    sweep: (nowMs) => work.write(() => database.changed(SWEEP, [nowMs])),
   };
 }
 

@@ -1,7 +1,6 @@
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { RefreshState, SessionStore } from '../../../core/ports/accounts.js';
 import { type Database, statement } from '../pool.js';
-import { translatedWith } from './translate-errors.js';
+import type { AccountWork } from './account-work.js';
 import { rolesOf } from './user-store.js';
 
 /** Bounds the disk space that logins can take. */
@@ -25,12 +24,13 @@ const OPEN = statement(`
     SELECT username FROM hub_user WHERE username = $2 AND password_hash = $7 AND NOT disabled FOR SHARE
   ), opened AS (
     INSERT INTO session (id, username, started_at, expires_at, family_hash, current_hash)
-    SELECT $1, username, $3, $4, $5, $6 FROM holder RETURNING id
+    SELECT $1, username, $3, $4, $5, $6 FROM holder ON CONFLICT (id) DO NOTHING RETURNING id
   ), ended AS (
     DELETE FROM session WHERE EXISTS (SELECT FROM opened) AND id IN
       (SELECT id FROM session WHERE username = $2 ORDER BY started_at DESC, id DESC OFFSET $8)
   )
   SELECT id FROM opened`);
+const IS_OPEN = statement('SELECT id FROM session WHERE id = $1');
 const HOLDER = statement(`
   SELECT hub_user.username, hub_user.roles FROM session JOIN hub_user ON hub_user.username = session.username
   WHERE session.id = $1 AND session.expires_at > $2 AND NOT hub_user.disabled`);
@@ -48,35 +48,38 @@ const SWEEP = statement('DELETE FROM session WHERE expires_at <= $1');
 
 export function postgresSessionStore(
   database: Database,
-  log: Logger | null,
+  work: AccountWork,
   maxSessionsOfUser = MAX_SESSIONS_OF_USER,
 ): SessionStore {
-  const translated = translatedWith(log);
   return {
     open: ({ id, username, startedAtMs, expiresAtMs }, first, passwordHash) =>
-      translated(async () => {
-        const { familyHash = null, tokenHash = null } = first ?? {};
-        const session = [id, username, startedAtMs, expiresAtMs, familyHash, tokenHash, passwordHash];
-        return (await database.rows(OPEN, [...session, maxSessionsOfUser - 1])).length > 0;
-      }),
+      work.write((isRepeat) =>
+        database.transaction(async (queries) => {
+          const { familyHash = null, tokenHash = null } = first ?? {};
+          const session = [id, username, startedAtMs, expiresAtMs, familyHash, tokenHash, passwordHash];
+          const opened = await queries.rows(OPEN, [...session, maxSessionsOfUser - 1]);
+          return opened.length > 0 || (isRepeat && (await queries.rows(IS_OPEN, [id])).length > 0);
+        }),
+      ),
     holder: (sessionId, nowMs) =>
-      translated(async () => {
+      work.read(async () => {
         const [row] = await database.rows<{ username: string; roles: string }>(HOLDER, [sessionId, nowMs]);
         return row && { username: row.username, roles: rolesOf(row.roles) };
       }),
     ofFamily: (familyHash, nowMs) =>
-      translated(async () => {
+      work.read(async () => {
         const [row] = await database.rows<SessionRow>(OF_FAMILY, [familyHash, nowMs]);
         return row && stateOf(row);
       }),
+    // One that took place in an earlier try finds the token spent, as beside a simultaneous one.
     rotate: (id, { spent, familyHash, nextHash, expiresAtMs }) =>
-      translated(async () => {
+      work.write(async () => {
         const values = [id, spent.hash, familyHash, nextHash, spent.atMs, spent.salt, expiresAtMs];
         return (await database.changed(ROTATE, values)) === 1;
       }),
-    end: (sessionId) => translated(async () => void (await database.changed(END, [sessionId]))),
+    end: (sessionId) => work.write(async () => void (await database.changed(END, [sessionId]))),
     ofUsers: (nowMs) =>
-      translated(async () => {
+      work.read(async () => {
         const rows = await database.rows<{ username: string; count: number; latest: number }>(OF_USERS, [
           nowMs,
         ]);
@@ -84,7 +87,7 @@ export function postgresSessionStore(
           rows.map(({ username, count, latest }) => [username, { count, latestStartedAtMs: latest }]),
         );
       }),
-    sweep: (nowMs) => translated(() => database.changed(SWEEP, [nowMs])),
+    sweep: (nowMs) => work.write(() => database.changed(SWEEP, [nowMs])),
   };
 }
 

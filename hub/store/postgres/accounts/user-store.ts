@@ -1,9 +1,8 @@
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Role } from '../../../core/access.js';
 import { isLastAdministrator } from '../../../core/accounts.js';
 import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
 import { type Database, type Queries, statement } from '../pool.js';
-import { translatedWith } from './translate-errors.js';
+import type { AccountWork } from './account-work.js';
 
 interface UserRow {
   username: string;
@@ -27,34 +26,39 @@ const UPDATE = statement(`
     disabled = coalesce($4, disabled), source = coalesce($5, source)
   WHERE username = $1`);
 const END_SESSIONS = statement('DELETE FROM session WHERE username = $1');
-const REMOVE = statement('DELETE FROM hub_user WHERE username = $1');
+const REMOVE = statement('DELETE FROM hub_user WHERE username = $1 RETURNING username');
 
-export function postgresUserStore(database: Database, log: Logger | null): UserStore {
-  const translated = translatedWith(log);
+export function postgresUserStore(database: Database, work: AccountWork): UserStore {
   return {
     find: (username) =>
-      translated(async () => {
+      work.read(async () => {
         const [row] = await database.rows<UserRow>(SELECT, [username]);
         return row && recordOf(row);
       }),
-    all: () => translated(async () => (await database.rows<UserRow>(SELECT_ALL)).map(recordOf)),
+    all: () => work.read(async () => (await database.rows<UserRow>(SELECT_ALL)).map(recordOf)),
     add: (user) =>
-      translated(async () => {
-        const { username, passwordHash, roles, disabled, source, createdAtMs } = user;
-        const row = [username, passwordHash, roles.join(','), disabled, source, createdAtMs];
-        return (await database.changed(INSERT, row)) > 0;
-      }),
+      work.write((isRepeat) =>
+        database.transaction(async (queries) => {
+          const { username, passwordHash, roles, disabled, source, createdAtMs } = user;
+          const row = [username, passwordHash, roles.join(','), disabled, source, createdAtMs];
+          if ((await queries.changed(INSERT, row)) > 0) return true;
+          if (!isRepeat) return false;
+          const [found] = await queries.rows<UserRow>(SELECT, [username]);
+          // Each hash has a salt of its own.
+          return found?.password_hash === passwordHash && found.created_at === createdAtMs;
+        }),
+      ),
     change: (username, change) =>
-      translated(() => database.transaction((queries) => changeBy(queries, username, change))),
+      work.write(() => database.transaction((queries) => changeBy(queries, username, change))),
     changeUnlessLastAdministrator: (username, change) =>
-      translated(() =>
+      work.write(() =>
         database.transaction(async (queries) => {
           const administrators = await queries.rows<UserRow>(LOCK_ADMINISTRATORS);
           if (isLastAdministrator(username, administrators.map(recordOf))) return false;
           return changeBy(queries, username, change);
         }),
       ),
-    remove: (username) => translated(async () => (await database.changed(REMOVE, [username])) > 0),
+    remove: (username) => work.change(database, REMOVE, [username]),
   };
 }
 
