@@ -121,6 +121,7 @@ const ROWS: readonly (readonly string[])[] = [
   [`INSERT INTO task_exclusion VALUES (3, 'a', 'its disk is full', 15)`],
   [`INSERT INTO blob_object VALUES ('${DIGEST}', 'object', 3, 10)`],
   [`INSERT INTO idempotency_key VALUES ('vera', 'key', 'removed', 12)`],
+  [`INSERT INTO task_duration VALUES ('HOUR', 3600000, 'WAIT', 27, 2, 20)`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -277,6 +278,7 @@ it('no migration has changed since it was released', () => {
     'c3307091a0c1',
     'c535cf9defc0',
     '40e03c2bae08',
+    'c4272f6879d8',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

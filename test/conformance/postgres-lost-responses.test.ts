@@ -152,10 +152,15 @@ describe.skipIf(!hasPostgres)('a store whose connections are cut around commits'
 
   it('adds statistics and bytes of uploads once', async () => {
     const [store, database] = await open(4);
-    const none = { started: 0, finished: 0, failed: 0, canceled: 0, lost: 0, waitedMs: 0, ranMs: 0 };
-    for (let at = 0; at < 30; at++) await store.statistics.add([{ startMs: 0, created: 1, ...none }]);
-    expect(await database.query("SELECT created FROM task_statistics WHERE step = 'HOUR'")).toEqual([
-      { created: '30' },
+    const none = { created: 0, finished: 0, failed: 0, canceled: 0, lost: 0, ranMs: 0, runs: [] };
+    const waits = [{ class: 27, count: 1, totalMs: 10 }];
+    for (let at = 0; at < 30; at++)
+      await store.statistics.add([{ startMs: 0, started: 1, waitedMs: 10, waits, ...none }]);
+    expect(await database.query("SELECT started FROM task_statistics WHERE step = 'HOUR'")).toEqual([
+      { started: '30' },
+    ]);
+    expect(await database.query("SELECT count FROM task_duration WHERE step = 'HOUR'")).toEqual([
+      { count: '30' },
     ]);
     const upload = {
       hubId: null,

@@ -1,4 +1,5 @@
 /** Statistics of tasks, as every store keeps them. */
+import type { DurationClass } from '@workbench-hub/hub/core/durations';
 import type { StatisticsPeriod } from '@workbench-hub/hub/core/ports/task-statistics';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { OpenStore, StoreUnderTest } from './store-under-test.js';
@@ -16,8 +17,14 @@ function counted(startMs: number, rest: Partial<StatisticsPeriod> = {}): Statist
     lost: 0,
     waitedMs: 0,
     ranMs: 0,
+    waits: [],
+    runs: [],
   };
   return { startMs, ...none, ...rest };
+}
+
+function durations(number: number, count: number, totalMs: number): DurationClass {
+  return { class: number, count, totalMs };
 }
 
 export function describeTaskStatistics(open: OpenStore): void {
@@ -54,5 +61,32 @@ export function describeTaskStatistics(open: OpenStore): void {
     await store.statistics.forget('MINUTE', HOUR + MINUTE);
     expect(await minutes()).toEqual([counted(HOUR + MINUTE)]);
     expect(await hours()).toEqual([counted(HOUR)]);
+  });
+
+  it('add up durations by class, also after a restart', async () => {
+    const first = counted(HOUR, {
+      started: 3,
+      waits: [durations(1, 2, 2), durations(9, 1, 2)],
+      runs: [durations(80, 1, 1000)],
+    });
+    await store.statistics.add([first, counted(HOUR + MINUTE, { waits: [durations(9, 4, 8)] })]);
+    store = await store.reopen();
+    await store.statistics.add([counted(HOUR, { runs: [durations(81, 1, 1024), durations(80, 2, 2001)] })]);
+    const runs = [durations(80, 3, 3001), durations(81, 1, 1024)];
+    expect(await minutes()).toEqual([
+      { ...first, runs },
+      counted(HOUR + MINUTE, { waits: [durations(9, 4, 8)] }),
+    ]);
+    expect(await hours()).toEqual([{ ...first, waits: [durations(1, 2, 2), durations(9, 5, 10)], runs }]);
+  });
+
+  it('forget durations with their periods', async () => {
+    const waits = [durations(9, 1, 2)];
+    await store.statistics.add([counted(HOUR, { waits }), counted(HOUR + MINUTE, { waits })]);
+    await store.statistics.forget('MINUTE', HOUR + MINUTE);
+    // If the durations of the first minute were still there, they would count again.
+    await store.statistics.add([counted(HOUR)]);
+    expect(await minutes()).toEqual([counted(HOUR), counted(HOUR + MINUTE, { waits })]);
+    expect(await hours()).toEqual([counted(HOUR, { waits: [durations(9, 2, 4)] })]);
   });
 }

@@ -52,6 +52,13 @@ it('statistics tell what happened to tasks, also before a restart', async () => 
   const busy = minutes.find(({ finished }) => finished !== 0);
   expect(busy?.['meanRun']).toBeGreaterThanOrEqual(0);
   expect(minutes[0]).toEqual({ start: expect.any(String), ...expected, ...zeros(expected) });
+  const parts = await periodsOf(api, '?stepsPerPeriod=500');
+  expect(parts).toHaveLength(3);
+  expect(totals(parts)).toEqual(expected);
+  // Of few tasks, the 95th percentile is that of the slowest, and no shorter than the mean.
+  const latest = parts.at(-1);
+  expect(latest?.['p95Run']).toBeGreaterThanOrEqual(latest?.['meanRun'] ?? Number.NaN);
+  expect(latest?.['p95Wait']).toBeGreaterThanOrEqual(latest?.['meanWait'] ?? Number.NaN);
   const again = await restart();
   await again.simulateWork();
   await eventually(async () => {
@@ -67,13 +74,15 @@ function zeros(counts: object): object {
   return Object.fromEntries(Object.keys(counts).map((name) => [name, 0]));
 }
 
-it('too many periods are refused', async () => {
+it('too many steps are refused', async () => {
   const { api } = await start();
   expectError(
     await api.get(`${PATH}?from=2020-01-01T00:00:00Z`),
     400,
     PATH,
-    'from: must be at most 9000 periods before to',
+    'from: must be at most 9000 steps before to',
   );
   expectError(await api.get(`${PATH}?step=DAY`), 400, PATH, 'step: must be one of MINUTE, HOUR');
+  const range = 'stepsPerPeriod: must be a whole number from 1 to 1000, given once';
+  expectError(await api.get(`${PATH}?stepsPerPeriod=0`), 400, PATH, range);
 });

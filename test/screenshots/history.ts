@@ -1,6 +1,7 @@
 /** A day of a hub before its screenshots are made, written into its database: what has ended, and what has waited for long. */
-import { STATISTICS_STEPS, STEP_MS } from '@workbench-hub/hub/core/ports/task-statistics';
+import { PeriodSum } from '@workbench-hub/hub/core/period-sum';
 import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
+import { addStatistics } from '@workbench-hub/hub/store/sqlite/task-statistics';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import { idOf } from '../bench/stored-tasks/stored-task.js';
@@ -166,32 +167,25 @@ function jobOf(number: number): string {
   });
 }
 
+/** As the hub would have counted it. */
 function insertStatistics(db: SqliteDatabase, rows: readonly Row[]): void {
-  const add = db.prepare(`
-    INSERT INTO task_statistics (step, start, created, started, finished, failed, canceled, lost, waited_ms, ran_ms)
-    VALUES (@step, @start, @created, @started, @finished, @failed, @canceled, 0, @waited, @ran)
-    ON CONFLICT (step, start) DO UPDATE SET
-      created = created + @created, started = started + @started, finished = finished + @finished,
-      failed = failed + @failed, canceled = canceled + @canceled, waited_ms = waited_ms + @waited, ran_ms = ran_ms + @ran`);
-  const none = { created: 0, started: 0, finished: 0, failed: 0, canceled: 0, waited: 0, ran: 0 };
-  const count = (atMs: number, counts: Partial<typeof none>) => {
-    for (const step of STATISTICS_STEPS) {
-      const start = Math.floor(atMs / STEP_MS[step]) * STEP_MS[step];
-      add.run({ ...none, ...counts, step, start });
-    }
+  const minutes = new Map<number, PeriodSum>();
+  const minuteOf = (atMs: number): PeriodSum => {
+    const startMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+    const sum = minutes.get(startMs) ?? new PeriodSum();
+    minutes.set(startMs, sum);
+    return sum;
   };
   for (const { status, requestedAtMs, waitedMs, ranMs } of rows) {
-    count(requestedAtMs, { created: 1 });
+    minuteOf(requestedAtMs).count('created');
     if (status === 'WAITING') continue;
     const startedAtMs = requestedAtMs + waitedMs;
     if (status === 'CANCELED') {
-      count(startedAtMs, { canceled: 1 });
+      minuteOf(startedAtMs).count('canceled');
       continue;
     }
-    count(startedAtMs, { started: 1, waited: waitedMs });
-    count(
-      startedAtMs + ranMs,
-      status === 'FINISHED' ? { finished: 1, ran: ranMs } : { failed: 1, ran: ranMs },
-    );
+    minuteOf(startedAtMs).started(waitedMs);
+    minuteOf(startedAtMs + ranMs).ended(status === 'FINISHED' ? 'finished' : 'failed', ranMs);
   }
+  addStatistics(db)([...minutes].map(([startMs, sum]) => sum.period(startMs)));
 }

@@ -25,6 +25,7 @@ export const COUNTS_OF_A_PROCESS = {
 const KEPT_LONGER: Readonly<Record<string, { readonly limit: number; readonly why: string }>> = {
   task_change: { limit: 262_144 + 8192, why: 'the last 262,144 changes' },
   task_statistics: { limit: 1000, why: 'by hours and kinds of tasks' },
+  task_duration: { limit: 100_000, why: 'by minutes, hours and classes of durations' },
   change_history: { limit: 10, why: 'one, and one for each restore' },
   resumable_upload: { limit: 500, why: 'completed uploads for an hour' },
   // Tables of the audit of this run.

@@ -1,5 +1,6 @@
 /** Counts of what happened to tasks, by minute and by hour. Changes survive a crash of the hub; the latest may be lost with the
  *  power. All reject as those of `task-queue.ts` do. */
+import type { DurationClass } from '../durations.js';
 
 export const STATISTICS_STEPS = ['MINUTE', 'HOUR'] as const;
 export type StatisticsStep = (typeof STATISTICS_STEPS)[number];
@@ -24,6 +25,10 @@ export interface TaskCounts {
 export interface StatisticsPeriod extends TaskCounts {
   /** Start of the minute or hour, in milliseconds since 1970. */
   readonly startMs: number;
+  /** Times that the started tasks had waited, by class, the shortest first; without those that hubs of earlier versions counted. */
+  readonly waits: readonly DurationClass[];
+  /** Times that the attempts of the finished and failed tasks had run, likewise. */
+  readonly runs: readonly DurationClass[];
 }
 
 export interface TaskStatistics {

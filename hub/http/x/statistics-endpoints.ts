@@ -1,16 +1,19 @@
-/** Statistics of tasks over time (contract 12.16). */
+/** Statistics of tasks over time (contract 12.16, 12.41). */
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { z } from 'zod';
+import { percentileMs } from '../../core/durations.js';
 import { invalidInput } from '../../core/errors.js';
 import { STATISTICS_STEPS, STEP_MS, type StatisticsPeriod } from '../../core/ports/task-statistics.js';
 import type { Statistics } from '../../engine/statistics.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
-import { enumeration, queryTimestamp } from '../parsing/validation.js';
+import { enumeration, queryInteger, queryTimestamp } from '../parsing/validation.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 /** More than a year of hours, or six days of minutes. */
-const MAX_PERIODS = 9000;
+const MAX_STEPS = 9000;
+
+const MAX_STEPS_PER_PERIOD = 1000;
 
 const DAY_MS = 86_400_000;
 
@@ -18,9 +21,16 @@ const statisticsQuery = z.object({
   step: enumeration(STATISTICS_STEPS)
     .default('MINUTE')
     .meta({
-      description: 'Length of a period. Minutes are kept for a day, hours for a year.',
+      description: 'Unit of the length of a period. Minutes are kept for a day, hours for a year.',
       example: 'HOUR',
       override: shownDefault('MINUTE'),
+    }),
+  stepsPerPeriod: queryInteger({ minimum: 1, maximum: MAX_STEPS_PER_PERIOD })
+    .default(1)
+    .meta({
+      description: 'Minutes or hours that one period has; the last one may have fewer.',
+      example: 20,
+      override: shownDefault(1),
     }),
   from: queryTimestamp().optional().meta({
     description: 'Begin of the first period; a day before `to` by default.',
@@ -50,6 +60,13 @@ const period = z
       .number()
       .optional()
       .meta({ description: 'Seconds for which finished and failed tasks had run, on average.' }),
+    p95Wait: z
+      .number()
+      .optional()
+      .meta({ description: 'Seconds that 95 % of the started tasks had waited at most; exact to 10 %.' }),
+    p95Run: z.number().optional().meta({
+      description: 'Seconds for which 95 % of the finished and failed tasks had run at most; exact to 10 %.',
+    }),
   })
   .meta({ id: 'StatisticsPeriod' });
 
@@ -74,23 +91,28 @@ export function statisticsEndpoint(source: Pick<Statistics, 'between'>, clock: C
       query: statisticsQuery,
       responses: { 200: { description: 'The periods.', schema: statistics } },
     },
-    async ({ query: { step, from, to }, context }) => {
+    async ({ query: { step, stepsPerPeriod, from, to }, context }) => {
       const toMs = to ?? clock.nowMs();
       const fromMs = from ?? toMs - DAY_MS;
-      if ((toMs - fromMs) / STEP_MS[step] > MAX_PERIODS) {
-        throw invalidInput([{ where: 'from', what: `must be at most ${MAX_PERIODS} periods before to` }]);
+      if ((toMs - fromMs) / STEP_MS[step] > MAX_STEPS) {
+        throw invalidInput([{ where: 'from', what: `must be at most ${MAX_STEPS} steps before to` }]);
       }
-      return context.json({ step, periods: (await source.between(step, fromMs, toMs)).map(present) });
+      const periods = await source.between({ step, stepsPerPeriod, fromMs, toMs });
+      return context.json({ step, periods: periods.map(present) });
     },
   );
 }
 
-function present({ startMs, waitedMs, ranMs, ...counts }: StatisticsPeriod) {
+function present({ startMs, waitedMs, ranMs, waits, runs, ...counts }: StatisticsPeriod) {
   const ended = counts.finished + counts.failed;
+  const p95WaitMs = percentileMs(waits, 95);
+  const p95RunMs = percentileMs(runs, 95);
   return {
     start: offsetTimestamp(startMs),
     ...counts,
     ...(counts.started === 0 ? {} : { meanWait: waitedMs / counts.started / 1000 }),
     ...(ended === 0 ? {} : { meanRun: ranMs / ended / 1000 }),
+    ...(p95WaitMs === undefined ? {} : { p95Wait: p95WaitMs / 1000 }),
+    ...(p95RunMs === undefined ? {} : { p95Run: p95RunMs / 1000 }),
   };
 }

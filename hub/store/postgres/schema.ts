@@ -16,6 +16,7 @@ import { orderOfChanges } from './migrations/0014-order-of-changes.js';
 import { lanesOfHubs } from './migrations/0015-lanes-of-hubs.js';
 import { uploadsAndKeys } from './migrations/0016-uploads-and-keys.js';
 import { kindsOfJobs } from './migrations/0017-kinds-of-jobs.js';
+import { taskDurations } from './migrations/0018-task-durations.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -34,5 +35,6 @@ export const MIGRATIONS: readonly Migration[] = [
   lanesOfHubs,
   uploadsAndKeys,
   kindsOfJobs,
+  taskDurations,
   accounts,
 ];

@@ -23,6 +23,7 @@ import { resumableUploads } from './migrations/0016-resumable-uploads.js';
 import { taskExclusions } from './migrations/0017-task-exclusions.js';
 import { blobCatalogue } from './migrations/0018-blob-catalogue.js';
 import { keysOfDeletedTasks } from './migrations/0019-keys-of-deleted-tasks.js';
+import { taskDurations } from './migrations/0020-task-durations.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -46,6 +47,7 @@ export const MIGRATIONS: readonly string[] = [
   taskExclusions,
   blobCatalogue,
   keysOfDeletedTasks,
+  taskDurations,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

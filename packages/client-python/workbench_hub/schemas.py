@@ -1090,6 +1090,10 @@ class StatisticsPeriod(_StatisticsPeriod, total=False):
     meanWait: float
     # Seconds for which finished and failed tasks had run, on average.
     meanRun: float
+    # Seconds that 95 % of the started tasks had waited at most; exact to 10 %.
+    p95Wait: float
+    # Seconds for which 95 % of the finished and failed tasks had run at most; exact to 10 %.
+    p95Run: float
 
 
 class _StoredFile(TypedDict):

@@ -2012,6 +2012,14 @@ export type StatisticsPeriod = {
      * Seconds for which finished and failed tasks had run, on average.
      */
     meanRun?: number;
+    /**
+     * Seconds that 95 % of the started tasks had waited at most; exact to 10 %.
+     */
+    p95Wait?: number;
+    /**
+     * Seconds for which 95 % of the finished and failed tasks had run at most; exact to 10 %.
+     */
+    p95Run?: number;
 };
 
 export type AuditPage = {
@@ -6570,9 +6578,13 @@ export type GetStatisticsData = {
     path?: never;
     query?: {
         /**
-         * Length of a period. Minutes are kept for a day, hours for a year.
+         * Unit of the length of a period. Minutes are kept for a day, hours for a year.
          */
         step?: 'MINUTE' | 'HOUR';
+        /**
+         * Minutes or hours that one period has; the last one may have fewer.
+         */
+        stepsPerPeriod?: number;
         /**
          * Begin of the first period; a day before `to` by default.
          */
