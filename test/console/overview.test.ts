@@ -5,6 +5,36 @@ import { hasBrowser } from '../support/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
 import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
 
+/** Keeps the texts that are drawn on canvases. A text, since the tests are not compiled for a browser. */
+const KEEP_DRAWN = `(() => {
+  window.drawn = [];
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.drawn.push(text);
+    return fillText.call(this, text, ...place);
+  };
+})()`;
+
+/** Changes the language, as another tab does it, and forgets what was drawn before. */
+const PREFER_GERMAN = `(() => {
+  window.drawn = [];
+  const stored = JSON.parse(localStorage.getItem('workbench-preferences') ?? '{}');
+  localStorage.setItem('workbench-preferences', JSON.stringify({ ...stored, language: 'de' }));
+  window.dispatchEvent(new StorageEvent('storage'));
+})()`;
+
+/** Statistics of the last minutes: `times` are those of the last but one. */
+function minutesWith(times: object): object {
+  const none = { created: 0, started: 0, finished: 0, failed: 0, canceled: 0, lost: 0 };
+  const thisMs = Math.floor(Date.now() / 60_000) * 60_000;
+  const periods = [2, 1, 0].map((ago) => ({
+    start: new Date(thisMs - ago * 60_000).toISOString(),
+    ...none,
+    ...(ago === 1 ? { started: 40, finished: 40, ...times } : {}),
+  }));
+  return { step: 'MINUTE', periods };
+}
+
 describe.runIf(hasBrowser)('the overview', () => {
   consoleForAllTests();
 
@@ -37,6 +67,38 @@ describe.runIf(hasBrowser)('the overview', () => {
     await tile('Failed').getByRole('link').click();
     await page.getByRole('row').filter({ hasText: 'fails' }).waitFor();
     expect(new URL(page.url()).search).toBe('?status=FAILED');
+  });
+
+  it('shows mean and 95th percentile of waiting and run times, as each language writes them', async () => {
+    const page = await visit({ path: '/tasks', width: 390 });
+    await page.addInitScript(KEEP_DRAWN);
+    const times = { meanWait: 0.5, p95Wait: 2.5, meanRun: 4.2, p95Run: 185 };
+    await page.route(
+      ({ pathname }) => pathname === '/api/x/statistics',
+      (route) => route.fulfill({ json: minutesWith(times) }),
+    );
+    await page.goto(`${hub.address}/`);
+    const card = (name: string) => page.getByRole('region', { name });
+    const cellsOf = async (name: string) => {
+      await card(name).locator('.numbers-table summary').click();
+      return card(name).getByRole('row').allInnerTexts();
+    };
+    const drawn = () => page.evaluate('window.drawn') as Promise<string[]>;
+    expect(await card('Waiting times').locator('.legend').innerText()).toMatch(/^Mean\s+95th percentile$/);
+    expect(await cellsOf('Waiting times')).toEqual([
+      expect.stringMatching(/^From\s+Mean\s+95th percentile$/),
+      expect.stringMatching(/\s500 ms\s+2\.5 s$/),
+    ]);
+    expect((await cellsOf('Run times'))[1]).toMatch(/\s4\.2 s\s+3 min 05 s$/);
+    await expect.poll(drawn).toContain('1.5 s');
+    await expectAccessible(page);
+    await page.evaluate(PREFER_GERMAN);
+    const waits = card('Wartezeiten');
+    await waits.locator('.legend').getByText('95. Perzentil').waitFor();
+    expect((await waits.getByRole('row').allInnerTexts())[1]).toMatch(/\s500 ms\s+2,5 s$/);
+    await expect.poll(drawn).toContain('1,5 s');
+    expect((await drawn()).filter((text) => /\d\.\d+ m?s/.test(text))).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
   });
 
   it('groups tasks that have waited for long by the reason, and says that these are not all', async () => {

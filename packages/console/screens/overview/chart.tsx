@@ -13,13 +13,15 @@ const DURATION_STEPS_S = [
 /** Distances of marks of what is counted: no fractions. */
 const COUNT_STEPS = [1, 2, 5].flatMap((step) => Array.from({ length: 10 }, (_, power) => step * 10 ** power));
 const DAY_S = 86_400;
+/** Lengths of a dash and of a gap, in pixels. */
+const DASH = [5, 4];
 const FONT = '12px system-ui, sans-serif';
 
 export interface ChartSeries {
   readonly label: string;
   /** Name of a token, such as `--failed-mark`. */
   readonly colour: string;
-  readonly kind: 'bars' | 'line';
+  readonly kind: 'bars' | 'line' | 'dashes';
   /** A number for each time; undefined leaves a gap. */
   readonly values: readonly (number | undefined)[];
 }
@@ -77,9 +79,9 @@ export function Chart({ label, timesMs, series, format, isDuration = false }: Ch
     <figure className="chart" aria-label={label}>
       <div ref={place} aria-hidden="true" />
       <figcaption className="legend">
-        {series.map(({ label: name, colour }) => (
+        {series.map(({ label: name, colour, kind }) => (
           <span key={name}>
-            <i style={{ background: `var(${colour})` }} />
+            <i className={kind} style={{ color: `var(${colour})` }} />
             {name}
           </span>
         ))}
@@ -155,8 +157,9 @@ function optionsOf(
       ...series.map(({ label, colour: token, kind }) => ({
         label,
         stroke: colour(token),
-        width: kind === 'line' ? 2 : 0,
-        points: { show: kind === 'line', size: 4, fill: colour(token) },
+        width: kind === 'bars' ? 0 : 2,
+        ...(kind === 'dashes' ? { dash: DASH } : {}),
+        points: { show: kind !== 'bars', size: 4, fill: colour(token) },
         ...(kind === 'bars' ? { fill: colour(token), paths: uPlot.paths.bars?.({ size: [0.8, 24] }) } : {}),
       })),
     ],

@@ -41,7 +41,7 @@ export function OverviewScreen() {
           <Failure error={queueError} onAgain={() => void queue.refetch()} />
         </div>
       )}
-      <Tiles queue={queue.data} hosts={hosts.data} buckets={statistics.data} range={range} />
+      <Tiles queue={queue.data} hosts={hosts.data} periods={statistics.data} range={range} />
       <div className="overview-grid">
         <StatisticsCards statistics={statistics} />
         <StuckCard stuck={stuck} />

@@ -1,9 +1,9 @@
+import type { api } from '@workbench-hub/client';
 import { type ComponentProps, lazy, Suspense } from 'react';
 import { usePreferences } from '../../data/preference-store.js';
 import { Failure, Loading } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
 import { absoluteText, durationMarkText, durationText, numberText } from '../../words/formats.js';
-import type { Bucket } from './periods.js';
 import type { Statistics } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -26,23 +26,27 @@ export function StatisticsCards({ statistics }: { readonly statistics: Statistic
   const state = error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={7} />;
   return (
     <>
-      <section className="card part" aria-labelledby="throughput-title">
+      <section className="card part throughput" aria-labelledby="throughput-title">
         <h2 id="throughput-title">{words.throughput}</h2>
-        {data ? <Throughput buckets={data} /> : state}
+        {data ? <Throughput periods={data} /> : state}
       </section>
-      <section className="card part" aria-labelledby="times-title">
-        <h2 id="times-title">{words.times}</h2>
-        {data ? <Times buckets={data} /> : state}
+      <section className="card part" aria-labelledby="waits-title">
+        <h2 id="waits-title">{words.waits}</h2>
+        {data ? <Times label={words.waits} colour="--waiting-mark" periods={data} of={WAITS} /> : state}
+      </section>
+      <section className="card part" aria-labelledby="runs-title">
+        <h2 id="runs-title">{words.runs}</h2>
+        {data ? <Times label={words.runs} colour="--running-mark" periods={data} of={RUNS} /> : state}
       </section>
     </>
   );
 }
 
-interface BucketsProps {
-  readonly buckets: readonly Bucket[];
+interface PeriodsProps {
+  readonly periods: readonly api.StatisticsPeriod[];
 }
 
-function Throughput({ buckets }: BucketsProps) {
+function Throughput({ periods }: PeriodsProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const number = (value: number) => numberText(value, language);
@@ -50,7 +54,7 @@ function Throughput({ buckets }: BucketsProps) {
     <>
       <Chart
         label={words.throughput}
-        timesMs={buckets.map(({ startMs }) => startMs)}
+        timesMs={periods.map(({ start }) => Date.parse(start))}
         format={number}
         series={[
           {
@@ -58,18 +62,18 @@ function Throughput({ buckets }: BucketsProps) {
             colour: '--finished-mark',
             kind: 'bars',
             // Drawn behind the failed ones, and so as high as both.
-            values: buckets.map(({ finished, failed }) => finished + failed),
+            values: periods.map(({ finished, failed }) => finished + failed),
           },
           {
             label: words.failed,
             colour: '--failed-mark',
             kind: 'bars',
-            values: buckets.map(({ failed }) => failed),
+            values: periods.map(({ failed }) => failed),
           },
         ]}
       />
       <NumbersTable
-        buckets={buckets}
+        periods={periods}
         columns={[
           [words.created, ({ created }) => number(created)],
           [words.finished, ({ finished }) => number(finished)],
@@ -82,7 +86,23 @@ function Throughput({ buckets }: BucketsProps) {
   );
 }
 
-function Times({ buckets }: BucketsProps) {
+/** Times of a period in seconds; undefined where nothing was counted. */
+interface Measure {
+  readonly mean: (period: api.StatisticsPeriod) => number | undefined;
+  readonly p95: (period: api.StatisticsPeriod) => number | undefined;
+}
+
+const WAITS: Measure = { mean: ({ meanWait }) => meanWait, p95: ({ p95Wait }) => p95Wait };
+const RUNS: Measure = { mean: ({ meanRun }) => meanRun, p95: ({ p95Run }) => p95Run };
+
+interface TimesProps extends PeriodsProps {
+  readonly label: string;
+  /** Name of a token. */
+  readonly colour: string;
+  readonly of: Measure;
+}
+
+function Times({ label, colour, periods, of: { mean, p95 } }: TimesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const time = (value: number | undefined) =>
@@ -90,30 +110,20 @@ function Times({ buckets }: BucketsProps) {
   return (
     <>
       <Chart
-        label={words.times}
-        timesMs={buckets.map(({ startMs }) => startMs)}
+        label={label}
+        timesMs={periods.map(({ start }) => Date.parse(start))}
         format={(value) => durationMarkText(value * 1000, language)}
         isDuration
         series={[
-          {
-            label: words.waitTime,
-            colour: '--waiting-mark',
-            kind: 'line',
-            values: buckets.map(({ waitS }) => waitS),
-          },
-          {
-            label: words.runTime,
-            colour: '--running-mark',
-            kind: 'line',
-            values: buckets.map(({ runS }) => runS),
-          },
+          { label: words.mean, colour, kind: 'line', values: periods.map(mean) },
+          { label: words.p95, colour, kind: 'dashes', values: periods.map(p95) },
         ]}
       />
       <NumbersTable
-        buckets={buckets}
+        periods={periods}
         columns={[
-          [words.waitTime, ({ waitS }) => time(waitS)],
-          [words.runTime, ({ runS }) => time(runS)],
+          [words.mean, (period) => time(mean(period))],
+          [words.p95, (period) => time(p95(period))],
         ]}
       />
     </>
@@ -121,18 +131,18 @@ function Times({ buckets }: BucketsProps) {
 }
 
 interface NumbersTableProps {
-  readonly buckets: readonly Bucket[];
-  readonly columns: readonly (readonly [label: string, text: (bucket: Bucket) => string])[];
+  readonly periods: readonly api.StatisticsPeriod[];
+  readonly columns: readonly (readonly [label: string, text: (period: api.StatisticsPeriod) => string])[];
 }
 
 /** The numbers of a chart, newest first, without periods in which nothing happened. */
-function NumbersTable({ buckets, columns }: NumbersTableProps) {
+function NumbersTable({ periods, columns }: NumbersTableProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const nowMs = buckets.at(-1)?.startMs ?? 0;
-  const eventful = buckets.filter(
-    ({ created, finished, failed, canceled, lost, waitS }) =>
-      created + finished + failed + canceled + lost > 0 || waitS !== undefined,
+  const nowMs = Date.parse(periods.at(-1)?.start ?? '');
+  const eventful = periods.filter(
+    ({ created, started, finished, failed, canceled, lost }) =>
+      created + started + finished + failed + canceled + lost > 0,
   );
   return (
     <details className="numbers-table">
@@ -152,12 +162,12 @@ function NumbersTable({ buckets, columns }: NumbersTableProps) {
             </tr>
           </thead>
           <tbody>
-            {eventful.toReversed().map((bucket) => (
-              <tr key={bucket.startMs}>
-                <th scope="row">{absoluteText(bucket.startMs, nowMs, language)}</th>
+            {eventful.toReversed().map((period) => (
+              <tr key={period.start}>
+                <th scope="row">{absoluteText(Date.parse(period.start), nowMs, language)}</th>
                 {columns.map(([label, text]) => (
                   <td key={label} className="size">
-                    {text(bucket)}
+                    {text(period)}
                   </td>
                 ))}
               </tr>

@@ -1,4 +1,4 @@
-import type { TaskItem } from '@workbench-hub/client';
+import type { api, TaskItem } from '@workbench-hub/client';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../data/preference-store.js';
@@ -7,7 +7,7 @@ import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { type InstanceState, stateOf } from '../instances/instance-list.js';
-import type { Bucket, Range } from './periods.js';
+import type { Range } from './periods.js';
 import type { Host, Queue } from './use-overview.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -15,12 +15,12 @@ import { en } from './words-en.js';
 interface TilesProps {
   readonly queue: Queue | undefined;
   readonly hosts: readonly Host[] | undefined;
-  readonly buckets: readonly Bucket[] | undefined;
+  readonly periods: readonly api.StatisticsPeriod[] | undefined;
   readonly range: Range;
 }
 
 /** The numbers that one looks at first; each leads to its tasks. */
-export function Tiles({ queue, hosts, buckets, range }: TilesProps) {
+export function Tiles({ queue, hosts, periods, range }: TilesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const number = (value: number | undefined) => (value === undefined ? '–' : numberText(value, language));
@@ -31,7 +31,8 @@ export function Tiles({ queue, hosts, buckets, range }: TilesProps) {
   const busy = inState('WORKING');
   const up = busy + inState('FREE');
   const drained = inState('DRAINED');
-  const sum = (value: (bucket: Bucket) => number) => buckets?.reduce((all, bucket) => all + value(bucket), 0);
+  const sum = (value: (period: api.StatisticsPeriod) => number) =>
+    periods?.reduce((all, period) => all + value(period), 0);
   return (
     <div className="tiles">
       <Tile status="WAITING" count={number(queue?.counts.WAITING)}>

@@ -10,7 +10,7 @@ import { reasonOf } from '../../data/task-rows.js';
 import { useSteadyError } from '../../data/use-steady-error.js';
 import { liveEvents } from '../../live/live-cache.js';
 import { useHosts as useInstances } from '../instances/use-instances.js';
-import { type Bucket, bucketsOf, periodsWith, RANGES, type Range } from './periods.js';
+import { periodsWith, RANGES, type Range } from './periods.js';
 import { stuckTasks } from './stuck.js';
 
 /** Beginning of the keys of what changes with each task. */
@@ -141,36 +141,34 @@ export function useStuck(): UseQueryResult<Stuck> {
 }
 
 export interface Statistics {
-  readonly data: readonly Bucket[] | undefined;
+  readonly data: readonly api.StatisticsPeriod[] | undefined;
   readonly error: Error | null;
   readonly refetch: () => unknown;
 }
 
-/** Buckets of the statistics of this range: all of it once a minute, and the latest periods as tasks change. */
+/** Statistics of this range: all of it once a minute, and the latest period as tasks change. */
 export function useStatistics(range: Range): Statistics {
-  const { lengthMs, step, stepMs } = RANGES[range];
-  const ask = async (fromMs: number, signal: AbortSignal) => {
-    const query = { step, from: new Date(fromMs).toISOString() };
+  const { lengthMs, step, stepsPerPeriod } = RANGES[range];
+  const ask = async (from: string, signal: AbortSignal) => {
+    const query = { step, stepsPerPeriod, from };
     const { data } = await api.getStatistics({ client: hub.client, query, signal, throwOnError: true });
-    return { range, step, periods: data.periods };
+    return data.periods;
   };
   const query = useQuery({
     queryKey: ['overview', 'statistics', range],
-    queryFn: ({ signal }) => ask(nowMs() - lengthMs, signal),
+    queryFn: ({ signal }) => ask(new Date(nowMs() - lengthMs).toISOString(), signal),
     refetchInterval: STATISTICS_EVERY_MS,
     placeholderData: (before) => before,
   });
-  const { data, refetch } = query;
+  const { data: periods, isPlaceholderData, refetch } = query;
   const error = useSteadyError(query);
+  // The hub adds up what is in a period, since percentiles cannot be added here.
+  const lastStart = isPlaceholderData ? undefined : periods?.at(-1)?.start;
   const { data: latest } = useQuery({
-    queryKey: [...BY_TASKS_KEY, 'statistics', step],
-    queryFn: ({ signal }) => ask(nowMs() - 2 * stepMs, signal),
+    queryKey: [...BY_TASKS_KEY, 'statistics', range, lastStart],
+    queryFn: ({ signal }) => ask(lastStart ?? '', signal),
+    enabled: lastStart !== undefined,
   });
-  const buckets = useMemo(() => {
-    if (data === undefined) return undefined;
-    // Until the response of another range comes, what is shown is the one before.
-    const newer = latest?.step === data.step ? latest.periods : [];
-    return bucketsOf(periodsWith(data.periods, newer), RANGES[data.range].bucketMs);
-  }, [data, latest]);
-  return { data: buckets, error, refetch };
+  const data = useMemo(() => periods && periodsWith(periods, latest ?? []), [periods, latest]);
+  return { data, error, refetch };
 }
