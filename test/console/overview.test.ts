@@ -73,9 +73,13 @@ describe.runIf(hasBrowser)('the overview', () => {
     const page = await visit({ path: '/tasks', width: 390 });
     await page.addInitScript(KEEP_DRAWN);
     const times = { meanWait: 0.5, p95Wait: 2.5, meanRun: 4.2, p95Run: 185 };
+    const lengths = new Set<string | null>();
     await page.route(
       ({ pathname }) => pathname === '/api/x/statistics',
-      (route) => route.fulfill({ json: minutesWith(times) }),
+      (route) => {
+        lengths.add(new URL(route.request().url()).searchParams.get('stepsPerPeriod'));
+        return route.fulfill({ json: minutesWith(times) });
+      },
     );
     await page.goto(`${hub.address}/`);
     const card = (name: string) => page.getByRole('region', { name });
@@ -91,6 +95,8 @@ describe.runIf(hasBrowser)('the overview', () => {
     ]);
     expect((await cellsOf('Run times'))[1]).toMatch(/\s4\.2 s\s+3 min 05 s$/);
     await expect.poll(drawn).toContain('1.5 s');
+    // The hub has added up what is shown together.
+    expect([...lengths]).toEqual(['20']);
     await expectAccessible(page);
     await page.evaluate(PREFER_GERMAN);
     const waits = card('Wartezeiten');

@@ -26,15 +26,15 @@ export function StatisticsCards({ statistics }: { readonly statistics: Statistic
   const state = error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={7} />;
   return (
     <>
-      <section className="card part throughput" aria-labelledby="throughput-title">
+      <section className="card part charted throughput" aria-labelledby="throughput-title">
         <h2 id="throughput-title">{words.throughput}</h2>
         {data ? <Throughput periods={data} /> : state}
       </section>
-      <section className="card part" aria-labelledby="waits-title">
+      <section className="card part charted" aria-labelledby="waits-title">
         <h2 id="waits-title">{words.waits}</h2>
         {data ? <Times label={words.waits} colour="--waiting-mark" periods={data} of={WAITS} /> : state}
       </section>
-      <section className="card part" aria-labelledby="runs-title">
+      <section className="card part charted" aria-labelledby="runs-title">
         <h2 id="runs-title">{words.runs}</h2>
         {data ? <Times label={words.runs} colour="--running-mark" periods={data} of={RUNS} /> : state}
       </section>
