@@ -268,6 +268,8 @@ export class Invariants {
       this.#counted.delete(id);
     }
     this.#cameToNothing.clear();
+    // The name of a stored file may have come after the end of its task.
+    this.#stored.clear();
   }
 
   /** The hub has confirmed that the agent is drained. */
