@@ -8,11 +8,9 @@ import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../core/ports/blobs.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { Task } from '../core/task.js';
-import type { AgentSessions } from './agent-sessions.js';
 import type { Disconnect } from './result-waiters.js';
 import type { RunningOutput } from './running-output.js';
 import type { TaskOutput } from './task-output.js';
-import type { Tasks } from './tasks.js';
 
 export interface LogPlace {
   readonly attempt: number;
@@ -29,14 +27,15 @@ export type LogEvent = { readonly place: LogPlace } & (
 );
 
 export interface LogFollowerOptions {
-  readonly tasks: Pick<Tasks, 'get'>;
+  /** Rejects with TASK_NOT_FOUND. */
+  readonly tasks: { get(id: string): Promise<Task> };
   readonly archive: Pick<TaskArchive, 'filesOf'>;
   readonly files: Pick<BlobStore, 'find'>;
   /** Tells of more output. */
   readonly output: Pick<TaskOutput, 'follow'>;
   readonly runningOutput: Pick<RunningOutput, 'tailOf'>;
   /** Agents that are connected to this hub: only their output is told of. */
-  readonly sessions: Pick<AgentSessions, 'isConnected'>;
+  readonly sessions: { isConnected(agentId: string): boolean };
   readonly timers: Timers;
 }
 
