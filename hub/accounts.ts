@@ -15,7 +15,7 @@ import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { UserAdministration } from './engine/accounts/user-administration.js';
 import { Users } from './engine/accounts/users.js';
-import { type Guard, guardWith, openGuard } from './http/middleware/guard.js';
+import { type Guard, guardWith, openGuard } from './http/requests/guard.js';
 import { openSignOn } from './oidc-sign-on.js';
 import { accessTokens } from './security/access-tokens.js';
 import { secrets } from './security/secrets.js';

@@ -5,7 +5,7 @@ import type { HubConfig } from './config.js';
 import type { UserStore } from './core/ports/accounts.js';
 import type { Authenticator } from './engine/accounts/authenticator-chain.js';
 import { BrowserSignOn } from './engine/accounts/browser-sign-on.js';
-import type { SignOnWays } from './http/x/sign-on-endpoint.js';
+import type { SignOnWays } from './http/endpoints/x/sign-on-endpoint.js';
 import { CodeFlowProvider } from './security/code-flow-provider.js';
 import { oidcAuthenticator } from './security/oidc.js';
 import { sealFor } from './security/sealed-cookies.js';

@@ -9,7 +9,7 @@ import type { Task } from './core/task.js';
 import { configuredReceiver } from './core/webhook-addresses.js';
 import type { WebhookSettings } from './engine/webhook-settings.js';
 import type { WebhookPorts } from './engine/webhook-tries.js';
-import { presentTaskItem } from './http/x/present-task.js';
+import { presentTaskItem } from './http/endpoints/x/present-task.js';
 import { trustedCertificates } from './security/trusted-certificates.js';
 import { webhookKeys } from './security/webhook-keys.js';
 import { type Resolver, webhookSender } from './webhooks/webhook-sender.js';

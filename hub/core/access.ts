@@ -1,4 +1,4 @@
-/** Roles and what they permit (contract 8.7). `http/middleware/access-table.ts` gives each endpoint its role. */
+/** Roles and what they permit (contract 8.7). `http/requests/access-table.ts` gives each endpoint its role. */
 import { HubError } from './errors.js';
 
 /** Each role includes those before it. */

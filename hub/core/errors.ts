@@ -1,4 +1,4 @@
-/** Error codes: the closed list of reasons to refuse a request. `http/responses/errors.ts` gives each its status. */
+/** Error codes: the closed list of reasons to refuse a request. `http/wire/errors.ts` gives each its status. */
 export const ERROR_CODES = [
   'INVALID_INPUT',
   'UNAUTHENTICATED',

@@ -3,11 +3,11 @@
 import { createHash } from 'node:crypto';
 import { HubError } from '@workbench-hub/hub/core/errors';
 import { type BlobStore, BlobTooLarge } from '@workbench-hub/hub/core/ports/blobs';
-import { decodeBase64 } from '@workbench-hub/hub/http/parsing/base64';
-import { StoredBlob } from '@workbench-hub/hub/http/parsing/body-blob';
-import { IncomingBlobs } from '@workbench-hub/hub/http/parsing/incoming-blobs';
-import { parseJsonBody } from '@workbench-hub/hub/http/parsing/json-parsing';
-import { batchJobContents } from '@workbench-hub/hub/http/parsing/request-schemas';
+import { decodeBase64 } from '@workbench-hub/hub/http/requests/parsing/base64';
+import { StoredBlob } from '@workbench-hub/hub/http/requests/parsing/body-blob';
+import { IncomingBlobs } from '@workbench-hub/hub/http/requests/parsing/incoming-blobs';
+import { parseJsonBody } from '@workbench-hub/hub/http/requests/parsing/json-parsing';
+import { batchJobContents } from '@workbench-hub/hub/http/requests/parsing/request-schemas';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

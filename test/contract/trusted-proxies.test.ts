@@ -1,4 +1,4 @@
-/** Configuration of trusted proxies; `hub/http/middleware/client.test.ts` tests their effect. */
+/** Configuration of trusted proxies; `hub/http/wire/client.test.ts` tests their effect. */
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { describe, expect, it } from 'vitest';
 

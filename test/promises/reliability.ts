@@ -1285,7 +1285,7 @@ export const RELIABILITY: PagePromises = {
           'test/scenarios/overload.test.ts',
           'a hub with 50 times its permitted load sheds the rest within its memory, and recovers at once',
         ),
-        test('hub/http/middleware/admission.test.ts', 'limits the bytes of all bodies, with Retry-After'),
+        test('hub/http/requests/admission.test.ts', 'limits the bytes of all bodies, with Retry-After'),
         test(
           'test/scenarios/unread-responses.test.ts',
           'unread responses use limits.answersInMemory at most',
@@ -1296,7 +1296,7 @@ export const RELIABILITY: PagePromises = {
       begins: '- `limits.requests`: requests',
       heldBy: [
         test(
-          'hub/http/middleware/admission.test.ts',
+          'hub/http/requests/admission.test.ts',
           'limits requests in processing; those suspended or released do not count',
         ),
       ],
@@ -1304,7 +1304,7 @@ export const RELIABILITY: PagePromises = {
     {
       begins: '- `limits.openRequests`:',
       heldBy: [
-        test('hub/http/middleware/admission.test.ts', 'limits open requests, including suspended ones'),
+        test('hub/http/requests/admission.test.ts', 'limits open requests, including suspended ones'),
         test('test/contract/overload.test.ts', 'requests beyond limits.openRequests get 503 and Retry-After'),
         test(
           'test/contract/fair-shares.test.ts',
@@ -1325,10 +1325,10 @@ export const RELIABILITY: PagePromises = {
       begins: '- `limits.answersInMemory`:',
       heldBy: [
         test(
-          'hub/http/server/response-memory.test.ts',
+          'hub/http/wire/response-memory.test.ts',
           'holds the announced memory until it is sent, and then that of unread bytes',
         ),
-        test('hub/http/server/response-memory.test.ts', 'refuses at the limit, with Retry-After'),
+        test('hub/http/wire/response-memory.test.ts', 'refuses at the limit, with Retry-After'),
         test(
           'test/scenarios/unread-responses.test.ts',
           'unread responses use limits.answersInMemory at most',
@@ -1339,16 +1339,16 @@ export const RELIABILITY: PagePromises = {
       begins: 'With security on, a user',
       heldBy: [
         test(
-          'hub/http/middleware/admission.test.ts',
+          'hub/http/requests/admission.test.ts',
           'leaves each user room beside one who takes all that he gets',
         ),
-        test('hub/http/middleware/admission.test.ts', 'shares the memory for bodies by user'),
+        test('hub/http/requests/admission.test.ts', 'shares the memory for bodies by user'),
         test(
-          'hub/http/server/response-memory.test.ts',
+          'hub/http/wire/response-memory.test.ts',
           'leaves each user room beside one who takes all that he gets',
         ),
         test(
-          'hub/http/middleware/admission.test.ts',
+          'hub/http/requests/admission.test.ts',
           'gives a quarter to senders that are not known, by address',
         ),
       ],
@@ -1356,8 +1356,11 @@ export const RELIABILITY: PagePromises = {
     {
       begins: 'The requests of one connection',
       heldBy: [
-        test('hub/http/server/web-server.test.ts', 'are processed one after the other, in order'),
-        test('hub/http/server/web-server.test.ts', 'begin only when the responses before them have left'),
+        test('hub/http/wire/server/web-server.test.ts', 'are processed one after the other, in order'),
+        test(
+          'hub/http/wire/server/web-server.test.ts',
+          'begin only when the responses before them have left',
+        ),
       ],
     },
     {
@@ -1365,10 +1368,10 @@ export const RELIABILITY: PagePromises = {
       heldBy: [
         test('test/contract/overload.test.ts', 'while probes, administration and agents continue'),
         test(
-          'hub/http/server/web-server.test.ts',
+          'hub/http/wire/server/web-server.test.ts',
           'that sends its body a byte at a time is refused with 408, and its connection ends',
         ),
-        test('hub/http/server/web-server.test.ts', 'that reads nothing of its response is cut off'),
+        test('hub/http/wire/server/web-server.test.ts', 'that reads nothing of its response is cut off'),
       ],
     },
     {

@@ -96,7 +96,7 @@ export const THREAT_MODEL: PagePromises = {
           'is first of all one by a user who recently logged in from there',
         ),
         test('test/scenarios/login-flood.test.ts', 'does not block users who recently logged in from there'),
-        test('hub/http/middleware/audit.test.ts', 'accepts at most 16 KiB from an unidentified client'),
+        test('hub/http/audit.test.ts', 'accepts at most 16 KiB from an unidentified client'),
       ],
     },
     {
@@ -209,8 +209,8 @@ export const THREAT_MODEL: PagePromises = {
       begins: "| a page in a user's browser",
       heldBy: [
         test('test/contract/roles.test.ts', 'cannot be bypassed by headers of proxies or frameworks'),
-        test('hub/http/middleware/origins.test.ts', 'refuses %s'),
-        test('hub/http/middleware/origins.test.ts', 'is login, refresh or logout, also by the sign-on'),
+        test('hub/http/requests/origins.test.ts', 'refuses %s'),
+        test('hub/http/requests/origins.test.ts', 'is login, refresh or logout, also by the sign-on'),
         test('test/contract/login.test.ts', 'sets a cookie in 2.x, which scripts and other sites cannot use'),
         test('test/contract/browser-sign-on.test.ts', 'refuses pages of other origins'),
         test(
@@ -432,14 +432,14 @@ export const THREAT_MODEL: PagePromises = {
       begins: '| anybody who reaches the port, or',
       heldBy: [
         test(
-          'hub/http/middleware/admission.test.ts',
+          'hub/http/requests/admission.test.ts',
           'leaves each user room beside one who takes all that he gets',
         ),
         test(
-          'hub/http/middleware/admission.test.ts',
+          'hub/http/requests/admission.test.ts',
           'gives a quarter to senders that are not known, by address',
         ),
-        test('hub/http/middleware/admission.test.ts', 'shares the memory for bodies by user'),
+        test('hub/http/requests/admission.test.ts', 'shares the memory for bodies by user'),
         test(
           'test/contract/fair-shares.test.ts',
           'logins without a body hold up neither those who are logged in nor other addresses',
@@ -449,7 +449,7 @@ export const THREAT_MODEL: PagePromises = {
           'a user who waits for many results leaves room for the others',
         ),
         test(
-          'hub/http/responses/deferred-call.test.ts',
+          'hub/http/routing/responses/deferred-call.test.ts',
           'keeps nothing of what its client has sent but the path and the authorization',
         ),
       ],
@@ -474,13 +474,13 @@ export const THREAT_MODEL: PagePromises = {
       begins: '| a client that is slow,',
       heldBy: [
         test(
-          'hub/http/server/web-server.test.ts',
+          'hub/http/wire/server/web-server.test.ts',
           'that sends its body a byte at a time is refused with 408',
         ),
-        test('hub/http/server/web-server.test.ts', 'that reads nothing of its response is cut off'),
-        test('hub/http/server/web-server.test.ts', 'a request beyond the limits'),
-        test('hub/http/server/web-server.test.ts', 'are processed one after the other, in order'),
-        test('hub/http/parsing/body-chunks.test.ts', 'a body may have 5000 chunks of any size'),
+        test('hub/http/wire/server/web-server.test.ts', 'that reads nothing of its response is cut off'),
+        test('hub/http/wire/server/web-server.test.ts', 'a request beyond the limits'),
+        test('hub/http/wire/server/web-server.test.ts', 'are processed one after the other, in order'),
+        test('hub/http/requests/parsing/body-chunks.test.ts', 'a body may have 5000 chunks of any size'),
         test('test/contract/faults.test.ts', 'is answered with 413 before it has arrived'),
         test(
           'test/contract/input-storage.test.ts',
@@ -563,7 +563,7 @@ export const THREAT_MODEL: PagePromises = {
           'test/contract/audit.test.ts',
           'takes the address from a trusted proxy, and not from the client',
         ),
-        test('hub/http/middleware/client.test.ts', 'the address of a client'),
+        test('hub/http/wire/client.test.ts', 'the address of a client'),
         test(
           'test/contract/sessions.test.ts',
           'is Secure when a trusted proxy reports https, and not when a client does',

@@ -104,7 +104,7 @@ const allowed: [from: string, to: string][] = [
   ['hub/engine/y.ts', '../core/ports/x.js'],
   ['hub/engine/z.ts', '@workbench-hub/shared/runtime/x'],
   ['hub/http/y.ts', '../engine/x.js'],
-  ['hub/http/v2/y.ts', '../x.js'],
+  ['hub/http/endpoints/v2/y.ts', '../x.js'],
   ['hub/http/h.ts', 'hono'],
   ['agent/disk/y.ts', 'pg-free'],
   ['agent/y.test.ts', './fixtures/x.js'],

@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ERROR_CODES, HubError } from '@workbench-hub/hub/core/errors';
-import { statusOf } from '@workbench-hub/hub/http/responses/errors';
+import { statusOf } from '@workbench-hub/hub/http/wire/errors';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';

@@ -3,13 +3,13 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../../core/access.js';
 import type { Hold } from '../../core/ports/blobs.js';
-import type { AuditNote } from '../middleware/audit.js';
-import type { Client } from '../middleware/client.js';
-import type { Tag } from '../openapi/tags.js';
-import type { BlobPaths } from '../parsing/body-blob.js';
-import type { DeferredResponse } from '../responses/deferred-response.js';
-import type { EventStreamResponse } from '../responses/event-stream.js';
-import type { ResponseRoom } from '../server/response-memory.js';
+import type { AuditNote } from '../requests/audit.js';
+import type { BlobPaths } from '../requests/parsing/body-blob.js';
+import type { Client } from '../wire/client.js';
+import type { ResponseRoom } from '../wire/response-memory.js';
+import type { Tag } from '../wire/tags.js';
+import type { DeferredResponse } from './responses/deferred-response.js';
+import type { EventStreamResponse } from './responses/event-stream.js';
 
 export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete' | 'options';
 

@@ -3,8 +3,8 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, Handler, Hono } from 'hono';
 import { TrieRouter } from 'hono/router/trie-router';
 import { HubError } from '../../core/errors.js';
-import { OPENAPI_PATH } from '../openapi/openapi.js';
-import { isSpelledLike, targetPathOf } from './target-path.js';
+import { isSpelledLike, targetPathOf } from '../wire/target-path.js';
+import { OPENAPI_PATH } from './openapi.js';
 
 interface RoutedPath {
   readonly path: string;

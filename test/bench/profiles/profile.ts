@@ -64,7 +64,7 @@ function stacksOf({ nodes, samples, timeDeltas }: RawProfile, lastMs: number): S
     .filter(({ frames }) => frames.length > 0 && frames[0]?.name !== '(idle)');
 }
 
-/** From the package on: `hub/http/routing/app.js`, `ws/lib/sender.js`. */
+/** From the package on: `hub/http/app.js`, `ws/lib/sender.js`. */
 function shortened(url: string): string {
   const path = url
     .replace(/^.*\/node_modules\//, '')

@@ -1,0 +1,178 @@
+/** Agents and their draining, an extension of the contract. */
+import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
+import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { z } from 'zod';
+import { HubError } from '../../../core/errors.js';
+import type { AgentView, Nodes } from '../../../core/ports/nodes.js';
+import type { AgentCredentials } from '../../../engine/accounts/agent-credentials.js';
+import type { AgentDrains } from '../../../engine/agent-drains.js';
+import { idParams } from '../../requests/parsing/request-schemas.js';
+import { pageQuery } from '../../requests/parsing/validation.js';
+import { type Endpoint, endpoint } from '../../routing/endpoint.js';
+import { pageFrom, pageSchema } from '../../routing/responses/page.js';
+import { listAgents } from '../common/lookups.js';
+
+const PATH = '/api/x/agents';
+
+const agentState = z
+  .object({
+    id: z.string().meta({ example: 'sim-host-1' }),
+    version: z.string().optional().meta({ description: 'Absent for an agent that has not joined.' }),
+    status: z.enum(AGENT_STATUSES),
+    drained: z.boolean().meta({ description: 'True when no task begins on its instances.' }),
+    drainedSince: z.string().optional().meta({
+      description: 'Only while drained. Local time of the hub.',
+      example: '2026-11-21T06:53:00.123',
+    }),
+    drainedBy: z.string().optional().meta({
+      description: 'Only while drained. User, or for a command the account on the machine of the hub.',
+      example: 'anna',
+    }),
+    runningTasks: z.int().meta({
+      description: 'Tasks that it runs, or may still run while it is unreachable.',
+      example: 2,
+    }),
+    instances: z
+      .object(Object.fromEntries(INSTANCE_STATUSES.map((status) => [status, z.int()])))
+      .meta({ description: 'Number of its instances by status.' }),
+  })
+  .meta({ id: 'AgentState' });
+
+const agentResponses = {
+  200: { description: 'The agent.', schema: agentState },
+  404: { description: 'There is no such agent.' },
+};
+
+export interface AgentEndpointsOptions {
+  readonly nodes: Nodes;
+  readonly drains: AgentDrains;
+  readonly credentials: Pick<AgentCredentials, 'isEnrolled'>;
+}
+
+export function agentEndpoints(options: AgentEndpointsOptions): Endpoint[] {
+  const states = agentStates(options);
+  return [...stateEndpoints(options, states), ...drainEndpoints(options, states)];
+}
+
+function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {
+  const drainOf = async (id: string) => (await nodes.drains()).find(({ agentId }) => agentId === id) ?? null;
+  const stateOf = async (id: string) => {
+    const known = await nodes.agent(id);
+    const drain = known ? known.drain : await drainOf(id);
+    return {
+      id,
+      ...(known && { version: known.version }),
+      status: known?.status ?? ('DOWN' as const),
+      drained: drain !== null,
+      ...(drain && { drainedSince: localTimestamp(drain.sinceMs), drainedBy: drain.by }),
+      runningTasks: await drains.runningTasksOn(id),
+      instances: countByStatus(known?.instances ?? []),
+    };
+  };
+  const refuseUnknown = async (id: string) => {
+    if ((await nodes.agent(id)) || (await drainOf(id)) || (await credentials.isEnrolled(id))) return;
+    throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
+  };
+  return { stateOf, refuseUnknown };
+}
+
+type AgentStates = ReturnType<typeof agentStates>;
+
+function stateEndpoints(
+  { nodes }: AgentEndpointsOptions,
+  { stateOf, refuseUnknown }: AgentStates,
+): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: PATH,
+        operationId: 'listAgentStates',
+        tag: 'Agents',
+        summary: 'List the agents with their drains, by id',
+        description: 'Drained agents that have not joined are included.',
+        query: z.object(pageQuery),
+        responses: {
+          200: { description: 'One page of agents.', schema: pageSchema(agentState, 'AgentStatePage') },
+        },
+      },
+      async ({ query, context }) => {
+        const page = pageFrom(await idsOf(nodes), query);
+        return context.json({ ...page, content: await Promise.all(page.content.map(stateOf)) });
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${PATH}/{id}`,
+        operationId: 'getAgentState',
+        description: 'Drained and enrolled agents that have not joined are found, too.',
+        tag: 'Agents',
+        summary: 'One agent, with its drain',
+        params: idParams,
+        responses: agentResponses,
+      },
+      async ({ params: { id }, context }) => {
+        await refuseUnknown(id);
+        return context.json(await stateOf(id));
+      },
+    ),
+  ];
+}
+
+function drainEndpoints(
+  { drains }: AgentEndpointsOptions,
+  { stateOf, refuseUnknown }: AgentStates,
+): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: `${PATH}/{id}/drain`,
+        operationId: 'drainAgent',
+        tag: 'Agents',
+        summary: 'Let an agent end its tasks and begin no new ones',
+        description:
+          'Takes effect before the response, and stays over restarts and reconnects until it is undrained. An enrolled agent ' +
+          'can be drained before it joins. Draining a drained agent changes nothing.',
+        params: idParams,
+        responses: agentResponses,
+      },
+      async ({ params: { id }, caller, context }) => {
+        await refuseUnknown(id);
+        await drains.drain(id, caller.username);
+        return context.json(await stateOf(id));
+      },
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: `${PATH}/{id}/undrain`,
+        operationId: 'undrainAgent',
+        tag: 'Agents',
+        summary: 'Let a drained agent begin tasks again',
+        description: 'Changes nothing on an agent that is not drained.',
+        params: idParams,
+        responses: agentResponses,
+      },
+      async ({ params: { id }, context }) => {
+        await refuseUnknown(id);
+        await drains.undrain(id);
+        return context.json(await stateOf(id));
+      },
+    ),
+  ];
+}
+
+/** Known and drained agents. */
+async function idsOf(nodes: Nodes): Promise<string[]> {
+  const known = (await listAgents(nodes)).map(({ id }) => id);
+  const drained = (await nodes.drains()).map(({ agentId }) => agentId);
+  return [...new Set([...known, ...drained])].sort();
+}
+
+function countByStatus(instances: AgentView['instances']): Record<string, number> {
+  const counts = Object.fromEntries(INSTANCE_STATUSES.map((status) => [status, 0]));
+  for (const { status } of instances) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
