@@ -12,7 +12,7 @@ import {
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentConnection, ShownAttempt } from '../core/ports/agents.js';
-import type { Agents } from '../engine/agents.js';
+import type { Agents } from '../engine/agents/agents.js';
 
 /** The part of the engine that serves agents. */
 export type EngineForAgents = Pick<

@@ -1,5 +1,5 @@
 /**
- * Events of tasks. `hub/engine/task-transitions.ts` performs each transition and publishes its event; all parts that act on
+ * Events of tasks. `hub/engine/transitions/task-transitions.ts` performs each transition and publishes its event; all parts that act on
  * transitions subscribe. Times are milliseconds since 1970 by the hub's clock.
  *
  * An event is published when its transition is durable, with two exceptions that the store's port names: ENQUEUED, so that

@@ -1,6 +1,6 @@
 /** The suite of nodes on the live views of a hub that has its store alone. */
-import { Instances } from '@workbench-hub/hub/engine/instances';
-import { liveNodes } from '@workbench-hub/hub/engine/live-nodes';
+import { Instances } from '@workbench-hub/hub/engine/instances/instances';
+import { liveNodes } from '@workbench-hub/hub/engine/instances/live-nodes';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';

@@ -1,4 +1,4 @@
-import { ChangeFeed, type ChangeListener } from '@workbench-hub/hub/engine/change-feed';
+import { ChangeFeed, type ChangeListener } from '@workbench-hub/hub/engine/following/change-feed';
 import { expect, it } from 'vitest';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { memoryLog } from '../support/memory-log.js';

@@ -2,7 +2,7 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import type { TaskEvent, TaskSubscriber } from '@workbench-hub/hub/core/task-events';
-import { TaskTransitions } from '@workbench-hub/hub/engine/task-transitions';
+import { TaskTransitions } from '@workbench-hub/hub/engine/transitions/task-transitions';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
 import { LEASE_MS, proven } from '../support/running-engine.js';

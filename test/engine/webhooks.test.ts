@@ -4,7 +4,7 @@ import type {
   WebhookMessage,
   WebhookSender,
 } from '@workbench-hub/hub/core/ports/webhook-sender';
-import type { WebhookSettings } from '@workbench-hub/hub/engine/webhook-settings';
+import type { WebhookSettings } from '@workbench-hub/hub/engine/webhooks/webhook-settings';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createTask, type RunningEngine, startEngine } from '../support/running-engine.js';
 

@@ -952,7 +952,7 @@ export const RELIABILITY: PagePromises = {
           'of an assignment to an agent of a hub that seems to be gone are left to that hub',
         ),
         test(
-          'hub/engine/held-attempts.test.ts',
+          'hub/engine/agents/held-attempts.test.ts',
           'is not sent while the attempts of the agent are reconciled, which requeue its task',
         ),
         test(

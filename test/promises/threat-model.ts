@@ -465,7 +465,7 @@ export const THREAT_MODEL: PagePromises = {
           'lets other work have its turn between places that take long',
         ),
         test(
-          'hub/engine/log-follower.test.ts',
+          'hub/engine/following/log-follower.test.ts',
           'stops reading the log, and closes its file, when its client has left',
         ),
       ],
@@ -701,7 +701,7 @@ export const THREAT_MODEL: PagePromises = {
       begins: '| `output` | output of a',
       heldBy: [
         test('test/contract/false-agents.test.ts', 'output of a task of another agent'),
-        test('hub/engine/task-output.test.ts', 'is only that of the active attempt'),
+        test('hub/engine/following/task-output.test.ts', 'is only that of the active attempt'),
       ],
     },
     {
@@ -709,7 +709,7 @@ export const THREAT_MODEL: PagePromises = {
       heldBy: [
         test('test/contract/false-agents.test.ts', 'more text than any agent sends at once'),
         test(
-          'hub/engine/task-output.test.ts',
+          'hub/engine/following/task-output.test.ts',
           'keeps the end of long output, without a gap or a repeated character',
         ),
       ],

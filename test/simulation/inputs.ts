@@ -1,6 +1,6 @@
 /** Files of the input storage, as clients of the simulated world see them: uploaded, overwritten, referenced by tasks, removed. */
 import type { Hold } from '@workbench-hub/hub/core/ports/blobs';
-import type { Storage } from '@workbench-hub/hub/engine/storage';
+import type { Storage } from '@workbench-hub/hub/engine/storage/storage';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { digestOf } from './agent-disk.js';
 import type { Process } from './process.js';

@@ -1,5 +1,5 @@
 /** Defects of webhooks. */
-import type { WebhookPorts } from '@workbench-hub/hub/engine/webhook-tries';
+import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import type { Breakage } from './breakage.js';
 
 export const WEBHOOK_BREAKAGES: readonly Breakage[] = [

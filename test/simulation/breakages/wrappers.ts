@@ -39,7 +39,7 @@ export function drainOf(drainMs: number): NonNullable<Breakage['agent']> {
   return ({ runtime }) => ({ runtime: retimed(runtime, timeoutsMs, drainMs) });
 }
 
-/** Delay after which the end of a lease is tried again (`hub/engine/leases.ts`). */
+/** Delay after which the end of a lease is tried again (`hub/engine/agents/leases.ts`). */
 const LEASE_RETRY_MS = 5000;
 
 /** A store failure at the end of a lease is the last try to requeue its tasks. */

@@ -8,7 +8,7 @@ import type { BlobStore } from '../../../core/ports/blobs.js';
 import type { RequestMetrics } from '../../../core/ports/metrics.js';
 import type { RequestTracing } from '../../../core/ports/tracing.js';
 import type { AgentCredentials } from '../../../engine/accounts/agent-credentials.js';
-import type { SentBlobs } from '../../../engine/sent-blobs.js';
+import type { SentBlobs } from '../../../engine/agents/sent-blobs.js';
 import { endSpan, requestSpans } from '../../requests/request-spans.js';
 import { unknownPath } from '../../routing/routes.js';
 import { statusOf } from '../../wire/errors.js';

@@ -12,7 +12,7 @@ import {
   TransferInProgress,
   WrongOffset,
 } from '../../../core/ports/blobs.js';
-import type { SentBlobs } from '../../../engine/sent-blobs.js';
+import type { SentBlobs } from '../../../engine/agents/sent-blobs.js';
 import { blobResponse } from '../../routing/responses/download.js';
 import { isCutOff, statusOf } from '../../wire/errors.js';
 import { targetPathOf } from '../../wire/target-path.js';

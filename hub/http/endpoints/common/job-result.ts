@@ -1,7 +1,7 @@
 /** Responses with the output files of a task: JSON that is written while the files are read, so that a result of any size takes
  *  little memory. */
 import type { Hold } from '../../../core/ports/blobs.js';
-import type { OutputFile } from '../../../engine/tasks.js';
+import type { OutputFile } from '../../../engine/tasks/tasks.js';
 import type { ResponseRoom } from '../../wire/response-memory.js';
 
 /** Largest result that is built as a whole, so that a failure can still become an error response. */

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { partOfText } from '../../../core/log-parts.js';
 import type { FoundBlob } from '../../../core/ports/blobs.js';
-import type { TaskLog } from '../../../engine/tasks.js';
+import type { TaskLog } from '../../../engine/tasks/tasks.js';
 import type { LogQuery } from '../../requests/parsing/log-query.js';
 import { blobStream } from '../../wire/blob-stream.js';
 import { startOfPart } from '../../wire/log-file-part.js';

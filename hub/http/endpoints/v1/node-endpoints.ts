@@ -1,7 +1,7 @@
 /** Workbench instances and connected servers in API versions 1.x (contract 11.2, 11.7 and 11.8). */
 import { z } from 'zod';
 import type { Nodes } from '../../../core/ports/nodes.js';
-import type { InstanceControl } from '../../../engine/instance-control.js';
+import type { InstanceControl } from '../../../engine/instances/instance-control.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';

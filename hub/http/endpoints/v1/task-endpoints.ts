@@ -2,7 +2,7 @@
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';

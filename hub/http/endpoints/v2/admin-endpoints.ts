@@ -3,7 +3,7 @@ import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Hubs } from '../../../core/ports/hubs.js';
-import type { ShutdownPreparation, ShutdownStatus } from '../../../engine/shutdown-preparation.js';
+import type { ShutdownPreparation, ShutdownStatus } from '../../../engine/scheduling/shutdown-preparation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 
 const text = z.string();

@@ -2,7 +2,7 @@
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
 import { partOfText } from '../../../core/log-parts.js';
-import type { InstanceControl } from '../../../engine/instance-control.js';
+import type { InstanceControl } from '../../../engine/instances/instance-control.js';
 import { logQuery } from '../../requests/parsing/log-query.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';

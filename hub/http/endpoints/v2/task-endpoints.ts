@@ -1,6 +1,6 @@
 /** Tasks in API version 2.x (contract 2.6 to 2.11). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { logQuery } from '../../requests/parsing/log-query.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { HubError } from '../../../core/errors.js';
 import type { AgentView, Nodes } from '../../../core/ports/nodes.js';
 import type { AgentCredentials } from '../../../engine/accounts/agent-credentials.js';
-import type { AgentDrains } from '../../../engine/agent-drains.js';
+import type { AgentDrains } from '../../../engine/agents/agent-drains.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';

@@ -1,7 +1,7 @@
 /** The stream of what happens to tasks (contract 12.10). */
 import { z } from 'zod';
 import { creatorOf } from '../../../core/access.js';
-import type { ChangeFeed } from '../../../engine/change-feed.js';
+import type { ChangeFeed } from '../../../engine/following/change-feed.js';
 import { queryInteger, queryString } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { EVENT_STREAM, EventStreamResponse } from '../../routing/responses/event-stream.js';

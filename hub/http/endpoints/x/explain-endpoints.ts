@@ -8,8 +8,8 @@ import { invalidInput } from '../../../core/errors.js';
 import type { Explanation } from '../../../core/explain.js';
 import { describeState } from '../../../core/task-message.js';
 import { CRITERION_TYPES, VERDICTS } from '../../../core/wait-reason.js';
-import type { Explanations } from '../../../engine/explanations.js';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
+import type { Explanations } from '../../../engine/waiting/explanations.js';
 import {
   classifiersSchema,
   idParams,

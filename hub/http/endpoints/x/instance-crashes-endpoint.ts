@@ -3,7 +3,7 @@ import { MAX_CRASHES } from '@workbench-hub/shared/domain/instance';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { z } from 'zod';
-import type { InstanceControl } from '../../../engine/instance-control.js';
+import type { InstanceControl } from '../../../engine/instances/instance-control.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 

@@ -2,8 +2,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { z } from 'zod';
-import type { LogEvent, LogFollower, LogPlace } from '../../../engine/log-follower.js';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { LogEvent, LogFollower, LogPlace } from '../../../engine/following/log-follower.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { queryBoolean, queryInteger, queryString } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';

@@ -6,7 +6,7 @@ import type { ExecutingInstance, Task } from '../../../core/task.js';
 import { describeState } from '../../../core/task-message.js';
 import type { WaitReason } from '../../../core/wait-reason.js';
 import { originOf } from '../../../core/webhook-addresses.js';
-import type { AttemptDetails, InputFile, TaskDetails } from '../../../engine/task-details.js';
+import type { AttemptDetails, InputFile, TaskDetails } from '../../../engine/tasks/task-details.js';
 
 /** `wait` is why it waits; null when it does not. */
 export function presentTaskItem(task: Task, wait: WaitReason | null) {

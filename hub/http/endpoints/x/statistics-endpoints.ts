@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { percentileMs } from '../../../core/durations.js';
 import { invalidInput } from '../../../core/errors.js';
 import { STATISTICS_STEPS, STEP_MS, type StatisticsPeriod } from '../../../core/ports/task-statistics.js';
-import type { Statistics } from '../../../engine/statistics.js';
+import type { Statistics } from '../../../engine/upkeep/statistics.js';
 import { enumeration, queryInteger, queryTimestamp } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { shownDefault } from '../../wire/openapi-overrides.js';

@@ -2,7 +2,7 @@
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import type { NamedObject, StorageArea } from '../../../core/ports/named-objects.js';
-import type { Storage } from '../../../engine/storage.js';
+import type { Storage } from '../../../engine/storage/storage.js';
 import { queryInteger, queryString } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { shownDefault } from '../../wire/openapi-overrides.js';

@@ -1,8 +1,8 @@
 /** One file of the input storage: its content, and the tasks that use it (contract 12.27). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
-import type { Storage } from '../../../engine/storage.js';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { Storage } from '../../../engine/storage/storage.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { inputNameSchema } from '../../requests/parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { blobResponse } from '../../routing/responses/download.js';

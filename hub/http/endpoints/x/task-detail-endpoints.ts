@@ -2,8 +2,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import { mayChangeTask } from '../../../core/access.js';
-import type { TaskDetailsReader } from '../../../engine/task-details.js';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { TaskDetailsReader } from '../../../engine/tasks/task-details.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { attachment, blobResponse } from '../../routing/responses/download.js';

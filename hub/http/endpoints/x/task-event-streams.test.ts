@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ChangePage } from '../../../core/ports/task-changes.js';
 import type { Task } from '../../../core/task.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
-import type { ChangeListener } from '../../../engine/change-feed.js';
+import type { ChangeListener } from '../../../engine/following/change-feed.js';
 import type { EventConnection } from '../../routing/responses/event-stream.js';
 import type { SharedBytes } from '../../wire/shared-bytes.js';
 import { TaskEventStreams } from './task-event-streams.js';

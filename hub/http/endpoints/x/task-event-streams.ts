@@ -3,7 +3,7 @@ import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime
 import type { ChangePage, TaskChange } from '../../../core/ports/task-changes.js';
 import type { Task } from '../../../core/task.js';
 import { canCease, matchesForGood, matchesNow, type TaskFilter } from '../../../core/task-filter.js';
-import type { ChangeFeed, ChangeListener } from '../../../engine/change-feed.js';
+import type { ChangeFeed, ChangeListener } from '../../../engine/following/change-feed.js';
 import { type EventConnection, eventBytes, eventText } from '../../routing/responses/event-stream.js';
 import { StreamAuthorizations } from '../../routing/responses/stream-authorizations.js';
 import { SharedBytes } from '../../wire/shared-bytes.js';

@@ -1,8 +1,8 @@
 /** The list of tasks by place, with the cursor at which their events continue (contract 12.9). */
 import { TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
-import type { ChangeFeed } from '../../../engine/change-feed.js';
-import type { Tasks } from '../../../engine/tasks.js';
+import type { ChangeFeed } from '../../../engine/following/change-feed.js';
+import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { queryInteger, queryString } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { shownDefault } from '../../wire/openapi-overrides.js';

@@ -5,8 +5,8 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { creatorOf } from '../../../core/access.js';
 import type { ResumableUpload } from '../../../core/ports/resumable-uploads.js';
-import type { ResumableUploadService } from '../../../engine/resumable-upload-service.js';
-import { storageUserOf } from '../../../engine/stored-file-rights.js';
+import type { ResumableUploadService } from '../../../engine/storage/resumable-upload-service.js';
+import { storageUserOf } from '../../../engine/storage/stored-file-rights.js';
 import {
   bytesIn,
   metadataIn,

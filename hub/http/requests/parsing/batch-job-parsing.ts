@@ -10,7 +10,7 @@ import {
 } from '../../../core/batch-job.js';
 import { type HubError, invalidInput, type ValidationError } from '../../../core/errors.js';
 import type { BlobStore, Hold } from '../../../core/ports/blobs.js';
-import type { Storage } from '../../../engine/storage.js';
+import type { Storage } from '../../../engine/storage/storage.js';
 import { decodeBase64 } from './base64.js';
 import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } from './body-blob.js';
 import type { ExecuteBatchJobRequest } from './request-schemas.js';

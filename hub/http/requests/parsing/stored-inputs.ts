@@ -3,7 +3,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { ValidationError } from '../../../core/errors.js';
 import type { Hold } from '../../../core/ports/blobs.js';
 import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../../../core/storage.js';
-import type { Storage } from '../../../engine/storage.js';
+import type { Storage } from '../../../engine/storage/storage.js';
 
 /** Placeholder for a file with a validation error. */
 export const NO_FILE: FileRef = { digest: '', sizeBytes: 0 };

@@ -5,7 +5,7 @@
  */
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { Task } from '../../../core/task.js';
-import type { Disconnect } from '../../../engine/result-waiters.js';
+import type { Disconnect } from '../../../engine/following/result-waiters.js';
 import { ALREADY_SENT } from '../../wire/already-sent.js';
 import { type ResponseRoom, roomOf } from '../../wire/response-memory.js';
 

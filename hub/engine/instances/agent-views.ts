@@ -1,0 +1,24 @@
+/** Agents and instances as clients see them. */
+import type { AgentDrain } from '../../core/ports/agent-drains.js';
+import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
+import type { Agent, Instance } from './known-instances.js';
+
+export function instanceView(
+  { profile, agentId, status, startedAtMs, attempt }: Instance,
+  drain: AgentDrain | null,
+): InstanceView {
+  return { profile, agentId, status, startedAtMs, working: attempt !== null, drain };
+}
+
+export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {
+  const { id, version, revision, address, state, seenAtMs, clockOffsetMs, instances } = agent;
+  const status = state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP';
+  const views = [...instances.values()].map((instance) => instanceView(instance, drain));
+  const sorted = views.sort(byId(({ profile }) => profile.id));
+  return { id, version, revision, address, status, seenAtMs, clockOffsetMs, drain, instances: sorted };
+}
+
+/** Comparison of items by their ids, in UTF-16 units. */
+export function byId<T>(id: (item: T) => string): (a: T, b: T) => number {
+  return (a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : 0);
+}

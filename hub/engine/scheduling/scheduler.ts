@@ -1,0 +1,196 @@
+/**
+ * Scheduler: dispatches waiting tasks to idle instances. One round pairs the first tasks of the queue pools with the idle
+ * instances, claims them in the store and tells that they are assigned. The store is read when the known first tasks are used up. A
+ * round costs the same however many tasks wait, and however many requirements they have.
+ */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { IdleInstances, InstanceClass } from '../../core/idle-instances.js';
+import { type Pairing, pair } from '../../core/match-tasks.js';
+import type { SignalListener, Signals } from '../../core/ports/signals.js';
+import type { ClaimedTask, TaskQueue } from '../../core/ports/task-queue.js';
+import type { AgentExclusions } from '../agents/agent-exclusions.js';
+import type { Instances } from '../instances/instances.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { type PoolNeed, QueuePools } from './queue-pools.js';
+
+export interface SchedulerOptions {
+  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>;
+  readonly transitions: Pick<TaskTransitions, 'claim' | 'dispatchFailed'>;
+  readonly signals: Pick<Signals, 'tell'>;
+  readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve'>;
+  readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** Number of first tasks of a queue pool that are read at a time. */
+  readonly headsPerPool?: number | undefined;
+}
+
+/** Delay of the next try after a failure of the store. */
+const RETRY_MS = 1000;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #pools: QueuePools;
+  #running: Promise<void> | undefined;
+  #wanted = false;
+  #started = false;
+  #paused = false;
+  #term = 0;
+
+  constructor(options: SchedulerOptions) {
+    const { queue, instances, runtime, headsPerPool } = options;
+    this.#options = options;
+    this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsPerPool });
+  }
+
+  /** Reads what waits in the store, then begins; it claims for this term. */
+  async start(term: number): Promise<void> {
+    if (this.#started) return;
+    this.#started = true;
+    this.#term = term;
+    this.#pools.forget();
+    try {
+      await this.#pools.refresh();
+    } catch (error) {
+      this.#started = false;
+      throw error;
+    }
+    this.wake();
+  }
+
+  /** Begins no further round; resolves when the current one has ended. */
+  async stop(): Promise<void> {
+    this.#started = false;
+    await this.#running;
+  }
+
+  /** Begins no further round until {@link resume}; events are still recorded. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /** Continues, unless it has not been started or was stopped. */
+  resume(): void {
+    this.#paused = false;
+    this.wake();
+  }
+
+  get #open(): boolean {
+    return this.#started && !this.#paused;
+  }
+
+  readonly onSignal: SignalListener = {
+    WAITS: ({ tasks }) => {
+      for (const task of tasks) if (this.#pools.add(task)) this.wake();
+    },
+    RETURNED: ({ taskId }) => {
+      this.#pools.recheck(taskId);
+      this.wake();
+    },
+    WITHDRAWN: ({ taskId, from }) => {
+      if ('groupId' in from) this.#pools.removeFrom({ taskId, groupId: from.groupId });
+      else this.#pools.remove(taskId, from.requirement);
+    },
+    RESYNC: () => {
+      this.#pools.forget();
+      this.wake();
+    },
+  };
+
+  /** Ids of the queue groups in which tasks may wait that one of these classes fits. Rejects as the store does. */
+  async groupsFor(classes: readonly InstanceClass[]): Promise<number[]> {
+    if (!this.#pools.isCurrent) await this.#pools.refresh();
+    return this.#pools.groupsFor(classes);
+  }
+
+  /** Begins a round: something changed that may let a task start. */
+  wake(): void {
+    this.#wanted = true;
+    if (this.#running || !this.#open) return;
+    this.#running = this.#rounds().finally(() => {
+      this.#running = undefined;
+      if (this.#wanted && this.#open) this.wake();
+    });
+  }
+
+  async #rounds(): Promise<void> {
+    // Events of one turn share a round.
+    await Promise.resolve();
+    while (this.#wanted && this.#open) {
+      this.#wanted = false;
+      try {
+        if (await this.#round()) this.#wanted = true;
+      } catch (error) {
+        this.#options.log.error({ err: error }, `dispatching failed; next try in ${RETRY_MS} ms`);
+        this.#options.runtime.timers.after(RETRY_MS, () => this.wake());
+        return;
+      }
+    }
+  }
+
+  /** Dispatches the tasks that can be dispatched now; true when another round may find more. */
+  async #round(): Promise<boolean> {
+    const { instances, exclusions, runtime, log } = this.#options;
+    if (instances.idle.size === 0) return false;
+    if (!this.#pools.isCurrent) {
+      await this.#pools.refresh();
+      return true;
+    }
+    const { idle } = instances;
+    const needed = this.#pools.neededFor(idle, exclusions.count);
+    const unread = needed.filter(({ pool, count }) => !pool.heads.reaches(count));
+    if (unread.length > 0) {
+      for (const need of unread) await this.#pools.read(need);
+      return true;
+    }
+    const pairings = this.#pair(needed, idle);
+    if (pairings.length === 0) return false;
+    const startedAtMs = runtime.clock.nowMs();
+    for (const { task } of pairings) this.#pools.removeFrom(task);
+    const claimed = await this.#claim(pairings, startedAtMs);
+    for (const task of claimed) this.#dispatch(task, startedAtMs);
+    log.debug({ pools: needed.length, claimed: claimed.length }, 'round');
+    return claimed.length < pairings.length;
+  }
+
+  #pair(needed: readonly PoolNeed[], idle: IdleInstances): Pairing[] {
+    const { exclusions } = this.#options;
+    const pools = needed.map(({ pool: { fitting, heads } }) => ({ fitting, heads: heads.known }));
+    return pair(pools, idle, exclusions.count === 0 ? undefined : exclusions.isAllowed);
+  }
+
+  /** Claims the paired tasks. Those that the store refuses may have left the queue, or the store failed: they are looked up. */
+  async #claim(pairings: readonly Pairing[], startedAtMs: number): Promise<ClaimedTask[]> {
+    const taken = new Set<string>();
+    try {
+      const claimed = await this.#options.transitions.claim(
+        pairings.map(({ task, instance }) => ({
+          taskId: task.taskId,
+          instance: executing(instance),
+          startedAtMs,
+        })),
+        this.#term,
+      );
+      for (const { ref } of claimed) taken.add(ref.taskId);
+      return claimed;
+    } finally {
+      for (const { task } of pairings) if (!taken.has(task.taskId)) this.#pools.recheck(task.taskId);
+    }
+  }
+
+  #dispatch(task: ClaimedTask, startedAtMs: number): void {
+    const { instances, signals, transitions, log } = this.#options;
+    if (instances.reserve(task.ref, task.agentId)) {
+      signals.tell({ kind: 'ASSIGNED', claimed: task, startedAtMs });
+      return;
+    }
+    transitions.dispatchFailed(task, this.#term).catch((error: unknown) => {
+      log.error({ err: error, ...task.ref }, 'a task that could not be dispatched could not be requeued');
+    });
+  }
+}
+
+function executing({ profile, agentId }: Pairing['instance']) {
+  return { id: profile.id, version: profile.version, revision: profile.revision, agentId };
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { Task } from '../../core/task.js';
+import { ResultWaiters } from '../following/result-waiters.js';
+import { Tasks, type TasksOptions } from './tasks.js';
+
+const RUNNING: Task = {
+  id: 't',
+  type: 'SIMULATE_WORK',
+  name: null,
+  creator: null,
+  classifiers: [],
+  requirement: { version: null, labels: [] },
+  priority: 'NORMAL',
+  status: 'RUNNING',
+  requestedAtMs: 1,
+  startedAtMs: 2,
+  endedAtMs: null,
+  timeLimitS: null,
+  attempt: 1,
+  crashes: 0,
+  losses: 0,
+  requestId: null,
+  traceContext: null,
+  ignoredFields: null,
+  instance: null,
+  batchExecutionStatus: null,
+  message: null,
+};
+
+// A store over a network answers late; SQLite never leaves this gap.
+it('a task that ends during the read of the store is not missed', async () => {
+  const looks: Task[] = [RUNNING, { ...RUNNING, status: 'FINISHED', endedAtMs: 3 }];
+  const resultWaiters = new ResultWaiters({
+    after: () => ({ cancel: () => undefined }),
+    soon: () => undefined,
+  });
+  const find = async () => {
+    const found = looks.shift();
+    if (found === RUNNING) resultWaiters.notify('t');
+    return found;
+  };
+  const tasks = new Tasks({ archive: { find }, resultWaiters } as unknown as TasksOptions);
+  const { status } = await tasks.awaitEnd('t', 'SIMULATE_WORK', 60_000, () => new AbortController().signal);
+  expect(status).toBe('FINISHED');
+  expect(resultWaiters.waiting).toBe(0);
+});

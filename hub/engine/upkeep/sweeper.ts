@@ -1,0 +1,137 @@
+/** Sweep for all hubs: removes tasks past their retention, expired names, unreferenced blobs, unused queue groups, and agents that have not
+ *  joined for long. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import type { BlobStore } from '../../core/ports/blobs.js';
+import type { NamedObjects } from '../../core/ports/named-objects.js';
+import type { Presence } from '../../core/ports/presence.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { Instances } from '../instances/instances.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { Webhooks } from '../webhooks/webhooks.js';
+import type { ClockWatch } from './clock-watch.js';
+
+export interface SweeperOptions {
+  readonly queue: TaskQueue;
+  readonly archive: Pick<TaskArchive, 'endedBefore'>;
+  readonly transitions: Pick<TaskTransitions, 'remove'>;
+  readonly files: BlobStore;
+  readonly names: NamedObjects;
+  readonly presence: Pick<Presence, 'forget'>;
+  readonly instances: Instances;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  readonly keepEndedForMs: number;
+  readonly forgetAgentsAfterMs: number;
+  readonly sweepAccounts: () => Promise<void>;
+  readonly clockWatch: ClockWatch;
+  readonly webhooks: Pick<Webhooks, 'forgetOld'> | null;
+}
+
+const SWEEP_INTERVAL_MS = 60_000;
+
+/** Tasks removed in one transaction. */
+const TASK_BATCH = 500;
+
+/** Queue groups examined in one transaction. */
+const GROUP_BATCH = 500;
+
+/** Age up to which a repeated create request is recognized by its key. */
+const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
+
+/** Age up to which unreferenced blobs are kept, since agents may still report them. Blobs that lose their last reference are
+ *  removed at any age, see the blob store. */
+const UNREFERENCED_BLOB_AGE_MS = 3_600_000;
+
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  #timer: Timer | undefined;
+  #sweeping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    // Finishes removals that a killed hub left undone.
+    void this.#options.files.reclaim();
+    this.#startTimer();
+  }
+
+  #startTimer(): void {
+    this.#timer = this.#options.runtime.timers.after(SWEEP_INTERVAL_MS, () => {
+      this.#sweeping = this.sweep()
+        .catch((error: unknown) => this.#options.log.error({ err: error }, 'sweeping failed'))
+        .then(() => {
+          if (!this.#stopped) this.#startTimer();
+        });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#sweeping;
+  }
+
+  /** One sweep of everything. After a jump of the clock nothing is removed by age, since the clock may be wrong. */
+  async sweep(): Promise<void> {
+    const { files, log, clockWatch } = this.#options;
+    const jumpedMs = clockWatch.measureJump();
+    if (jumpedMs > 0) {
+      log.warn(
+        { jumpedMs },
+        'the clock of this machine has jumped ahead; for an hour nothing is removed by age',
+      );
+    }
+    if (clockWatch.isTrusted) await this.#sweepByAge();
+    await this.#options.sweepAccounts();
+    await files.reclaim();
+  }
+
+  async #sweepByAge(): Promise<void> {
+    const { archive, transitions, files, names, runtime, log } = this.#options;
+    const { keepEndedForMs } = this.#options;
+    let tasks = 0;
+    while (!this.#stopped) {
+      const ids = await archive.endedBefore(runtime.clock.nowMs() - keepEndedForMs, TASK_BATCH);
+      if (ids.length === 0) break;
+      await transitions.remove(ids);
+      tasks += ids.length;
+    }
+    await this.#removeUnusedGroups();
+    const agents = await this.#forgetAgents();
+    const storedFiles = await names.removeExpired(runtime.clock.nowMs());
+    const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
+    await this.#options.webhooks?.forgetOld();
+    await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
+    if (tasks + storedFiles + blobs + agents > 0) {
+      log.info({ tasks, storedFiles, blobs, agents }, 'swept what is no longer kept');
+    }
+  }
+
+  async #removeUnusedGroups(): Promise<void> {
+    let afterGroupId: number | null = 0;
+    while (afterGroupId !== null && !this.#stopped) {
+      afterGroupId = await this.#options.queue.removeUnusedGroups({ afterGroupId, limit: GROUP_BATCH });
+    }
+  }
+
+  async #forgetAgents(): Promise<number> {
+    const { queue, instances, presence, runtime, forgetAgentsAfterMs } = this.#options;
+    const seenBeforeMs = runtime.clock.nowMs() - forgetAgentsAfterMs;
+    const gone = instances
+      .agents()
+      .filter(({ status, seenAtMs }) => status === 'DOWN' && seenAtMs < seenBeforeMs);
+    let forgotten = 0;
+    for (const { id } of gone) {
+      if ((await queue.runningOn(id)).length > 0) continue;
+      instances.forget(id);
+      if (await presence.forget(id)) forgotten++;
+    }
+    return forgotten;
+  }
+}

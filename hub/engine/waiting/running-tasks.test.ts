@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+import type { InstanceView } from '../../core/ports/nodes.js';
+import { RunTimeBook } from '../../core/run-times.js';
+import type { Task } from '../../core/task.js';
+import { RunningTasks } from './running-tasks.js';
+
+const EXPECTED = { lowMs: 1000, medianMs: 2000, highMs: 3000, count: 9 };
+
+const working = (id: string): InstanceView => ({
+  profile: { id, version: '9', revision: '', labels: [] },
+  agentId: 'agent',
+  status: 'UP',
+  startedAtMs: 0,
+  working: true,
+  drain: null,
+});
+
+const task = (id: string, timeLimitS: number | null = null): Task => ({
+  id,
+  type: 'SIMULATE_WORK',
+  name: null,
+  creator: null,
+  classifiers: [],
+  requirement: { version: null, labels: [] },
+  priority: 'NORMAL',
+  status: 'RUNNING',
+  requestedAtMs: 0,
+  startedAtMs: 0,
+  endedAtMs: null,
+  timeLimitS,
+  attempt: 1,
+  crashes: 0,
+  losses: 0,
+  requestId: null,
+  traceContext: null,
+  ignoredFields: null,
+  instance: { id: `on-${id}`, version: '9', revision: '', agentId: 'agent' },
+  batchExecutionStatus: null,
+  message: null,
+});
+
+it('tasks that started before a restart of the hub are looked up in the store', async () => {
+  const asked: string[] = [];
+  const runningOn = async (agentId: string) => {
+    asked.push(agentId);
+    return [task('endless'), task('limited', 4)];
+  };
+  const running = new RunningTasks({ runningOn }, new RunTimeBook());
+  const views = [working('on-endless'), working('on-limited'), working('on-canceled')];
+  expect([...(await running.unforeseeable(views, EXPECTED, 500))]).toEqual(['on-endless', 'on-limited']);
+  expect([...(await running.unforeseeable(views, EXPECTED, 1000))]).toEqual(['on-endless']);
+  expect(asked).toEqual(['agent', 'agent']);
+});
+
+it('tasks that started since are known without the store until they end', async () => {
+  const runningOn = () => Promise.reject(new Error('the store was asked'));
+  const running = new RunningTasks({ runningOn }, new RunTimeBook());
+  const ref = { taskId: 'new', attempt: 1, instanceId: 'on-new' };
+  running.onTask.STARTED?.({ type: 'STARTED', ref, agentId: 'agent', task: task('new'), startedAtMs: 0 });
+  expect([...(await running.unforeseeable([working('on-new')], EXPECTED, 500))]).toEqual(['on-new']);
+  running.onTask.CANCELED?.({ type: 'CANCELED', task: task('new'), canceledAtMs: 600 });
+  await expect(running.unforeseeable([working('on-new')], EXPECTED, 700)).rejects.toThrow('was asked');
+});
+
+it('the end of a task is estimated until it has run longer than similar ones did', async () => {
+  const runTimes = new RunTimeBook();
+  for (let run = 0; run < 5; run++) runTimes.add('SIMULATE_WORK [null,[]]', 5000);
+  const running = new RunningTasks({ runningOn: async () => [task('usual')] }, runTimes);
+  const views = [working('on-usual')];
+  expect((await running.unforeseeable(views, EXPECTED, 5000)).size).toBe(0);
+  expect((await running.unforeseeable(views, EXPECTED, 5001)).size).toBe(1);
+});

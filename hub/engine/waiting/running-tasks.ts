@@ -1,0 +1,76 @@
+/** Expected ends of running tasks, by instance: in memory, and from the store for tasks that began before a restart. */
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { InstanceView } from '../../core/ports/nodes.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { RunTimeBook, RunTimes } from '../../core/run-times.js';
+import { attemptOf, type Task } from '../../core/task.js';
+import type { TaskSubscriber } from '../../core/task-events.js';
+
+export class RunningTasks {
+  readonly #queue: Pick<TaskQueue, 'runningOn'>;
+  readonly #runTimes: RunTimeBook;
+  readonly #byInstance = new Map<string, Task>();
+
+  constructor(queue: Pick<TaskQueue, 'runningOn'>, runTimes: RunTimeBook) {
+    this.#queue = queue;
+    this.#runTimes = runTimes;
+  }
+
+  readonly onTask: TaskSubscriber = {
+    STARTED: ({ ref, task }) => void this.#byInstance.set(ref.instanceId, task),
+    ENDED: ({ ref }) => this.#forget(ref),
+    REQUEUED: ({ ref }) => this.#forget(ref),
+    CANCELED: ({ task }) => {
+      if (task.instance) this.#forget({ taskId: task.id, instanceId: task.instance.id });
+    },
+  };
+
+  #forget({ taskId, instanceId }: Pick<AttemptRef, 'taskId' | 'instanceId'>): void {
+    if (this.#byInstance.get(instanceId)?.id === taskId) this.#byInstance.delete(instanceId);
+  }
+
+  /** Working instances among these whose task may run for longer than `expected` says, or than similar tasks did. */
+  async unforeseeable(
+    instances: readonly InstanceView[],
+    expected: RunTimes,
+    nowMs: number,
+  ): Promise<Set<string>> {
+    const working = instances.filter((view) => view.working);
+    const stored = await this.#stored(working.filter(({ profile }) => !this.#byInstance.has(profile.id)));
+    return new Set(
+      working
+        .map(({ profile }) => profile.id)
+        .filter((id) => {
+          const task = this.#byInstance.get(id) ?? stored.get(id);
+          return !this.#isEndForeseeable(task, expected, nowMs);
+        }),
+    );
+  }
+
+  /** Tasks that run on the agents of these instances, by instance. */
+  async #stored(instances: readonly InstanceView[]): Promise<Map<string, Task>> {
+    const stored = new Map<string, Task>();
+    for (const agentId of new Set(instances.map((view) => view.agentId))) {
+      for (const task of await this.#queue.runningOn(agentId)) {
+        const instanceId = attemptOf(task)?.instanceId;
+        if (instanceId !== undefined) stored.set(instanceId, task);
+      }
+    }
+    return stored;
+  }
+
+  /** An instance without a known task is about to be free: its task was canceled. */
+  #isEndForeseeable(task: Task | undefined, expected: RunTimes, nowMs: number): boolean {
+    if (!task || task.startedAtMs === null) return true;
+    const { type, requirement, startedAtMs, timeLimitS } = task;
+    const similar = this.#runTimes.of(statisticsKey({ type, requirement }));
+    if (similar && nowMs - startedAtMs <= similar.highMs) return true;
+    return timeLimitS !== null && startedAtMs + timeLimitS * 1000 <= nowMs + expected.highMs;
+  }
+}
+
+/** Key of the run-time statistics of similar tasks. */
+export function statisticsKey({ type, requirement }: Pick<Task, 'type' | 'requirement'>): string {
+  return `${type} ${requirementKey(requirement)}`;
+}

@@ -1,0 +1,47 @@
+/** Where webhooks may go, and how long they are tried. */
+import type { EndSubscription } from '../../core/ports/webhook-deliveries.js';
+import { ADDRESS_ALLOWED, isWithin, webhookAddress } from '../../core/webhook-addresses.js';
+
+/** A webhook of the configuration. */
+export interface ConfiguredWebhook extends EndSubscription {
+  readonly url: string;
+}
+
+export interface WebhookSettings {
+  /** Receivers of the ends of all tasks. */
+  readonly webhooks: readonly ConfiguredWebhook[];
+  /** Addresses that tasks may name, with all below them. */
+  readonly notify: readonly URL[];
+  /** Deliveries that may wait for one receiver. */
+  readonly maxWaiting: number;
+  /** Time after which a delivery without an outcome is sent again. */
+  readonly leaseMs: number;
+  /** Time from the end of the task for which a delivery is tried. */
+  readonly retryForMs: number;
+  /** Time for which ended deliveries are kept. */
+  readonly keepForMs: number;
+}
+
+/** Why a task may not name this address; undefined when it may. */
+export function notifyFault({ notify }: Pick<WebhookSettings, 'notify'>, text: string): string | undefined {
+  if (notify.length === 0) {
+    return 'this hub sends no webhooks for single tasks; an administrator can allow addresses by webhooks.notify';
+  }
+  const url = webhookAddress(text);
+  if (url === undefined) return `must be ${ADDRESS_ALLOWED}`;
+  if (notify.some((allowed) => isWithin(url, allowed))) return undefined;
+  return `must be an address that this hub allows: at or below ${notify.map(({ href }) => href).join(', ')}`;
+}
+
+/** Address of a delivery, or why there is none: the configuration may have changed since the delivery was made. */
+export function addressOf(
+  { webhooks, notify }: WebhookSettings,
+  { hook, url }: { readonly hook: string | null; readonly url: string | null },
+): { readonly url: string } | { readonly fault: string; readonly isFinal: boolean } {
+  if (url !== null) {
+    if (notify.some((allowed) => isWithin(new URL(url), allowed))) return { url };
+    return { fault: 'webhooks.notify does not allow this address any more', isFinal: false };
+  }
+  const found = webhooks.find(({ name }) => name === hook);
+  return found ?? { fault: 'the configuration has no such webhook any more', isFinal: true };
+}
