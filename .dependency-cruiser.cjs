@@ -1,5 +1,5 @@
 // Who may import whom. Data flows one way, and so do the imports:
-//   main -> hub.ts | agent.ts -> adapters -> engine -> core -> shared/domain
+//   main -> hub.ts, wiring | agent.ts -> adapters -> engine -> core -> shared/domain
 // Sources are read, not the compiled files, so that imports of types count too. An import of another package
 // (@workbench-hub/shared/domain/task) is resolved to its source by .dependency-cruiser-resolve.cjs.
 
@@ -7,7 +7,7 @@ const test = '[.]test[.]ts$';
 // npm may install a package below a workspace (hub/node_modules/x) when two versions are wanted.
 const ours = '^(?!.*node_modules/)(?:shared|hub|agent|packages|test|deploy)/';
 // Every folder of hub and agent that is none of these is an adapter, also one that is added tomorrow.
-const adapter = '^(hub|agent)/(?!(?:core|engine|commands|bin|dist|fixtures)/)([^/]+)/';
+const adapter = '^(hub|agent)/(?!(?:core|engine|commands|wiring|bin|dist|fixtures)/)([^/]+)/';
 
 /** A rule about one npm package that only some files may import. */
 function onlyIn(name, packages, places, comment) {
@@ -213,8 +213,16 @@ module.exports = {
       comment:
         'Commands and composition open the configured store by hub/store/open-store.ts, and know no other file of it.',
       severity: 'error',
-      from: { path: ['^hub/commands/', '^hub/[^/]+[.]ts$'] },
+      from: { path: ['^hub/commands/', '^hub/wiring/', '^hub/[^/]+[.]ts$'] },
       to: { path: '^hub/store/', pathNot: '^hub/store/open-store[.]ts$' },
+    },
+
+    {
+      name: 'wiring-is-for-the-composition-root',
+      comment: 'What puts adapters together knows all of them; whoever imported it would know them, too.',
+      severity: 'error',
+      from: { path: '^hub/', pathNot: ['^hub/wiring/', '^hub/(?:hub|main)[.]ts$', test] },
+      to: { path: '^hub/wiring/' },
     },
 
     {

@@ -44,7 +44,7 @@ const program = new Command('workbench-hub')
 
 async function run(config: HubConfig): Promise<void> {
   const { createHub } = await import('./hub.js');
-  const { RELOADABLE_KEYS } = await import('./hub-reload.js');
+  const { RELOADABLE_KEYS } = await import('./wiring/hub-reload.js');
   const { config: file = null } = program.opts<{ config?: string }>();
   await runLogged({ name: 'hub', ...logSettingsOf(config) }, (log, opened) => {
     const hub = createHub(config, log, { logFile: () => opened.file ?? logFileOf(config) });

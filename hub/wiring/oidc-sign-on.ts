@@ -1,16 +1,16 @@
 /** Composition of the company's sign-on. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { HubConfig } from './config.js';
-import type { UserStore } from './core/ports/accounts.js';
-import type { Authenticator } from './engine/accounts/authenticator-chain.js';
-import { BrowserSignOn } from './engine/accounts/browser-sign-on.js';
-import type { SignOnWays } from './http/endpoints/x/sign-on-endpoint.js';
-import { CodeFlowProvider } from './security/code-flow-provider.js';
-import { oidcAuthenticator } from './security/oidc.js';
-import { sealFor } from './security/sealed-cookies.js';
-import { secrets } from './security/secrets.js';
-import { trustedCertificates } from './security/trusted-certificates.js';
+import type { HubConfig } from '../config.js';
+import type { UserStore } from '../core/ports/accounts.js';
+import type { Authenticator } from '../engine/accounts/authenticator-chain.js';
+import { BrowserSignOn } from '../engine/accounts/browser-sign-on.js';
+import type { SignOnWays } from '../http/endpoints/x/sign-on-endpoint.js';
+import { CodeFlowProvider } from '../security/code-flow-provider.js';
+import { oidcAuthenticator } from '../security/oidc.js';
+import { sealFor } from '../security/sealed-cookies.js';
+import { secrets } from '../security/secrets.js';
+import { trustedCertificates } from '../security/trusted-certificates.js';
 
 export interface SignOn {
   /** Identifies the holders of its tokens. */

@@ -1,16 +1,16 @@
 /** The opened parts of a hub, on which its interfaces to clients and agents are built. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { HubConfig } from '../config.js';
+import type { AuditReader, AuditTrail } from '../core/ports/audit.js';
+import type { BlobStore } from '../core/ports/blobs.js';
+import type { Hubs } from '../core/ports/hubs.js';
+import type { Tracing } from '../core/ports/tracing.js';
+import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
+import type { Engine } from '../engine/engine.js';
+import type { HubMetrics } from '../metrics/hub-metrics.js';
+import type { TlsFiles } from '../security/tls-files.js';
 import type { Accounts } from './accounts.js';
-import type { HubConfig } from './config.js';
-import type { AuditReader, AuditTrail } from './core/ports/audit.js';
-import type { BlobStore } from './core/ports/blobs.js';
-import type { Hubs } from './core/ports/hubs.js';
-import type { Tracing } from './core/ports/tracing.js';
-import type { AgentCredentials } from './engine/accounts/agent-credentials.js';
-import type { Engine } from './engine/engine.js';
-import type { HubMetrics } from './metrics/hub-metrics.js';
-import type { TlsFiles } from './security/tls-files.js';
 
 export interface HubParts {
   readonly config: HubConfig;

@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { OnStop } from '@workbench-hub/shared/runtime/service';
-import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
-import { serveAgents } from './agent-link/endpoint.js';
-import type { HubConfig } from './config.js';
-import { createAgentApp } from './http/app.js';
-import { ResponseMemory } from './http/wire/response-memory.js';
-import { upgradeRefuser } from './http/wire/server/malformed-requests.js';
-import { WebServer } from './http/wire/server/web-server.js';
+import { AgentAuthenticator } from '../agent-link/agent-authenticator.js';
+import { serveAgents } from '../agent-link/endpoint.js';
+import type { HubConfig } from '../config.js';
+import { createAgentApp } from '../http/app.js';
+import { ResponseMemory } from '../http/wire/response-memory.js';
+import { upgradeRefuser } from '../http/wire/server/malformed-requests.js';
+import { WebServer } from '../http/wire/server/web-server.js';
+import { type OwnAgent, ownAgent } from '../own-agent/own-agent.js';
 import type { HubParts } from './hub-parts.js';
 import { linkTerms } from './link-terms.js';
-import { type OwnAgent, ownAgent } from './own-agent/own-agent.js';
 
 const SECRET_BYTES = 32;
 /** Time that the agent's last requests get to complete when the hub stops. */

@@ -1,8 +1,8 @@
 /** Reload of a running hub, beside that of its log. */
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
-import type { HubConfig } from './config.js';
+import type { HubConfig } from '../config.js';
+import type { OwnAgent } from '../own-agent/own-agent.js';
 import type { HubParts } from './hub-parts.js';
-import type { OwnAgent } from './own-agent/own-agent.js';
 
 /** Keys of the configuration whose changes need no restart. */
 export const RELOADABLE_KEYS = [

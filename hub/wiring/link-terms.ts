@@ -1,6 +1,6 @@
 import { INLINE_BLOB_BYTES } from '@workbench-hub/shared/agent-protocol/messages';
-import type { LinkTerms } from './agent-link/agent-session.js';
-import type { HubConfig } from './config.js';
+import type { LinkTerms } from '../agent-link/agent-session.js';
+import type { HubConfig } from '../config.js';
 
 /** A side sends this many heartbeats within the time after which silence counts as the end of a link. */
 const HEARTBEATS_PER_SILENCE = 6;

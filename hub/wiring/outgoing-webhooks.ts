@@ -2,17 +2,17 @@
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { HubConfig } from './config.js';
-import type { WebhookMetrics } from './core/ports/metrics.js';
-import type { WebhookDeliveries } from './core/ports/webhook-deliveries.js';
-import type { Task } from './core/task.js';
-import { configuredReceiver } from './core/webhook-addresses.js';
-import type { WebhookSettings } from './engine/webhooks/webhook-settings.js';
-import type { WebhookPorts } from './engine/webhooks/webhook-tries.js';
-import { presentTaskItem } from './http/endpoints/x/present-task.js';
-import { trustedCertificates } from './security/trusted-certificates.js';
-import { webhookKeys } from './security/webhook-keys.js';
-import { type Resolver, webhookSender } from './webhooks/webhook-sender.js';
+import type { HubConfig } from '../config.js';
+import type { WebhookMetrics } from '../core/ports/metrics.js';
+import type { WebhookDeliveries } from '../core/ports/webhook-deliveries.js';
+import type { Task } from '../core/task.js';
+import { configuredReceiver } from '../core/webhook-addresses.js';
+import type { WebhookSettings } from '../engine/webhooks/webhook-settings.js';
+import type { WebhookPorts } from '../engine/webhooks/webhook-tries.js';
+import { presentTaskItem } from '../http/endpoints/x/present-task.js';
+import { trustedCertificates } from '../security/trusted-certificates.js';
+import { webhookKeys } from '../security/webhook-keys.js';
+import { type Resolver, webhookSender } from '../webhooks/webhook-sender.js';
 
 export interface WebhookParts {
   readonly deliveries: WebhookDeliveries;

@@ -1,26 +1,26 @@
 /** Composition of users, sessions, tokens and the guard of the HTTP interface. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { HubConfig } from './config.js';
-import { ANYBODY } from './core/access.js';
-import type { Passwords } from './core/ports/accounts.js';
-import type { KeyFiles } from './core/ports/key-files.js';
-import type { LoginRecords } from './core/ports/login-records.js';
-import type { LoginMetrics } from './core/ports/metrics.js';
-import type { AccountStore } from './core/ports/store.js';
-import { AuthenticatorChain } from './engine/accounts/authenticator-chain.js';
-import type { BrowserSignOn } from './engine/accounts/browser-sign-on.js';
-import { passwordCheck, skipPassword, watched } from './engine/accounts/password-check.js';
-import { PersonalTokens } from './engine/accounts/personal-tokens.js';
-import { Sessions } from './engine/accounts/sessions.js';
-import { UserAdministration } from './engine/accounts/user-administration.js';
-import { Users } from './engine/accounts/users.js';
-import { type Guard, guardWith, openGuard } from './http/requests/guard.js';
+import type { HubConfig } from '../config.js';
+import { ANYBODY } from '../core/access.js';
+import type { Passwords } from '../core/ports/accounts.js';
+import type { KeyFiles } from '../core/ports/key-files.js';
+import type { LoginRecords } from '../core/ports/login-records.js';
+import type { LoginMetrics } from '../core/ports/metrics.js';
+import type { AccountStore } from '../core/ports/store.js';
+import { AuthenticatorChain } from '../engine/accounts/authenticator-chain.js';
+import type { BrowserSignOn } from '../engine/accounts/browser-sign-on.js';
+import { passwordCheck, skipPassword, watched } from '../engine/accounts/password-check.js';
+import { PersonalTokens } from '../engine/accounts/personal-tokens.js';
+import { Sessions } from '../engine/accounts/sessions.js';
+import { UserAdministration } from '../engine/accounts/user-administration.js';
+import { Users } from '../engine/accounts/users.js';
+import { type Guard, guardWith, openGuard } from '../http/requests/guard.js';
+import { accessTokens } from '../security/access-tokens.js';
+import { secrets } from '../security/secrets.js';
+import { ephemeralKey, openSigningKeys } from '../security/signing-keys.js';
+import { openVolatileAccountStore } from '../store/open-store.js';
 import { openSignOn } from './oidc-sign-on.js';
-import { accessTokens } from './security/access-tokens.js';
-import { secrets } from './security/secrets.js';
-import { ephemeralKey, openSigningKeys } from './security/signing-keys.js';
-import { openVolatileAccountStore } from './store/open-store.js';
 
 export interface Accounts {
   readonly sessions: Sessions;

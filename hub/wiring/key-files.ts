@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { HubConfig } from './config.js';
-import type { KeyFiles } from './core/ports/key-files.js';
-import { encryptedWithIn } from './files/blob-files.js';
-import { agentToken } from './security/agent-token.js';
-import { makeSigningKeys } from './security/signing-keys.js';
-import { storageKey } from './security/storage-key.js';
-import { webhookKeys } from './security/webhook-keys.js';
+import type { HubConfig } from '../config.js';
+import type { KeyFiles } from '../core/ports/key-files.js';
+import { encryptedWithIn } from '../files/blob-files.js';
+import { agentToken } from '../security/agent-token.js';
+import { makeSigningKeys } from '../security/signing-keys.js';
+import { storageKey } from '../security/storage-key.js';
+import { webhookKeys } from '../security/webhook-keys.js';
 
 /** Takes over the keys of the hubs on the same database, and makes those that none has yet. Rejects with `StartRefused` when a key is
  *  unusable, and when files of this hub could no longer be read. */
