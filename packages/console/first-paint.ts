@@ -2,7 +2,7 @@
  * Runs before the first paint, so that a chosen theme or language does not flash in after the default one, and so early that what the
  * screen of the address needs is on its way while the main script still is.
  */
-import { applyPreferences, readPreferences } from './data/preferences.js';
+import { applyPreferences, readPreferences } from './base/preferences.js';
 import { type ScreenFile, screenAt } from './paths.js';
 import { readWay } from './session/way.js';
 

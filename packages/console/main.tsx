@@ -2,9 +2,9 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.js';
+import { randomUuid } from './base/random-uuid.js';
 import { session } from './data/hub.js';
-import { randomUuid } from './data/random-uuid.js';
-import { startLive } from './live/live-cache.js';
+import { startLive } from './data/live-cache.js';
 import { continueSignOn } from './session/sign-on.js';
 
 // Browsers have it on pages with TLS and on the own host only; the client names requests by it.

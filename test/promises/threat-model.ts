@@ -236,7 +236,7 @@ export const THREAT_MODEL: PagePromises = {
           'test/console/preview.test.ts',
           'show an output with the path of another folder as it is, and save it by its name alone',
         ),
-        test('packages/console/data/save.test.ts', 'saves %s as %s'),
+        test('packages/console/base/save.test.ts', 'saves %s as %s'),
         test('test/contract/console.test.ts', 'serves the page at %s'),
         test(
           'test/console/sign-on.test.ts',

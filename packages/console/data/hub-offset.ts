@@ -1,7 +1,7 @@
 /** The zone of the hub, for its times without an offset. */
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
-import { nowMs } from './clock.js';
+import { nowMs } from '../base/clock.js';
 import { hub } from './hub.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,8 +1,8 @@
 /** The hub that serves this page, and the session of its user. */
 import { Hub } from '@workbench-hub/client';
+import { useStore } from '../base/store.js';
 import { watchedFetch } from '../session/reachability.js';
 import { holdsRole, type Person, type Role, Session } from '../session/session.js';
-import { useStore } from './store.js';
 
 export const session = new Session((path, init) => watchedFetch(path, init));
 

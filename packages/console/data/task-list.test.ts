@@ -1,6 +1,6 @@
 import type { Hub, TaskItem } from '@workbench-hub/client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { LiveEvents } from '../live/live-events.js';
+import type { LiveEvents } from './live-events.js';
 import { TaskList } from './task-list.js';
 
 const task = (number: number) =>

@@ -1,8 +1,8 @@
 /** A list of tasks that loads as far as it is scrolled, and stays up to date by the stream of changes. */
 import { type Hub, HubError, OverloadedError, type TaskFilter, type TaskItem } from '@workbench-hub/client';
-import type { LiveEvents, TaskEvent } from '../live/live-events.js';
+import { Store } from '../base/store.js';
 import { reachability } from '../session/reachability.js';
-import { Store } from './store.js';
+import type { LiveEvents, TaskEvent } from './live-events.js';
 import { mergeEvents, type TaskStatus, withHead } from './task-rows.js';
 
 const WINDOW = 200;

@@ -1,6 +1,6 @@
 import type { TaskItem } from '@workbench-hub/client';
 import { describe, expect, it } from 'vitest';
-import type { TaskEvent } from '../live/live-events.js';
+import type { TaskEvent } from './live-events.js';
 import { mergeEvents, reasonOf, withHead } from './task-rows.js';
 
 const task = (number: number, status: TaskItem['status'] = 'WAITING') =>

@@ -1,6 +1,6 @@
 /** Rows of a list of tasks, and how changes and newer windows alter them. */
 import type { TaskItem } from '@workbench-hub/client';
-import type { TaskEvent } from '../live/live-events.js';
+import type { TaskEvent } from './live-events.js';
 
 export type TaskStatus = TaskItem['status'];
 

@@ -1,6 +1,6 @@
 /** Words of the hub, which are English in every language of the console. */
 import { HubError, UnreachableError } from '@workbench-hub/client';
-import { usePreferences } from '../data/preference-store.js';
+import { usePreferences } from '../base/preference-store.js';
 import { REFUSALS_DE } from '../words/refusals-de.js';
 
 /** A text of the hub, or of a program, as it is. */

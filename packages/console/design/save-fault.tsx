@@ -1,4 +1,4 @@
-import type { Saving } from '../data/use-saving.js';
+import type { Saving } from '../base/use-saving.js';
 import { Refusal } from './refusal.js';
 
 /** Why a file could not be saved; nothing while all is well. */

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { usePreferences } from '../data/preference-store.js';
+import { usePreferences } from '../base/preference-store.js';
 import { Icon } from '../icons/icon.js';
 import { useCommonWords } from '../words/common.js';
 import { numberText } from '../words/formats.js';

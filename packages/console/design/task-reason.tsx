@@ -1,5 +1,5 @@
 import type { TaskItem } from '@workbench-hub/client';
-import { usePreferences } from '../data/preference-store.js';
+import { usePreferences } from '../base/preference-store.js';
 import { reasonOf } from '../data/task-rows.js';
 import { useWords } from '../words/dictionary.js';
 import { germanReason } from '../words/wait-reason-de.js';

@@ -1,5 +1,5 @@
-import { useNow } from '../data/clock.js';
-import { usePreferences } from '../data/preference-store.js';
+import { useNow } from '../base/clock.js';
+import { usePreferences } from '../base/preference-store.js';
 import { absoluteText, durationText, relativeText } from '../words/formats.js';
 
 /** A moment, relative or absolute as the reader prefers; the other one, with its zone, comes as a title. */

@@ -1,6 +1,6 @@
 /** Whether the hub responds. */
-import { heardDate } from '../data/clock.js';
-import { Store } from '../data/store.js';
+import { heardDate } from '../base/clock.js';
+import { Store } from '../base/store.js';
 
 const FIRST_POLL_MS = 500;
 const MAX_POLL_MS = 5000;

@@ -1,6 +1,6 @@
 /** The session of the user, shared by all tabs of this browser: one of them renews it for all. */
 import { AuthenticationError, type Credentials, UnreachableError } from '@workbench-hub/client';
-import { Store } from '../data/store.js';
+import { Store } from '../base/store.js';
 import { forgetWay, readWay, type Way, writeWay } from './way.js';
 
 const LOGIN = '/api/2.0/auth/login';

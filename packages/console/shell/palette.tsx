@@ -1,8 +1,8 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
+import { changePreferences, usePreferences } from '../base/preference-store.js';
 import { usePerson } from '../data/hub.js';
-import { changePreferences, usePreferences } from '../data/preference-store.js';
 import { Icon, type IconName } from '../icons/icon.js';
 import { ROUTES } from '../routes.js';
 import { holdsRole } from '../session/session.js';

@@ -1,8 +1,8 @@
 import { Menu } from '@base-ui/react/menu';
 import type { ReactNode } from 'react';
+import { usePreferences } from '../base/preference-store.js';
+import type { Language, Theme, TimeStyle } from '../base/preferences.js';
 import { usePerson } from '../data/hub.js';
-import { usePreferences } from '../data/preference-store.js';
-import type { Language, Theme, TimeStyle } from '../data/preferences.js';
 import { Icon } from '../icons/icon.js';
 import { useWords } from '../words/dictionary.js';
 import { de } from './words-de.js';

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
+import { usePreferences } from '../base/preference-store.js';
+import { useStore } from '../base/store.js';
 import { session, usePerson } from '../data/hub.js';
-import { usePreferences } from '../data/preference-store.js';
-import { useStore } from '../data/store.js';
+import { liveEvents } from '../data/live-cache.js';
 import { Icon } from '../icons/icon.js';
-import { liveEvents } from '../live/live-cache.js';
 import { ROUTES } from '../routes.js';
 import { reachability } from '../session/reachability.js';
 import { holdsRole } from '../session/session.js';

@@ -1,5 +1,5 @@
-import { usePreferences } from '../data/preference-store.js';
-import type { Language } from '../data/preferences.js';
+import { usePreferences } from '../base/preference-store.js';
+import type { Language } from '../base/preferences.js';
 
 /** The same entries as a dictionary in English, in any language. */
 export type DictionaryLike<T> = {

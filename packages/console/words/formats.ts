@@ -1,5 +1,5 @@
 /** Numbers, sizes, times and durations as the reader's language writes them. */
-import type { Language } from '../data/preferences.js';
+import type { Language } from '../base/preferences.js';
 
 const SIZE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 const MINUTE_S = 60;

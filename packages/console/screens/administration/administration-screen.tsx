@@ -1,8 +1,8 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Link } from 'wouter';
+import { useTitle } from '../../base/use-title.js';
 import { useRole } from '../../data/hub.js';
 import { Empty, Loading } from '../../design/states.js';
-import { useTitle } from '../../shell/use-title.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { de } from './words-de.js';

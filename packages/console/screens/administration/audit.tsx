@@ -1,9 +1,9 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useLocation, useSearch } from 'wouter';
-import { nowMs } from '../../data/clock.js';
+import { nowMs } from '../../base/clock.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub, usePerson } from '../../data/hub.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
 import { ChoiceChip } from '../../design/choice.js';
 import { MoreButton } from '../../design/more-button.js';
 import { Empty, Failure, Loading } from '../../design/states.js';

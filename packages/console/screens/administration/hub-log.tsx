@@ -1,6 +1,6 @@
 import { api } from '@workbench-hub/client';
+import { useSaving } from '../../base/use-saving.js';
 import { hub } from '../../data/hub.js';
-import { useSaving } from '../../data/use-saving.js';
 import { Refusal } from '../../design/refusal.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { useWords } from '../../words/dictionary.js';

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
-import { usePreferences } from '../../data/preference-store.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
 import { Fact } from '../../design/fact.js';
 import { Failure, Loading } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';

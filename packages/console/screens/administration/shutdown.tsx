@@ -1,11 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useState } from 'react';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
-import { usePreferences } from '../../data/preference-store.js';
 import { askAgain } from '../../data/query-client.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
 import { Failure, Loading } from '../../design/states.js';

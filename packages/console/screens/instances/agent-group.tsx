@@ -1,9 +1,9 @@
 import type { AgentState, TaskItem, WorkbenchInstance } from '@workbench-hub/client';
 import { memo } from 'react';
 import { Link } from 'wouter';
+import { usePreferences } from '../../base/preference-store.js';
 import { useRole } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
-import { usePreferences } from '../../data/preference-store.js';
 import { Duration, Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';

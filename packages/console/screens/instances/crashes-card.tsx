@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, HubError } from '@workbench-hub/client';
 import { Link } from 'wouter';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
-import { usePreferences } from '../../data/preference-store.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
 import { HubWords } from '../../design/hub-words.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';

@@ -1,13 +1,13 @@
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { usePreferences } from '../../data/preference-store.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
+import { useTitle } from '../../base/use-title.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
-import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { AgentGroup } from './agent-group.js';

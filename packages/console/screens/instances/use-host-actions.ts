@@ -2,8 +2,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
 import { useState } from 'react';
+import { usePreferences } from '../../base/preference-store.js';
 import { hub } from '../../data/hub.js';
-import { usePreferences } from '../../data/preference-store.js';
 import { askAgain } from '../../data/query-client.js';
 import type { Question } from '../../design/question.js';
 import { useWords } from '../../words/dictionary.js';

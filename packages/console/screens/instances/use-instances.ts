@@ -4,8 +4,8 @@ import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@wo
 import { useEffect } from 'react';
 import { allPages } from '../../data/all-pages.js';
 import { hub } from '../../data/hub.js';
+import { liveEvents } from '../../data/live-cache.js';
 import { askAgain } from '../../data/query-client.js';
-import { liveEvents } from '../../live/live-cache.js';
 
 const EVERY_MS = 1000;
 const MAX_RUNNING = 2000;

@@ -1,4 +1,4 @@
-import { useTitle } from '../../shell/use-title.js';
+import { useTitle } from '../../base/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogInForm } from './log-in-form.js';
 import { SignOnButton } from './sign-on-button.js';

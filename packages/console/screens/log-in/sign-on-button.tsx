@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useStore } from '../../base/store.js';
 import { session } from '../../data/hub.js';
-import { useStore } from '../../data/store.js';
 import { LogInRefused } from '../../session/session.js';
 import { goToSignOn, openSignOn, SignOnDenied } from '../../session/sign-on.js';
 import { useWords } from '../../words/dictionary.js';

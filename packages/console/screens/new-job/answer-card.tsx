@@ -1,4 +1,4 @@
-import { useSteadyError } from '../../data/use-steady-error.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';

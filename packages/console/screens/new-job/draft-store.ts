@@ -1,5 +1,5 @@
+import { Store } from '../../base/store.js';
 import { hub } from '../../data/hub.js';
-import { Store } from '../../data/store.js';
 import { type Draft, type DraftFile, EMPTY_DRAFT } from './draft.js';
 
 /** The job that is being put together; it stays when another screen is opened meanwhile. */

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
-import { usePreferences } from '../../data/preference-store.js';
-import type { Language } from '../../data/preferences.js';
+import { usePreferences } from '../../base/preference-store.js';
+import type { Language } from '../../base/preferences.js';
 
 const AXIS_SIZE = 76;
 const TIME_AXIS_SIZE = 32;

@@ -1,6 +1,6 @@
 import type { WorkbenchInstance } from '@workbench-hub/client';
 import { useState } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';

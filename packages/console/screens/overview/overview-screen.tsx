@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { useSteadyError } from '../../data/use-steady-error.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
+import { useTitle } from '../../base/use-title.js';
 import { Failure } from '../../design/states.js';
-import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { HostsCard } from './hosts-card.js';
 import { RANGES, type Range } from './periods.js';

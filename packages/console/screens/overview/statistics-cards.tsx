@@ -1,6 +1,6 @@
 import type { api } from '@workbench-hub/client';
 import { type ComponentProps, lazy, Suspense } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { Failure, Loading } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
 import { absoluteText, durationMarkText, durationText, numberText } from '../../words/formats.js';

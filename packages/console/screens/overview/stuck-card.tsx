@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { usePreferences } from '../../data/preference-store.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { Failure, Loading } from '../../design/states.js';
 import { TaskReason } from '../../design/task-reason.js';
 import { Time } from '../../design/time.js';

@@ -1,7 +1,7 @@
 import type { api, TaskItem } from '@workbench-hub/client';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { StatusBadge, statusClass } from '../../design/status.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';

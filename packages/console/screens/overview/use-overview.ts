@@ -2,13 +2,13 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { type AgentState, api, type TaskItem, type WorkbenchInstance } from '@workbench-hub/client';
 import { useEffect, useMemo } from 'react';
-import { nowMs } from '../../data/clock.js';
-import { groupBy } from '../../data/group-by.js';
+import { nowMs } from '../../base/clock.js';
+import { groupBy } from '../../base/group-by.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
+import { liveEvents } from '../../data/live-cache.js';
 import { askAgain } from '../../data/query-client.js';
 import { reasonOf } from '../../data/task-rows.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
-import { liveEvents } from '../../live/live-cache.js';
 import { useHosts as useInstances } from '../instances/use-instances.js';
 import { periodsWith, RANGES, type Range } from './periods.js';
 import { stuckTasks } from './stuck.js';

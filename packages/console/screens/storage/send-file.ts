@@ -1,7 +1,7 @@
 /** One upload to the input storage in parts, which goes on when what stopped it has passed. */
 import { AuthenticationError, api, HubError, OverloadedError, UnreachableError } from '@workbench-hub/client';
+import type { Store } from '../../base/store.js';
 import { hub, session } from '../../data/hub.js';
-import type { Store } from '../../data/store.js';
 import { reachability } from '../../session/reachability.js';
 import { type UploadKey, unfinishedUploads } from './unfinished-uploads.js';
 

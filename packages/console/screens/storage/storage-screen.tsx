@@ -1,13 +1,13 @@
 import { NotPossibleError } from '@workbench-hub/client';
 import { type ReactNode, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
+import { useSteadyError } from '../../base/use-steady-error.js';
+import { useTitle } from '../../base/use-title.js';
 import { useRole } from '../../data/hub.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
 import { MoreButton } from '../../design/more-button.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
-import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { FileTable } from './file-table.js';
 import { UnfinishedList } from './unfinished-list.js';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
+import { usePreferences } from '../../base/preference-store.js';
 import { hub } from '../../data/hub.js';
-import { usePreferences } from '../../data/preference-store.js';
 import { askAgain } from '../../data/query-client.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';

@@ -1,6 +1,6 @@
 import { HubError } from '@workbench-hub/client';
 import { useId, useState } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { ErrorWords } from '../../design/hub-words.js';
 import { Icon, type IconName } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';

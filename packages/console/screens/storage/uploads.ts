@@ -1,6 +1,6 @@
 /** Uploads of this page: one after the other, each with its progress. */
 import { HubError } from '@workbench-hub/client';
-import { Store } from '../../data/store.js';
+import { Store } from '../../base/store.js';
 import { FileGone, type PauseReason, type SendOptions } from './send-file.js';
 
 export type UploadStatus =

@@ -7,9 +7,9 @@ import {
 } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { type DragEvent, useState } from 'react';
+import { useStore } from '../../base/store.js';
 import { hub, session } from '../../data/hub.js';
 import { askAgain } from '../../data/query-client.js';
-import { useStore } from '../../data/store.js';
 import { sendFile } from './send-file.js';
 import { Uploads } from './uploads.js';
 

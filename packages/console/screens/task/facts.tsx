@@ -1,6 +1,6 @@
 import type { TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { Fact } from '../../design/fact.js';
 import { Duration, Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';

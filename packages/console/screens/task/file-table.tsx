@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useRef } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
-import type { Saving } from '../../data/use-saving.js';
+import { usePreferences } from '../../base/preference-store.js';
+import type { Saving } from '../../base/use-saving.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import type { api, TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSaving } from '../../base/use-saving.js';
 import { hub } from '../../data/hub.js';
-import { usePreferences } from '../../data/preference-store.js';
-import { useSaving } from '../../data/use-saving.js';
+import { taskKey } from '../../data/live-cache.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
-import { taskKey } from '../../live/live-cache.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { textBeginning } from './text-beginning.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';

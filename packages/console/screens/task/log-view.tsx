@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import { Refusal } from '../../design/refusal.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';

@@ -1,8 +1,8 @@
 import { api, type TaskDetails } from '@workbench-hub/client';
 import { lazy, Suspense, useMemo, useRef, useState } from 'react';
+import { usePreferences } from '../../base/preference-store.js';
+import { type Saving, useSaving } from '../../base/use-saving.js';
 import { hub } from '../../data/hub.js';
-import { usePreferences } from '../../data/preference-store.js';
-import { type Saving, useSaving } from '../../data/use-saving.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { SearchBox } from '../../design/search-box.js';
 import { Empty, Loading } from '../../design/states.js';

@@ -1,5 +1,5 @@
 import type { TaskDetails } from '@workbench-hub/client';
-import { useNow } from '../../data/clock.js';
+import { useNow } from '../../base/clock.js';
 import { HubWords } from '../../design/hub-words.js';
 import { Duration, Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';

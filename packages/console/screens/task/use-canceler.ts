@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, type TaskDetails } from '@workbench-hub/client';
 import { hub, usePerson, useRole } from '../../data/hub.js';
-import { taskKey } from '../../live/live-cache.js';
+import { taskKey } from '../../data/live-cache.js';
 
 const ACTION = 'DELETE /api/2.0/workbench/task/{id}/cancel';
 /** The entry is written when the request ends, after the task has. */

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
+import { Store, useStore } from '../../base/store.js';
 import { followLog, type LogPlace, logPartOf } from '../../data/followed-log.js';
-import { Store, useStore } from '../../data/store.js';
 import { LogText } from './log-text.js';
 import type { LogState } from './use-log.js';
 

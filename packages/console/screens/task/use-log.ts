@@ -1,7 +1,7 @@
 import { api, HubError, type LogEvent } from '@workbench-hub/client';
 import { useEffect, useMemo } from 'react';
+import { Store, useStore } from '../../base/store.js';
 import { hub } from '../../data/hub.js';
-import { Store, useStore } from '../../data/store.js';
 import { LogText } from './log-text.js';
 
 /** Time within which what arrives is shown together. */

@@ -1,8 +1,8 @@
 import { queryOptions, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { api, TaskDetails } from '@workbench-hub/client';
 import { hub } from '../../data/hub.js';
+import { taskKey } from '../../data/live-cache.js';
 import { queryClient } from '../../data/query-client.js';
-import { taskKey } from '../../live/live-cache.js';
 
 /** The details of a task; changes arrive by the stream. */
 export function useTask(id: string): UseQueryResult<TaskDetails> {

@@ -1,7 +1,7 @@
 import type { api } from '@workbench-hub/client';
+import { usePreferences } from '../../base/preference-store.js';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { useHubTime } from '../../data/hub-offset.js';
-import { usePreferences } from '../../data/preference-store.js';
-import { useSteadyError } from '../../data/use-steady-error.js';
 import { HubWords } from '../../design/hub-words.js';
 import { Failure, Loading } from '../../design/states.js';
 import { Time } from '../../design/time.js';

@@ -1,4 +1,4 @@
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
 import type { TaskStatus } from '../../data/task-rows.js';
 import { StatusBadge, statusClass } from '../../design/status.js';
 import { useWords } from '../../words/dictionary.js';

@@ -1,8 +1,8 @@
 import { useLocation, useSearch } from 'wouter';
-import { usePreferences } from '../../data/preference-store.js';
+import { usePreferences } from '../../base/preference-store.js';
+import { useTitle } from '../../base/use-title.js';
 import { Empty, Failure, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
-import { useTitle } from '../../shell/use-title.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { BulkActions } from './bulk/bulk-actions.js';

@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef } from 'react';
-import { nowMs } from '../../data/clock.js';
+import { nowMs } from '../../base/clock.js';
+import { useStore } from '../../base/store.js';
 import { hub } from '../../data/hub.js';
-import { useStore } from '../../data/store.js';
+import { liveEvents } from '../../data/live-cache.js';
 import { TaskList } from '../../data/task-list.js';
-import { liveEvents } from '../../live/live-cache.js';
 import { filtersIn, hubFilterOf } from './filters.js';
 
 /** The list that was shown last: on the way back from a task it is there at once, as far as it was scrolled. */

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useState } from 'react';
+import { usePreferences } from '../../../base/preference-store.js';
+import { useSteadyError } from '../../../base/use-steady-error.js';
 import { allPages } from '../../../data/all-pages.js';
 import { hub, usePerson } from '../../../data/hub.js';
 import { useHubTime } from '../../../data/hub-offset.js';
-import { usePreferences } from '../../../data/preference-store.js';
-import { useSteadyError } from '../../../data/use-steady-error.js';
 import { Empty, Failure, Loading } from '../../../design/states.js';
 import { Time } from '../../../design/time.js';
 import { Icon } from '../../../icons/icon.js';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 
-vi.mock('../../../data/preference-store.js', () => ({}));
+vi.mock('../../../base/preference-store.js', () => ({}));
 const { shownOf } = await import('./json-text.js');
 
 it('indents JSON and keeps its numbers as they are written', () => {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import UPlot from 'uplot';
-import { usePreferences } from '../../../data/preference-store.js';
+import { usePreferences } from '../../../base/preference-store.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
 import type { PlotChoice } from '../place.js';

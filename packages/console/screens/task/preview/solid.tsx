@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import { usePreferences } from '../../../data/preference-store.js';
+import { usePreferences } from '../../../base/preference-store.js';
 import { Failure, Loading } from '../../../design/states.js';
 import { Icon, type IconName } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';

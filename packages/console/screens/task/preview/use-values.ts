@@ -1,6 +1,6 @@
 /** A table that is read from a file while it is shown. */
 import { useEffect, useMemo, useState } from 'react';
-import { Store, useStore } from '../../../data/store.js';
+import { Store, useStore } from '../../../base/store.js';
 import type { PreviewedFile } from './previewed-file.js';
 import { ValueTable } from './value-table.js';
 

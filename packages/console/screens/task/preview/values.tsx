@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react';
-import { usePreferences } from '../../../data/preference-store.js';
+import { usePreferences } from '../../../base/preference-store.js';
 import { Failure, Loading } from '../../../design/states.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';

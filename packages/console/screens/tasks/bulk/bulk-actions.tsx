@@ -1,5 +1,5 @@
 import { lazy, Suspense, useRef, useState } from 'react';
-import { nowMs } from '../../../data/clock.js';
+import { nowMs } from '../../../base/clock.js';
 import { useRole } from '../../../data/hub.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';

@@ -1,6 +1,6 @@
 /** Changes of tasks for all tabs of this browser by one stream: one tab reads it, and passes each batch on to the others. */
 import { AuthenticationError, type Hub, type HubEvent } from '@workbench-hub/client';
-import { Store } from '../data/store.js';
+import { Store } from '../base/store.js';
 
 const NAME = 'workbench-live';
 const BATCH_MS = 100;

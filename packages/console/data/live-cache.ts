@@ -1,8 +1,8 @@
 /** The stream of changes of this tab, and the tasks in the cache that it keeps up to date. */
 import type { TaskDetails } from '@workbench-hub/client';
-import { hub, session } from '../data/hub.js';
-import { askAgain, queryClient } from '../data/query-client.js';
+import { hub, session } from './hub.js';
 import { LiveEvents } from './live-events.js';
+import { askAgain, queryClient } from './query-client.js';
 
 /** Shortest time between two requests for the details of a task that changes. */
 const REFRESH_MS = 1000;
