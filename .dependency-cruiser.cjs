@@ -31,6 +31,14 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'no-folder-circle',
+      comment: 'Folders that import each other are one folder with a wall through it.',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^(?:shared|hub|agent|packages)/' },
+      to: { circular: true },
+    },
+    {
       name: 'no-unresolvable',
       comment: 'What cannot be found cannot be checked: a rule that does not see an import lets it pass.',
       severity: 'error',
@@ -199,6 +207,13 @@ module.exports = {
       from: { path: adapter },
       to: { path: ours, pathNot: ['^$1/(?:$2|engine|core)/', '^shared/', '^packages/list-columns/'] },
     },
+    ...['wire', 'requests', 'routing', 'endpoints'].map((floor, index, floors) => ({
+      name: `http-${floor}-imports-downwards`,
+      comment: 'Each floor of the interface can be read with those below it alone; app.ts joins them.',
+      severity: 'error',
+      from: { path: `^hub/http/${floor}/`, pathNot: test },
+      to: { path: '^hub/http/', pathNot: `^hub/http/(?:${floors.slice(0, index + 1).join('|')})/` },
+    })),
     {
       name: 'stores-do-not-import-each-other',
       comment:

@@ -91,6 +91,11 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['agent/agent-c.ts', './fixtures/x.js', 'not-to-fixtures'],
   ['hub/files/c.ts', '../../shared/dist/domain/x.js', 'not-to-dist'],
   ['hub/files/d.ts', './missing.js', 'no-unresolvable'],
+  ['hub/commands/wired.ts', '../wiring/x.js', 'wiring-is-for-the-composition-root'],
+  ['hub/http/wire/a.ts', '../requests/x.js', 'http-wire-imports-downwards'],
+  ['hub/http/requests/a.ts', '../routing/x.js', 'http-requests-imports-downwards'],
+  ['hub/http/routing/a.ts', '../endpoints/x.js', 'http-routing-imports-downwards'],
+  ['hub/http/endpoints/v2/a.ts', '../../x.js', 'http-endpoints-imports-downwards'],
 ];
 
 const allowed: [from: string, to: string][] = [
@@ -105,6 +110,9 @@ const allowed: [from: string, to: string][] = [
   ['hub/engine/z.ts', '@workbench-hub/shared/runtime/x'],
   ['hub/http/y.ts', '../engine/x.js'],
   ['hub/http/endpoints/v2/y.ts', '../x.js'],
+  ['hub/http/endpoints/y.ts', '../wire/x.js'],
+  ['hub/http/y.ts', './endpoints/x.js'],
+  ['hub/wiring/y.ts', './x.js'],
   ['hub/http/h.ts', 'hono'],
   ['agent/disk/y.ts', 'pg-free'],
   ['agent/y.test.ts', './fixtures/x.js'],
@@ -124,6 +132,8 @@ const targets = [
   ...[
     'hub/core/ports/x.ts',
     'hub/http/x.ts',
+    ...['wire', 'requests', 'routing', 'endpoints'].map((floor) => `hub/http/${floor}/x.ts`),
+    'hub/wiring/x.ts',
     'hub/files/x.ts',
     'hub/files/s3/x.ts',
     'hub/tracing/x.ts',
@@ -181,6 +191,10 @@ beforeAll(async () => {
   for (const [from, to] of [...forbidden, ...allowed]) await write(from, `import '${to}';\n`);
   await write('hub/files/circle.ts', "import './circle-back.js';\n");
   await write('hub/files/circle-back.ts', "import './circle.js';\n");
+  await write('agent/circle/a.ts', "import '../circle-back/b.js';\n");
+  await write('agent/circle/c.ts', 'export const c = 1;\n');
+  await write('agent/circle-back/b.ts', 'export const b = 1;\n');
+  await write('agent/circle-back/d.ts', "import '../circle/c.js';\n");
   await write(
     'hub/core/t.ts',
     "import type { x } from '@workbench-hub/shared/runtime/x';\nexport type T = typeof x;\n",
@@ -228,6 +242,11 @@ describe('import rules', () => {
     expect([...rulesAgainst('hub/files/circle.ts'), ...rulesAgainst('hub/files/circle-back.ts')]).toEqual([
       'no-cycle',
     ]);
+  });
+
+  it('finds folders that import each other, though no file does', () => {
+    expect(rulesAgainst('agent/circle')).toEqual(['no-folder-circle']);
+    expect(rulesAgainst('agent/circle-back')).toEqual(['no-folder-circle']);
   });
 
   it('counts an import of types alone', () => {
