@@ -296,7 +296,7 @@ module.exports = {
     onlyIn(
       'postgres-only-in-store',
       'pg',
-      ['^hub/store/', '^test/bench/peers/', '^test/support/postgres[.]ts$'],
+      ['^hub/store/', '^test/bench/peers/', '^test/support/stores/postgres[.]ts$'],
       'SQL stays in the store, in full view.',
     ),
     onlyIn(

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.js';
 import { NOT_BY_SEVERAL_HUBS } from './not-by-several-hubs.js';
-import { exerciseReport } from './support/exercise-reporter.js';
 import { firstFailureReport } from './support/first-failure-reporter.js';
+import { exerciseReport } from './support/interface/exercise-reporter.js';
 
 /** Files that `npm test` leaves to CI (deploy/test.mjs), separated by commas. */
 const leftOut = (process.env['LEFT_OUT'] ?? '').split(',').filter((file) => file !== '');
@@ -39,8 +39,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },
-    globalSetup: ['test/support/bundled-programs.ts', 'test/support/postgres-server.ts'],
-    setupFiles: ['test/support/record-exercised.ts'],
+    globalSetup: ['test/support/programs/bundled-programs.ts', 'test/support/stores/postgres-server.ts'],
+    setupFiles: ['test/support/interface/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -1,6 +1,6 @@
 /** Every workload of the benchmark at a small scale; its figures are not checked. */
 import { describe, expect, it } from 'vitest';
-import { hasPostgres } from '../support/postgres.js';
+import { hasPostgres } from '../support/stores/postgres.js';
 import { runWorkload } from './run-workload.js';
 import { type STORES, WORKLOADS } from './workloads.js';
 

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { endPrograms } from '../support/programs.js';
+import { endPrograms } from '../support/programs/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { type Figure, figuresOf, type Verdict, verdictOn } from './figures.js';
 import type { ProcessUse, Sample, Workload, WorkloadOptions } from './workload.js';

@@ -1,6 +1,6 @@
 /** Audit of every task that was accepted with 201: by REST, and in the database. */
 import Database from 'better-sqlite3';
-import { restClient } from '../support/rest-client.js';
+import { restClient } from '../support/interface/rest-client.js';
 import { type Acknowledged, type Ending, endingOf } from './load.js';
 
 export interface Findings {

@@ -1,6 +1,6 @@
 /** One chaos run: load on real processes during faults, then an audit of every task that was accepted with 201. */
 import { eventually } from '../support/eventually.js';
-import { endPrograms } from '../support/programs.js';
+import { endPrograms } from '../support/programs/programs.js';
 import { seededRandom } from '../support/random.js';
 import { auditByRest, openTasks } from './audit.js';
 import { Cluster, type ClusterSetup } from './cluster.js';

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CLUSTER_KEY } from '../support/cluster-key.js';
-import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/oidc-provider.js';
-import { type Program, startProgram } from '../support/programs.js';
+import { CLUSTER_KEY } from '../support/hubs/cluster-key.js';
+import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/hubs/oidc-provider.js';
+import { type Program, startProgram } from '../support/programs/programs.js';
 import { keepSecretsOf } from '../support/secrets.js';
 import { NetworkLink, SmallDisk } from './environment.js';
 import { FaultyProxy } from './faulty-proxy.js';

@@ -8,7 +8,7 @@ import {
   startPostgres,
   startStandby,
   waitForStandby,
-} from '../support/postgres.js';
+} from '../support/stores/postgres.js';
 import type { AuditedRow } from './audit.js';
 import { FaultyProxy } from './faulty-proxy.js';
 import { nowS } from './runs.js';

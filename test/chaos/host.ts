@@ -1,6 +1,6 @@
 /** A program of a chaos run that is started again when it ends, as by a service manager. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Program } from '../support/programs.js';
+import type { Program } from '../support/programs/programs.js';
 
 /** Delay before a program that ended by itself is started again, as by a service manager. */
 const RESTART_MS = 500;

@@ -1,8 +1,8 @@
 /** Clients that create small jobs, wait for their ends, and record the responses. */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { base64, type JobResult, outputsOf } from '../support/interface/rest-client.js';
 import type { SeededRandom } from '../support/random.js';
-import { base64, type JobResult, outputsOf } from '../support/rest-client.js';
 import { RECORD_BEGIN, RECORD_END } from './runs.js';
 
 const TASK = '/api/2.0/workbench/task';

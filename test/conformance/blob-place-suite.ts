@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { BlobPlace } from '@workbench-hub/hub/files/blob-place';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import type { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 export interface PlaceUnderTest {

@@ -9,7 +9,7 @@ import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach } from 'vitest';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { memoryLog } from '../support/memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

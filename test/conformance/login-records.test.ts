@@ -5,7 +5,7 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { contentOf, hasPostgres, migratedDatabase } from '../support/postgres.js';
+import { contentOf, hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
 import { describeLoginRecords, type LoginRecordsUnderTest } from './login-records-suite.js';
 
 async function openInMemory(): Promise<LoginRecordsUnderTest> {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { openInMemory } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 
 const MIN_YEARS = 50;
 const SECONDS_A_YEAR = 365.25 * 86_400;

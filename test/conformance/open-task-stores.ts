@@ -5,7 +5,7 @@ import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { memoryLog } from '../support/memory-log.js';
-import { migratedDatabase } from '../support/postgres.js';
+import { migratedDatabase } from '../support/stores/postgres.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import type { StoreUnderTest } from './store-under-test.js';
 

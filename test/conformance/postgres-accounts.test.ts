@@ -4,7 +4,7 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase } from '../support/postgres.js';
+import { hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
 import { describeAccountStore } from './account-store-suites.js';
 import type { AccountStoreUnderTest } from './account-store-under-test.js';
 

@@ -11,7 +11,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, holdLocks, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasPostgres, holdLocks, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { newTask } from './store-under-test.js';
 
 /** Greatest length of a cursor by contract 12.29. */

@@ -10,8 +10,8 @@ import {
   type OwnPostgresServer,
   startPostgres,
   type TestDatabase,
-} from '../support/postgres.js';
-import { PostgresProxy } from '../support/postgres-proxy.js';
+} from '../support/stores/postgres.js';
+import { PostgresProxy } from '../support/stores/postgres-proxy.js';
 
 const { clock, timers } = systemRuntime;
 const TABLE: Migration = { id: '0001-table', phase: 'expand', sql: 'CREATE TABLE mine (n INTEGER)' };

@@ -11,7 +11,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { INSTANCE, newTask, WELL } from './store-under-test.js';
 
 const seed = Number(process.env['WORKBENCH_TEST_SEED'] ?? 20261123);

@@ -5,8 +5,8 @@ import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { emptyDatabase, hasPostgres } from '../support/postgres.js';
-import { TestHubs } from '../support/postgres-cluster.js';
+import { emptyDatabase, hasPostgres } from '../support/stores/postgres.js';
+import { TestHubs } from '../support/stores/postgres-cluster.js';
 
 describe.runIf(hasPostgres)('the view of a cluster on PostgreSQL', () => {
   let hubs: TestHubs;

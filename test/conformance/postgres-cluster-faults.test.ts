@@ -2,10 +2,10 @@
 import type { Signal } from '@workbench-hub/hub/core/ports/signals';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { hasPostgres } from '../support/postgres.js';
-import { FAST, joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
 import { seededRandom } from '../support/random.js';
-import { CUTS, startStatementCutter } from '../support/statement-cutter.js';
+import { hasPostgres } from '../support/stores/postgres.js';
+import { FAST, joinAgent, type TestHub, TestHubs } from '../support/stores/postgres-cluster.js';
+import { CUTS, startStatementCutter } from '../support/stores/statement-cutter.js';
 
 const SEEDS = [1, 2, 3];
 

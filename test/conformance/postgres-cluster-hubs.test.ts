@@ -10,8 +10,8 @@ import { rowsOf } from '@workbench-hub/hub/store/postgres/statement';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { hasPostgres } from '../support/postgres.js';
-import { type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { hasPostgres } from '../support/stores/postgres.js';
+import { type TestHub, TestHubs } from '../support/stores/postgres-cluster.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const [A, B, C] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb', 'cccccccccccc'];

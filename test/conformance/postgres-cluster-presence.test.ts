@@ -1,8 +1,8 @@
 /** Agents of two and three hubs on one database. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { hasPostgres } from '../support/postgres.js';
-import { joinAgent, type TestHub, TestHubs, testAgent } from '../support/postgres-cluster.js';
+import { hasPostgres } from '../support/stores/postgres.js';
+import { joinAgent, type TestHub, TestHubs, testAgent } from '../support/stores/postgres-cluster.js';
 
 const [A, B, C] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb', 'cccccccccccc'];
 

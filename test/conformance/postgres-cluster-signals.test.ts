@@ -6,8 +6,8 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { hasPostgres } from '../support/postgres.js';
-import { FAST, joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { hasPostgres } from '../support/stores/postgres.js';
+import { FAST, joinAgent, type TestHub, TestHubs } from '../support/stores/postgres-cluster.js';
 
 const [A, B, C] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb', 'cccccccccccc'];
 

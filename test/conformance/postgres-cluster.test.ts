@@ -1,7 +1,7 @@
 /** The suites of the ports between hubs, for the only hub of several that could be on PostgreSQL. */
 import { describe } from 'vitest';
-import { hasPostgres } from '../support/postgres.js';
-import { joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { hasPostgres } from '../support/stores/postgres.js';
+import { joinAgent, type TestHub, TestHubs } from '../support/stores/postgres-cluster.js';
 import { describeMail } from './mail-suite.js';
 import { describePresence, type PresenceUnderTest } from './presence-suite.js';
 import { describeRoles } from './roles-suite.js';

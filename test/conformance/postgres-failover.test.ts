@@ -13,8 +13,8 @@ import {
   startPostgres,
   startStandby,
   waitForStandby,
-} from '../support/postgres.js';
-import { PostgresProxy } from '../support/postgres-proxy.js';
+} from '../support/stores/postgres.js';
+import { PostgresProxy } from '../support/stores/postgres-proxy.js';
 import { newTask } from './store-under-test.js';
 
 describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronous standby', () => {

@@ -9,15 +9,15 @@ import {
   statement,
 } from '@workbench-hub/hub/store/postgres/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { authority, type CertificateWish } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
+import { authority, type CertificateWish } from '../support/hubs/certificates.js';
 import {
   emptyDatabase,
   hasPostgres,
   queryAt,
   startPostgres,
   type TestDatabase,
-} from '../support/postgres.js';
+} from '../support/stores/postgres.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ONE = statement('SELECT 1 AS one');

@@ -5,7 +5,7 @@ import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool'
 import { appliedMigrations, schemaGeneration } from '@workbench-hub/hub/store/postgres/schema-state';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';
 
 const FIRST: readonly Migration[] = [
   {

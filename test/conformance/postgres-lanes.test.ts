@@ -5,8 +5,8 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
-import { PostgresProxy } from '../support/postgres-proxy.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
+import { PostgresProxy } from '../support/stores/postgres-proxy.js';
 import { claim, INSTANCE, newTask } from './store-under-test.js';
 
 describe.skipIf(!hasPostgres)('the lanes of a store', () => {

@@ -12,8 +12,8 @@ import { longHistory, RARE } from '../bench/lists/fill-store.js';
 import type { StoredTask } from '../bench/stored-tasks/stored-task.js';
 import { writeToPostgres } from '../bench/stored-tasks/write-to-postgres.js';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { type SeededRandom, seededRandom } from '../support/random.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 
 /** Some buckets of tasks, and pages that are far from both ends. */
 const SIZE = { ended: 9000, running: 16, waiting: 4000 };

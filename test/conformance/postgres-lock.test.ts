@@ -5,8 +5,8 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
-import { PostgresProxy } from '../support/postgres-proxy.js';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';
+import { PostgresProxy } from '../support/stores/postgres-proxy.js';
 
 const { timers } = systemRuntime;
 

@@ -8,9 +8,9 @@ import { openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase } from '../support/postgres.js';
 import { seededRandom } from '../support/random.js';
-import { CUTS, type Cut, type Cuttable, startStatementCutter } from '../support/statement-cutter.js';
+import { hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
+import { CUTS, type Cut, type Cuttable, startStatementCutter } from '../support/stores/statement-cutter.js';
 import { openSession, userRecord } from './account-store-under-test.js';
 
 const USERS = 30;

@@ -6,9 +6,14 @@ import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/st
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
 import { seededRandom } from '../support/random.js';
-import { CUTS, type Cut, type StatementCutter, startStatementCutter } from '../support/statement-cutter.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
+import {
+  CUTS,
+  type Cut,
+  type StatementCutter,
+  startStatementCutter,
+} from '../support/stores/statement-cutter.js';
 import { fileOf, INSTANCE, newTask, WELL } from './store-under-test.js';
 
 const TASKS = 40;

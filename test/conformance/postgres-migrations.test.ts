@@ -4,7 +4,7 @@ import type { Migration } from '@workbench-hub/hub/store/postgres/migration';
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';
 
 const FIRST: Migration = { id: '0001-first', phase: 'expand', sql: 'CREATE TABLE first (n INTEGER)' };
 const SECOND: Migration = { id: '0002-second', phase: 'expand', sql: 'ALTER TABLE first ADD COLUMN m TEXT' };

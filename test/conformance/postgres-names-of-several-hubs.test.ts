@@ -5,7 +5,7 @@ import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/st
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, migratedDatabase } from '../support/postgres.js';
+import { hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
 import { newTask } from './store-under-test.js';
 
 const TERMS = { overwrite: false, quotaBytes: null, maxFiles: 10 };

@@ -18,7 +18,7 @@ import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { emptyDatabase, hasPostgres, holdLocks, type TestDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, holdLocks, type TestDatabase } from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { userRecord } from './account-store-under-test.js';
 import { claim, newTask } from './store-under-test.js';

@@ -5,7 +5,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { emptyDatabase, hasPostgres, migratedDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
 import { INSTANCE, newTask } from './store-under-test.js';
 
 const ROUNDS = 50;

@@ -6,8 +6,8 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres, holdLocks } from '../support/postgres.js';
-import { joinAgent, type TestHub, TestHubs } from '../support/postgres-cluster.js';
+import { hasPostgres, holdLocks } from '../support/stores/postgres.js';
+import { joinAgent, type TestHub, TestHubs } from '../support/stores/postgres-cluster.js';
 import { newTask } from './store-under-test.js';
 
 const A = 'aaaaaaaaaaaa';

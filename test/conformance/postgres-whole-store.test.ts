@@ -5,7 +5,7 @@ import { openStore, storeMaintenance } from '@workbench-hub/hub/store/open-store
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/postgres.js';
+import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { digestOf, fileOf, newTask } from './store-under-test.js';
 import { describeWholeStore, type WholeStoreUnderTest } from './whole-store-suite.js';

@@ -1,7 +1,7 @@
 /** The suites of task stores on PostgreSQL. */
 import { Lane } from '@workbench-hub/hub/store/postgres/lane';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
-import { hasPostgres } from '../support/postgres.js';
+import { hasPostgres } from '../support/stores/postgres.js';
 import { openOnPostgres } from './open-task-stores.js';
 import { describeTaskStore } from './task-store-suites.js';
 

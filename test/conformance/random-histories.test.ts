@@ -9,7 +9,7 @@ import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasPostgres } from '../support/postgres.js';
+import { hasPostgres } from '../support/stores/postgres.js';
 import { openOnPostgres, openOnSqlite } from './open-task-stores.js';
 import { fileOf, INSTANCE, newTask, type StoreUnderTest, WELL } from './store-under-test.js';
 

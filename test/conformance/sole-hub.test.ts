@@ -5,7 +5,7 @@ import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
-import { hasPostgres } from '../support/postgres.js';
+import { hasPostgres } from '../support/stores/postgres.js';
 import { describeMail } from './mail-suite.js';
 import { openOnPostgres, openOnSqlite } from './open-task-stores.js';
 import { describePresence } from './presence-suite.js';

@@ -3,8 +3,8 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { logFileOf } from '@workbench-hub/hub/config';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser } from '../support/browser.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { hasBrowser } from '../support/browsers/browser.js';
 import {
   consoleForAllTests,
   expectAccessible,
@@ -13,10 +13,10 @@ import {
   rowOf,
   visit,
   visitAs,
-} from '../support/console.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { logIn, statusFor } from '../support/login.js';
-import { passwordOf, USERS } from '../support/running-hub.js';
+} from '../support/browsers/console.js';
+import { logIn, statusFor } from '../support/hubs/login.js';
+import { passwordOf, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { keepSecret } from '../support/secrets.js';
 
 describe.runIf(hasBrowser)('the administration', () => {

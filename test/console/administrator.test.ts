@@ -1,13 +1,20 @@
 /** The path of an administrator through the console by keyboard alone. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, rowOf, visitAs } from '../support/console.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { goTo, tabTo } from '../support/keyboard.js';
-import { logIn } from '../support/login.js';
-import { USERS } from '../support/running-hub.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import {
+  consoleForAllTests,
+  expectAccessible,
+  handIn,
+  hub,
+  rowOf,
+  visitAs,
+} from '../support/browsers/console.js';
+import { goTo, tabTo } from '../support/browsers/keyboard.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 describe.runIf(hasBrowser)('an administrator', () => {
   consoleForAllTests({ users: USERS });

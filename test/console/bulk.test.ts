@@ -1,10 +1,17 @@
 /** Cancel and delete of many tasks in a browser. */
 import { describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, rowOf, visitAs } from '../support/console.js';
-import { logIn } from '../support/login.js';
-import { USERS } from '../support/running-hub.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import {
+  consoleForAllTests,
+  expectAccessible,
+  handIn,
+  hub,
+  rowOf,
+  visitAs,
+} from '../support/browsers/console.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 describe.runIf(hasBrowser)('changes of many tasks', () => {
   consoleForAllTests({ users: USERS });

@@ -1,10 +1,10 @@
 /** The path of an engineer through the console, with the multibody simulator: by mouse, and by keyboard alone. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, visitAs } from '../support/console.js';
-import { goTo, openPalette, paste, tabTo } from '../support/keyboard.js';
-import { USERS } from '../support/running-hub.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, visitAs } from '../support/browsers/console.js';
+import { goTo, openPalette, paste, tabTo } from '../support/browsers/keyboard.js';
+import { USERS } from '../support/hubs/running-hub.js';
 
 const JOB = ['slider-crank.xml', 'simulate.js', 'report.js'].map((name) =>
   fileURLToPath(new URL(`../../deploy/quickstart/${name}`, import.meta.url)),

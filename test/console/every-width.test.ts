@@ -1,13 +1,13 @@
 /** All screens from a phone to a wall, and what Tab reaches on them. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, handIn, hub, visitAs } from '../support/console.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, handIn, hub, visitAs } from '../support/browsers/console.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { logIn } from '../support/login.js';
-import { USERS } from '../support/running-hub.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 /** 320 is a window of 1280 at a zoom of 400 %. */
 const WIDTHS = [320, 360, 768, 1280, 2560];

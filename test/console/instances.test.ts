@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/console.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/browsers/console.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { logIn } from '../support/login.js';
-import { USERS } from '../support/running-hub.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 async function tokenOfAnna(): Promise<string> {
   return (await logIn(new Api(hub), 'anna')).accessToken;

@@ -1,8 +1,15 @@
 /** The console over several tabs, and at a hub that goes away and comes back. */
 import type { Request, Route } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, rowOf, visit } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import {
+  consoleForAllTests,
+  expectAccessible,
+  handIn,
+  hub,
+  rowOf,
+  visit,
+} from '../support/browsers/console.js';
 
 describe.runIf(hasBrowser)('what is live', () => {
   consoleForAllTests();

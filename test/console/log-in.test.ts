@@ -1,6 +1,6 @@
 /** Login and sessions in a browser, over several tabs. */
 import { describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
+import { hasBrowser } from '../support/browsers/browser.js';
 import {
   consoleForAllTests,
   expectAccessible,
@@ -9,8 +9,8 @@ import {
   logInAs,
   rowOf,
   visit,
-} from '../support/console.js';
-import { passwordOf, USERS } from '../support/running-hub.js';
+} from '../support/browsers/console.js';
+import { passwordOf, USERS } from '../support/hubs/running-hub.js';
 
 describe.runIf(hasBrowser)('the login of the console', () => {
   consoleForAllTests({ users: USERS, config: { security: { accessTokenLifetime: '2s' } } });

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/browsers/console.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

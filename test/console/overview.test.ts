@@ -1,9 +1,9 @@
 /** The overview in a browser. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/browsers/console.js';
 
 /** Keeps the texts that are drawn on canvases. A text, since the tests are not compiled for a browser. */
 const KEEP_DRAWN = `(() => {

@@ -1,8 +1,8 @@
 /** Previews of the outputs of a task in a browser. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/browsers/console.js';
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

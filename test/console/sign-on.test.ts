@@ -1,7 +1,7 @@
 /** Login by the company's sign-on in a browser, with a real provider. */
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
+import { hasBrowser } from '../support/browsers/browser.js';
 import {
   allowPagesOf,
   consoleForAllTests,
@@ -9,9 +9,9 @@ import {
   hub,
   logInAs,
   visit,
-} from '../support/console.js';
-import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/oidc-provider.js';
-import { USERS } from '../support/running-hub.js';
+} from '../support/browsers/console.js';
+import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/hubs/oidc-provider.js';
+import { USERS } from '../support/hubs/running-hub.js';
 
 const CLIENT_ID = 'workbench-console';
 const BUTTON = 'Continue with the company’s sign-on';

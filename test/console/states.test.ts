@@ -1,12 +1,12 @@
 /** The states of each view in a browser: loading, failed, refused, and what it shows when the hub responds again. */
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/browsers/console.js';
 import { eventually } from '../support/eventually.js';
-import { logIn } from '../support/login.js';
-import { USERS } from '../support/running-hub.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 interface View {
   readonly title: string;

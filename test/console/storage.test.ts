@@ -3,8 +3,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, rowOf, visit } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import {
+  consoleForAllTests,
+  expectAccessible,
+  handIn,
+  hub,
+  rowOf,
+  visit,
+} from '../support/browsers/console.js';
 
 /** Drops a file of this name and content on the place for uploads. */
 async function drop(page: Page, name: string, content: string): Promise<void> {

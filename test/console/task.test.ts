@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/browsers/console.js';
 import { eventually } from '../support/eventually.js';
 
 const ESC = '\\033';

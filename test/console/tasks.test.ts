@@ -1,10 +1,10 @@
 /** The list of tasks in a browser. */
 import type { Browser } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasBrowser } from '../support/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/console.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, rowOf, visit } from '../support/browsers/console.js';
+import { openPalette } from '../support/browsers/keyboard.js';
 import { eventually } from '../support/eventually.js';
-import { openPalette } from '../support/keyboard.js';
 
 describe.runIf(hasBrowser)('the list of tasks', () => {
   consoleForAllTests();

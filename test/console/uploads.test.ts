@@ -4,7 +4,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { hasBrowser, OTHER_HOST } from '../support/browser.js';
+import { hasBrowser, OTHER_HOST } from '../support/browsers/browser.js';
 import {
   allowPagesOf,
   consoleForAllTests,
@@ -13,9 +13,9 @@ import {
   logInAs,
   rowOf,
   visit,
-} from '../support/console.js';
-import { USERS } from '../support/running-hub.js';
-import { startSlowProxy } from '../support/slow-proxy.js';
+} from '../support/browsers/console.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { startSlowProxy } from '../support/proxies/slow-proxy.js';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;

@@ -3,12 +3,12 @@ import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectError } from '../support/api.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { AUTH, logIn } from '../support/login.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { AUTH, logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { expectError } from '../support/interface/api.js';
+import { rawSender } from '../support/interface/raw-request.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { rawSender } from '../support/raw-request.js';
-import { USERS } from '../support/running-hub.js';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,10 +1,10 @@
 /** Enrolment and revocation of agents by REST, and lists of the storage (contract 12.14 and 12.15). */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { askToEnroll } from '../support/agent-enrolment.js';
-import { Api, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
+import { askToEnroll } from '../support/agents/agent-enrolment.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, expectError, OFFSET_TIMESTAMP } from '../support/interface/api.js';
 import { keepSecret } from '../support/secrets.js';
 
 const AGENTS = '/api/x/agents';

@@ -2,11 +2,18 @@
 import { readdir } from 'node:fs/promises';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agent-enrolment.js';
-import { agentsAtOneHub, dataDir, dialStatus, hub, joined, refusals } from '../support/agents-at-one-hub.js';
-import { Api } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { startHub } from '../support/running-hub.js';
+import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agents/agent-enrolment.js';
+import {
+  agentsAtOneHub,
+  dataDir,
+  dialStatus,
+  hub,
+  joined,
+  refusals,
+} from '../support/agents/agents-at-one-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 agentsAtOneHub();

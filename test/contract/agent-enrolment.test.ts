@@ -7,7 +7,7 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agent-enrolment.js';
+import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agents/agent-enrolment.js';
 import {
   agentsAtOneHub,
   dataDir,
@@ -16,12 +16,12 @@ import {
   joined,
   rawConnection,
   refusals,
-} from '../support/agents-at-one-hub.js';
+} from '../support/agents/agents-at-one-hub.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { startHub } from '../support/hubs/running-hub.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { startHub } from '../support/running-hub.js';
-import { keptInStore } from '../support/tested-store.js';
+import { keptInStore } from '../support/stores/tested-store.js';
 
 const NOT_ACCEPTED = 'the code is not accepted: it is good once, for its own agent id, and for a short time';
 const HOUR_MS = 3_600_000;

@@ -4,12 +4,12 @@ import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { Api } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { startHub } from '../support/running-hub.js';
 
 const NODE_1 = '0c0e5e0e-0000-4000-8000-000000000001';
 const NODE_2 = '0c0e5e0e-0000-4000-8000-000000000002';

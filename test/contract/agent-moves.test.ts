@@ -1,10 +1,10 @@
 /** Agents of a hub that is one of several: what they are told, and how they leave for another one. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
+import { FakeAgent, type FakeAgentSetup } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, type FakeAgentSetup } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 /** Time that a hub which stops gives its agents to move. */
 const MOVE_LIMIT_MS = 3000;

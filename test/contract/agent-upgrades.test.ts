@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { agentsAtOneHub, hub, rawConnection, refusals } from '../support/agents-at-one-hub.js';
+import { agentsAtOneHub, hub, rawConnection, refusals } from '../support/agents/agents-at-one-hub.js';
 import { eventually } from '../support/eventually.js';
 
 agentsAtOneHub();

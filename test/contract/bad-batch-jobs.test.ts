@@ -1,7 +1,7 @@
 /** Invalid requests to POST /api/2.0/workbench/task/execute-batch-job/create (contract 3.1 to 3.7). */
 import { describe, expect, it } from 'vitest';
-import { expectError } from '../support/api.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError } from '../support/interface/api.js';
 import { files, model, PATH, reference, SCRIPT, variables } from './batch-job-requests.js';
 
 const NOT_BASE64 = 'must be Base64 (RFC 4648 section 4) with padding';

@@ -1,11 +1,11 @@
 /** Invalid parameters and fields of every endpoint: a 400 names them (contract 1.6, 5.2 and 10.3). */
 import { describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { badRequestsOf, leastOf } from '../support/bad-requests.js';
-import { type Form, filePart, formOf, formWithFile } from '../support/forms.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
-import { type Operation, operationsIn } from '../support/openapi-operations.js';
-import { startHub } from '../support/running-hub.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
+import { badRequestsOf, leastOf } from '../support/interface/bad-requests.js';
+import { type Form, filePart, formOf, formWithFile } from '../support/interface/forms.js';
+import { type Operation, operationsIn } from '../support/interface/openapi-operations.js';
 
 const UNKNOWN_ID = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
 

@@ -1,5 +1,5 @@
 /** Requests to create a batch job, each about one of its parts. */
-import { base64 } from '../support/api.js';
+import { base64 } from '../support/interface/api.js';
 
 export const PATH = '/api/2.0/workbench/task/execute-batch-job/create';
 export const SCRIPT = { content: base64('print(1)') };

@@ -1,8 +1,7 @@
 /** Log-in of browsers by the company's sign-on, with a real provider (contract 12.24). */
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, Api } from '../support/api.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { HUBS } from '../support/hubs-under-test.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
 import {
   AUDIENCE,
   type ProviderKey,
@@ -10,8 +9,9 @@ import {
   providerKey,
   type SignOnProvider,
   startProvider,
-} from '../support/oidc-provider.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+} from '../support/hubs/oidc-provider.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { type Answer, Api } from '../support/interface/api.js';
 import { keepSecret } from '../support/secrets.js';
 
 const CLIENT = { id: 'workbench-console', secret: 'the secret of the client', roles: ['USER'] };

@@ -1,8 +1,8 @@
 /** POST /api/x/tasks/cancel and /delete (contract 12.13). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 
 const CANCEL = '/api/x/tasks/cancel';
 const DELETE = '/api/x/tasks/delete';

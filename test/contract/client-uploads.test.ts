@@ -1,8 +1,8 @@
 /** Uploads by the client library that go on, and those of browsers that digest nothing. */
 import { Hub, type UploadProgress } from '@workbench-hub/client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { type CuttingProxy, startCuttingProxy } from '../support/proxies/cutting-proxy.js';
 
 const MIB = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it, onTestFinished } from 'vitest';
-import { endPrograms, startProgram } from '../support/programs.js';
+import { endPrograms, startProgram } from '../support/programs/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 afterEach(endPrograms);

@@ -5,12 +5,12 @@ import type { Role } from '@workbench-hub/hub/core/access';
 import { Users } from '@workbench-hub/hub/engine/accounts/users';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { AUTH, type LoggedIn, logIn, statusFor } from '../support/login.js';
+import { AUTH, type LoggedIn, logIn, statusFor } from '../support/hubs/login.js';
+import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/running-hub.js';
+import { TESTED_STORE, withAccountsOf } from '../support/stores/tested-store.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { TESTED_STORE, withAccountsOf } from '../support/tested-store.js';
 
 let folder: TemporaryFolder;
 let dataDir: string;

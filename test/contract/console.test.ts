@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { expect, it } from 'vitest';
-import { api, hub, hubForAllTests, ownHub } from '../support/hub-for-tests.js';
+import { api, hub, hubForAllTests, ownHub } from '../support/hubs/hub-for-tests.js';
 
 hubForAllTests();
 

@@ -1,8 +1,8 @@
 /** Access of pages of other origins: none, unless the configuration names them. */
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rawSender } from '../support/raw-request.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { rawSender } from '../support/interface/raw-request.js';
 
 const CONSOLE = 'https://console.example.org';
 const LIST = '/api/2.0/workbench/task/list';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fillStore } from '../bench/lists/fill-store.js';
-import { type Answer, Api, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { type Answer, Api, expectError } from '../support/interface/api.js';
+import { storeFor, TESTED_STORE } from '../support/stores/tested-store.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { storeFor, TESTED_STORE } from '../support/tested-store.js';
 
 const PATH = '/api/2.0/workbench/task/list';
 // PostgreSQL takes longer to match such a filter.
@@ -43,7 +43,7 @@ function fillOnSqlite(): void {
 }
 
 async function fillOnPostgres(): Promise<void> {
-  const { queryAt } = await import('../support/postgres.js');
+  const { queryAt } = await import('../support/stores/postgres.js');
   const url = await storeFor(folder.path);
   const from = `FROM generate_series(1, ${TASKS}) AS seq`;
   for (const statement of [

@@ -1,9 +1,9 @@
 /** POST /api/2.0/workbench/task/execute-batch-job/create (contract 2.6 and 3.1). */
 import { describe, expect, it } from 'vitest';
-import { Api, base64, LOCAL_TIMESTAMP } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
-import { startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api, base64, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 import { files, model, PATH, reference, SCRIPT, variables } from './batch-job-requests.js';
 
 hubForAllTests();

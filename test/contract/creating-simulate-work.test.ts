@@ -1,7 +1,7 @@
 /** POST /api/2.0/workbench/task/simulate-work/create (contract 2.2 and 2.6). */
 import { describe, expect, it } from 'vitest';
-import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const PATH = '/api/2.0/workbench/task/simulate-work/create';
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -3,14 +3,14 @@
 import { connect } from 'node:net';
 import type { UserChange } from '@workbench-hub/hub/core/ports/accounts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, Api, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { formWithFile } from '../support/forms.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { logIn, logOut } from '../support/login.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
-import { withAccountsOf } from '../support/tested-store.js';
+import { logIn, logOut } from '../support/hubs/login.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { type Answer, Api, expectError } from '../support/interface/api.js';
+import { formWithFile } from '../support/interface/forms.js';
+import { withAccountsOf } from '../support/stores/tested-store.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const TOKENS = '/api/x/tokens';

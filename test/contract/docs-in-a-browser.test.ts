@@ -1,10 +1,10 @@
 /** The page /docs in a real browser: every endpoint, and no request that leaves the hub. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { hasBrowser, startBrowser } from '../support/browser.js';
-import { operationsIn } from '../support/openapi-operations.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { hasBrowser, startBrowser } from '../support/browsers/browser.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { operationsIn } from '../support/interface/openapi-operations.js';
 
 describe.runIf(hasBrowser)('/docs in a browser', () => {
   let hub: RunningHub;

@@ -1,7 +1,7 @@
 /** /docs shows the interface in a browser, and needs nothing from elsewhere. */
 import { describe, expect, it } from 'vitest';
-import { expectError } from '../support/api.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError } from '../support/interface/api.js';
 
 hubForAllTests();
 

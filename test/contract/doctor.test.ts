@@ -19,10 +19,10 @@ import { openAccountStore } from '@workbench-hub/hub/store/open-store';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64 } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { runCommand } from '../support/run-command.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, base64 } from '../support/interface/api.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { offerCode } from '../support/agent-enrolment.js';
-import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { offerCode } from '../support/agents/agent-enrolment.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { HUBS } from '../support/hubs-under-test.js';
-import { runCommand } from '../support/run-command.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const AGENTS = '/api/x/agents';

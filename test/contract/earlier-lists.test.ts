@@ -1,9 +1,9 @@
 /** The task lists of 1.0 and 1.1: all, running, waiting (contract 5.3 and 11.4). */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 

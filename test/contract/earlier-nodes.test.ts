@@ -1,9 +1,9 @@
 /** Instances and servers in 1.0 and 1.1, field for field (contract 11.7 and 11.8). */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 hubForAllTests();

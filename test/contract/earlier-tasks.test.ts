@@ -1,10 +1,10 @@
 /** Tasks in 1.0 and 1.1, field for field (contract 11.4 and 11.5). `toEqual` on whole bodies finds missing and additional
  *  fields. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { formWithFile } from '../support/forms.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { base64, expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
+import { formWithFile } from '../support/interface/forms.js';
 
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 const UNKNOWN = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';

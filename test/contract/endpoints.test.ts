@@ -1,17 +1,17 @@
 /** Agreement of the tables of the contract, openapi.json and the routes (contract 11.2 and 11.3 for 1.0 and 1.1). */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectError } from '../support/api.js';
-import { operationsOf } from '../support/exercised.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
-import type { OpenApiDocument } from '../support/openapi-document.js';
-import { operationsIn } from '../support/openapi-operations.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError } from '../support/interface/api.js';
+import { operationsOf } from '../support/interface/exercised.js';
+import type { OpenApiDocument } from '../support/interface/openapi-document.js';
+import { operationsIn } from '../support/interface/openapi-operations.js';
 import {
   ADDITIONS,
   ANY_ENDPOINT,
   SPECIFIED_2X,
   SPECIFIED_10,
   SPECIFIED_11,
-} from '../support/specified-endpoints.js';
+} from '../support/interface/specified-endpoints.js';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** 1.0 has health and info in common with 2.x. */

@@ -2,12 +2,12 @@
  *  time driven by the test. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { HUBS, PREPARE_SHUTDOWN, SHUTDOWN_STATUS } from '../support/hubs-under-test.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { HUBS, PREPARE_SHUTDOWN, SHUTDOWN_STATUS } from '../support/hubs/hubs-under-test.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const DRY_RUN = '/api/x/explain';
 const time = expect.stringMatching(LOCAL_TIMESTAMP);

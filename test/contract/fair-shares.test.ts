@@ -2,11 +2,11 @@
 import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { EventReader } from '../support/event-reader.js';
 import { eventually } from '../support/eventually.js';
-import { AUTH, logIn } from '../support/login.js';
-import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { AUTH, logIn } from '../support/hubs/login.js';
+import { passwordOf, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
+import { EventReader } from '../support/interface/event-reader.js';
 
 const LIST = '/api/2.0/workbench/task/list';
 const EVENTS = '/api/x/events';

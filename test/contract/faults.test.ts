@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 
 const CREATE = '/api/2.0/workbench/task/simulate-work/create';
 

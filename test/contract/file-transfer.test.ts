@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 
 hubForAllTests();

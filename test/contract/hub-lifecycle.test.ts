@@ -13,13 +13,13 @@ import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { Api } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { memoryLog } from '../support/memory-log.js';
-import { startHub } from '../support/running-hub.js';
+import { TESTED_STORE } from '../support/stores/tested-store.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { TESTED_STORE } from '../support/tested-store.js';
 
 const TASKS = '/api/2.0/workbench/task';
 

@@ -1,9 +1,9 @@
 /** `Idempotency-Key` on create requests (contract 12.12). */
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Api, base64, expectError } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { type HubSetup, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, base64, expectError } from '../support/interface/api.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const TASK = '/api/2.0/workbench/task';

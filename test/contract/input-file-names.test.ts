@@ -1,9 +1,9 @@
 /** Names of files in the input storage (contract 7.2). */
 import { describe, expect, it } from 'vitest';
-import { expectError } from '../support/api.js';
-import { filePart, formOf } from '../support/forms.js';
-import { api, hubForEachTest } from '../support/hub-for-tests.js';
-import { exists, INPUT, send, UPLOAD, upload } from '../support/input-storage.js';
+import { api, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { expectError } from '../support/interface/api.js';
+import { filePart, formOf } from '../support/interface/forms.js';
+import { exists, INPUT, send, UPLOAD, upload } from '../support/interface/input-storage.js';
 
 hubForEachTest();
 

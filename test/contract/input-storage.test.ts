@@ -3,13 +3,21 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { expectError } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { formWithFile } from '../support/forms.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
-import { HUBS } from '../support/hubs-under-test.js';
-import { beginUpload, blobFiles, exists, INPUT, send, UPLOAD, upload } from '../support/input-storage.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
+import { expectError } from '../support/interface/api.js';
+import { formWithFile } from '../support/interface/forms.js';
+import {
+  beginUpload,
+  blobFiles,
+  exists,
+  INPUT,
+  send,
+  UPLOAD,
+  upload,
+} from '../support/interface/input-storage.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const STATUS = '/api/2.1/storage/input/status';

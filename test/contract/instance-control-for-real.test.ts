@@ -2,9 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Api, base64 } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, startAgent, startHub } from '../support/programs.js';
+import { Api, base64 } from '../support/interface/api.js';
+import { endPrograms, startAgent, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const INSTANCE = '/api/2.0/workbench/node/instance/sim';

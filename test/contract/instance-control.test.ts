@@ -1,11 +1,11 @@
 /** Logs, start, stop and restart of an instance through its agent (contract 6.3 and 6.4; contract 11.2 for 1.0). The test
  *  chooses the messages of the agent, and drives the time. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, Api, expectError } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { HUBS } from '../support/hubs-under-test.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { type Answer, Api, expectError } from '../support/interface/api.js';
 
 const BASE = '/api/2.0/workbench/node/instance/sim-1';
 const COMMANDS = [

@@ -1,11 +1,11 @@
 /** The crashes of an instance (contract 12.26), with a real hub, a real agent and a real instance program; and agents that cannot
  *  tell them. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Api, base64, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { endPrograms, startAgent, startHub as startHubProgram } from '../support/programs.js';
-import { startHub } from '../support/running-hub.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api, base64, expectError } from '../support/interface/api.js';
+import { endPrograms, startAgent, startHub as startHubProgram } from '../support/programs/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const PATH = '/api/x/instances/sim-1/crashes';

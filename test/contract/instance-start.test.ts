@@ -1,11 +1,11 @@
 /** `startedDatetime` of an instance: the time at which its process became ready (contract 6.1). Agents report ages, which arrive
  *  late; the start of a process is constant nevertheless. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 
 let runtime: HandDrivenRuntime;
 let hub: RunningHub;

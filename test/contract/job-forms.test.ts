@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { type Answer, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type FormPart, formOf } from '../support/forms.js';
-import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
-import { blobFiles, upload } from '../support/input-storage.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
+import { type Answer, expectError } from '../support/interface/api.js';
+import { type FormPart, formOf } from '../support/interface/forms.js';
+import { blobFiles, upload } from '../support/interface/input-storage.js';
 
 const FORM = '/api/x/tasks/form';
 const LARGE = randomBytes(300_000);

@@ -1,9 +1,9 @@
 /** Kinds of jobs that instances run, and warnings of instances of different kinds (contract 12.39). */
 import { Hub } from '@workbench-hub/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { base64 } from '../support/api.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
+import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { base64 } from '../support/interface/api.js';
 
 const INSTANCES = '/api/2.0/workbench/node/instance';
 const CREATE = '/api/2.0/workbench/task/execute-batch-job/create';

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { formWithFile } from '../support/forms.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { formWithFile } from '../support/interface/forms.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const UPLOAD = '/api/2.0/storage/input/upload';

@@ -4,11 +4,11 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, base64, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { PREPARE_SHUTDOWN } from '../support/hubs-under-test.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { PREPARE_SHUTDOWN } from '../support/hubs/hubs-under-test.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, base64, expectError } from '../support/interface/api.js';
 import { PATH, SCRIPT } from './batch-job-requests.js';
 
 const MIB = 1024 * 1024;

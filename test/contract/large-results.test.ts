@@ -3,8 +3,8 @@ import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
 
 hubForAllTests();
 

@@ -1,9 +1,9 @@
 /** GET /api/x/tasks/{id}/log?follow=true (contract 12.11). */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { EventReader, type ReadEvent } from '../support/event-reader.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
+import { EventReader, type ReadEvent } from '../support/interface/event-reader.js';
 
 const pathOf = (id: string, query = '') => `/api/x/tasks/${id}/log?follow=true${query}`;
 

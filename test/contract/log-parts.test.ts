@@ -3,11 +3,11 @@ import { appendFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type Answer, Api, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { type Answer, Api, expectError } from '../support/interface/api.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const INSTANCE = '/api/2.0/workbench/node/instance/sim-1/log/console';

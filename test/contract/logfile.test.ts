@@ -2,8 +2,8 @@
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const PATH = '/actuator/logfile';

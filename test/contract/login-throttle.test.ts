@@ -2,12 +2,12 @@
 import type { Passwords } from '@workbench-hub/hub/core/ports/accounts';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { type Answer, Api, expectError } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { HUBS } from '../support/hubs-under-test.js';
-import { AUTH } from '../support/login.js';
-import { passwordOf, startHub, USERS } from '../support/running-hub.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
+import { AUTH } from '../support/hubs/login.js';
+import { passwordOf, startHub, USERS } from '../support/hubs/running-hub.js';
+import { type Answer, Api, expectError } from '../support/interface/api.js';
 
 const LOGIN_10 = '/api/1.0/auth/login';
 const MINUTE_MS = 60_000;

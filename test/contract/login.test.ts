@@ -1,7 +1,7 @@
 /** Login, and the endpoints that require it (contract 8.1 to 8.6). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, Api, expectError } from '../support/api.js';
-import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { passwordOf, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { type Answer, Api, expectError } from '../support/interface/api.js';
 
 const LOGIN = '/api/2.0/auth/login';
 const LOGIN_10 = '/api/1.0/auth/login';

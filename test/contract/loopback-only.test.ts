@@ -1,7 +1,7 @@
 /** Protection of a hub without security from browsers on the same machine. */
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
 
 hubForAllTests();
 

@@ -1,8 +1,8 @@
 /** Responses to malformed requests, which have the error body too (contract 10.4). */
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { Api, OFFSET_TIMESTAMP } from '../support/api.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { Api, OFFSET_TIMESTAMP } from '../support/interface/api.js';
 
 hubForAllTests();
 

@@ -1,9 +1,9 @@
 /** Metrics of `/actuator/prometheus`, and access to them. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { Api, base64 } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
-import { TESTED_STORE } from '../support/tested-store.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { passwordOf, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, base64 } from '../support/interface/api.js';
+import { TESTED_STORE } from '../support/stores/tested-store.js';
 
 let hub: RunningHub;
 let api: Api;

@@ -1,10 +1,10 @@
 /** Names of the model and the scripts of a batch job (contract 12.40). */
 import { describe, expect, it } from 'vitest';
-import { type Answer, base64, expectError } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { formOf } from '../support/forms.js';
-import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
-import { upload } from '../support/input-storage.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { type Answer, base64, expectError } from '../support/interface/api.js';
+import { formOf } from '../support/interface/forms.js';
+import { upload } from '../support/interface/input-storage.js';
 import { PATH, SCRIPT } from './batch-job-requests.js';
 
 hubForEachTest();

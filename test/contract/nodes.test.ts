@@ -1,9 +1,9 @@
 /** Workbench instances and agents (contract 5.6, 5.7, 6.1 and 6.5). */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const NODE = '/api/2.0/workbench/node';
 const time = expect.stringMatching(LOCAL_TIMESTAMP);

@@ -15,9 +15,9 @@ import {
   runtime,
   signOnForEachTest,
   useOtherHub,
-} from '../support/oidc-for-each-test.js';
-import { forged, type ProviderKey } from '../support/oidc-provider.js';
-import { USERS } from '../support/running-hub.js';
+} from '../support/hubs/oidc-for-each-test.js';
+import { forged, type ProviderKey } from '../support/hubs/oidc-provider.js';
+import { USERS } from '../support/hubs/running-hub.js';
 
 const MINUTE_MS = 60_000;
 

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Authority, authority } from '../support/certificates.js';
+import { type Authority, authority } from '../support/hubs/certificates.js';
 import {
   api,
   as,
@@ -19,8 +19,8 @@ import {
   signOnForEachTest,
   useOtherHub,
   useOtherProvider,
-} from '../support/oidc-for-each-test.js';
-import { forged, type ProviderKey, providerKey } from '../support/oidc-provider.js';
+} from '../support/hubs/oidc-for-each-test.js';
+import { forged, type ProviderKey, providerKey } from '../support/hubs/oidc-provider.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const MINUTE_MS = 60_000;

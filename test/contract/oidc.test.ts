@@ -19,8 +19,8 @@ import {
   signOnForEachTest,
   TASKS,
   useOtherHub,
-} from '../support/oidc-for-each-test.js';
-import { forged } from '../support/oidc-provider.js';
+} from '../support/hubs/oidc-for-each-test.js';
+import { forged } from '../support/hubs/oidc-provider.js';
 
 const CREATE = `${TASKS}/simulate-work/create`;
 const MINUTE_MS = 60_000;

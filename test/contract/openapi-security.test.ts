@@ -1,12 +1,12 @@
 /** Security of each operation in /openapi.json: id, requirements, role and address on this hub. */
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { EXPECTED_ROLES, type ExpectedAccess } from '../support/expected-roles.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
-import type { OpenApiDocument } from '../support/openapi-document.js';
-import { lintProblems } from '../support/openapi-lint.js';
-import { type Operation, operationsIn } from '../support/openapi-operations.js';
-import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { type HubSetup, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { EXPECTED_ROLES, type ExpectedAccess } from '../support/interface/expected-roles.js';
+import type { OpenApiDocument } from '../support/interface/openapi-document.js';
+import { lintProblems } from '../support/interface/openapi-lint.js';
+import { type Operation, operationsIn } from '../support/interface/openapi-operations.js';
 
 interface Described extends OpenApiDocument {
   readonly info: { readonly description: string; readonly license: object };

@@ -1,11 +1,11 @@
 /** /openapi.json: a valid document that describes the accepted requests. */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { openApiCheck } from '../support/openapi-check.js';
-import type { OpenApiDocument } from '../support/openapi-document.js';
-import { lintProblems } from '../support/openapi-lint.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { Api } from '../support/interface/api.js';
+import { openApiCheck } from '../support/interface/openapi-check.js';
+import type { OpenApiDocument } from '../support/interface/openapi-document.js';
+import { lintProblems } from '../support/interface/openapi-lint.js';
 
 interface Schema {
   readonly type?: string;

@@ -1,10 +1,10 @@
 /** An overloaded hub: it refuses excess requests at once, and serves the others. */
 import { type ClientRequest, request } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const MIB = 1024 * 1024;

@@ -1,8 +1,8 @@
 /** Each path is served in one spelling, so that rules of a proxy cannot be bypassed by another one. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { type RawAnswer, rawSender } from '../support/raw-request.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { Api } from '../support/interface/api.js';
+import { type RawAnswer, rawSender } from '../support/interface/raw-request.js';
 
 hubForAllTests();
 

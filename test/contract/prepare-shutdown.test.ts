@@ -1,10 +1,10 @@
 /** Preparing a shutdown (contract 9.6). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { HUBS, PREPARE_SHUTDOWN, SHUTDOWN_SCOPE, SHUTDOWN_STATUS } from '../support/hubs-under-test.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { HUBS, PREPARE_SHUTDOWN, SHUTDOWN_SCOPE, SHUTDOWN_STATUS } from '../support/hubs/hubs-under-test.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const STATUS = SHUTDOWN_STATUS;

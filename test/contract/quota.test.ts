@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { base64 } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { formWithFile } from '../support/forms.js';
-import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
-import { beginUpload, blobFiles, INPUT, upload } from '../support/input-storage.js';
+import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { base64 } from '../support/interface/api.js';
+import { formWithFile } from '../support/interface/forms.js';
+import { beginUpload, blobFiles, INPUT, upload } from '../support/interface/input-storage.js';
 
 const TASK = '/api/2.0/workbench/task';
 const KIB = 1024;

@@ -1,9 +1,9 @@
 /** Hundreds of agents that rejoin at the same time, after a restart of the hub or of a switch. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { FakeAgent, type FakeAgentSetup } from '../support/fake-agent.js';
-import { startHub } from '../support/running-hub.js';
+import { FakeAgent, type FakeAgentSetup } from '../support/agents/fake-agent.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const AGENTS = 300;

@@ -1,7 +1,7 @@
 /** One id for a request: in its response, in the logs, with the task and on the agent. */
 import { expect, it } from 'vitest';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
 
 hubForEachTest();
 

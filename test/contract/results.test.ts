@@ -1,9 +1,9 @@
 /** GET .../{id}/result of both kinds (contract 4.1 to 4.6). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { base64, expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const time = expect.stringMatching(LOCAL_TIMESTAMP);

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { expectError } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
-import { blobFiles, exists, upload } from '../support/input-storage.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
+import { expectError } from '../support/interface/api.js';
+import { blobFiles, exists, upload } from '../support/interface/input-storage.js';
 import {
   begin,
   beginPart,
@@ -18,7 +18,7 @@ import {
   sha256Of,
   state,
   UPLOADS,
-} from '../support/resumable-uploads.js';
+} from '../support/interface/resumable-uploads.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const NAME = { filename: 'gearbox.wbpz' };

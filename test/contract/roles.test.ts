@@ -1,14 +1,14 @@
 /** Every endpoint, called without a token and by every role (contract 8.7 and 8.8). */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type Api, type CallOptions, expectError } from '../support/api.js';
-import { leastOf } from '../support/bad-requests.js';
-import { operationsOf } from '../support/exercised.js';
-import { EXPECTED_ROLES, type ExpectedAccess } from '../support/expected-roles.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
-import { logIn } from '../support/login.js';
-import type { OpenApiDocument } from '../support/openapi-document.js';
-import { type Operation, operationsIn } from '../support/openapi-operations.js';
-import { passwordOf, USERS } from '../support/running-hub.js';
+import { api, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { logIn } from '../support/hubs/login.js';
+import { passwordOf, USERS } from '../support/hubs/running-hub.js';
+import { type Answer, type Api, type CallOptions, expectError } from '../support/interface/api.js';
+import { leastOf } from '../support/interface/bad-requests.js';
+import { operationsOf } from '../support/interface/exercised.js';
+import { EXPECTED_ROLES, type ExpectedAccess } from '../support/interface/expected-roles.js';
+import type { OpenApiDocument } from '../support/interface/openapi-document.js';
+import { type Operation, operationsIn } from '../support/interface/openapi-operations.js';
 
 const NOBODY = 'nobody';
 /** Callers with their roles. */

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { logIn, statusFor } from '../support/login.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { logIn, statusFor } from '../support/hubs/login.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const newKey = () => randomBytes(32).toString('base64');

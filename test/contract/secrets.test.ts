@@ -2,11 +2,11 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { logIn } from '../support/login.js';
-import { passwordOf, startHub, USERS } from '../support/running-hub.js';
+import { logIn } from '../support/hubs/login.js';
+import { passwordOf, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { keptInStore } from '../support/stores/tested-store.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { keptInStore } from '../support/tested-store.js';
 
 it.each([
   ['a password', async () => passwordOf('anna')],

@@ -1,7 +1,7 @@
 /** Security headers of every response, whichever part of the hub writes it. */
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
 
 hubForAllTests();
 

@@ -1,8 +1,8 @@
 /** GET /api/2.0/monitoring/server-info: every field of the contract with its type, and no other (contract 9.5). */
 import { dirname } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { Api, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const SYSTEM_TEXTS = [
   'version',

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { startHub } from '../support/running-hub.js';
-import { TESTED_STORE } from '../support/tested-store.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { TESTED_STORE } from '../support/stores/tested-store.js';
 
 hubForAllTests();
 

@@ -1,11 +1,11 @@
 /** Sessions: opened by a login, continued by refresh tokens that are valid for one use, ended by a logout (contract 8.2 to 8.5). */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Api, expectError } from '../support/api.js';
-import { api, hubForAllTests, ownHub } from '../support/hub-for-tests.js';
-import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/login.js';
-import { passwordOf, quickPasswords, USERS } from '../support/running-hub.js';
+import { api, hubForAllTests, ownHub } from '../support/hubs/hub-for-tests.js';
+import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/hubs/login.js';
+import { passwordOf, quickPasswords, USERS } from '../support/hubs/running-hub.js';
+import { type Api, expectError } from '../support/interface/api.js';
+import { keptInStore, withAccountsOf } from '../support/stores/tested-store.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { keptInStore, withAccountsOf } from '../support/tested-store.js';
 
 const WRONG = 'the username or the password is wrong, or the user is disabled';
 const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';

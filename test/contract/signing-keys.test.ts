@@ -5,11 +5,11 @@ import { openSigningKeys, rotateSigningKeys } from '@workbench-hub/hub/security/
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { loggedInBy, logIn, refresh, statusFor } from '../support/login.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
+import { loggedInBy, logIn, refresh, statusFor } from '../support/hubs/login.js';
+import { startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
 import { LOG_LEVEL, memoryLog } from '../support/memory-log.js';
-import { startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const LIFETIME_MS = 15 * 60_000;

@@ -1,10 +1,10 @@
 /** GET /api/x/statistics (contract 12.16). */
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const PATH = '/api/x/statistics';

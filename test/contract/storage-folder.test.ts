@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, writeFile } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
-import { blobFiles, exists, upload } from '../support/input-storage.js';
-import { sha256Of } from '../support/resumable-uploads.js';
-import { startHub } from '../support/running-hub.js';
+import { hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
+import { startHub } from '../support/hubs/running-hub.js';
+import { blobFiles, exists, upload } from '../support/interface/input-storage.js';
+import { sha256Of } from '../support/interface/resumable-uploads.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 hubForEachTest();

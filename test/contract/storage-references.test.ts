@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';
-import { base64, expectError } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
-import { HUBS } from '../support/hubs-under-test.js';
-import { blobFiles, INPUT, upload } from '../support/input-storage.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
+import { base64, expectError } from '../support/interface/api.js';
+import { blobFiles, INPUT, upload } from '../support/interface/input-storage.js';
 import { PATH, SCRIPT } from './batch-job-requests.js';
 
 const PARAMETERS = 'inputModelReference.parameters';

@@ -1,11 +1,11 @@
 /** Roles in the storage beyond those of the endpoints, and the quota of each user. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { formWithFile } from '../support/forms.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { HUBS } from '../support/hubs-under-test.js';
-import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { HUBS } from '../support/hubs/hubs-under-test.js';
+import { type HubSetup, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
+import { formWithFile } from '../support/interface/forms.js';
 
 const INPUT = '/api/2.0/storage/input';
 const UPLOAD = `${INPUT}/upload`;

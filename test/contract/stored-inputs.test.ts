@@ -4,10 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Api, base64, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { sha256Of } from '../support/resumable-uploads.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, base64, expectError } from '../support/interface/api.js';
+import { sha256Of } from '../support/interface/resumable-uploads.js';
 
 const INPUTS = '/api/x/storage/inputs';
 const MANY = 101;

@@ -1,9 +1,9 @@
 /** GET /api/x/tasks/{id}, its inputs and its outputs (contract 12.8). */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { Api, base64, expectError, OFFSET_TIMESTAMP } from '../support/interface/api.js';
 
 const TASKS = '/api/x/tasks';
 const time = expect.stringMatching(OFFSET_TIMESTAMP);

@@ -1,9 +1,9 @@
 /** One task: read, log, cancel, delete (contract 2.7 to 2.11). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const UNKNOWN = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';

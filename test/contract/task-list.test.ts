@@ -1,8 +1,8 @@
 /** GET /api/2.0/workbench/task/list (contract 5.1 to 5.5). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
 
 const PATH = '/api/2.0/workbench/task/list';
 const TASKS = '/api/2.0/workbench/task';

@@ -1,10 +1,10 @@
 /** Creators of tasks: who may cancel and delete them (contract 8.7). */
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { hub, hubForAllTests } from '../support/hub-for-tests.js';
-import { startHub, USERS } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api, expectError } from '../support/interface/api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const TASKS = '/api/2.0/workbench/task';

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import type { DialTls } from '@workbench-hub/shared/agent-protocol/dial';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it } from 'vitest';
-import type { CertificateFiles } from '../support/certificates.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { LOG_LEVEL } from '../support/memory-log.js';
-import type { RunningHub } from '../support/running-hub.js';
+import type { CertificateFiles } from '../support/hubs/certificates.js';
+import type { RunningHub } from '../support/hubs/running-hub.js';
 import {
   ask,
   ca,
@@ -20,7 +19,8 @@ import {
   server,
   startTlsHub,
   tlsForAllTests,
-} from '../support/tls-hub.js';
+} from '../support/hubs/tls-hub.js';
+import { LOG_LEVEL } from '../support/memory-log.js';
 
 tlsForAllTests();
 

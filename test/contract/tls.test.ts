@@ -8,7 +8,6 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { LOG_LEVEL } from '../support/memory-log.js';
 import {
   ask,
   bare,
@@ -21,7 +20,8 @@ import {
   server,
   startTlsHub,
   tlsForAllTests,
-} from '../support/tls-hub.js';
+} from '../support/hubs/tls-hub.js';
+import { LOG_LEVEL } from '../support/memory-log.js';
 
 tlsForAllTests();
 

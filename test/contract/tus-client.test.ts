@@ -2,9 +2,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Upload, type UploadOptions } from 'tus-js-client';
 import { expect, it, onTestFinished } from 'vitest';
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
-import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
-import { UPLOADS } from '../support/resumable-uploads.js';
+import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { UPLOADS } from '../support/interface/resumable-uploads.js';
+import { type CuttingProxy, startCuttingProxy } from '../support/proxies/cutting-proxy.js';
 
 const MIB = 1024 * 1024;
 const CUTS = 5;

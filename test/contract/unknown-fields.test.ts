@@ -1,8 +1,8 @@
 /** Misspelt optional fields of create requests: they are ignored (contract 1.3), and named in the header `Warning` of the 201. */
 import { describe, expect, it } from 'vitest';
-import { base64 } from '../support/api.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hubForAllTests, ownHub } from '../support/hub-for-tests.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hubForAllTests, ownHub } from '../support/hubs/hub-for-tests.js';
+import { base64 } from '../support/interface/api.js';
 
 hubForAllTests();
 

@@ -1,9 +1,9 @@
 /** Forms of uploads to the input storage (contract 7.2). */
 import { describe, expect, it } from 'vitest';
-import { expectError } from '../support/api.js';
-import { type Form, filePart, formOf } from '../support/forms.js';
-import { hubForEachTest } from '../support/hub-for-tests.js';
-import { exists, send, UPLOAD } from '../support/input-storage.js';
+import { hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { expectError } from '../support/interface/api.js';
+import { type Form, filePart, formOf } from '../support/interface/forms.js';
+import { exists, send, UPLOAD } from '../support/interface/input-storage.js';
 
 hubForEachTest();
 

@@ -2,12 +2,12 @@
 import { Users } from '@workbench-hub/hub/engine/accounts/users';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, type Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
-import { api, hub, hubForEachTest, ownHub } from '../support/hub-for-tests.js';
-import { AUTH, logIn, refresh, statusFor } from '../support/login.js';
-import { passwordOf, quickPasswords, USERS } from '../support/running-hub.js';
-import { keptInStore, withAccountsOf } from '../support/tested-store.js';
+import { api, hub, hubForEachTest, ownHub } from '../support/hubs/hub-for-tests.js';
+import { AUTH, logIn, refresh, statusFor } from '../support/hubs/login.js';
+import { passwordOf, quickPasswords, USERS } from '../support/hubs/running-hub.js';
+import { type Answer, type Api, expectError, LOCAL_TIMESTAMP } from '../support/interface/api.js';
+import { keptInStore, withAccountsOf } from '../support/stores/tested-store.js';
 
 const PATH = '/api/x/users';
 const LIST = '/api/2.0/workbench/task/list';

@@ -1,12 +1,12 @@
 /** An independent validating proxy with the hub's own document finds no violation on a walk through every endpoint, in requests
  *  or responses. */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { Api } from '../support/api.js';
-import { countAnswer, operationsOf } from '../support/exercised.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { type Call, callAt, walkThroughInterface } from '../support/interface-walk.js';
-import { type PrismProxy, startPrism } from '../support/prism-proxy.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { countAnswer, operationsOf } from '../support/interface/exercised.js';
+import { type Call, callAt, walkThroughInterface } from '../support/interface/interface-walk.js';
+import { type PrismProxy, startPrism } from '../support/interface/prism-proxy.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

@@ -1,10 +1,10 @@
 /** The `message` of tasks that wait or were canceled, in tasks, lists and results (contract 4.6). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
-import { PREPARE_SHUTDOWN, SHUTDOWN_STATUS } from '../support/hubs-under-test.js';
+import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { PREPARE_SHUTDOWN, SHUTDOWN_STATUS } from '../support/hubs/hubs-under-test.js';
+import { Api } from '../support/interface/api.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const WAITS = 'The task waits for a workbench instance.';

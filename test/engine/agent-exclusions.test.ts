@@ -2,8 +2,8 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join, restart } from '../support/engine-for-each-test.js';
-import type { SocketlessAgent } from '../support/running-engine.js';
+import { create, engine, engineForEachTest, join, restart } from '../support/engine/engine-for-each-test.js';
+import type { SocketlessAgent } from '../support/engine/running-engine.js';
 
 const REASON = "an input file could not be stored on the agent's host, whose disk is full: ENOSPC";
 const TEN_MINUTES_MS = 600_000;

@@ -21,8 +21,8 @@ import { TaskTransitions } from '@workbench-hub/hub/engine/transitions/task-tran
 import { Sweeper } from '@workbench-hub/hub/engine/upkeep/sweeper';
 import { Explanations } from '@workbench-hub/hub/engine/waiting/explanations';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
-import { LEASE_MS } from '../support/running-engine.js';
+import { create, engine, engineForEachTest, join, rejoin } from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS } from '../support/engine/running-engine.js';
 
 const PARTS = {
   AgentSessions,

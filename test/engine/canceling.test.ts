@@ -1,8 +1,8 @@
 /** Cancel and delete, also during another transition of the task. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { describe, expect, it } from 'vitest';
-import { engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
-import type { SocketlessAgent } from '../support/running-engine.js';
+import { engine, engineForEachTest, join, rejoin } from '../support/engine/engine-for-each-test.js';
+import type { SocketlessAgent } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 

@@ -1,6 +1,6 @@
 import { ChangeFeed, type ChangeListener } from '@workbench-hub/hub/engine/following/change-feed';
 import { expect, it } from 'vitest';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { memoryLog } from '../support/memory-log.js';
 
 /** A feed with one listener, which takes so long for each page, and whose hub always has changes. */

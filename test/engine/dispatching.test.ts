@@ -1,7 +1,13 @@
 /** From the queue to an instance, through the real engine and the real store. */
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import { describe, expect, it, vi } from 'vitest';
-import { create, engine, engineForEachTest, join, startAnew } from '../support/engine-for-each-test.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  startAnew,
+} from '../support/engine/engine-for-each-test.js';
 
 engineForEachTest();
 

@@ -1,7 +1,14 @@
 /** Drained agents: they end their tasks and begin no new ones. */
 import { HubError } from '@workbench-hub/hub/core/errors';
 import { describe, expect, it, vi } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  rejoin,
+  restart,
+} from '../support/engine/engine-for-each-test.js';
 
 engineForEachTest();
 

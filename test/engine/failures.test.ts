@@ -4,9 +4,16 @@ import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link'
 import type { AgentMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseAgentMessage, parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import { describe, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { LEASE_MS } from '../support/running-engine.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  rejoin,
+  restart,
+} from '../support/engine/engine-for-each-test.js';
+import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
+import { LEASE_MS } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 

@@ -9,9 +9,9 @@ import {
   join,
   rejoin,
   startAnew,
-} from '../support/engine-for-each-test.js';
+} from '../support/engine/engine-for-each-test.js';
+import { proven, type SocketlessAgent } from '../support/engine/running-engine.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { proven, type SocketlessAgent } from '../support/running-engine.js';
 
 const NODE = '0c0e5e0e-0000-4000-8000-000000000001';
 const OTHER_NODE = '0c0e5e0e-0000-4000-8000-000000000002';

@@ -7,8 +7,8 @@ import {
   join,
   rejoin,
   startAnew,
-} from '../support/engine-for-each-test.js';
-import { LEASE_MS } from '../support/running-engine.js';
+} from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 

@@ -1,7 +1,7 @@
 /** The sweep of the disk of each hub, which does not depend on the role of the scheduler. */
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { startHubs } from '../support/joined-hubs.js';
+import { startHubs } from '../support/hubs/joined-hubs.js';
 
 const MINUTE_MS = 60_000;
 

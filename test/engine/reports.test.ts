@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
-import { LEASE_MS } from '../support/running-engine.js';
+import { create, engine, engineForEachTest, join, rejoin } from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 

@@ -2,8 +2,15 @@
 import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { describe, expect, it, vi } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
-import { LEASE_MS, PROOFS } from '../support/running-engine.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  rejoin,
+  restart,
+} from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS, PROOFS } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 

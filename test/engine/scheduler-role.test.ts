@@ -8,7 +8,7 @@ import {
   type RunningEngine,
   SocketlessAgent,
   startEngine,
-} from '../support/running-engine.js';
+} from '../support/engine/running-engine.js';
 
 /** The role, which the test gives and takes. */
 function rolesByHand() {

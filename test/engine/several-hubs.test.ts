@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type JoinedHub, type JoinedHubs, startHubs } from '../support/joined-hubs.js';
-import { createTask, LEASE_MS, SocketlessAgent } from '../support/running-engine.js';
+import { createTask, LEASE_MS, SocketlessAgent } from '../support/engine/running-engine.js';
+import { type JoinedHub, type JoinedHubs, startHubs } from '../support/hubs/joined-hubs.js';
 
 let joined: JoinedHubs;
 let a: JoinedHub;

@@ -11,8 +11,8 @@ import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { describe, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
-import { LEASE_MS, proven, type SocketlessAgent } from '../support/running-engine.js';
+import { create, engine, engineForEachTest, join, rejoin } from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS, proven, type SocketlessAgent } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 

@@ -14,8 +14,8 @@ import {
   join,
   restart,
   startAnew,
-} from '../support/engine-for-each-test.js';
-import { LEASE_MS } from '../support/running-engine.js';
+} from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS } from '../support/engine/running-engine.js';
 
 /** The user while security is off. */
 const NOBODY = { owner: null, changesAll: true };

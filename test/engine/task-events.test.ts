@@ -4,8 +4,15 @@ import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import type { TaskEvent, TaskSubscriber } from '@workbench-hub/hub/core/task-events';
 import { TaskTransitions } from '@workbench-hub/hub/engine/transitions/task-transitions';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
-import { LEASE_MS, proven } from '../support/running-engine.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  rejoin,
+  restart,
+} from '../support/engine/engine-for-each-test.js';
+import { LEASE_MS, proven } from '../support/engine/running-engine.js';
 
 type Transition = keyof typeof TASK_TRANSITIONS;
 type EventType = TaskEvent['type'];

@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { describe, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join } from '../support/engine/engine-for-each-test.js';
 
 engineForEachTest();
 

@@ -6,7 +6,7 @@ import type {
 } from '@workbench-hub/hub/core/ports/webhook-sender';
 import type { WebhookSettings } from '@workbench-hub/hub/engine/webhooks/webhook-settings';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createTask, type RunningEngine, startEngine } from '../support/running-engine.js';
+import { createTask, type RunningEngine, startEngine } from '../support/engine/running-engine.js';
 
 const RECEIVER = 'https://ci.example.org';
 const OTHER = 'https://other.example.org';

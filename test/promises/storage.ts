@@ -73,7 +73,7 @@ export const STORAGE: PagePromises = {
     {
       begins: 'With security on, each request',
       heldBy: [
-        test('test/support/expected-roles.ts', 'USER    POST   /api/2.0/storage/input/upload'),
+        test('test/support/interface/expected-roles.ts', 'USER    POST   /api/2.0/storage/input/upload'),
         test('test/contract/roles.test.ts', 'the table of roles has every endpoint of the hub, and no other'),
         test(USERS, 'is overwritten and deleted by its owner and ADMIN only'),
         test(USERS, 'can be renewed by the owner and ADMIN, and by no other'),

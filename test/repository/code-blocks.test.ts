@@ -18,11 +18,11 @@ import {
 import { readAs } from '@workbench-hub/shared/instance-protocol/parse-message';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { type CodeBlock, codeBlocks, replaced } from '../support/code-blocks.js';
-import { jsonSchemaCheck } from '../support/openapi-check.js';
-import type { OpenApiDocument } from '../support/openapi-document.js';
-import { runCommand } from '../support/run-command.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { jsonSchemaCheck } from '../support/interface/openapi-check.js';
+import type { OpenApiDocument } from '../support/interface/openapi-document.js';
+import { type CodeBlock, codeBlocks, replaced } from '../support/pages/code-blocks.js';
+import { runCommand } from '../support/programs/run-command.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -10,7 +10,7 @@ import { RELIABILITY } from '../promises/reliability.js';
 import { SEVERAL_HUBS } from '../promises/several-hubs.js';
 import { STORAGE } from '../promises/storage.js';
 import { THREAT_MODEL } from '../promises/threat-model.js';
-import { blocksOf } from '../support/page-blocks.js';
+import { blocksOf } from '../support/pages/page-blocks.js';
 
 const PAGES: readonly PagePromises[] = [
   RELIABILITY,

@@ -12,7 +12,7 @@ import {
   linksOf,
   pathsNamed,
   sectionsNamed,
-} from '../support/references.js';
+} from '../support/pages/references.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const files = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {

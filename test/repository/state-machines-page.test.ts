@@ -1,7 +1,7 @@
 /** Comparison of the state machines page with the tables in the code. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { stateMachinesAsText } from '../support/state-machines.js';
+import { stateMachinesAsText } from '../support/engine/state-machines.js';
 
 const page = readFileSync(new URL('../../packages/docs/state-machines.md', import.meta.url), 'utf8');
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { agentConfigSchema } from '@workbench-hub/agent/config';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { codeBlock } from '../support/code-blocks.js';
+import { codeBlock } from '../support/pages/code-blocks.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const unit = (name: string) =>

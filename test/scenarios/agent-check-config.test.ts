@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { authority } from '../support/certificates.js';
-import { endPrograms, startProgram } from '../support/programs.js';
+import { authority } from '../support/hubs/certificates.js';
+import { endPrograms, startProgram } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

@@ -5,9 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { authority } from '../support/certificates.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { type CommandOutcome, runCommand } from '../support/run-command.js';
+import { authority } from '../support/hubs/certificates.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
+import { type CommandOutcome, runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

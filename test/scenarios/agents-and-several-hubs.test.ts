@@ -4,10 +4,16 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { type HubDoor, openDoor } from '../support/hub-door.js';
-import { endPrograms, type HubProgram, type LogLine, startAgent, startHub } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
-import { startHub as startHubHere } from '../support/running-hub.js';
+import { type HubDoor, openDoor } from '../support/hubs/hub-door.js';
+import { startHub as startHubHere } from '../support/hubs/running-hub.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type LogLine,
+  startAgent,
+  startHub,
+} from '../support/programs/programs.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

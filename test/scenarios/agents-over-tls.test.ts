@@ -3,10 +3,16 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Authority, authority, type CertificateFiles } from '../support/certificates.js';
-import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
-import { type CommandOutcome, runCommand } from '../support/run-command.js';
+import { type Authority, authority, type CertificateFiles } from '../support/hubs/certificates.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startAgent,
+  startHub,
+} from '../support/programs/programs.js';
+import { type CommandOutcome, runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 /** A dozen processes start one after the other. */

@@ -6,11 +6,11 @@ import { restore } from '@workbench-hub/hub/commands/backup/restore';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64 } from '../support/api.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
-import { runCommand } from '../support/run-command.js';
+import { Api, base64 } from '../support/interface/api.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 // Each starts several programs.

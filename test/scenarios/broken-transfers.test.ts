@@ -4,7 +4,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { Valve } from '../support/gate.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
 import {
   endPrograms,
   type HubProgram,
@@ -12,8 +12,8 @@ import {
   type Program,
   startAgent,
   startHub,
-} from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+} from '../support/programs/programs.js';
+import { Valve } from '../support/proxies/gate.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const SIZE_BYTES = 8 * 1024 ** 2;

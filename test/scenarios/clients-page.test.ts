@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
+import { codeBlock } from '../support/pages/code-blocks.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const PAGE = 'packages/docs/clients.md';

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { endPrograms, type HubProgram, startHub, startProgram } from '../support/programs.js';
-import { restClient } from '../support/rest-client.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startHub, startProgram } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const TASKS = 40;

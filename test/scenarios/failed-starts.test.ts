@@ -5,8 +5,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { authority } from '../support/certificates.js';
-import { endPrograms, startHub, startProgram } from '../support/programs.js';
+import { authority } from '../support/hubs/certificates.js';
+import { endPrograms, startHub, startProgram } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

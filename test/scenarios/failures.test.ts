@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, startAgent, startHub, startProgram } from '../support/programs/programs.js';
+import { storeFor } from '../support/stores/tested-store.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { storeFor } from '../support/tested-store.js';
 
 let folder: TemporaryFolder;
 

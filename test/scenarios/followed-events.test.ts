@@ -3,12 +3,12 @@
 
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EventReader } from '../support/event-reader.js';
+import { FakeAgent, type FakeAgentSetup } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, type FakeAgentSetup } from '../support/fake-agent.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
+import { EventReader } from '../support/interface/event-reader.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
 import { seededRandom } from '../support/random.js';
-import { restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const IS_FULL = process.env['FOLLOWED_EVENTS'] === 'full';

@@ -3,10 +3,10 @@ import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { formWithFile } from '../support/forms.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
-import { hasSmallDisks, mountSmallDisk } from '../support/small-disk.js';
+import { formWithFile } from '../support/interface/forms.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
+import { hasSmallDisks, mountSmallDisk } from '../support/stores/small-disk.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const MIB = 1024 ** 2;

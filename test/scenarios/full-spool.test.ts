@@ -7,7 +7,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { hasSmallDisks, mountSmallDisk } from '../support/small-disk.js';
+import { hasSmallDisks, mountSmallDisk } from '../support/stores/small-disk.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const LOG = pino({ level: 'silent' });

@@ -5,7 +5,7 @@ import { DiskCache } from '@workbench-hub/agent/disk/disk-cache';
 import { openWorkspace } from '@workbench-hub/agent/disk/disk-workspace';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { expect, it, onTestFinished } from 'vitest';
-import { hasSmallDisks, mountSmallDisk } from '../support/small-disk.js';
+import { hasSmallDisks, mountSmallDisk } from '../support/stores/small-disk.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const DISK_MIB = 8;

@@ -6,17 +6,17 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EventReader } from '../support/event-reader.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
 import {
   isMissing,
   LOAD_BALANCERS,
   type LoadBalancer,
   type LoadBalancerKind,
   startLoadBalancer,
-} from '../support/load-balancers.js';
-import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
+} from '../support/hubs/load-balancers.js';
+import { type HubSetup, type RunningHub, startHub } from '../support/hubs/running-hub.js';
+import { EventReader } from '../support/interface/event-reader.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 vi.setConfig({ testTimeout: 120_000 });

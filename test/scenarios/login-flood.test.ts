@@ -2,8 +2,8 @@
  *  second here, as in production, but no processor time, so that a busy machine checks as many. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { AUTH } from '../support/login.js';
-import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/running-hub.js';
+import { AUTH } from '../support/hubs/login.js';
+import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/hubs/running-hub.js';
 
 const FLOOD_PER_SECOND = 130;
 const VERIFY_MS = 100;

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newerNode } from '../support/newer-node.js';
-import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { newerNode } from '../support/programs/newer-node.js';
+import { endPrograms, startAgent, startHub, startProgram } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const PENDULUM = `<mujoco><worldbody><body><joint type="hinge" axis="0 1 0"/><geom size="0.05" pos="0 0 -1"/></body>

@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { type Growth, growthOf, type HeapEntries, heapEntries } from '../support/heap-entries.js';
-import { INSPECTED, type Inspector, inspectorAddress, openInspector } from '../support/inspector.js';
-import { KindsOfRequests } from '../support/kinds-of-requests.js';
+import { passwordOf, quickPasswords } from '../support/hubs/running-hub.js';
+import { KindsOfRequests } from '../support/interface/kinds-of-requests.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { type Growth, growthOf, type HeapEntries, heapEntries } from '../support/programs/heap-entries.js';
+import { INSPECTED, type Inspector, inspectorAddress, openInspector } from '../support/programs/inspector.js';
 import {
   endPrograms,
   type HubProgram,
@@ -12,9 +14,7 @@ import {
   startAgent,
   startCommand,
   startHub,
-} from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
-import { passwordOf, quickPasswords } from '../support/running-hub.js';
+} from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const REQUESTS = 10_000;

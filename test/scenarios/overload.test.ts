@@ -3,8 +3,14 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startAgent,
+  startHub,
+} from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const MIB = 1024 * 1024;

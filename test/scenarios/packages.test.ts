@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { canMakeDebianRoots, debianRoot } from '../support/debian-root.js';
-import { endPrograms, startCommand } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { canMakeDebianRoots, debianRoot } from '../support/programs/debian-root.js';
+import { endPrograms, startCommand } from '../support/programs/programs.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

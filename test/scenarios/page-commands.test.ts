@@ -12,9 +12,9 @@ import {
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeBlock, replaced } from '../support/code-blocks.js';
-import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { codeBlock, replaced } from '../support/pages/code-blocks.js';
+import { endPrograms, startAgent, startHub, startProgram } from '../support/programs/programs.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

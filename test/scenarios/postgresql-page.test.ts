@@ -3,20 +3,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { codeBlock } from '../support/code-blocks.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { codeBlock } from '../support/pages/code-blocks.js';
+import { endPrograms, type HubProgram, startHub, startProgram } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
+import { keepSecret } from '../support/secrets.js';
 import {
   hasPostgres,
   type OwnPostgresServer,
   queryAt,
   startPostgres,
   type TestDatabase,
-} from '../support/postgres.js';
-import { endPrograms, type HubProgram, startHub, startProgram } from '../support/programs.js';
-import { restClient } from '../support/rest-client.js';
-import { runCommand } from '../support/run-command.js';
-import { keepSecret } from '../support/secrets.js';
+} from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const PAGE = 'packages/docs/postgresql.md';

@@ -3,9 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { formWithFile } from '../support/forms.js';
-import { endPrograms, startAgent, startHub } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { formWithFile } from '../support/interface/forms.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, startAgent, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const BY_ALL = ['sh', '-c', 'umask 000; exec "$@"', 'sh'];

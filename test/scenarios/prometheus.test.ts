@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { runCommand } from '../support/run-command.js';
+import { authority } from '../support/hubs/certificates.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { ERROR_CODES, HubError } from '@workbench-hub/hub/core/errors';
 import { statusOf } from '@workbench-hub/hub/http/wire/errors';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, startAgent, startHub } from '../support/programs.js';
-import { restClient } from '../support/rest-client.js';
-import { runCommand } from '../support/run-command.js';
+import { authority } from '../support/hubs/certificates.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { endPrograms, startAgent, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { isAlive, pidsIn, run, savedFolders } from '../support/quickstart.js';
-import { runCommand } from '../support/run-command.js';
+import { isAlive, pidsIn, run, savedFolders } from '../support/programs/quickstart.js';
+import { runCommand } from '../support/programs/run-command.js';
 
 it('kills a hub under a running job with --cluster, and --stop removes everything', {
   timeout: 300_000,

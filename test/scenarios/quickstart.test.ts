@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { queryAt } from '../support/postgres.js';
-import { isAlive, pidsIn, ROOT, run, savedFolder } from '../support/quickstart.js';
+import { isAlive, pidsIn, ROOT, run, savedFolder } from '../support/programs/quickstart.js';
 import { expectNoSecret, keepSecret } from '../support/secrets.js';
+import { queryAt } from '../support/stores/postgres.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 /** Occupies the default port, unless another program does already. */

@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, startProgram } from '../support/programs.js';
-import { runCommand } from '../support/run-command.js';
+import { authority } from '../support/hubs/certificates.js';
+import { endPrograms, startProgram } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const PASSWORD = 'correct horse battery staple';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeBlock, replaced } from '../support/code-blocks.js';
-import { endPrograms, startCommand } from '../support/programs.js';
-import { type JobResult, outputsOf } from '../support/rest-client.js';
+import { type JobResult, outputsOf } from '../support/interface/rest-client.js';
+import { codeBlock, replaced } from '../support/pages/code-blocks.js';
+import { endPrograms, startCommand } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

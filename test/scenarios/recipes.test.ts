@@ -12,10 +12,10 @@ import {
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { codeBlock, replaced } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
-import { restClient } from '../support/rest-client.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { codeBlock, replaced } from '../support/pages/code-blocks.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 /** Also for 1,000 points. */

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { TlsFiles } from '@workbench-hub/agent/hub-link/tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
+import { authority } from '../support/hubs/certificates.js';
 import {
   endPrograms,
   type HubProgram,
@@ -17,8 +17,8 @@ import {
   startAgent,
   startHub,
   startProgram,
-} from '../support/programs.js';
-import { runCommand } from '../support/run-command.js';
+} from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

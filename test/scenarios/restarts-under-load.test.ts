@@ -4,8 +4,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startAgent,
+  startHub,
+} from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

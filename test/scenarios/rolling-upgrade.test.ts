@@ -3,21 +3,21 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
-import { CLUSTER_KEY } from '../support/cluster-key.js';
+import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent } from '../support/fake-agent.js';
-import { callAt, walkThroughInterface } from '../support/interface-walk.js';
-import { laterHub } from '../support/later-hub.js';
-import { logIn } from '../support/login.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
+import { CLUSTER_KEY } from '../support/hubs/cluster-key.js';
+import { laterHub } from '../support/hubs/later-hub.js';
+import { logIn } from '../support/hubs/login.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { callAt, walkThroughInterface } from '../support/interface/interface-walk.js';
 import {
   endPrograms,
   type HubProgram,
   startProgram,
   startHub as startProgramHub,
-} from '../support/programs.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+} from '../support/programs/programs.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const HUB = 'hub/bin/workbench-hub.js';

@@ -5,8 +5,8 @@ import { hasSandbox } from '@workbench-hub/agent/fixtures/sandbox';
 import { linux } from '@workbench-hub/agent/process/linux';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, startAgent, startHub, startProgram } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

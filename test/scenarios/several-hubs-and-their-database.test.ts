@@ -1,8 +1,11 @@
 /** Several hubs as real processes, and faults of the database that they share and of the ways to it. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ClusterHub, ClusterPrograms } from '../support/cluster-programs.js';
+import { allEnded, createTask, TaskFlow, Workers } from '../support/agents/task-flow.js';
 import { eventually } from '../support/eventually.js';
+import { type ClusterHub, ClusterPrograms } from '../support/hubs/cluster-programs.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { startAgent } from '../support/programs/programs.js';
 import {
   hasPostgres,
   holdLocks,
@@ -11,10 +14,7 @@ import {
   type OwnPostgresServer,
   startPostgres,
   type TestDatabase,
-} from '../support/postgres.js';
-import { startAgent } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
-import { allEnded, createTask, TaskFlow, Workers } from '../support/task-flow.js';
+} from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 vi.setConfig({ testTimeout: 240_000 });

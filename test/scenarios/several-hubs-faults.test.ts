@@ -4,12 +4,12 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ClusterHub, ClusterPrograms } from '../support/cluster-programs.js';
+import { allEnded, createTask, TaskFlow, Workers } from '../support/agents/task-flow.js';
 import { eventually } from '../support/eventually.js';
-import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/postgres.js';
-import { type LogLine, startAgent, startProgram } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
-import { allEnded, createTask, TaskFlow, Workers } from '../support/task-flow.js';
+import { type ClusterHub, ClusterPrograms } from '../support/hubs/cluster-programs.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { type LogLine, startAgent, startProgram } from '../support/programs/programs.js';
+import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 vi.setConfig({ testTimeout: 180_000 });

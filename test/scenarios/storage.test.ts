@@ -7,12 +7,18 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
-import { formWithFile } from '../support/forms.js';
-import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
-import { metadataOf } from '../support/resumable-uploads.js';
+import { formWithFile } from '../support/interface/forms.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { metadataOf } from '../support/interface/resumable-uploads.js';
+import { codeBlock } from '../support/pages/code-blocks.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startAgent,
+  startHub,
+} from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const MIB = 1024 * 1024;

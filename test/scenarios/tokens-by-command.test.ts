@@ -1,8 +1,8 @@
 /** Personal tokens by commands beside the running hub. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
-import { restClient } from '../support/rest-client.js';
-import { runCommand } from '../support/run-command.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

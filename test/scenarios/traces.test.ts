@@ -3,10 +3,20 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startAgent,
+  startHub,
+} from '../support/programs/programs.js';
+import {
+  type CollectedSpan,
+  startTraceCollector,
+  type TraceCollector,
+} from '../support/programs/trace-collector.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { type CollectedSpan, startTraceCollector, type TraceCollector } from '../support/trace-collector.js';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CLIENT_SPAN_ID = '00f067aa0ba902b7';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const JOBS = 200;

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { AnswerReader } from '../support/answer-reader.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { AnswerReader } from '../support/interface/answer-reader.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const RESULT_BYTES = 500_000;

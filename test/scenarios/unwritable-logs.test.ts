@@ -1,8 +1,8 @@
 /** Logs that cannot be written lose lines, but neither delay a program nor keep it from stopping. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, startAgent, startHub, startProgram } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;

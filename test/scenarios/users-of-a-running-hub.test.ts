@@ -2,9 +2,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { base64, restClient } from '../support/rest-client.js';
-import { runCommand } from '../support/run-command.js';
+import { base64, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 

@@ -3,14 +3,14 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
-import { jsonSchemaCheck } from '../support/openapi-check.js';
-import type { OpenApiDocument } from '../support/openapi-document.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
-import { restClient } from '../support/rest-client.js';
+import { jsonSchemaCheck } from '../support/interface/openapi-check.js';
+import type { OpenApiDocument } from '../support/interface/openapi-document.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { codeBlock } from '../support/pages/code-blocks.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { callWb, endCalls, hasTerminals } from '../support/programs/wb.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { callWb, endCalls, hasTerminals } from '../support/wb.js';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 

@@ -5,11 +5,11 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, startHub } from '../support/programs.js';
+import { authority } from '../support/hubs/certificates.js';
+import { endPrograms, startHub } from '../support/programs/programs.js';
+import { callWb, endCalls } from '../support/programs/wb.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { callWb, endCalls } from '../support/wb.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -7,16 +7,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
-import { CuttingProxy, startConnectProxy } from '../support/proxies.js';
-import { restClient } from '../support/rest-client.js';
-import { runCommand } from '../support/run-command.js';
+import { authority } from '../support/hubs/certificates.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
+import { callWb, endCalls, type WbOptions } from '../support/programs/wb.js';
+import { CuttingProxy, startConnectProxy } from '../support/proxies/proxies.js';
 import { keepSecret } from '../support/secrets.js';
-import { hasSmallDisks, mountSmallDisk } from '../support/small-disk.js';
+import { hasSmallDisks, mountSmallDisk } from '../support/stores/small-disk.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { callWb, endCalls, type WbOptions } from '../support/wb.js';
 
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -9,11 +9,11 @@ import {
   providerKey,
   type SignOnProvider,
   startProvider,
-} from '../support/oidc-provider.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
+} from '../support/hubs/oidc-provider.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { callWb, endCalls, type WbOutcome } from '../support/programs/wb.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { callWb, endCalls, type WbOutcome } from '../support/wb.js';
 
 vi.setConfig({ testTimeout: 180_000 });
 

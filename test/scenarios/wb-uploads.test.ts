@@ -6,9 +6,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { type CuttingProxy, startCuttingProxy } from '../support/proxies/cutting-proxy.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const WB = fileURLToPath(new URL('../../packages/cli/bin/wb.js', import.meta.url));

@@ -3,11 +3,11 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
-import { runCommand } from '../support/run-command.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
+import { callWb, endCalls } from '../support/programs/wb.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { callWb, endCalls } from '../support/wb.js';
 
 const INSTANCES = [{ id: 'sim', version: '9.1.0', labels: ['gears'], count: 2 }];
 const PASSWORD = 'correct horse battery staple';

@@ -6,12 +6,18 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { codeBlock, replaced } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
-import { endPrograms, type HubProgram, type Program, startCommand, startHub } from '../support/programs.js';
-import { runCommand } from '../support/run-command.js';
+import { WebhookReceiver } from '../support/hubs/webhook-receiver.js';
+import { codeBlock, replaced } from '../support/pages/code-blocks.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startCommand,
+  startHub,
+} from '../support/programs/programs.js';
+import { runCommand } from '../support/programs/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 const PAGE = 'packages/docs/webhooks.md';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

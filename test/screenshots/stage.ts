@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
+import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
-import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
 import { keepSecret } from '../support/secrets.js';
 import { writeHistory } from './history.js';
 import { failing, type JobToRun, running, sliderCrank, spurGear } from './jobs.js';

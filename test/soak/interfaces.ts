@@ -1,7 +1,7 @@
 /** One use of each interface, as the mixed load repeats it. Names are of a small fixed set, so that what is kept by name stays bounded. */
 import { randomBytes } from 'node:crypto';
+import { base64 } from '../support/interface/rest-client.js';
 import type { SeededRandom } from '../support/random.js';
-import { base64 } from '../support/rest-client.js';
 import { keepSecret } from '../support/secrets.js';
 import type { Caller } from './caller.js';
 

@@ -1,7 +1,7 @@
 /** The stores in which a backlog waits. */
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { migratedOn } from '../../support/postgres.js';
+import { migratedOn } from '../../support/stores/postgres.js';
 import { writeToPostgres } from '../stored-tasks/write-to-postgres.js';
 import { writeToSqlite } from '../stored-tasks/write-to-sqlite.js';
 import { startServer } from '../subjects/postgres.js';

@@ -1,5 +1,5 @@
 /** Rows that a server writes, by its own statistics. */
-import type { TestDatabase } from '../../support/postgres.js';
+import type { TestDatabase } from '../../support/stores/postgres.js';
 
 export interface WrittenRows {
   readonly table: string;

@@ -13,7 +13,7 @@ import { tabs } from './tabs.js';
 const PARTS: readonly ConsolePart[] = [firstLoad, live, longList, longLog, tabs];
 
 /** Also loads the driver of the browser, which no other workload needs. */
-const importBrowser = () => import('../../support/browser.js');
+const importBrowser = () => import('../../support/browsers/browser.js');
 type BrowserModule = Awaited<ReturnType<typeof importBrowser>>;
 
 export const consolePages: Workload = {

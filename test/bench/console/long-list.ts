@@ -1,7 +1,7 @@
 /** The list of 1.1 million tasks: each filter, and the way to the last row that can be scrolled to. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { startHub } from '../../support/programs.js';
+import { startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
 import { fillStore, RARE } from '../lists/fill-store.js';
 import type { Sample } from '../workload.js';

@@ -2,7 +2,7 @@
 
 import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
 import type { BrowserContext, Page, Request } from 'playwright-core';
-import { startHub } from '../../support/programs.js';
+import { startHub } from '../../support/programs/programs.js';
 import { keepSecret } from '../../support/secrets.js';
 import { treeShareMib } from '../machine.js';
 import type { Sample } from '../workload.js';

@@ -5,7 +5,7 @@ import { pageOf } from '@workbench-hub/hub/store/postgres/lists/list-statements'
 import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { LIST_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/list-reader';
 import { SEGMENT_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/segment-rows';
-import { migratedOn, type TestDatabase } from '../../support/postgres.js';
+import { migratedOn, type TestDatabase } from '../../support/stores/postgres.js';
 import { quantile } from '../figures.js';
 import { writeToPostgres } from '../stored-tasks/write-to-postgres.js';
 import { startServer } from '../subjects/postgres.js';

@@ -1,6 +1,6 @@
 /** Lists on a grown store, over HTTP, one after the other; meanwhile another client reads single tasks. */
 import { Pool } from 'undici';
-import { startHub } from '../../support/programs.js';
+import { startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
 import { cpuSeconds, peakRssMib, rssMib, treeUse } from '../machine.js';
 import { missingPostgres } from '../subjects/postgres.js';

@@ -4,9 +4,9 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FakeAgent, type FakeAgentSetup } from '../../support/agents/fake-agent.js';
 import { eventually } from '../../support/eventually.js';
-import { FakeAgent, type FakeAgentSetup } from '../../support/fake-agent.js';
-import { startHub } from '../../support/programs.js';
+import { startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
 import { fillStore } from '../lists/fill-store.js';
 import { cpuSeconds, peakRssMib, rssMib } from '../machine.js';

@@ -4,8 +4,8 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
-import { FakeAgent } from '../../support/fake-agent.js';
-import { restClient } from '../../support/rest-client.js';
+import { FakeAgent } from '../../support/agents/fake-agent.js';
+import { restClient } from '../../support/interface/rest-client.js';
 import { PIECE_BYTES, send } from './http.js';
 import { agentToken, type StorageStage } from './storage-way.js';
 

@@ -1,7 +1,7 @@
 /** The file from the hub to an agent as a model, and back as an output; and one model that a hundred jobs begin with. */
 import { join } from 'node:path';
-import { type Program, startAgent } from '../../support/programs.js';
-import { base64, restClient } from '../../support/rest-client.js';
+import { base64, restClient } from '../../support/interface/rest-client.js';
+import { type Program, startAgent } from '../../support/programs/programs.js';
 import { peakRssMib } from '../machine.js';
 import type { Sample } from '../workload.js';
 import { writeSource } from './source.js';

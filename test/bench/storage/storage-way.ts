@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HubProgram } from '../../support/programs.js';
+import type { HubProgram } from '../../support/programs/programs.js';
 import type { Sample } from '../workload.js';
 
 export interface StorageStage {

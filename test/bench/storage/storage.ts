@@ -5,7 +5,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endPrograms, type HubProgram, startHub } from '../../support/programs.js';
+import { endPrograms, type HubProgram, startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
 import { cpuSeconds, peakRssMib } from '../machine.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';

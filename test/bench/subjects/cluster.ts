@@ -1,8 +1,8 @@
 /** Hubs on one PostgreSQL server, with their default settings, and agents that spread over them. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CLUSTER_KEY } from '../../support/cluster-key.js';
-import type { OwnPostgresServer, TestDatabase } from '../../support/postgres.js';
+import { CLUSTER_KEY } from '../../support/hubs/cluster-key.js';
+import type { OwnPostgresServer, TestDatabase } from '../../support/stores/postgres.js';
 import { ROOT } from './hub.js';
 import { startServer } from './postgres.js';
 import { ServerProgram } from './server-program.js';

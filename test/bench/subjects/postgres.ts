@@ -1,5 +1,5 @@
 /** PostgreSQL servers of subjects. Hubs and peers get the same settings. */
-import { hasPostgres, type OwnPostgresServer, startPostgres } from '../../support/postgres.js';
+import { hasPostgres, type OwnPostgresServer, startPostgres } from '../../support/stores/postgres.js';
 
 /** Settings of a server that survives a power failure, on a machine with other programs. */
 const SETTINGS = {

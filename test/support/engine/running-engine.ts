@@ -1,0 +1,311 @@
+/** The engine of a hub over real SQLite and real files, with time that the test drives, and agents without sockets. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
+import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
+import type { AccountStore, Cluster } from '@workbench-hub/hub/core/ports/store';
+import type { Task } from '@workbench-hub/hub/core/task';
+import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
+import type { StorageSettings } from '@workbench-hub/hub/engine/storage/storage-settings';
+import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
+import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
+import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
+import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
+import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
+import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
+import type { Job } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { instanceReportOf } from '../agents/fake-agent.js';
+import { type LogLine, memoryLog } from '../memory-log.js';
+import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.js';
+import { HandDrivenRuntime } from './hand-driven-runtime.js';
+
+const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
+
+/** Proofs of assignments by these engines. */
+export const PROOFS = attemptProofs(ENCRYPTION_KEY);
+
+/** An attempt with the proof that it was assigned to the agent. */
+export function proven(ref: AttemptRef, agentId = 'agent-1'): HelloMessage['running'][number] {
+  return { ...ref, proof: PROOFS.of(ref, agentId) };
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+export const LEASE_MS = 30 * 60_000;
+
+export interface EngineSetup {
+  /** Replaces parts of the cluster, which otherwise is this hub alone. */
+  readonly cluster?: (own: Cluster) => Partial<Cluster>;
+  /** Sender and settings of webhooks; by default, none are sent. */
+  readonly webhooks?: Pick<WebhookPorts, 'sender' | 'settings'>;
+  readonly maxAttempts?: number;
+  readonly maxLosses?: number;
+  readonly keepEndedForMs?: number;
+  readonly forgetAgentsAfterMs?: number;
+  readonly defaultVersion?: string | null;
+  readonly storage?: StorageSettings;
+}
+
+/** An engine, and what it runs on. */
+export interface EngineUnderTest extends Engine, Omit<EngineBase, 'close'> {}
+
+export interface RunningEngine extends EngineUnderTest {
+  /** Ends this engine like a killed hub, without a message, and returns a new one on the same files. */
+  restart(): Promise<RunningEngine>;
+  /** Ends the engine and removes its files. */
+  close(): Promise<void>;
+}
+
+export async function startEngine(setup: EngineSetup = {}): Promise<RunningEngine> {
+  return startOn(await temporaryFolder(), new HandDrivenRuntime(), setup);
+}
+
+/** The store of a hub and what belongs to it, on which engines run. */
+export interface EngineBase {
+  readonly runtime: HandDrivenRuntime;
+  readonly store: SqliteTaskStore;
+  readonly accounts: AccountStore;
+  readonly files: BlobStore;
+  readonly log: readonly LogLine[];
+  readonly logger: Logger;
+  /** Holds the database and the folder `files`. */
+  readonly folder: string;
+  /** Closes the store when nothing is under way. */
+  close(): Promise<void>;
+}
+
+export async function openEngineBase(folder: string, runtime: HandDrivenRuntime): Promise<EngineBase> {
+  const { log: logger, lines: log } = memoryLog();
+  const store = openSqliteStore(join(folder, 'hub.sqlite'), runtime.timers, logger);
+  const accounts = openSqliteAccountStore(join(folder, 'accounts.sqlite'), logger);
+  const files = await openBlobStore({
+    folder: join(folder, 'files'),
+    inline: store.inlineBlobs,
+    runtime,
+    log: logger,
+    encryptionKey: ENCRYPTION_KEY,
+  });
+  // An empty step resolves when all steps before it are synced to disk, however slow that is.
+  runtime.beside = () => store.queue.end([]);
+  const close = async () => {
+    await store.close();
+    await accounts.close();
+    runtime.dropTimers();
+  };
+  return { runtime, store, accounts, files, log, logger, folder, close };
+}
+
+/** An engine that is not started. */
+export function createEngineOver(base: EngineBase, cluster: Cluster, setup: EngineSetup): Promise<Engine> {
+  const { store, accounts, files, runtime, logger: log } = base;
+  return createEngine({
+    queue: store.queue,
+    archive: store.archive,
+    cluster,
+    changes: store.changes,
+    exclusions: store.exclusions,
+    agentDrains: accounts.agentDrains,
+    proofs: PROOFS,
+    files,
+    names: store.namedObjects,
+    uploads: store.uploads,
+    storage: setup.storage ?? {
+      input: {
+        enabled: true,
+        expireAfterMs: WEEK_MS,
+        maxFileBytes: 1e9,
+        quotaPerUserBytes: null,
+        keepUploadsForMs: 86_400_000,
+        shared: false,
+      },
+      output: { enabled: true, expireAfterMs: WEEK_MS },
+    },
+    runtime,
+    log,
+    leaseTimeoutMs: LEASE_MS,
+    forgetAgentsAfterMs: setup.forgetAgentsAfterMs ?? 30 * 86_400_000,
+    limits: { maxAttempts: setup.maxAttempts ?? 3, maxLosses: setup.maxLosses ?? 10 },
+    keepEndedForMs: setup.keepEndedForMs ?? 30 * 86_400_000,
+    defaultVersion: setup.defaultVersion ?? null,
+    ...(setup.webhooks ? { webhooks: webhookPorts(store, setup.webhooks) } : {}),
+  });
+}
+
+async function startOn(
+  folder: TemporaryFolder,
+  runtime: HandDrivenRuntime,
+  setup: EngineSetup,
+): Promise<RunningEngine> {
+  const base = await openEngineBase(folder.path, runtime);
+  const { store, logger } = base;
+  const cluster = soleHub({
+    agents: store.agents,
+    queue: store.queue,
+    hub: { version: '' },
+    clock: runtime.clock,
+    log: logger,
+  });
+  const engine = await createEngineOver(base, { ...cluster, ...setup.cluster?.(cluster) }, setup);
+  await engine.start();
+  const end = async () => {
+    await runtime.settle();
+    runtime.beside = undefined;
+    await engine.stop();
+    await base.close();
+  };
+  return {
+    ...base,
+    ...engine,
+    restart: async () => {
+      await end();
+      return startOn(folder, runtime, setup);
+    },
+    close: async () => {
+      await end();
+      await folder.remove();
+    },
+  };
+}
+
+function webhookPorts(store: SqliteTaskStore, given: NonNullable<EngineSetup['webhooks']>): WebhookPorts {
+  const metrics = { tried: () => undefined, gaveUp: () => undefined };
+  const present = ({ id, status }: Task) => JSON.stringify({ id, status });
+  return { ...given, deliveries: store.webhooks, present, metrics };
+}
+
+export interface NewWork {
+  readonly notify?: string;
+  readonly name?: string | null;
+  readonly classifiers?: readonly Classifier[];
+  readonly job?: Job;
+}
+
+const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
+
+/** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
+export async function createTask(
+  engine: EngineUnderTest,
+  { name = null, classifiers = [], job = SECOND_OF_WORK, notify }: NewWork = {},
+): Promise<string> {
+  const request = { name, creator: null, classifiers, timeLimitS: null, job };
+  const task = await engine.tasks.create({ ...request, ...(notify === undefined ? {} : { notify }) });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+type Assign = Extract<HubMessage, { type: 'assign' }>;
+
+export interface AgentSetup {
+  readonly id?: string;
+  readonly nodeId?: string;
+  readonly instances?: readonly Partial<InstanceReport>[];
+  readonly running?: HelloMessage['running'];
+  readonly spooled?: HelloMessage['spooled'];
+  readonly protocolVersions?: number[];
+  /** Types of later messages that it takes; those of an old agent by default. */
+  readonly takes?: string[];
+}
+
+/** An agent whose messages the test chooses, connected directly to the engine. */
+export class SocketlessAgent {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly heard: HubMessage[] = [];
+  /** The reason with which the hub ended the connection. */
+  ended: string | undefined;
+  welcome = false;
+  readonly #engine: EngineUnderTest;
+  readonly #session: AgentSession;
+
+  private constructor(engine: EngineUnderTest, id: string, nodeId: string) {
+    this.#engine = engine;
+    this.id = id;
+    this.nodeId = nodeId;
+    this.#session = new AgentSession({
+      agents: engine.agents,
+      link: {
+        send: (message) => void this.heard.push(message),
+        close: (reason) => this.#end(reason),
+        fail: (fault) => this.#end(`fault: ${fault}`),
+      },
+      terms: {
+        hubVersion: '0.1.0',
+        heartbeatIntervalMs: 5000,
+        silenceLimitMs: 30_000,
+        inlineBlobBytes: 16_384,
+      },
+      otherHubs: () => [],
+      remoteAddress: null,
+      log: engine.logger,
+    });
+  }
+
+  static async join(engine: EngineUnderTest, setup: AgentSetup = {}): Promise<SocketlessAgent> {
+    const agent = new SocketlessAgent(engine, setup.id ?? 'agent-1', setup.nodeId ?? randomUUID());
+    const { instances = [{}], running = [], spooled = [], protocolVersions = [1], takes = [] } = setup;
+    const hello: HelloMessage = {
+      type: 'hello',
+      protocolVersions,
+      agent: { id: agent.id, nodeId: agent.nodeId, version: '0.1.0', revision: 'abc1234' },
+      instances: instances.map(instanceReportOf),
+      running: [...running],
+      spooled: [...spooled],
+      takes,
+    };
+    agent.welcome = await agent.#session.join(hello);
+    await engine.runtime.settle();
+    return agent;
+  }
+
+  /** The received assignments, in order. */
+  get assigned(): Assign[] {
+    return this.heard.filter((message): message is Assign => message.type === 'assign');
+  }
+
+  /** The latest assignment; fails when there is none. */
+  get latest(): Assign {
+    const latest = this.assigned.at(-1);
+    if (!latest)
+      throw new Error(`nothing was assigned to ${this.id}, it heard ${JSON.stringify(this.heard)}`);
+    return latest;
+  }
+
+  async say(message: AgentMessage): Promise<void> {
+    await this.#session.receive(message);
+    await this.#engine.runtime.settle();
+  }
+
+  /** Reports the end of an attempt; with texts of blobs that it brings; returns whether it counted, or
+   *  undefined when the hub did not acknowledge it. */
+  async end(
+    ref: AttemptRef,
+    outcome: AttemptReport['outcome'],
+    rest: Partial<AttemptReport> = {},
+    blobs: readonly string[] = [],
+  ): Promise<boolean | undefined> {
+    const before = this.heard.length;
+    const report = { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest };
+    const sent = blobs.map((blob) => Buffer.from(blob).toString('base64'));
+    await this.say({ type: 'report', report, ...(sent.length === 0 ? {} : { blobs: sent }) });
+    const settled = this.heard.slice(before).find((message) => message.type === 'acknowledged');
+    return settled?.counted;
+  }
+
+  /** The connection breaks. */
+  async disconnect(): Promise<void> {
+    this.#end('connection closed');
+    await this.#engine.runtime.settle();
+  }
+
+  #end(reason: string): void {
+    if (this.ended !== undefined) return;
+    this.ended = reason;
+    this.#session.down(reason);
+  }
+}
