@@ -1,8 +1,6 @@
-import type { Migration } from '../migrate.js';
-
 /** Users, sessions, tokens, and agents with their credentials and drains. Times are milliseconds since 1970. Texts are compared
  *  by their bytes, as every store orders them. */
-export const accounts: Migration = {
+export const accounts = {
   id: '0100-accounts',
   phase: 'expand',
   sql: `
@@ -68,4 +66,4 @@ export const accounts: Migration = {
       since      BIGINT NOT NULL,
       drained_by TEXT NOT NULL
     );`,
-};
+} as const;
