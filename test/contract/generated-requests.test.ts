@@ -3,15 +3,15 @@
  *  request. `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { countAnswer } from '../support/interface/exercised.js';
 import { FakeAgent } from '../support/agents/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
+import { countAnswer } from '../support/interface/exercised.js';
 import {
   type GeneratedRequest,
   type KnownIds,
   requestFor,
   requestForAnything,
 } from '../support/interface/generated-requests.js';
-import { api, hub, hubForAllTests } from '../support/hubs/hub-for-tests.js';
 import { openApiCheck } from '../support/interface/openapi-check.js';
 import { type Operation, operationsIn } from '../support/interface/openapi-operations.js';
 import { rawSender } from '../support/interface/raw-request.js';
