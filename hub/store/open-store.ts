@@ -9,16 +9,21 @@ import type { SharedPlace } from '../core/ports/blobs.js';
 import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
-import type { DatabaseAddress, MigratingOptions } from './postgres/maintenance.js';
-import type { Migrated } from './postgres/migrate.js';
-import { maintenanceOnServer } from './postgres/store-maintenance.js';
+import type { Migrated } from './postgres/schema/migrate.js';
+import type { DatabaseAddress, MigratingOptions } from './postgres/upkeep/maintenance.js';
+import { maintenanceOnServer } from './postgres/upkeep/store-maintenance.js';
 import type { OwnHub } from './sole-hub/own-hubs.js';
 import { soleHub } from './sole-hub/sole-hub.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
-import { lockDatabase } from './sqlite/database.js';
-import { accountsFileIn, bytesOf, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
-import { sqliteMaintenance } from './sqlite/maintenance.js';
+import { lockDatabase } from './sqlite/connection/database.js';
+import {
+  accountsFileIn,
+  bytesOf,
+  tasksFileIn,
+  withWriteAheadLog,
+} from './sqlite/connection/database-files.js';
 import { openSqliteStore } from './sqlite/store.js';
+import { sqliteMaintenance } from './sqlite/upkeep/maintenance.js';
 
 /** The part of the configuration that selects the store. */
 export interface StoreSettings {
@@ -132,7 +137,7 @@ export async function openAccountStore(
   runtime: Runtime,
 ): Promise<OpenedAccountStore> {
   if (isOnFiles(settings)) return openSqliteAccountStore(accountsFileIn(settings.dataDir), null);
-  const { openPostgresAccounts } = await import('./postgres/maintenance.js');
+  const { openPostgresAccounts } = await import('./postgres/upkeep/maintenance.js');
   return openPostgresAccounts(await addressOf(settings), optionsOf(runtime));
 }
 
@@ -145,21 +150,21 @@ export function openVolatileAccountStore(log: Logger): OpenedAccountStore {
 export function storeMaintenance(settings: StoreSettings): StoreMaintenance {
   if (isOnFiles(settings)) return sqliteMaintenance(settings.dataDir);
   return maintenanceOnServer(settings.dataDir, async () => {
-    const { openInspection } = await import('./postgres/inspection.js');
+    const { openInspection } = await import('./postgres/upkeep/inspection.js');
     return openInspection(await addressOf(settings));
   });
 }
 
 /** Checks whether a hub can work on the database server of these settings. Rejects with `StartRefused` for a store on files. */
 export async function checkStore(settings: StoreSettings, runtime: Runtime): Promise<Finding[]> {
-  const { checkPostgres } = await import('./postgres/maintenance.js');
+  const { checkPostgres } = await import('./postgres/upkeep/maintenance.js');
   return checkPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 
 /** Brings the tables of the database server up to date, as far as the hubs that work on them allow. Rejects with `StartRefused` when they do
  *  not allow what this version needs, when the server cannot be used, and for a store on files. */
 export async function migrateStore(settings: StoreSettings, runtime: Runtime): Promise<Migrated> {
-  const { migratePostgres } = await import('./postgres/maintenance.js');
+  const { migratePostgres } = await import('./postgres/upkeep/maintenance.js');
   return migratePostgres(await addressOf(settings), optionsOf(runtime));
 }
 
@@ -170,7 +175,7 @@ export async function acceptLossOfStore(
   settings: StoreSettings,
   runtime: Runtime,
 ): Promise<string | undefined> {
-  const { acceptLossOnPostgres } = await import('./postgres/maintenance.js');
+  const { acceptLossOnPostgres } = await import('./postgres/upkeep/maintenance.js');
   return acceptLossOnPostgres(await addressOf(settings), settings.dataDir, runtime);
 }
 

@@ -1,7 +1,7 @@
 /** The suite of recent logins: for a hub that has its store alone, and of two hubs on one PostgreSQL database. */
 import { ownLoginRecords } from '@workbench-hub/hub/engine/accounts/own-login-records';
 import { postgresLoginRecords } from '@workbench-hub/hub/store/postgres/accounts/login-records';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';

@@ -11,7 +11,7 @@ import {
   migrate,
   openDatabase,
   type SqliteDatabase,
-} from '@workbench-hub/hub/store/sqlite/database';
+} from '@workbench-hub/hub/store/sqlite/connection/database';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';

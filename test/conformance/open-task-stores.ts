@@ -1,6 +1,6 @@
 /** Stores for the suites of task stores, each with data of its own. */
 import { join } from 'node:path';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';

@@ -1,6 +1,6 @@
 /** The suites of account stores on PostgreSQL, with a second pool on the same database. */
 import { postgresAccountStore } from '@workbench-hub/hub/store/postgres/accounts/account-store';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';

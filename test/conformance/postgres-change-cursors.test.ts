@@ -1,12 +1,12 @@
 /** Cursors of the log of changes on PostgreSQL: their length, and what they name while transactions are under way. */
 import type { TaskChange } from '@workbench-hub/hub/core/ports/task-changes';
-import { cursorAt, placeOf } from '@workbench-hub/hub/store/postgres/change-place';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import {
   openPostgresStore,
   type PostgresTaskStore,
   type PostgresTaskStoreOptions,
 } from '@workbench-hub/hub/store/postgres/store';
+import { cursorAt, placeOf } from '@workbench-hub/hub/store/postgres/tasks/change-place';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';

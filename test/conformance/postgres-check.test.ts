@@ -1,7 +1,12 @@
 /** The check of a database for `workbench-hub store check`, against servers that are right and wrong. */
-import { checkDatabase, refuseUnfit } from '@workbench-hub/hub/store/postgres/check';
-import { type Migration, migrate } from '@workbench-hub/hub/store/postgres/migrate';
-import { type Database, type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/pool';
+
+import {
+  type Database,
+  type DatabaseSettings,
+  openPool,
+} from '@workbench-hub/hub/store/postgres/connection/pool';
+import { type Migration, migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
+import { checkDatabase, refuseUnfit } from '@workbench-hub/hub/store/postgres/upkeep/check';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';

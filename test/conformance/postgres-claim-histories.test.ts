@@ -3,8 +3,8 @@
  * changes knows each task as it is. `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others.
  */
 
-import { ClaimLog } from '@workbench-hub/hub/store/postgres/claim-log';
-import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { ClaimLog } from '@workbench-hub/hub/store/postgres/lanes/claim-log';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';

@@ -1,6 +1,6 @@
 /** The cluster's view of `workbench-hub doctor`, from the rows of real hubs. */
 import { checkCluster } from '@workbench-hub/hub/commands/doctor/cluster-checks';
-import { openInspection } from '@workbench-hub/hub/store/postgres/inspection';
+import { openInspection } from '@workbench-hub/hub/store/postgres/upkeep/inspection';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

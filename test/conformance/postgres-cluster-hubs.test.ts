@@ -3,10 +3,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RoleHolder } from '@workbench-hub/hub/core/ports/roles';
-import { hubIdIn } from '@workbench-hub/hub/store/postgres/cluster/hub-identity';
-import { SWEEP } from '@workbench-hub/hub/store/postgres/cluster/hub-statements';
-import { statement } from '@workbench-hub/hub/store/postgres/pool';
-import { rowsOf } from '@workbench-hub/hub/store/postgres/statement';
+import { SWEEP } from '@workbench-hub/hub/store/postgres/cluster/common/hub-statements';
+import { hubIdIn } from '@workbench-hub/hub/store/postgres/cluster/membership/hub-identity';
+import { statement } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { rowsOf } from '@workbench-hub/hub/store/postgres/connection/statement';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';

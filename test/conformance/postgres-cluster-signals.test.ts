@@ -2,7 +2,7 @@
 import { AgentUnavailable } from '@workbench-hub/hub/core/ports/mail';
 import type { Signal } from '@workbench-hub/hub/core/ports/signals';
 import type { ClaimedTask } from '@workbench-hub/hub/core/ports/task-queue';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { LOG_LEVEL } from '../support/memory-log.js';

@@ -1,7 +1,8 @@
 /** A store whose server fails, and whose synchronous standby takes over. */
-import { checkDatabase, refuseUnfit } from '@workbench-hub/hub/store/postgres/check';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
+import { checkDatabase, refuseUnfit } from '@workbench-hub/hub/store/postgres/upkeep/check';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';

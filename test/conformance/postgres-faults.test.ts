@@ -1,13 +1,17 @@
 /** Faults of a PostgreSQL server, in the words that clients and operators get. */
 import { chown, copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseFault, refusal, storeError } from '@workbench-hub/hub/store/postgres/database-fault';
+import {
+  DatabaseFault,
+  refusal,
+  storeError,
+} from '@workbench-hub/hub/store/postgres/connection/database-fault';
 import {
   type Database,
   type DatabaseSettings,
   openPool,
   statement,
-} from '@workbench-hub/hub/store/postgres/pool';
+} from '@workbench-hub/hub/store/postgres/connection/pool';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { authority, type CertificateWish } from '../support/hubs/certificates.js';

@@ -1,8 +1,9 @@
 /** Schema generations: what hubs of neighbouring ones may do to a database on which both work, and what is refused in words. */
-import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
-import type { Migration } from '@workbench-hub/hub/store/postgres/migration';
-import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
-import { appliedMigrations, schemaGeneration } from '@workbench-hub/hub/store/postgres/schema-state';
+
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
+import type { Migration } from '@workbench-hub/hub/store/postgres/schema/migration';
+import { appliedMigrations, schemaGeneration } from '@workbench-hub/hub/store/postgres/schema/schema-state';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';

@@ -1,5 +1,5 @@
 /** Lanes whose database is out of reach, was taken by another hub, or has lost changes. */
-import { type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 /** Lists on PostgreSQL over many tasks: pages of any place, from both ends, and searches in several buckets. */
 import type { TaskOrder, TaskQuery, TaskWindowQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { foldedName } from '@workbench-hub/hub/core/task-filter';
-import { type Database, openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus } from '@workbench-hub/shared/domain/task';

@@ -1,6 +1,6 @@
 /** The lock that keeps a second hub from a database on PostgreSQL. */
-import { type HubLock, lockDatabase } from '@workbench-hub/hub/store/postgres/hub-lock';
-import { type Connection, openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
+import { type HubLock, lockDatabase } from '@workbench-hub/hub/store/postgres/connection/hub-lock';
+import { type Connection, openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';

@@ -4,7 +4,7 @@ import { Sessions } from '@workbench-hub/hub/engine/accounts/sessions';
 import { secrets } from '@workbench-hub/hub/security/secrets';
 import { postgresAccountStore } from '@workbench-hub/hub/store/postgres/accounts/account-store';
 import { postgresLoginRecords } from '@workbench-hub/hub/store/postgres/accounts/login-records';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';

@@ -1,7 +1,7 @@
 /** Writes over connections that are cut around their commits: each takes place once, and says so. */
 
 import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -9,10 +9,10 @@ import {
   openStore,
   type StoreSettings,
 } from '@workbench-hub/hub/store/open-store';
-import { SWEEP } from '@workbench-hub/hub/store/postgres/cluster/hub-statements';
-import { LANE_NAMES } from '@workbench-hub/hub/store/postgres/lane-names';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
-import { rowsOf } from '@workbench-hub/hub/store/postgres/statement';
+import { SWEEP } from '@workbench-hub/hub/store/postgres/cluster/common/hub-statements';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { rowsOf } from '@workbench-hub/hub/store/postgres/connection/statement';
+import { LANE_NAMES } from '@workbench-hub/hub/store/postgres/lanes/lane-names';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,7 +1,8 @@
 /** Migrations of a database on PostgreSQL: their order, their turns, and the refusals in words. */
-import { type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/migrate';
-import type { Migration } from '@workbench-hub/hub/store/postgres/migration';
-import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
+
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
+import type { Migration } from '@workbench-hub/hub/store/postgres/schema/migration';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';

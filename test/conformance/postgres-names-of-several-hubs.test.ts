@@ -1,6 +1,6 @@
 /** Names of the storage, and keys of tasks, that several hubs take at the same time. */
 import type { NamedObject } from '@workbench-hub/hub/core/ports/named-objects';
-import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -11,9 +11,9 @@ import {
   type StoreSettings,
   storeMaintenance,
 } from '@workbench-hub/hub/store/open-store';
-import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
-import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
+import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema/schema';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';

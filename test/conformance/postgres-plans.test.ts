@@ -1,5 +1,5 @@
 /** Plans of statements on PostgreSQL, which must not stay those of a small table while it grows. */
-import { openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /** Writes of two schedulers, of which one does not know yet that its term is over: what one has claimed, the next one sees, and what the
  *  former one takes back late has no effect. */
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 /** The suites of task stores on PostgreSQL. */
-import { Lane } from '@workbench-hub/hub/store/postgres/lane';
+import { Lane } from '@workbench-hub/hub/store/postgres/lanes/lane';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { hasPostgres } from '../support/stores/postgres.js';
 import { openOnPostgres } from './open-task-stores.js';

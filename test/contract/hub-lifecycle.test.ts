@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { createHub } from '@workbench-hub/hub/hub';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
-import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
+import { openDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';

@@ -42,7 +42,7 @@ export const POSTGRESQL: PagePromises = {
       begins: '| speed | highest: no network',
       heldBy: [
         test(
-          'hub/store/postgres/lane.test.ts',
+          'hub/store/postgres/lanes/lane.test.ts',
           'writes what arrives while a statement is under way with the next one',
         ),
       ],

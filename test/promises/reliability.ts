@@ -26,7 +26,10 @@ export const RELIABILITY: PagePromises = {
     {
       begins: '- *Durable before acknowledged.*',
       heldBy: [
-        test('hub/store/sqlite/group-commit.test.ts', 'is confirmed after a sync that began after the write'),
+        test(
+          'hub/store/sqlite/connection/group-commit.test.ts',
+          'is confirmed after a sync that began after the write',
+        ),
         invariant('nothing is lost'),
         invariant('acknowledged means kept'),
         invariant('an end stays'),
@@ -989,7 +992,7 @@ export const RELIABILITY: PagePromises = {
           'refuse reads as writes while the database is out of reach',
         ),
         test(
-          'hub/store/postgres/lane.test.ts',
+          'hub/store/postgres/lanes/lane.test.ts',
           'gives no call the outcome of another when it ends while the database hangs',
         ),
         test(
@@ -1269,11 +1272,11 @@ export const RELIABILITY: PagePromises = {
       heldBy: [
         test('test/scenarios/damaged-database.test.ts', 'is %s reports that'),
         test(
-          'hub/store/sqlite/integrity-check.test.ts',
+          'hub/store/sqlite/upkeep/integrity-check.test.ts',
           'damage within a database of up to 64 MiB is found at the start',
         ),
         test(
-          'hub/store/sqlite/integrity-check.test.ts',
+          'hub/store/sqlite/upkeep/integrity-check.test.ts',
           'a larger database is not read as a whole at the start, but by doctor',
         ),
       ],

@@ -1,6 +1,6 @@
 /** The times of the page on several hubs are those of the hub. */
 import { readFileSync } from 'node:fs';
-import { CLUSTER_TIMINGS } from '@workbench-hub/hub/store/postgres/cluster/timings';
+import { CLUSTER_TIMINGS } from '@workbench-hub/hub/store/postgres/cluster/common/timings';
 import { expect, it } from 'vitest';
 
 const page = readFileSync(new URL('../../packages/docs/several-hubs.md', import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
 /** A day of a hub before its screenshots are made, written into its database: what has ended, and what has waited for long. */
 import { PeriodSum } from '@workbench-hub/hub/core/period-sum';
-import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
-import { addStatistics } from '@workbench-hub/hub/store/sqlite/task-statistics';
+import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
+import { addStatistics } from '@workbench-hub/hub/store/sqlite/tasks/task-statistics';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import { idOf } from '../bench/stored-tasks/stored-task.js';

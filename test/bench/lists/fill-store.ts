@@ -1,5 +1,5 @@
 /** A store with a long history. */
-import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
+import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { pageOf } from '@workbench-hub/hub/store/postgres/lists/list-statements';
-import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
+import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
 import { LIST_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/list-reader';
 import { SEGMENT_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/segment-rows';
 import { migratedOn, type TestDatabase } from '../../support/stores/postgres.js';

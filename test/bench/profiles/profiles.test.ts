@@ -56,11 +56,11 @@ describe('costs of steps', () => {
       [
         stack(
           1,
-          ['flush', 'hub/store/sqlite/group-commit.js'],
-          ['endTask', 'hub/store/sqlite/attempt-writes.js'],
+          ['flush', 'hub/store/sqlite/connection/group-commit.js'],
+          ['endTask', 'hub/store/sqlite/tasks/attempt-writes.js'],
           ['run', ''],
         ),
-        stack(2, ['flush', 'hub/store/sqlite/group-commit.js'], ['run', '']),
+        stack(2, ['flush', 'hub/store/sqlite/connection/group-commit.js'], ['run', '']),
         stack(1, ['listOnTimeout', 'node:internal/timers']),
       ],
       400,

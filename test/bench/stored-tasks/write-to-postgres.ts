@@ -1,8 +1,8 @@
 import { foldedName } from '@workbench-hub/hub/core/task-filter';
-import { lastingKindOf } from '@workbench-hub/hub/store/postgres/lists/task-kinds';
-import { openPool, statement } from '@workbench-hub/hub/store/postgres/pool';
-import { requirementIds } from '@workbench-hub/hub/store/postgres/requirement-ids';
-import { searchable } from '@workbench-hub/hub/store/postgres/searchable-text';
+import { openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { searchable } from '@workbench-hub/hub/store/postgres/connection/searchable-text';
+import { lastingKindOf } from '@workbench-hub/hub/store/postgres/rows/task-kinds';
+import { requirementIds } from '@workbench-hub/hub/store/postgres/tasks/requirement-ids';
 import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
 import type { StoredTask, StoredTasks } from './stored-task.js';
 

@@ -1,4 +1,4 @@
-import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
+import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
 import type { StoredTasks } from './stored-task.js';
 
 const INSERT = `

@@ -3,7 +3,7 @@ import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
-import type { Database } from '@workbench-hub/hub/store/postgres/pool';
+import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
 import type { ObservedStore } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
 import type { SimulatedDisk } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';

@@ -1,8 +1,8 @@
 /** Defects of several hubs on one database. */
 import type { Roles } from '@workbench-hub/hub/core/ports/roles';
 import type { Signals } from '@workbench-hub/hub/core/ports/signals';
-import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
-import type { Database } from '@workbench-hub/hub/store/postgres/pool';
+import { DatabaseFault } from '@workbench-hub/hub/store/postgres/connection/database-fault';
+import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import { pino } from 'pino';
 import { isBatch, type ModelWork } from '../database/model-statements.js';

@@ -1,7 +1,7 @@
 /** Defects of a store on a database server. */
-import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
-import { CONFIRM_BATCH, LANE_ROW } from '@workbench-hub/hub/store/postgres/lane-statements';
-import type { Database } from '@workbench-hub/hub/store/postgres/pool';
+import { DatabaseFault } from '@workbench-hub/hub/store/postgres/connection/database-fault';
+import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { CONFIRM_BATCH, LANE_ROW } from '@workbench-hub/hub/store/postgres/lanes/lane-statements';
 import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { pino } from 'pino';

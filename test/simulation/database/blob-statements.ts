@@ -1,5 +1,5 @@
 /** The statements of the real store of inline blobs, performed on the model. */
-import { INLINE_BLOB_STATEMENTS as STATEMENTS } from '@workbench-hub/hub/store/postgres/inline-blobs';
+import { INLINE_BLOB_STATEMENTS as STATEMENTS } from '@workbench-hub/hub/store/postgres/objects/inline-blobs';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 
 type Given = Readonly<Record<string, never>>;

@@ -1,5 +1,5 @@
 /** The tables of the simulated server by which hubs meet, and the form of the statements on them. */
-import type { NamedStatement } from '@workbench-hub/hub/store/postgres/statement';
+import type { NamedStatement } from '@workbench-hub/hub/store/postgres/connection/statement';
 
 export interface HubRow {
   readonly id: string;

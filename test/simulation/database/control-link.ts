@@ -1,6 +1,6 @@
 /** A connection outside the pool, as one process of a hub has it: it carries statements and notifications, and breaks. */
-import { DatabaseFault } from '@workbench-hub/hub/store/postgres/database-fault';
-import type { Connection, Statement } from '@workbench-hub/hub/store/postgres/pool';
+import { DatabaseFault } from '@workbench-hub/hub/store/postgres/connection/database-fault';
+import type { Connection, Statement } from '@workbench-hub/hub/store/postgres/connection/pool';
 import type { Process } from '../process.js';
 import type { World } from '../world.js';
 

@@ -1,13 +1,14 @@
 /** Statements on the rows of hubs, on the scheduler's role and on preparations, performed on the model. */
+
+import * as SQL from '@workbench-hub/hub/store/postgres/cluster/common/hub-statements';
+import { GAIN, GIVE_UP } from '@workbench-hub/hub/store/postgres/cluster/leadership/scheduler-role';
+import { RENEW } from '@workbench-hub/hub/store/postgres/cluster/leadership/scheduler-term';
 import {
   CHANGE_CLUSTER,
   CHANGE_HUB,
   READ_PREPARATIONS,
-} from '@workbench-hub/hub/store/postgres/cluster/cluster-preparations';
-import * as SQL from '@workbench-hub/hub/store/postgres/cluster/hub-statements';
-import { GAIN, GIVE_UP } from '@workbench-hub/hub/store/postgres/cluster/scheduler-role';
-import { RENEW } from '@workbench-hub/hub/store/postgres/cluster/scheduler-term';
-import { NOW } from '@workbench-hub/hub/store/postgres/database-clock';
+} from '@workbench-hub/hub/store/postgres/cluster/membership/cluster-preparations';
+import { NOW } from '@workbench-hub/hub/store/postgres/connection/database-clock';
 import {
   type ClusterStatement,
   type ClusterTables,

@@ -1,7 +1,15 @@
 /** The link between a hub and the simulated database server: it takes time, loses requests before and responses after the commit,
  *  and breaks. One statement is one request; a request whose sender has gone may still take place. */
-import { DatabaseFault, type DatabaseFaultKind } from '@workbench-hub/hub/store/postgres/database-fault';
-import type { Connection, Database, Queries, Statement } from '@workbench-hub/hub/store/postgres/pool';
+import {
+  DatabaseFault,
+  type DatabaseFaultKind,
+} from '@workbench-hub/hub/store/postgres/connection/database-fault';
+import type {
+  Connection,
+  Database,
+  Queries,
+  Statement,
+} from '@workbench-hub/hub/store/postgres/connection/pool';
 import type { Process } from '../process.js';
 import type { World } from '../world.js';
 import { ControlLink } from './control-link.js';

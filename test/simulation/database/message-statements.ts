@@ -1,7 +1,8 @@
 /** Statements on mail and messages between hubs, performed on the model. */
-import { LONG_SIGNALS } from '@workbench-hub/hub/store/postgres/cluster/long-signals';
-import * as SQL from '@workbench-hub/hub/store/postgres/cluster/mail-statements';
-import { NOTIFY, NOTIFY_OF_TEXTS } from '@workbench-hub/hub/store/postgres/cluster/outbox';
+
+import * as SQL from '@workbench-hub/hub/store/postgres/cluster/relay/mail-statements';
+import { LONG_SIGNALS } from '@workbench-hub/hub/store/postgres/cluster/signals/long-signals';
+import { NOTIFY, NOTIFY_OF_TEXTS } from '@workbench-hub/hub/store/postgres/cluster/signals/outbox';
 import { type ClusterStatement, type ClusterTables, isLive, modelOf } from './cluster-tables.js';
 
 interface Asked {

@@ -1,8 +1,12 @@
 /** Statements of the simulated server: what they do is a function over a model of the store, in place of SQL. */
 import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
-import { CONFIRM_BATCH, type LaneWrite } from '@workbench-hub/hub/store/postgres/lane-statements';
-import type { Database } from '@workbench-hub/hub/store/postgres/pool';
-import { type NamedStatement, rowOf, type Values } from '@workbench-hub/hub/store/postgres/statement';
+import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
+import {
+  type NamedStatement,
+  rowOf,
+  type Values,
+} from '@workbench-hub/hub/store/postgres/connection/statement';
+import { CONFIRM_BATCH, type LaneWrite } from '@workbench-hub/hub/store/postgres/lanes/lane-statements';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import { BLOB_BATCHES } from './blob-statements.js';
 import type { ClusterTables } from './cluster-tables.js';

@@ -1,5 +1,5 @@
 /** Statements on agents and their instances, performed on the model. */
-import * as SQL from '@workbench-hub/hub/store/postgres/cluster/presence-statements';
+import * as SQL from '@workbench-hub/hub/store/postgres/cluster/membership/presence-statements';
 import {
   type AgentRow,
   type ClusterStatement,

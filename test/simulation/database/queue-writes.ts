@@ -1,27 +1,27 @@
 /** The writes of the queue on the model, with the keys and the durability of the real ones. */
 import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
 import type { SchedulerFence } from '@workbench-hub/hub/core/ports/task-queue';
+import type { LaneWrite } from '@workbench-hub/hub/store/postgres/lanes/lane-statements';
 import {
   CLAIM_WRITE,
   type Claimed,
   type TermedClaim,
-} from '@workbench-hub/hub/store/postgres/attempt-claims';
+} from '@workbench-hub/hub/store/postgres/tasks/attempt-claims';
 import {
   ADOPT_WRITE,
   attemptWrites,
   KEEP_FILES_WRITE,
   REQUEUE_WRITE,
-} from '@workbench-hub/hub/store/postgres/attempt-writes';
-import { FORGET_KEYS } from '@workbench-hub/hub/store/postgres/keyed-insertion';
-import type { LaneWrite } from '@workbench-hub/hub/store/postgres/lane-statements';
-import { REMOVE_REQUIREMENTS } from '@workbench-hub/hub/store/postgres/requirement-removal';
+} from '@workbench-hub/hub/store/postgres/tasks/attempt-writes';
+import { FORGET_KEYS } from '@workbench-hub/hub/store/postgres/tasks/keyed-insertion';
+import { REMOVE_REQUIREMENTS } from '@workbench-hub/hub/store/postgres/tasks/requirement-removal';
 import {
   type Inserted,
   type Insertion,
   taskInsertion,
-} from '@workbench-hub/hub/store/postgres/task-insertion';
-import type { QueueWrites } from '@workbench-hub/hub/store/postgres/task-queue';
-import { WebhookOutbox } from '@workbench-hub/hub/store/postgres/webhook-outbox';
+} from '@workbench-hub/hub/store/postgres/tasks/task-insertion';
+import type { QueueWrites } from '@workbench-hub/hub/store/postgres/tasks/task-queue';
+import { WebhookOutbox } from '@workbench-hub/hub/store/postgres/tasks/webhook-outbox';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import { type Box, modelWrite, readModel, type Surroundings } from './model-statements.js';
 

@@ -2,13 +2,13 @@
  *  the model. */
 import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
 import { NO_STATISTICS } from '@workbench-hub/hub/core/ports/task-statistics';
-import { postgresInlineBlobs } from '@workbench-hub/hub/store/postgres/inline-blobs';
-import type { Lane } from '@workbench-hub/hub/store/postgres/lane';
-import { closeLanes, type Lanes, openLanes } from '@workbench-hub/hub/store/postgres/lanes';
-import type { Database } from '@workbench-hub/hub/store/postgres/pool';
-import { queueInLanes } from '@workbench-hub/hub/store/postgres/task-queue';
-import { REMOVE_WRITE } from '@workbench-hub/hub/store/postgres/task-removal';
-import { translatedReads } from '@workbench-hub/hub/store/postgres/translated-reads';
+import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { translatedReads } from '@workbench-hub/hub/store/postgres/connection/translated-reads';
+import type { Lane } from '@workbench-hub/hub/store/postgres/lanes/lane';
+import { closeLanes, type Lanes, openLanes } from '@workbench-hub/hub/store/postgres/lanes/lanes';
+import { postgresInlineBlobs } from '@workbench-hub/hub/store/postgres/objects/inline-blobs';
+import { queueInLanes } from '@workbench-hub/hub/store/postgres/tasks/task-queue';
+import { REMOVE_WRITE } from '@workbench-hub/hub/store/postgres/tasks/task-removal';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';

@@ -1,8 +1,8 @@
 /** The simulated database server: the model of the store, the rows of lanes, and what a crash or a failover leaves of them. Each
  *  statement takes place at one moment; how long it takes to get there, and back, is the link's. */
-import { LOCK_JOINS } from '@workbench-hub/hub/store/postgres/cluster/presence-statements';
-import { CONFIRM_BATCH, LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lane-statements';
-import type { Queries, Statement } from '@workbench-hub/hub/store/postgres/pool';
+import { LOCK_JOINS } from '@workbench-hub/hub/store/postgres/cluster/membership/presence-statements';
+import type { Queries, Statement } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { CONFIRM_BATCH, LANE_ROW, OPEN_LANES } from '@workbench-hub/hub/store/postgres/lanes/lane-statements';
 import { type ModelStore, openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { BEGINNING_MS } from '../process.js';

@@ -1,7 +1,7 @@
 /** Makes the program workbench-hub into one of a later version: this build with migrations of the next schema generation, or of the next
  *  two. Imported before the program (`node --import`). */
-import { type Migration, newestGeneration } from '@workbench-hub/hub/store/postgres/migration';
-import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
+import { type Migration, newestGeneration } from '@workbench-hub/hub/store/postgres/schema/migration';
+import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema/schema';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { AHEAD } from './later-hub.js';
 

@@ -3,13 +3,13 @@
 import type { JoiningAgent, StartedInstance } from '@workbench-hub/hub/core/ports/presence';
 import type { Signal, SignalListener } from '@workbench-hub/hub/core/ports/signals';
 import type { ClaimedTask } from '@workbench-hub/hub/core/ports/task-queue';
+import type { ClusterTimings } from '@workbench-hub/hub/store/postgres/cluster/common/timings';
 import {
   type ClusterOptions,
   type OpenedCluster,
   openCluster,
 } from '@workbench-hub/hub/store/postgres/cluster/open-cluster';
-import type { ClusterTimings } from '@workbench-hub/hub/store/postgres/cluster/timings';
-import { type Database, openPool } from '@workbench-hub/hub/store/postgres/pool';
+import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type LogLine, memoryLog } from '../memory-log.js';
 import { migratedDatabase, type TestDatabase } from './postgres.js';

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { migrate } from '@workbench-hub/hub/store/postgres/migrate';
-import { openPool } from '@workbench-hub/hub/store/postgres/pool';
-import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema';
+import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
+import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema/schema';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import pg from 'pg';
 import { eventually } from '../eventually.js';

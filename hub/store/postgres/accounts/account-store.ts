@@ -1,7 +1,7 @@
 /** The account ports on one PostgreSQL database. */
 import type { AccountStore } from '../../../core/ports/store.js';
-import type { Database, Queries } from '../pool.js';
-import { fromStored, toStored } from '../stored-text.js';
+import type { Database, Queries } from '../connection/pool.js';
+import { fromStored, toStored } from '../connection/stored-text.js';
 import { type AccountRuntime, AccountWork } from './account-work.js';
 import { postgresAgentCredentials } from './agent-credentials.js';
 import { postgresAgentDrains } from './agent-drains.js';

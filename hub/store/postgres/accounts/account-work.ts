@@ -7,8 +7,13 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { DatabaseFault, type DatabaseFaultKind, readError, storeError } from '../database-fault.js';
-import type { Database, Statement } from '../pool.js';
+import {
+  DatabaseFault,
+  type DatabaseFaultKind,
+  readError,
+  storeError,
+} from '../connection/database-fault.js';
+import type { Database, Statement } from '../connection/pool.js';
 
 export interface AccountRuntime {
   readonly clock: Clock;

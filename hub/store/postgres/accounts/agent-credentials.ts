@@ -1,5 +1,5 @@
 import type { AgentCredentialRecord, AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
-import { type Database, type Statement, statement } from '../pool.js';
+import { type Database, type Statement, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
 
 interface Row {

@@ -1,5 +1,5 @@
 import type { AgentDrainStore } from '../../../core/ports/agent-drains.js';
-import { type Database, statement } from '../pool.js';
+import { type Database, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
 
 interface Row {

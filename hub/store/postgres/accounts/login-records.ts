@@ -8,9 +8,9 @@ import {
   MAX_FAILED_LOGINS,
   MAX_LOCATIONS_OF_USER,
 } from '../../../core/ports/login-records.js';
-import { RELAXED } from '../cluster/hub-statements.js';
-import type { Database } from '../pool.js';
-import { rowOf, rowsOf, sql } from '../statement.js';
+import { RELAXED } from '../cluster/common/hub-statements.js';
+import type { Database } from '../connection/pool.js';
+import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import { type AccountRuntime, AccountWork } from './account-work.js';
 
 /** Attempts that count. One with a later time does, too, for times of hubs differ a little; one much later is of a clock that was set back. */

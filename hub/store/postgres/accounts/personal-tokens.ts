@@ -1,6 +1,6 @@
 import type { TokenRole } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
-import { type Database, statement } from '../pool.js';
+import { type Database, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
 import { rolesOf } from './user-store.js';
 

@@ -1,5 +1,5 @@
 import type { RefreshState, SessionStore } from '../../../core/ports/accounts.js';
-import { type Database, statement } from '../pool.js';
+import { type Database, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
 import { rolesOf } from './user-store.js';
 

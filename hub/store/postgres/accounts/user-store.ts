@@ -1,7 +1,7 @@
 import type { Role } from '../../../core/access.js';
 import { isLastAdministrator } from '../../../core/accounts.js';
 import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
-import { type Database, type Queries, statement } from '../pool.js';
+import { type Database, type Queries, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
 
 interface UserRow {

@@ -5,22 +5,22 @@ import type { Hubs } from '../../../core/ports/hubs.js';
 import { CATCH_UP_LIMIT_MS } from '../../../core/ports/signals.js';
 import type { Cluster } from '../../../core/ports/store.js';
 import type { ClaimedTask } from '../../../core/ports/task-queue.js';
-import type { Database } from '../pool.js';
-import { AgentHolders } from './agent-holders.js';
-import { ClusterMail } from './cluster-mail.js';
-import { clusterPreparations } from './cluster-preparations.js';
-import { ClusterPresence } from './cluster-presence.js';
-import { ClusterSignals } from './cluster-signals.js';
-import { ControlConnection } from './control-connection.js';
-import { type Beat, HubRows } from './hub-rows.js';
-import { Inbox } from './inbox.js';
-import { longSignals } from './long-signals.js';
-import { CHANNEL, type Content } from './messages.js';
-import { Outbox } from './outbox.js';
-import { Patience } from './patience.js';
-import { Resyncs } from './resync.js';
-import { SchedulerRole } from './scheduler-role.js';
-import { CLUSTER_TIMINGS, type ClusterTimings } from './timings.js';
+import type { Database } from '../connection/pool.js';
+import { AgentHolders } from './common/agent-holders.js';
+import { Patience } from './common/patience.js';
+import { CLUSTER_TIMINGS, type ClusterTimings } from './common/timings.js';
+import { SchedulerRole } from './leadership/scheduler-role.js';
+import { clusterPreparations } from './membership/cluster-preparations.js';
+import { ClusterPresence } from './membership/cluster-presence.js';
+import { type Beat, HubRows } from './membership/hub-rows.js';
+import { ClusterMail } from './relay/cluster-mail.js';
+import { ClusterSignals } from './signals/cluster-signals.js';
+import { ControlConnection } from './signals/control-connection.js';
+import { Inbox } from './signals/inbox.js';
+import { longSignals } from './signals/long-signals.js';
+import { CHANNEL, type Content } from './signals/messages.js';
+import { Outbox } from './signals/outbox.js';
+import { Resyncs } from './signals/resync.js';
 
 export interface ClusterOptions {
   /** Id of the hub, which it keeps over its starts. */

@@ -2,6 +2,7 @@
  *  read, from the nearer end. Totals are kept. */
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
+import { ALL_KINDS, kindsOf, type TaskKind } from '../rows/task-kinds.js';
 import {
   COLUMNS,
   type ListedTasks,
@@ -11,7 +12,6 @@ import {
   TOTAL,
   type WindowTasks,
 } from './list-statement.js';
-import { ALL_KINDS, kindsOf, type TaskKind } from './task-kinds.js';
 
 /** Whether a filter is one by kinds only. */
 export function isByKind({

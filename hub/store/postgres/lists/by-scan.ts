@@ -7,9 +7,9 @@
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
+import { STATUS_NUMBERS } from '../rows/task-kinds.js';
 import { matchingOf, statusOf } from './conditions.js';
 import { COLUMNS, type ListedTasks, ORDERED_BY, type WindowTasks } from './list-statement.js';
-import { STATUS_NUMBERS } from './task-kinds.js';
 
 /** Tasks of a bucket, as in the migration. */
 const BUCKET = 1024;

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import Database from 'better-sqlite3';
-import { makePrivateFile, migrate, refusal, type SqliteDatabase } from '../database.js';
+import { makePrivateFile, migrate, refusal, type SqliteDatabase } from '../connection/database.js';
 import { agentCredentials } from './migrations/0001-agent-credentials.js';
 import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 import { personalTokens } from './migrations/0003-personal-tokens.js';

@@ -1,6 +1,6 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentCredentialRecord, AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
 
 interface Row {

@@ -1,6 +1,6 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentDrainStore } from '../../../core/ports/agent-drains.js';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
 
 interface Row {

@@ -1,7 +1,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { TokenRole } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
 import { rolesOf } from './user-store.js';
 

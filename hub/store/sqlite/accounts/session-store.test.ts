@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionStore } from '../../../core/ports/accounts.js';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 import { openAccountsDatabase } from './accounts-database.js';
 import { sqliteSessionStore } from './session-store.js';
 import { sqliteUserStore } from './user-store.js';

@@ -1,6 +1,6 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { RefreshState, SessionStore, UserSessions } from '../../../core/ports/accounts.js';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
 import { rolesOf } from './user-store.js';
 

@@ -1,5 +1,5 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { storeError } from '../store-error.js';
+import { storeError } from '../connection/store-error.js';
 
 /** Runs work on the accounts database. Rejects with HubError for an error of the database, which is logged. */
 export type Translated = <T>(work: () => T) => Promise<T>;

@@ -2,7 +2,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Role } from '../../../core/access.js';
 import { isLastAdministrator } from '../../../core/accounts.js';
 import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
 
 interface UserRow {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 
 /** A checkpoint may lock the database for a moment. */
 const BUSY_TIMEOUT_MS = 10_000;

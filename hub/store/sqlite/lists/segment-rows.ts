@@ -1,6 +1,6 @@
 /** Reading of the list columns from the database. */
 import type { ColumnsRow } from '@workbench-hub/list-columns/rows';
-import type { SqliteDatabase } from '../database.js';
+import type { SqliteDatabase } from '../connection/database.js';
 
 /** Statements that fill the columns. Many rows are returned as one, each column as JSON, in a third of the time; a range of
  *  the primary key is read in its order. */

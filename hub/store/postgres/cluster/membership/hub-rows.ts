@@ -1,0 +1,244 @@
+/** The row of this hub, which shows that it lives, and those of the others. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Hubs, HubView } from '../../../../core/ports/hubs.js';
+import type { Database, Queries } from '../../connection/pool.js';
+import { rowOf, rowsOf } from '../../connection/statement.js';
+import {
+  BEAT,
+  type BeatRow,
+  DISCONNECT_AGENTS,
+  LOCK_HUB,
+  REGISTER,
+  REMOVE_HUB,
+  SET_ADDRESS,
+  SWEEP,
+} from '../common/hub-statements.js';
+import type { Patience } from '../common/patience.js';
+import { Rest } from '../common/rest.js';
+import type { ClusterTimings } from '../common/timings.js';
+import { readHubs } from './hub-views.js';
+
+const POLL_EVERY_MS = 200;
+const SWEEP_EVERY_MS = 60_000;
+
+/** A hub as its row has it. */
+export interface HubSelf {
+  readonly hubId: string;
+  /** Name of this start of the hub, which no other has. */
+  readonly incarnation: string;
+  readonly version: string;
+  /** Schema generation of the hub. */
+  readonly generation: number;
+}
+
+export interface HubRowsOptions {
+  readonly self: HubSelf;
+  readonly database: Database;
+  readonly control: Pick<Queries, 'rows'>;
+  readonly patience: Patience;
+  /** Clock of the machine. */
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly timings: ClusterTimings;
+  readonly log: Logger;
+  /** Another hub with the same id has begun, or newer ones have changed the tables too much: this one must end. */
+  readonly onBroken: (why: Error) => void;
+  /** The row could not be renewed for so long that the others will soon take this hub for gone. Called again while that lasts. */
+  readonly onCutOff: () => void;
+}
+
+/** Findings of a heartbeat. */
+export interface Beat {
+  /** Whether the row of another hub says that it is gone. */
+  readonly isAnyGone: boolean;
+  /** Whether mail for this hub waits. */
+  readonly hasMail: boolean;
+  /** Whether this hub itself counted as gone before. */
+  readonly wasGone: boolean;
+}
+
+export class HubRows implements Hubs {
+  readonly ownId: string;
+  readonly #options: HubRowsOptions;
+  readonly #rest: Rest;
+  /** Addresses of the other live hubs, by id. */
+  #live: ReadonlyMap<string, string> = new Map();
+  #address = '';
+  #offsetMs: number | null = null;
+  #seenAtMs: number;
+  #sweptAtMs: number;
+  #isFailing = false;
+  #isClosed = false;
+  #work: Promise<void> | undefined;
+
+  constructor(options: HubRowsOptions) {
+    this.#options = options;
+    this.#rest = new Rest(options.timers);
+    this.ownId = options.self.hubId;
+    this.#seenAtMs = options.clock.monotonicMs();
+    this.#sweptAtMs = this.#seenAtMs;
+  }
+
+  others(): number {
+    return this.#live.size;
+  }
+
+  otherAddresses(): string[] {
+    const sorted = [...this.#live].sort(([a], [b]) => (a < b ? -1 : 1));
+    return sorted.map(([, address]) => address).filter((address) => address !== '');
+  }
+
+  async listensAt(address: string): Promise<void> {
+    const { self, database, patience } = this.#options;
+    const { hubId, incarnation } = self;
+    this.#address = address;
+    await patience.run(() => rowsOf(database, SET_ADDRESS, { hubId, incarnation, address }));
+  }
+
+  all(): Promise<readonly HubView[]> {
+    const { patience, database, timings } = this.#options;
+    return patience.run(() => readHubs(database, timings.lapseMs));
+  }
+
+  /** Takes the own row, from which on other hubs count this one; its agents are disconnected. Rejects with `StartRefused` while
+   *  another hub with the same id runs, when newer hubs have changed the tables meanwhile, and with `DatabaseFault`. */
+  async register(): Promise<void> {
+    const { clock, timers, timings } = this.#options;
+    const giveUpAtMs = clock.monotonicMs() + timings.lapseMs;
+    while (!(await this.#take())) {
+      if (clock.monotonicMs() >= giveUpAtMs) throw new StartRefused(this.#sameId('runs'));
+      await new Promise<void>((resolve) => void timers.after(POLL_EVERY_MS, resolve));
+    }
+    await this.#beat();
+  }
+
+  /** Begins to renew the row; `found` is called after each renewal. */
+  start(found: (beat: Beat) => void): void {
+    this.#work = this.#beatAll(found);
+  }
+
+  /** Renews the row now, and so looks which hubs are there. */
+  lookNow(): void {
+    this.#rest.wake();
+  }
+
+  /** Removes the row. Its failure is logged: the row lapses. */
+  async close(): Promise<void> {
+    const { self, database, log } = this.#options;
+    const { hubId, incarnation } = self;
+    this.#isClosed = true;
+    this.#rest.wake();
+    await this.#work;
+    try {
+      await database.transaction(async (queries) => {
+        const row = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
+        if (row?.incarnation !== incarnation) return;
+        await rowsOf(queries, DISCONNECT_AGENTS, { hubId });
+        await rowsOf(queries, REMOVE_HUB, { hubId });
+      });
+    } catch (error) {
+      log.warn({ err: error }, 'the hub could not remove its row; others notice its end in a while');
+    }
+  }
+
+  #take(): Promise<boolean> {
+    const { self, database, timings } = this.#options;
+    const { hubId, incarnation, version, generation } = self;
+    const address = this.#address;
+    return database.transaction(async (queries) => {
+      const former = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
+      const values = { hubId, incarnation, version, generation, address, restartMs: timings.restartMs };
+      const isTaken = (await rowsOf(queries, REGISTER, values)).length > 0;
+      if (isTaken && former?.incarnation !== incarnation) await rowsOf(queries, DISCONNECT_AGENTS, { hubId });
+      return isTaken;
+    });
+  }
+
+  async #beatAll(found: (beat: Beat) => void): Promise<void> {
+    const { timings, clock, log, onCutOff } = this.#options;
+    while (!this.#isClosed) {
+      await this.#rest.wait(timings.heartbeatMs);
+      if (this.#isClosed) return;
+      const startedAtMs = clock.monotonicMs();
+      try {
+        const beat = await this.#beat();
+        if (this.#isFailing) log.info('the hub shows other hubs again that it lives');
+        this.#isFailing = false;
+        if (!this.#isClosed && beat) found(beat);
+        if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
+      } catch (error) {
+        if (error instanceof StartRefused) return this.#break(error);
+        if (!this.#isFailing) log.warn({ err: error }, 'the hub cannot show other hubs that it lives');
+        this.#isFailing = true;
+        const isCutOff = clock.monotonicMs() - this.#seenAtMs >= timings.cutOffMs;
+        if (isCutOff && this.others() > 0) onCutOff();
+      }
+    }
+  }
+
+  async #beat(): Promise<Beat | undefined> {
+    const { self, control, timings, clock } = this.#options;
+    const { hubId, incarnation } = self;
+    const startedAtMs = clock.nowMs();
+    const monotonicMs = clock.monotonicMs();
+    const values = { hubId, incarnation, offsetMs: this.#offsetMs, lapseMs: timings.lapseMs };
+    const rows = await rowsOf<BeatRow, keyof typeof values>(control, BEAT, values);
+    const hasBeaten = rows.some((row) => row.has_beaten);
+    this.#refuseNewer(rows);
+    if (!hasBeaten && !(await this.#registerAgain(rows))) return undefined;
+    const others = rows.filter(({ id }) => id !== hubId);
+    const live = new Map(others.filter((row) => row.is_live).map(({ id, address }) => [id, address]));
+    const beat = {
+      isAnyGone: live.size < others.length,
+      hasMail: rows.some((row) => row.has_mail),
+      wasGone: monotonicMs - this.#seenAtMs >= timings.lapseMs || !hasBeaten,
+    };
+    this.#live = live;
+    this.#seenAtMs = monotonicMs;
+    const [row] = rows;
+    if (row) this.#offsetMs = Math.round((startedAtMs + clock.nowMs()) / 2 - row.now_ms);
+    return beat;
+  }
+
+  /** The own row is gone, or another's; false for that. */
+  async #registerAgain(rows: readonly BeatRow[]): Promise<boolean> {
+    const isAnothers = rows.some(({ id }) => id === this.ownId);
+    if (!isAnothers && (await this.#take())) return true;
+    this.#break(new StartRefused(this.#sameId('has begun')));
+    return false;
+  }
+
+  #break(why: StartRefused): void {
+    this.#isClosed = true;
+    this.#options.onBroken(why);
+  }
+
+  /** Throws `StartRefused` when this hub, which may have been away for long, can no longer work on the tables. */
+  #refuseNewer([row]: readonly BeatRow[]): void {
+    const { self, database } = this.#options;
+    const { generation } = self;
+    if (!row || (row.newest <= generation + 1 && row.contracted <= generation)) return;
+    throw new StartRefused(
+      `newer hubs have changed the tables of the database ${database.location} to schema generation ${row.newest}, and this hub, of ` +
+        `generation ${generation}, cannot work on them any more: upgrade it`,
+    );
+  }
+
+  #sweep(nowMs: number): void {
+    const { database, log } = this.#options;
+    this.#sweptAtMs = nowMs;
+    rowsOf(database, SWEEP, { hubId: this.ownId }).catch((error: unknown) =>
+      log.warn({ err: error }, 'old mail and signals could not be removed; the hub tries again in a while'),
+    );
+  }
+
+  #sameId(does: string): string {
+    const { location } = this.#options.database;
+    return (
+      `another hub with the same id ${this.ownId} ${does} on the database ${location}: each hub needs a dataDir of its own; ` +
+      'remove the file hub-id from a dataDir that is a copy'
+    );
+  }
+}

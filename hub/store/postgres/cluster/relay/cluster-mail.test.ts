@@ -1,0 +1,50 @@
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { expect, it } from 'vitest';
+import { DatabaseFault } from '../../connection/database-fault.js';
+import type { Database, Statement } from '../../connection/pool.js';
+import type { AgentHolders } from '../common/agent-holders.js';
+import type { Patience } from '../common/patience.js';
+import { ClusterMail } from './cluster-mail.js';
+import { REPLY, REQUESTS, type RequestRow } from './mail-statements.js';
+
+const REQUEST: RequestRow = {
+  ...{ id: 'late', agent_id: 'a', from_hub: 'other', left_ms: 0 },
+  request: JSON.stringify({ kind: 'taskOutput', taskId: 't', known: null }),
+};
+
+it('knows a request without a reply until its row is gone, and no longer', async () => {
+  const runtime = manualRuntime();
+  const known: unknown[] = [];
+  const asked: string[] = [];
+  const rows = async ({ name }: Statement, values: readonly unknown[] = []): Promise<object[]> => {
+    if (name === REPLY.name)
+      throw new DatabaseFault('REFUSED', new Error('no'), { location: 'db', isOutcomeUnknown: false });
+    if (name !== REQUESTS.name) return [];
+    const ids = values[1] as readonly string[];
+    known.push(ids);
+    return [REQUEST, { ...REQUEST, id: 'refused', left_ms: 5000 }].filter(({ id }) => !ids.includes(id));
+  };
+  const mail = new ClusterMail({
+    ...{ database: { rows } as unknown as Database, clock: runtime.clock, timers: runtime.timers },
+    patience: { run: (work: () => Promise<unknown>) => work() } as unknown as Patience,
+    holders: { ownId: 'own' } as Partial<AgentHolders> as AgentHolders,
+    ...{ tell: () => undefined, incarnation: 'first', lapseMs: 15_000, pollMs: 1000 },
+    log: { warn: () => undefined, error: () => undefined },
+  });
+  mail.serve(async (_, request) => {
+    asked.push(request.kind);
+    return { error: null, text: null };
+  });
+  const look = async () => {
+    mail.look();
+    await runtime.advance(1);
+    return known.at(-1);
+  };
+  await look();
+  expect(await look()).toEqual(['late', 'refused']);
+  await runtime.advance(60_000);
+  expect(await look()).toEqual(['late', 'refused']);
+  expect(asked).toEqual(['taskOutput']);
+  await runtime.advance(70_000);
+  expect(await look()).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { expect, it } from 'vitest';
+import type { Database } from '../../connection/pool.js';
+import { CLUSTER_TIMINGS } from '../common/timings.js';
+import { ControlConnection } from './control-connection.js';
+
+it('hears what other hubs say, on its latest connection only', async () => {
+  const runtime = manualRuntime();
+  const listeners: ((payload: string) => void)[] = [];
+  const ends: (() => void)[] = [];
+  const connect = async () => ({
+    listen: async (_: string, listener: (payload: string) => void) => void listeners.push(listener),
+    close: async () => undefined,
+    ended: new Promise<void>((resolve) => ends.push(resolve)),
+  });
+  const heard: string[] = [];
+  const control = new ControlConnection({
+    ...{ timers: runtime.timers, timings: CLUSTER_TIMINGS, channel: 'hubs' },
+    database: { connect } as unknown as Database,
+    log: { warn: () => undefined } as unknown as Logger,
+    onNotification: (payload) => void heard.push(payload),
+    onReopened: () => void heard.push('reopened'),
+  });
+  await control.open();
+  listeners[0]?.('first');
+  ends[0]?.();
+  await runtime.advance(1);
+  listeners[0]?.('late');
+  listeners[1]?.('second');
+  expect(heard).toEqual(['first', 'reopened', 'second']);
+  control.close();
+});

@@ -1,0 +1,82 @@
+import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import type { AgentRecord, AgentStore } from '../../../core/ports/agent-store.js';
+import type { Database } from '../connection/pool.js';
+import { rowsOf, sql } from '../connection/statement.js';
+import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import type { Lanes } from '../lanes/lanes.js';
+
+interface AgentRow {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  readonly seen_at: number;
+  readonly clock_offset_ms: number | null;
+  readonly instances: string;
+}
+
+const SAVE: LaneWrite<AgentRecord, null> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: {
+      ids: 'text[]',
+      versions: 'text[]',
+      revisions: 'text[]',
+      seenAts: 'bigint[]',
+      clockOffsets: 'bigint[]',
+      instances: 'text[]',
+    },
+    parts: `
+      saved_agents AS (
+        INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances)
+        SELECT given.* FROM held, unnest(:ids, :versions, :revisions, :seenAts, :clockOffsets, :instances)
+          AS given (id, version, revision, seen_at, clock_offset_ms, instances)
+        ON CONFLICT (id) DO UPDATE SET version = excluded.version, revision = excluded.revision,
+          seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms, instances = excluded.instances)`,
+    outcome: "'null'",
+  }),
+  isDurable: false,
+  keys: ({ id }) => [id],
+  values: (agents) => ({
+    ids: agents.map(({ id }) => id),
+    versions: agents.map(({ version }) => version),
+    revisions: agents.map(({ revision }) => revision),
+    seenAts: agents.map(({ seenAtMs }) => seenAtMs),
+    clockOffsets: agents.map(({ clockOffsetMs }) => clockOffsetMs),
+    instances: agents.map(({ instances }) => JSON.stringify(instances)),
+  }),
+  results: (agents) => agents.map(() => null),
+};
+
+const FORGET: LaneWrite<string, null> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { ids: 'text[]' },
+    parts: 'forgotten AS (DELETE FROM agent USING held WHERE agent.id = ANY (:ids))',
+    outcome: "'null'",
+  }),
+  isDurable: false,
+  keys: (id) => [id],
+  values: (ids) => ({ ids }),
+  results: (ids) => ids.map(() => null),
+};
+
+const ALL = sql(
+  {},
+  'SELECT id, version, revision, seen_at, clock_offset_ms, instances FROM agent ORDER BY id',
+);
+
+export function postgresAgentStore(db: Database, { side }: Lanes): AgentStore {
+  return {
+    save: async (agent) => void (await side.write(SAVE, agent)),
+    all: async () =>
+      (await rowsOf<AgentRow>(db, ALL, {})).map((row) => ({
+        id: row.id,
+        version: row.version,
+        revision: row.revision,
+        seenAtMs: row.seen_at,
+        clockOffsetMs: row.clock_offset_ms,
+        instances: JSON.parse(row.instances) as InstanceProfile[],
+      })),
+    forget: async (agentId) => void (await side.write(FORGET, agentId)),
+  };
+}

@@ -1,0 +1,177 @@
+/** Key files of several hubs: the rows of the database are the truth, the files of each hub are copies. The rows are sealed under the storage
+ *  key, which is in no row; those of databases from before that are in clear until `storage.encryptionKey` is set (decision 0078). */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
+import { type BeforeReplacing, KEY_FILES, type KeyFiles } from '../../../core/ports/key-files.js';
+import type { Database } from '../connection/pool.js';
+import { rowsOf, sql } from '../connection/statement.js';
+import { isSealed, type KeySeal, keySeal, sealedWithout } from './key-seal.js';
+
+const ALL = sql({}, 'SELECT name, content FROM key_file');
+const ADD = sql(
+  { name: 'text', content: 'text' },
+  'INSERT INTO key_file (name, content) VALUES (:name, :content) ON CONFLICT (name) DO NOTHING',
+);
+const REPLACE = sql(
+  { name: 'text', content: 'text', former: 'text' },
+  'UPDATE key_file SET content = :content WHERE name = :name AND content = :former',
+);
+
+const REMOVE = sql({ name: 'text' }, 'DELETE FROM key_file WHERE name = :name');
+
+const STORAGE_KEY = 'storage-key';
+/** Row that is sealed before any other: of hubs that start at the same time with different keys, one seals. */
+const SEAL = 'seal';
+
+export interface SharedKeyFilesOptions {
+  readonly dataDir: string;
+  /** Whether no other hub is on the database. */
+  readonly isAlone: () => boolean;
+  /** The configured storage key (Base64); null for the one in `dataDir`. */
+  readonly storageKey: string | null;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** A row, and what it holds. */
+interface SharedFile {
+  readonly row: string;
+  readonly content: string;
+}
+
+/** The rows at one time. */
+interface SharedRows {
+  readonly files: ReadonlyMap<string, SharedFile>;
+  /** Row with nothing but the seal. */
+  readonly sealRow: string | undefined;
+  /** Undefined before the hub has a storage key. */
+  readonly seal: KeySeal | undefined;
+  /** Whether a row is in clear, from before rows were sealed. */
+  readonly isClear: boolean;
+}
+
+export function sharedKeyFiles(
+  db: Database,
+  { dataDir, isAlone, storageKey, log }: SharedKeyFilesOptions,
+): KeyFiles {
+  /** Contents at the last call, by file. */
+  const shared = new Map<string, string>();
+
+  const rows = () => sharedRows(db, { dataDir, storageKey, isAlone });
+
+  /** Brings what is new in the files to the database; true when there was something. */
+  async function publish({ files, sealRow, seal, isClear }: SharedRows): Promise<boolean> {
+    // Hubs without the key must be able to read what is new, too.
+    const staysClear = isClear && (storageKey === null || !isAlone());
+    if (!staysClear && !seal) return false;
+    if (!staysClear && sealRow === undefined && seal) {
+      await rowsOf(db, ADD, { name: SEAL, content: seal.seal(SEAL, '') });
+      await rows();
+    }
+    let isAny = false;
+    for (const name of KEY_FILES) {
+      if (name === STORAGE_KEY && !(staysClear && storageKey === null)) continue;
+      const content = await contentOf(join(dataDir, name));
+      const known = files.get(name);
+      if (content === undefined || content === known?.content) continue;
+      const former = shared.get(name);
+      const row = staysClear || !seal ? content : seal.seal(name, content);
+      if (known === undefined) await rowsOf(db, ADD, { name, content: row });
+      else if (known.content === former && content !== former)
+        await rowsOf(db, REPLACE, { name, content: row, former: known.row });
+      else continue;
+      isAny = true;
+    }
+    return isAny;
+  }
+
+  /** Seals, with the configured key, the rows of an earlier start that had none; other hubs that run may not have it yet. */
+  async function sealAgain({ files, sealRow, seal, isClear }: SharedRows): Promise<void> {
+    if (isClear && storageKey === null) log.warn(CLEAR);
+    if (!seal || storageKey === null) return;
+    if (!isAlone()) {
+      if (isClear) log.warn(CLEAR_BESIDE_OTHERS);
+      return;
+    }
+    const others = [...files].filter(([name, { row }]) => !seal.isOwn(name, row));
+    for (const [name, { row, content }] of others)
+      await rowsOf(db, REPLACE, { name, content: seal.seal(name, content), former: row });
+    if (sealRow !== undefined && !seal.isOwn(SEAL, sealRow))
+      await rowsOf(db, REPLACE, { name: SEAL, content: seal.seal(SEAL, ''), former: sealRow });
+    await rowsOf(db, REMOVE, { name: STORAGE_KEY });
+    if (others.length > 0) log.info('sealed the keys in the database with storage.encryptionKey');
+  }
+
+  let isPrepared = false;
+  let latest: Promise<void> = Promise.resolve();
+  const share = async (beforeReplacing: BeforeReplacing = async () => undefined) => {
+    if (!isPrepared) await sealAgain(await rows());
+    isPrepared = true;
+    const before = await rows();
+    const { files } = (await publish(before)) ? await rows() : before;
+    for (const [name, { content }] of files) {
+      const path = join(dataDir, name);
+      const own = await contentOf(path);
+      if (own !== content) {
+        if (own !== undefined && !shared.has(name)) await beforeReplacing(name, own);
+        await replacePrivateFile(path, content);
+        log.info({ file: path }, 'took over the key file of the other hubs');
+      }
+      shared.set(name, content);
+    }
+  };
+  return {
+    share: (beforeReplacing) => {
+      latest = latest.catch(() => undefined).then(() => share(beforeReplacing));
+      return latest;
+    },
+  };
+}
+
+/** Reads all rows, and opens them. Throws `StartRefused` without the key that sealed them. */
+async function sharedRows(
+  db: Database,
+  { dataDir, storageKey, isAlone }: Omit<SharedKeyFilesOptions, 'log'>,
+): Promise<SharedRows> {
+  const seal = await sealOf(dataDir, storageKey, isAlone());
+  const all = await rowsOf<{ name: string; content: string }>(db, ALL, {});
+  const known = all.filter(({ name }) => name === SEAL || KEY_FILES.some((each) => each === name));
+  const isClear = known.some(({ content }) => !isSealed(content));
+  const opened = known.map(({ name, content: row }): [string, SharedFile] => {
+    if (isSealed(row) && !seal) throw sealedWithout(name);
+    return [name, { row, content: seal?.open(name, row) ?? row }];
+  });
+  const files = new Map(opened);
+  const sealRow = files.get(SEAL)?.row;
+  files.delete(SEAL);
+  if (!isClear || storageKey !== null) files.delete(STORAGE_KEY);
+  return { files, sealRow, seal, isClear };
+}
+
+/** Seal with the storage keys of the hub. Other hubs do not have the file of one that has a configured key. */
+async function sealOf(
+  dataDir: string,
+  configured: string | null,
+  isAlone: boolean,
+): Promise<KeySeal | undefined> {
+  const ofFile = configured === null || isAlone ? await contentOf(join(dataDir, STORAGE_KEY)) : undefined;
+  const [first, ...others] = [configured, ofFile]
+    .filter((key) => typeof key === 'string')
+    .map((key) => Buffer.from(key.trim(), 'base64'));
+  return first && keySeal([first, ...others]);
+}
+
+const CLEAR =
+  'the keys of this hub are in its database in clear, from an earlier version: who reads the database can make tokens. Set storage.encryptionKey, the same in all hubs';
+const CLEAR_BESIDE_OTHERS =
+  'the keys of the hubs are in the database in clear, and are sealed with storage.encryptionKey once all hubs were stopped at the same time';
+
+async function contentOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,170 @@
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { filesOfJob } from '@workbench-hub/shared/domain/job';
+import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import type { WaitingTask } from '../../../core/match-tasks.js';
+import type { NewTask } from '../../../core/task.js';
+import { foldedName } from '../../../core/task-filter.js';
+import { searchable } from '../connection/searchable-text.js';
+import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import { addFiles, FILE_PARAMETERS, fileValues } from '../objects/file-references.js';
+import { lastingKindOf } from '../rows/task-kinds.js';
+import type { RequirementIds } from './requirement-ids.js';
+
+/** Tasks that are inserted together or not at all. */
+export interface Insertion {
+  readonly tasks: readonly NewTask[];
+  /** Their jobs as JSON. */
+  readonly jobs: readonly string[];
+  /** Key of the creator, by which a repeated insertion of one task is recognized. */
+  readonly key?: string;
+}
+
+export interface Inserted {
+  readonly waiting: readonly WaitingTask[];
+  /** Ids of the tasks, or of that which was inserted with the key before. */
+  readonly taskIds: readonly string[];
+}
+
+const INSERT = laneStatement({
+  parameters: {
+    ids: 'text[]',
+    types: 'text[]',
+    statuses: 'text[]',
+    priorities: 'smallint[]',
+    requirementIds: 'bigint[]',
+    requestedAts: 'bigint[]',
+    timeLimits: 'bigint[]',
+    creators: 'text[]',
+    names: 'text[]',
+    classifiers: 'text[]',
+    jobs: 'text[]',
+    requestIds: 'text[]',
+    traceContexts: 'text[]',
+    ignoredFields: 'text[]',
+    searchableIds: 'text[]',
+    searchableNames: 'text[]',
+    searchableCreators: 'text[]',
+    keys: 'text[]',
+    notifyUrls: 'text[]',
+    notifyReceivers: 'text[]',
+    lastingKinds: 'smallint[]',
+    ...FILE_PARAMETERS,
+  },
+  parts: `
+    input AS (
+      SELECT given.* FROM held, unnest(
+        :ids, :types, :statuses, :priorities, :requirementIds, :requestedAts, :timeLimits, :creators, :names, :classifiers, :jobs,
+        :requestIds, :traceContexts, :ignoredFields, :searchableIds, :searchableNames, :searchableCreators, :keys, :notifyUrls,
+        :notifyReceivers, :lastingKinds) WITH ORDINALITY AS given (
+        id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name, classifiers, job,
+        request_id, trace_context, ignored_fields, searchable_id, searchable_name, searchable_creator, key, notify_url,
+        notify_receiver, lasting_kind, at)),
+    known AS (
+      SELECT input.at, coalesce(idempotency_key.task_id, task_request.id) AS id FROM input
+      JOIN idempotency_key ON idempotency_key.creator = coalesce(input.creator, '') AND idempotency_key.key = input.key
+      LEFT JOIN task_request ON task_request.task_seq = idempotency_key.task_seq AND idempotency_key.task_id IS NULL),
+    added AS MATERIALIZED (
+      SELECT nextval('task_seq') AS seq, new.* FROM (
+        SELECT * FROM input WHERE NOT EXISTS (SELECT FROM known WHERE known.at = input.at) ORDER BY at) AS new),
+    tasks AS (
+      INSERT INTO task (seq, type, status, priority, requirement_id)
+      SELECT seq, type, status, priority, requirement_id FROM added),
+    requests AS (
+      INSERT INTO task_request (task_seq, id, requirement_id, requested_at, time_limit_s, creator, name, classifiers, request_id,
+                                trace_context, ignored_fields, job)
+      SELECT seq, id, requirement_id, requested_at, time_limit_s, creator, name, classifiers, request_id, trace_context,
+             ignored_fields, job FROM added),
+    texts AS (
+      INSERT INTO task_text (task_seq, requested_at, lasting_kind, id, name, creator)
+      SELECT seq, requested_at, lasting_kind, searchable_id, searchable_name, searchable_creator FROM added),
+    files AS (${addFiles('added')}),
+    keys AS (
+      INSERT INTO idempotency_key (creator, key, task_seq, task_id, used_at)
+      SELECT coalesce(creator, ''), key, seq, id, requested_at FROM added WHERE key IS NOT NULL),
+    addresses AS (
+      INSERT INTO task_notify (task_seq, url, receiver)
+      SELECT seq, notify_url, notify_receiver FROM added WHERE notify_url IS NOT NULL)`,
+  changes: 'SELECT to_json(seq) FROM added',
+  outcome: `SELECT json_agg(coalesce(to_json(known.id), json_build_array(added.seq, added.requirement_id)) ORDER BY input.at)
+    FROM input LEFT JOIN known ON known.at = input.at LEFT JOIN added ON added.at = input.at`,
+});
+
+/** Inserts tasks into the queue. */
+export function taskInsertion(requirements: RequirementIds): LaneWrite<Insertion, Inserted> {
+  return {
+    statement: INSERT,
+    isDurable: true,
+    keys: ({ tasks, key }) => [
+      ...tasks.map(({ id }) => `task ${id}`),
+      ...(key === undefined ? [] : [`key ${JSON.stringify([tasks[0]?.creator ?? '', key])}`]),
+    ],
+    weight: ({ jobs }) => jobs.reduce((sum, job) => sum + job.length, 0),
+    values: async (insertions) => {
+      const keyOf = insertions.flatMap(({ tasks, key }) => tasks.map(() => key ?? null));
+      const tasks = insertions.flatMap((insertion) => insertion.tasks);
+      const requirementKeys = tasks.map(({ requirement }) => requirementKey(requirement));
+      const groups = await requirements.of(requirementKeys);
+      return {
+        ...valuesOfTasks(tasks),
+        jobs: insertions.flatMap(({ jobs }) => jobs),
+        requirementIds: requirementKeys.map((key) => groups.get(key)),
+        keys: keyOf,
+      };
+    },
+    // Another hub may have removed a requirement whose id is cached.
+    conflicted: () => requirements.forget(),
+    results: (insertions, outcome) => {
+      const results = (outcome ?? []) as readonly Result[];
+      let at = 0;
+      return insertions.map(({ tasks }) => {
+        const own = results.slice(at, at + tasks.length);
+        at += tasks.length;
+        return insertedOf(tasks, own);
+      });
+    },
+  };
+}
+
+/** Id of the task that was inserted with the key before, or place of the new one. */
+type Result = string | readonly [seq: number, requirementId: number];
+
+function insertedOf(tasks: readonly NewTask[], results: readonly Result[]): Inserted {
+  const waiting = tasks.flatMap(({ id, requirement, priority }, at): WaitingTask[] => {
+    const result = results[at];
+    if (result === undefined || typeof result === 'string') return [];
+    const [sequence, groupId] = result;
+    const key = requirementKey(requirement);
+    return [{ taskId: id, groupId, requirementKey: key, priorityRank: priorityRank(priority), sequence }];
+  });
+  const earlier = results.filter((result) => typeof result === 'string');
+  return { waiting, taskIds: earlier.length > 0 ? earlier : tasks.map(({ id }) => id) };
+}
+
+function valuesOfTasks(tasks: readonly NewTask[]) {
+  const orNull = (text: string | null, map: (text: string) => string) => (text === null ? null : map(text));
+  return {
+    ids: tasks.map(({ id }) => id),
+    types: tasks.map(({ type }) => type),
+    statuses: tasks.map(({ status }) => status),
+    priorities: tasks.map(({ priority }) => priorityRank(priority)),
+    requestedAts: tasks.map(({ requestedAtMs }) => requestedAtMs),
+    timeLimits: tasks.map(({ timeLimitS }) => timeLimitS),
+    creators: tasks.map(({ creator }) => creator),
+    names: tasks.map(({ name }) => name),
+    classifiers: tasks.map(({ classifiers }) => JSON.stringify(classifiers)),
+    requestIds: tasks.map(({ requestId }) => requestId),
+    traceContexts: tasks.map(({ traceContext }) => traceContext),
+    ignoredFields: tasks.map(({ ignoredFields }) => ignoredFields),
+    searchableIds: tasks.map(({ id }) => searchable(id)),
+    searchableNames: tasks.map(({ name }) => orNull(name, (text) => searchable(foldedName(text)))),
+    searchableCreators: tasks.map(({ creator }) => orNull(creator, searchable)),
+    notifyUrls: tasks.map(({ notify }) => notify?.url ?? null),
+    notifyReceivers: tasks.map(({ notify }) => notify?.receiver ?? null),
+    lastingKinds: tasks.map(({ type, priority }) => lastingKindOf(type, priority)),
+    ...fileValues(
+      tasks.map(({ job }) =>
+        filesOfJob(job).map((file, position) => ({ role: 'INPUT', position, path: null, file })),
+      ),
+    ),
+  };
+}

@@ -1,0 +1,243 @@
+import type {
+  ClaimedDelivery,
+  ClaimQuery,
+  Delivery,
+  DeliveryOutcome,
+  WebhookDeliveries,
+} from '../../../core/ports/webhook-deliveries.js';
+import type { NotifyAddress } from '../../../core/task.js';
+import type { Database } from '../connection/pool.js';
+import { rowOf, rowsOf, sql } from '../connection/statement.js';
+import { firstOnly, type Items, tookPlace } from '../lanes/batch-items.js';
+import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import type { Lanes } from '../lanes/lanes.js';
+import { type RowWithTask, taskOfRow } from '../rows/task-row.js';
+import type { WebhookOutbox } from './webhook-outbox.js';
+
+/** Deliveries that are ended or forgotten in one transaction. */
+const BATCH = 500;
+
+interface ClaimedRow extends RowWithTask {
+  /** Null in the only row of a claim without a delivery. */
+  readonly id: number | null;
+  readonly tries: number;
+  readonly hook: string;
+  readonly receiver: string;
+  readonly url: string | null;
+}
+
+const CLAIMED = 'id, tries, hook, receiver, url, task';
+
+const RECALL = sql(
+  { ids: 'bigint[]' },
+  `SELECT ${CLAIMED} FROM webhook_delivery JOIN unnest(:ids) WITH ORDINALITY AS asked (asked_id, at) ON id = asked_id
+   WHERE next_at IS NOT NULL ORDER BY at`,
+);
+
+const CLAIM: LaneWrite<ClaimQuery, ClaimedDelivery[]> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { receiver: 'text', now: 'bigint', leaseUntil: 'bigint', limit: 'bigint' },
+    parts: `
+      due AS (
+        SELECT webhook_delivery.id, next_at FROM held, webhook_delivery
+        WHERE receiver = :receiver AND next_at <= :now ORDER BY next_at, webhook_delivery.id LIMIT :limit),
+      claimed AS (
+        UPDATE webhook_delivery SET next_at = :leaseUntil, tries = tries + 1 FROM due
+        WHERE webhook_delivery.id = due.id AND webhook_delivery.next_at = due.next_at
+        RETURNING webhook_delivery.id, tries, hook, receiver, url, task, due.next_at AS was_due)`,
+    outcome: 'SELECT json_agg(id ORDER BY was_due, id) FROM claimed',
+    returned: `
+      SELECT saved.outcome, ${CLAIMED} FROM saved LEFT JOIN claimed ON true ORDER BY was_due, id`,
+  }),
+  isDurable: false,
+  keys: () => ['all'],
+  values: ([query]) => ({
+    receiver: query?.receiver,
+    now: query?.nowMs,
+    leaseUntil: query?.leaseUntilMs,
+    limit: query?.limit,
+  }),
+  results: (_, __, rows) => [(rows as ClaimedRow[]).flatMap(claimedOf)],
+  recall: async (_, outcome, db) => {
+    const rows = await rowsOf<ClaimedRow, 'ids'>(db, RECALL, { ids: (outcome ?? []) as number[] });
+    return [rows.flatMap(claimedOf)];
+  },
+};
+
+interface Settled {
+  readonly done: readonly number[] | null;
+  readonly ended: readonly (readonly [receiver: string, deliveries: number])[] | null;
+}
+
+/** Outcomes of the same delivery have different numbers of tries, of which one counts. */
+const settling = (outbox: WebhookOutbox): LaneWrite<Items<DeliveryOutcome>, boolean[]> => ({
+  statement: laneStatement({
+    isDurable: false,
+    parameters: {
+      ids: 'bigint[]',
+      tries: 'integer[]',
+      states: 'text[]',
+      nextAts: 'bigint[]',
+      endedAts: 'bigint[]',
+      faults: 'text[]',
+    },
+    parts: `
+      input AS (
+        SELECT given.* FROM held, unnest(:ids, :tries, :states, :nextAts, :endedAts, :faults)
+          WITH ORDINALITY AS given (id, tries, state, next_at, ended_at, fault, at)),
+      settled AS (
+        UPDATE webhook_delivery AS delivery SET state = input.state, next_at = input.next_at, ended_at = input.ended_at,
+          task = CASE WHEN input.next_at IS NOT NULL THEN delivery.task END,
+          fault = CASE WHEN input.next_at IS NULL THEN input.fault ELSE coalesce(input.fault, delivery.fault) END
+        FROM input WHERE delivery.id = input.id AND delivery.tries = input.tries AND delivery.next_at IS NOT NULL
+        RETURNING input.at, delivery.receiver, delivery.next_at)`,
+    outcome: `SELECT json_build_object('done', (SELECT json_agg(at) FROM settled), 'ended', (
+      SELECT json_agg(json_build_array(receiver, deliveries)) FROM (
+        SELECT receiver, count(*) AS deliveries FROM settled WHERE next_at IS NULL GROUP BY receiver) AS each))`,
+  }),
+  isDurable: false,
+  keys: (outcomes) => outcomes.map(({ ref }) => String(ref.id)),
+  values: (calls) => {
+    const outcomes = calls.flat();
+    const keys = firstOnly(outcomes, ({ ref }) => `${ref.id}/${ref.tries}`);
+    return {
+      ids: outcomes.map(({ ref }, at) => (keys[at] === null ? null : ref.id)),
+      tries: outcomes.map(({ ref }) => ref.tries),
+      states: outcomes.map(({ state }) => state),
+      nextAts: outcomes.map((outcome) => (outcome.state === 'WAITING' ? outcome.nextAtMs : null)),
+      endedAts: outcomes.map((outcome) => (outcome.state === 'WAITING' ? null : outcome.atMs)),
+      faults: outcomes.map((outcome) => (outcome.state === 'DELIVERED' ? null : outcome.fault)),
+    };
+  },
+  results: (calls, outcome) => {
+    const { done, ended } = outcome as Settled;
+    for (const [receiver, deliveries] of ended ?? []) outbox.ended(receiver, deliveries);
+    return tookPlace(calls, done);
+  },
+});
+
+interface GiveUp {
+  readonly receiver: string;
+  readonly endedBeforeMs: number;
+  readonly atMs: number;
+  readonly fault: string;
+}
+
+const GIVE_UP: LaneWrite<GiveUp, number> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { receiver: 'text', endedBefore: 'bigint', at: 'bigint', fault: 'text', limit: 'bigint' },
+    parts: `
+      old AS (
+        SELECT webhook_delivery.id FROM held, webhook_delivery
+        WHERE receiver = :receiver AND next_at IS NOT NULL AND told_of < :endedBefore LIMIT :limit),
+      given_up AS (
+        UPDATE webhook_delivery SET state = 'FAILED', ended_at = :at, fault = :fault, task = NULL, next_at = NULL FROM old
+        WHERE webhook_delivery.id = old.id AND next_at IS NOT NULL RETURNING webhook_delivery.id)`,
+    outcome: 'SELECT to_json(count(*)) FROM given_up',
+  }),
+  isDurable: false,
+  keys: () => ['all'],
+  values: ([asked]) => ({
+    receiver: asked?.receiver,
+    endedBefore: asked?.endedBeforeMs,
+    at: asked?.atMs,
+    fault: asked?.fault,
+    limit: BATCH,
+  }),
+  results: (_, outcome) => [outcome as number],
+};
+
+const FORGET: LaneWrite<number, number> = {
+  statement: laneStatement({
+    isDurable: false,
+    parameters: { endedBefore: 'bigint', limit: 'bigint' },
+    parts: `
+      old AS (
+        SELECT webhook_delivery.id FROM held, webhook_delivery WHERE ended_at < :endedBefore LIMIT :limit),
+      forgotten AS (
+        DELETE FROM webhook_delivery USING old WHERE webhook_delivery.id = old.id RETURNING old.id)`,
+    outcome: 'SELECT to_json(count(*)) FROM forgotten',
+  }),
+  isDurable: false,
+  keys: () => ['all'],
+  values: ([endedBefore]) => ({ endedBefore, limit: BATCH }),
+  results: (_, outcome) => [outcome as number],
+};
+
+const NOTIFY = sql(
+  { taskId: 'text' },
+  'SELECT url, receiver FROM task_notify WHERE task_seq = (SELECT task_seq FROM task_request WHERE id = :taskId)',
+);
+
+const NEXT = sql(
+  { receivers: 'text[]' },
+  `SELECT receiver, next_at AS "nextAtMs" FROM unnest(:receivers) WITH ORDINALITY AS asked (receiver, at), LATERAL (
+     SELECT next_at FROM webhook_delivery WHERE webhook_delivery.receiver = asked.receiver AND next_at IS NOT NULL
+     ORDER BY next_at LIMIT 1) AS next ORDER BY at`,
+);
+
+const OF_TASK = sql(
+  { taskId: 'text' },
+  `SELECT nullif(hook, '') AS hook, receiver, state, tries, next_at AS "nextAtMs", ended_at AS "endedAtMs", fault
+   FROM webhook_delivery WHERE task_id = :taskId ORDER BY webhook_delivery.hook`,
+);
+
+/** Deliveries that wait, by receiver. */
+const COUNT_WAITING = sql(
+  {},
+  'SELECT receiver, count(*) AS deliveries FROM webhook_delivery WHERE next_at IS NOT NULL GROUP BY receiver',
+);
+
+/** Numbers of deliveries that wait, by receiver. */
+export async function countsOf(db: Database): Promise<(readonly [receiver: string, deliveries: number])[]> {
+  const rows = await rowsOf<{ receiver: string; deliveries: number }>(db, COUNT_WAITING, {});
+  return rows.map(({ receiver, deliveries }) => [receiver, deliveries] as const);
+}
+
+export function postgresWebhookDeliveries(
+  db: Database,
+  { side }: Lanes,
+  outbox: WebhookOutbox,
+): WebhookDeliveries {
+  const settle = settling(outbox);
+  const inBatches = async (work: () => Promise<number>): Promise<number> => {
+    let all = 0;
+    for (;;) {
+      const done = await work();
+      all += done;
+      if (done < BATCH) return all;
+    }
+  };
+  return {
+    subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
+    notifyOf: async (taskId) => (await rowOf<NotifyAddress, 'taskId'>(db, NOTIFY, { taskId })) ?? null,
+    takeRefused: async () => outbox.takeRefused().map(([receiver, deliveries]) => ({ receiver, deliveries })),
+    waiting: async () => {
+      const { receivers } = outbox;
+      if (receivers.length === 0) return [];
+      const rows = await rowsOf<{ receiver: string; nextAtMs: number }, 'receivers'>(db, NEXT, { receivers });
+      return rows.map((row) => ({ ...row, deliveries: outbox.waitingFor(row.receiver) }));
+    },
+    claim: (query) => side.write(CLAIM, query),
+    settle: (outcomes) => side.write(settle, outcomes),
+    giveUp: (receiver, endedBeforeMs, atMs, fault) =>
+      outbox.waitingFor(receiver) === 0
+        ? Promise.resolve(0)
+        : inBatches(() =>
+            side.write(GIVE_UP, { receiver, endedBeforeMs, atMs, fault }, (given) =>
+              outbox.ended(receiver, given),
+            ),
+          ),
+    ofTask: (taskId) => rowsOf<Delivery, 'taskId'>(db, OF_TASK, { taskId }),
+    forget: (endedBeforeMs) => inBatches(() => side.write(FORGET, endedBeforeMs)),
+    refresh: async () => outbox.recounted(await countsOf(db)),
+    watch: (onDurable) => outbox.watch(onDurable),
+  };
+}
+
+function claimedOf({ id, tries, hook, receiver, url, task }: ClaimedRow): ClaimedDelivery[] {
+  if (id === null) return [];
+  return [{ ref: { id, tries }, hook: hook === '' ? null : hook, receiver, url, task: taskOfRow(task) }];
+}

@@ -1,0 +1,122 @@
+/** Makes the deliveries of ends, in the statements that end the tasks. */
+import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
+import { TASK_JSON } from '../rows/task-row.js';
+
+/** Parameters of statements that make deliveries. */
+export const DELIVERY_PARAMETERS = {
+  hookNames: 'text[]',
+  hookReceivers: 'text[]',
+  hookStatuses: 'text[]',
+  fullReceivers: 'text[]',
+  fullCounts: 'bigint[]',
+  maxWaiting: 'bigint',
+} as const;
+
+/**
+ * Makes the deliveries of the tasks that `ended` returns with its number `at` and all columns of a task. One that exceeds the
+ * number that may wait for its receiver fails at once.
+ */
+export const makeDeliveries = (ended: string) => `
+  told AS (
+    SELECT task.at, task.seq, '' AS hook, task_notify.receiver, task_notify.url
+    FROM ${ended} AS task JOIN task_notify ON task_notify.task_seq = task.seq
+    UNION ALL
+    SELECT task.at, task.seq, hook.name, hook.receiver, NULL
+    FROM ${ended} AS task JOIN unnest(:hookNames, :hookReceivers, :hookStatuses) AS hook (name, receiver, statuses)
+      ON task.status = ANY (string_to_array(hook.statuses, ','))),
+  counted AS (
+    SELECT told.*, coalesce(waiting.deliveries, 0) + row_number() OVER (PARTITION BY told.receiver ORDER BY told.at, told.hook)
+      > :maxWaiting AS is_full
+    FROM told LEFT JOIN unnest(:fullReceivers, :fullCounts) AS waiting (receiver, deliveries) ON waiting.receiver = told.receiver),
+  made AS (
+    INSERT INTO webhook_delivery (task_id, hook, receiver, url, task, told_of, next_at, state, ended_at, fault)
+    SELECT task_request.id, counted.hook, counted.receiver, counted.url, CASE WHEN NOT is_full THEN ${TASK_JSON} END,
+      task.ended_at, CASE WHEN NOT is_full THEN task.ended_at END, CASE WHEN is_full THEN 'FAILED' ELSE 'WAITING' END,
+      CASE WHEN is_full THEN task.ended_at END,
+      CASE WHEN is_full THEN 'too many deliveries waited for this receiver' END
+    FROM counted JOIN ${ended} AS task ON task.seq = counted.seq
+    JOIN task_request ON task_request.task_seq = task.seq JOIN requirement ON requirement.id = task.requirement_id
+    ORDER BY counted.at, counted.hook
+    ON CONFLICT (task_id, hook) DO NOTHING RETURNING receiver, next_at IS NOT NULL AS is_waiting)`;
+
+/** Numbers of deliveries that were made, as JSON. */
+export const MADE = `(
+  SELECT json_agg(json_build_array(receiver, waiting, refused)) FROM (
+    SELECT receiver, count(*) FILTER (WHERE is_waiting) AS waiting, count(*) FILTER (WHERE NOT is_waiting) AS refused
+    FROM made GROUP BY receiver) AS each)`;
+
+/** Deliveries that a batch made: for each receiver those that wait, and those that failed at once. */
+export type MadeDeliveries = readonly (readonly [receiver: string, waiting: number, refused: number])[];
+
+/** Numbers of deliveries by receiver, as this hub knows them. */
+export class WebhookOutbox {
+  #webhooks: readonly EndSubscription[] = [];
+  #maxWaiting = Number.MAX_SAFE_INTEGER;
+  #waiting: Map<string, number>;
+  /** Deliveries that failed at once. */
+  #refused = new Map<string, number>();
+  readonly #watchers = new Set<() => void>();
+
+  /** @param waiting Numbers of deliveries that wait. */
+  constructor(waiting: Iterable<readonly [receiver: string, deliveries: number]>) {
+    this.#waiting = new Map(waiting);
+  }
+
+  subscribe(webhooks: readonly EndSubscription[], maxWaiting: number): void {
+    this.#webhooks = webhooks;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** Values of {@link DELIVERY_PARAMETERS}. */
+  values() {
+    return {
+      hookNames: this.#webhooks.map(({ name }) => name),
+      hookReceivers: this.#webhooks.map(({ receiver }) => receiver),
+      hookStatuses: this.#webhooks.map(({ statuses }) => statuses.join(',')),
+      fullReceivers: [...this.#waiting.keys()],
+      fullCounts: [...this.#waiting.values()],
+      maxWaiting: this.#maxWaiting,
+    };
+  }
+
+  get receivers(): string[] {
+    return [...this.#waiting.keys()];
+  }
+
+  waitingFor(receiver: string): number {
+    return this.#waiting.get(receiver) ?? 0;
+  }
+
+  takeRefused(): [receiver: string, deliveries: number][] {
+    const refused = [...this.#refused];
+    this.#refused = new Map();
+    return refused;
+  }
+
+  /** A batch made deliveries. */
+  made(deliveries: MadeDeliveries): void {
+    for (const [receiver, waiting, refused] of deliveries) {
+      if (waiting > 0) this.#waiting.set(receiver, this.waitingFor(receiver) + waiting);
+      if (refused > 0) this.#refused.set(receiver, (this.#refused.get(receiver) ?? 0) + refused);
+    }
+    if (deliveries.length > 0) for (const onDurable of [...this.#watchers]) onDurable();
+  }
+
+  /** Deliveries for a receiver ended. */
+  ended(receiver: string, count: number): void {
+    const left = this.waitingFor(receiver) - count;
+    if (left > 0) this.#waiting.set(receiver, left);
+    else this.#waiting.delete(receiver);
+  }
+
+  /** Takes these numbers in place of the known ones. */
+  recounted(waiting: Iterable<readonly [receiver: string, deliveries: number]>): void {
+    this.#waiting = new Map(waiting);
+    if (this.#waiting.size > 0) for (const onDurable of [...this.#watchers]) onDurable();
+  }
+
+  watch(onDurable: () => void): () => void {
+    this.#watchers.add(onDurable);
+    return () => void this.#watchers.delete(onDurable);
+  }
+}

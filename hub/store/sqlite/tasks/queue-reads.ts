@@ -1,0 +1,101 @@
+import type { WaitingTask } from '../../../core/match-tasks.js';
+import type { TaskQueue } from '../../../core/ports/task-queue.js';
+import type { SqliteDatabase } from '../connection/database.js';
+import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from '../rows/task-row.js';
+
+interface HeadRow {
+  seq: number;
+  id: string;
+  priority: number;
+}
+
+interface WaitingRow extends HeadRow {
+  group_id: number;
+  key: string;
+}
+
+interface AttemptRow {
+  id: string;
+  attempt: number;
+  agent_id: string;
+  instance_id: string;
+}
+
+interface Place {
+  priority: number;
+  seq: number;
+}
+
+type QueueReads = Pick<
+  TaskQueue,
+  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'running'
+>;
+
+/** The part of the queue port that only reads. */
+export function queueReads(db: SqliteDatabase): QueueReads {
+  const selectGroups = db.prepare<[number, number, number], { id: number; key: string | null }>(`
+    SELECT id, CASE WHEN octet_length(key) <= ?
+      AND EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id AND status = 'WAITING') THEN key END AS key
+    FROM requirement WHERE id > ? ORDER BY id LIMIT ?`);
+  const selectKey = db.prepare<[number], string>('SELECT key FROM requirement WHERE id = ?').pluck();
+  const selectHeads = db.prepare<[number, number], HeadRow>(`
+    SELECT seq, id, priority FROM task
+    WHERE requirement_id = ? AND status = 'WAITING' ORDER BY priority, seq LIMIT ?`);
+  const selectWaiting = db.prepare<[string], WaitingRow>(`
+    SELECT seq, task.id, priority, requirement_id AS group_id, key
+    FROM task JOIN requirement ON requirement.id = requirement_id
+    WHERE task.id = ? AND status = 'WAITING'`);
+  const selectPlace = db.prepare<[string], Place>('SELECT priority, seq FROM task WHERE id = ?');
+  const countAhead = db
+    .prepare<[string, number, number, number], number>(`
+      SELECT count(*) FROM (
+        SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
+        WHERE requirement_id = asked.value AND status = 'WAITING' AND (priority, seq) < (?, ?) LIMIT ?)`)
+    .pluck();
+  const selectRunning = db
+    .prepare<[string], TaskRow>(
+      `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
+    )
+    .raw();
+  const selectAttempts = db.prepare<[], AttemptRow>(
+    `SELECT id, attempt, agent_id, instance_id FROM task WHERE status = 'RUNNING'`,
+  );
+
+  return {
+    waitingGroups: async ({ afterGroupId, limit, maxKeyBytes }) => {
+      const rows = selectGroups.all(maxKeyBytes, afterGroupId, limit);
+      return {
+        groups: rows.flatMap(({ id, key }) => (key === null ? [] : [{ groupId: id, requirementKey: key }])),
+        nextAfterGroupId: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
+      };
+    },
+    heads: async (groups) =>
+      groups.flatMap(({ groupId, limit }) => {
+        const rows = selectHeads.all(groupId, limit);
+        const key = rows.length === 0 ? '' : (selectKey.get(groupId) as string);
+        return rows.map((row) => waitingTask(row, groupId, key));
+      }),
+    waiting: async (taskIds) =>
+      taskIds.flatMap((taskId) => {
+        const row = selectWaiting.get(taskId);
+        return row ? [waitingTask(row, row.group_id, row.key)] : [];
+      }),
+    countAhead: async (groupIds, ahead, limit) => {
+      const place =
+        'taskId' in ahead
+          ? selectPlace.get(ahead.taskId)
+          : { priority: ahead.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
+      return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
+    },
+    runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
+    running: async () =>
+      selectAttempts.all().map(({ id, attempt, agent_id: agentId, instance_id: instanceId }) => ({
+        agentId,
+        ref: { taskId: id, attempt, instanceId },
+      })),
+  };
+}
+
+function waitingTask({ id, priority, seq }: HeadRow, groupId: number, requirementKey: string): WaitingTask {
+  return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq };
+}

@@ -1,0 +1,62 @@
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { filesOfJob } from '@workbench-hub/shared/domain/job';
+import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import type { WaitingTask } from '../../../core/match-tasks.js';
+import type { NewTask } from '../../../core/task.js';
+import type { SqliteDatabase } from '../connection/database.js';
+import { fileReferences } from '../objects/file-references.js';
+import type { ChangedTasks } from '../rows/changed-tasks.js';
+import type { RequirementIds } from './requirement-ids.js';
+import type { WebhookOutbox } from './webhook-outbox.js';
+
+/** `seq` of the newest task; 0 when there is none. */
+export function latestSeqOf(db: SqliteDatabase): number {
+  return db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
+}
+
+/** Inserts a task into the queue. To be called within a transaction. */
+export function taskInsertion(
+  db: SqliteDatabase,
+  tasks: ChangedTasks,
+  requirements: RequirementIds,
+  webhooks: Pick<WebhookOutbox, 'named'>,
+): (task: NewTask) => WaitingTask {
+  const insert = db.prepare(`
+    INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
+                      classifiers, job, request_id, trace_context, ignored_fields)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const refer = fileReferences(db);
+  // Never reused, not even after the removal of the latest task: lists identify tasks by it.
+  let latestSeq = latestSeqOf(db);
+
+  const insertTask = (task: NewTask): WaitingTask => {
+    const seq = ++latestSeq;
+    const key = requirementKey(task.requirement);
+    const groupId = requirements.of(key);
+    const rank = priorityRank(task.priority);
+    insert.run(
+      seq,
+      task.id,
+      task.type,
+      task.status,
+      rank,
+      groupId,
+      task.requestedAtMs,
+      task.timeLimitS,
+      task.creator,
+      task.name,
+      JSON.stringify(task.classifiers),
+      JSON.stringify(task.job),
+      task.requestId,
+      task.traceContext,
+      task.ignoredFields,
+    );
+    filesOfJob(task.job).forEach((file, position) => {
+      refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
+    });
+    if (task.notify) webhooks.named(seq, task.notify);
+    tasks.added(seq);
+    return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
+  };
+  return insertTask;
+}

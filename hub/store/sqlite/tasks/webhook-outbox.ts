@@ -1,0 +1,197 @@
+/**
+ * Makes the deliveries of ends, in the transactions that end the tasks. While no webhook is configured and no task names an address,
+ * it does nothing.
+ */
+import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
+import type { NotifyAddress } from '../../../core/task.js';
+import type { SqliteDatabase } from '../connection/database.js';
+import type { GroupCommit } from '../connection/group-commit.js';
+import type { ChangedTasks } from '../rows/changed-tasks.js';
+import { TASK_COLUMNS } from '../rows/task-row.js';
+
+/** Numbers of deliveries by receiver. */
+type Counts = Map<string, number>;
+
+interface Made {
+  id: number;
+  receiver: string;
+  isWaiting: number;
+}
+
+const COLUMNS = 'task_id, hook, receiver, url, task, told_of, next_at, state, ended_at, fault';
+
+/** The values of a delivery, which fails at once when too many wait for its receiver. */
+const values = (hook: string, receiver: string, url: string) => `
+  task.id, ${hook}, ${receiver}, ${url}, iif(is_full, NULL, json_array(${TASK_COLUMNS})), task.ended_at,
+  iif(is_full, NULL, task.ended_at), iif(is_full, 'FAILED', 'WAITING'), iif(is_full, task.ended_at, NULL),
+  iif(is_full, 'too many deliveries waited for this receiver', NULL)`;
+
+const RETURNING = 'RETURNING id, receiver, next_at IS NOT NULL AS isWaiting';
+
+/** Delivery of an end to the address that the task names. */
+const INSERT_FOR_TASK = `
+  INSERT OR IGNORE INTO webhook_delivery (${COLUMNS})
+  SELECT ${values("''", 'task_notify.receiver', 'task_notify.url')}
+  FROM (SELECT task_notify.*, receiver IN (SELECT value FROM json_each(@full)) AS is_full FROM task_notify WHERE task_seq = @seq)
+       AS task_notify
+  JOIN task ON task.seq = task_notify.task_seq JOIN requirement ON requirement.id = task.requirement_id
+  ${RETURNING}`;
+
+/** Delivery of an end to a webhook of the configuration. */
+const INSERT_FOR_HOOK = `
+  INSERT OR IGNORE INTO webhook_delivery (${COLUMNS})
+  SELECT ${values('@hook', '@receiver', 'NULL')}
+  FROM (SELECT @isFull AS is_full)
+  JOIN task ON task.seq = @seq AND task.status IN (SELECT value FROM json_each(@statuses))
+  JOIN requirement ON requirement.id = task.requirement_id
+  ${RETURNING}`;
+
+export class WebhookOutbox implements ChangedTasks {
+  readonly #statements;
+  #webhooks: readonly EndSubscription[] = [];
+  #maxWaiting = Number.POSITIVE_INFINITY;
+  /** Whether any task names an address. */
+  #isNamed: boolean;
+  readonly #waiting: Counts;
+  /** Deliveries that failed at once. */
+  #refused: Counts = new Map();
+  /** Deliveries that the open transaction makes, and numbers of those that it ends. */
+  #made: Made[] = [];
+  #ended: [receiver: string, count: number][] = [];
+  #latest: number;
+  #durable: number;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(db: SqliteDatabase, commit: GroupCommit) {
+    this.#statements = prepare(db);
+    this.#isNamed = this.#statements.isNamed.get() === 1;
+    this.#waiting = new Map(this.#statements.count.all());
+    this.#latest = this.#statements.latest.get() ?? 0;
+    this.#durable = this.#latest;
+    commit.onTransaction({
+      beforeCommit: () => undefined,
+      committed: () => this.#committed(),
+      rolledBack: () => this.#forget(),
+    });
+    commit.onSync(() => {
+      const latest = this.#latest;
+      return () => this.#synced(latest);
+    });
+  }
+
+  /** Deliveries with higher ids may be undone by a loss of power. */
+  get durable(): number {
+    return this.#durable;
+  }
+
+  subscribe(webhooks: readonly EndSubscription[], maxWaiting: number): void {
+    this.#webhooks = webhooks;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** Number of deliveries that wait for a receiver. */
+  waitingFor(receiver: string): number {
+    return this.#waiting.get(receiver) ?? 0;
+  }
+
+  takeRefused(): [receiver: string, deliveries: number][] {
+    const refused = [...this.#refused];
+    this.#refused = new Map();
+    return refused;
+  }
+
+  get receivers(): string[] {
+    return [...this.#waiting.keys()];
+  }
+
+  /** Deliveries for a receiver end. To be called within their transaction. */
+  ended(receiver: string, count: number): void {
+    this.#ended.push([receiver, count]);
+  }
+
+  watch(onDurable: () => void): () => void {
+    this.#watchers.add(onDurable);
+    return () => void this.#watchers.delete(onDurable);
+  }
+
+  /** A new task names an address. To be called within its transaction. */
+  named(seq: number, { url, receiver }: NotifyAddress): void {
+    this.#isNamed = true;
+    this.#statements.name.run(seq, url, receiver);
+  }
+
+  added(): void {
+    // A new task names its address by `named`.
+  }
+
+  changed(): void {
+    // Only the end counts.
+  }
+
+  removed(): void {
+    // Deliveries outlive their task.
+  }
+
+  taskEnded(seq: number): void {
+    const { forHook, forTask } = this.#statements;
+    for (const { name, receiver, statuses } of this.#webhooks) {
+      const isFull = this.#isFull(receiver) ? 1 : 0;
+      this.#made.push(
+        ...forHook.all({ seq, hook: name, receiver, isFull, statuses: JSON.stringify(statuses) }),
+      );
+    }
+    if (!this.#isNamed) return;
+    const full = this.receivers.filter((receiver) => this.#isFull(receiver));
+    this.#made.push(...forTask.all({ seq, full: JSON.stringify(full) }));
+  }
+
+  #isFull(receiver: string): boolean {
+    return this.waitingFor(receiver) >= this.#maxWaiting;
+  }
+
+  #committed(): void {
+    if (this.#made.length + this.#ended.length === 0) return;
+    for (const { id, receiver, isWaiting } of this.#made) {
+      this.#latest = Math.max(this.#latest, id);
+      const counts = isWaiting ? this.#waiting : this.#refused;
+      counts.set(receiver, (counts.get(receiver) ?? 0) + 1);
+    }
+    for (const [receiver, count] of this.#ended) {
+      const left = this.waitingFor(receiver) - count;
+      if (left > 0) this.#waiting.set(receiver, left);
+      else this.#waiting.delete(receiver);
+    }
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#made = [];
+    this.#ended = [];
+  }
+
+  #synced(latest: number): void {
+    if (latest === this.#durable) return;
+    this.#durable = latest;
+    for (const onDurable of [...this.#watchers]) onDurable();
+  }
+}
+
+function prepare(db: SqliteDatabase) {
+  return {
+    isNamed: db.prepare<[], number>('SELECT EXISTS (SELECT 1 FROM task_notify)').pluck(),
+    name: db.prepare<[number, string, string]>(
+      'INSERT INTO task_notify (task_seq, url, receiver) VALUES (?, ?, ?)',
+    ),
+    count: db
+      .prepare<[], [string, number]>(
+        'SELECT receiver, count(*) FROM webhook_delivery WHERE next_at IS NOT NULL GROUP BY receiver',
+      )
+      .raw(),
+    latest: db.prepare<[], number>('SELECT max(id) FROM webhook_delivery').pluck(),
+    forTask: db.prepare<[{ seq: number; full: string }], Made>(INSERT_FOR_TASK),
+    forHook: db.prepare<
+      [{ seq: number; hook: string; receiver: string; isFull: number; statuses: string }],
+      Made
+    >(INSERT_FOR_HOOK),
+  };
+}
