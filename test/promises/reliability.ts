@@ -443,6 +443,7 @@ export const RELIABILITY: PagePromises = {
     { begins: '| on a database server | from', heldBy: PROMISES_NOTHING },
     { begins: '| of several hubs | from', heldBy: PROMISES_NOTHING },
     { begins: '| of several hubs, since these', heldBy: PROMISES_NOTHING },
+    { begins: '| on a database server, since that', heldBy: PROMISES_NOTHING },
     { begins: 'Those on a database server in', heldBy: PROMISES_NOTHING },
     { begins: 'Those of several hubs since', heldBy: PROMISES_NOTHING },
     {
