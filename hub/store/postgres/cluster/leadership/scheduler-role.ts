@@ -101,7 +101,7 @@ export class SchedulerRole implements Roles {
     gain: () => Promise<SchedulerTerm | undefined>,
   ): Promise<SchedulerTerm | undefined> {
     const term = await gain();
-    if (!term) return undefined;
+    if (!term || term.isOver) return undefined;
     this.#term = term;
     try {
       // The hub may have resigned meanwhile.

@@ -37,7 +37,7 @@ export class SchedulerTerm {
   #trustedUntilMs = 0;
   #trust: Timer | undefined;
 
-  /** `sinceMs`: beginning of the attempt that gained it, by the monotonic clock. */
+  /** `sinceMs`: beginning of the attempt that gained it, by the monotonic clock. The term is over at once when that is too long ago. */
   constructor(number: number, sinceMs: number, options: TermOptions) {
     this.number = number;
     this.#options = options;
@@ -76,9 +76,10 @@ export class SchedulerTerm {
     const { timers, timings, clock } = this.#options;
     this.#trustedUntilMs = startedMs + timings.trustRoleMs;
     this.#trust?.cancel();
-    this.#trust = timers.after(Math.max(0, this.#trustedUntilMs - clock.monotonicMs()), () =>
-      this.#lose('could not be renewed'),
-    );
+    const remainingMs = this.#trustedUntilMs - clock.monotonicMs();
+    // The whole process may have been paused before it read the response.
+    if (remainingMs <= 0) this.#lose('could not be renewed');
+    else this.#trust = timers.after(remainingMs, () => this.#lose('could not be renewed'));
   }
 
   #lose(why: string): void {
