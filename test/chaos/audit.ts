@@ -114,6 +114,17 @@ export function sqliteRowCounts(databaseFile: string): ReadonlyMap<string, numbe
   }
 }
 
+/** Number of rows of a table that meet a condition. */
+export function sqliteCountWhere(databaseFile: string, table: string, condition: string): number {
+  const db = new Database(databaseFile, { readonly: true });
+  try {
+    const text = `SELECT count(*) FROM "${table}" WHERE ${condition}`;
+    return db.prepare<[], number>(text).pluck().get() ?? 0;
+  } finally {
+    db.close();
+  }
+}
+
 /** Compares the rows of the store with the ends that clients saw. */
 export function auditRows(
   rows: ReadonlyMap<string, AuditedRow>,

@@ -89,6 +89,8 @@ interface Preload {
 export class Cluster {
   readonly parts: ClusterParts;
   readonly #clockFiles = new Map<Host, string>();
+  /** Hosts whose clock does not show the true time. */
+  readonly #wrongClocks = new Set<Host>();
 
   private constructor(parts: ClusterParts) {
     this.parts = parts;
@@ -177,7 +179,14 @@ export class Cluster {
   /** Sets the clock of a host ahead of, or behind, the true one. */
   setClock(host: Host, offsetMs: number): void {
     writeFileSync(this.#clockFiles.get(host) as string, String(offsetMs));
+    if (offsetMs === 0) this.#wrongClocks.delete(host);
+    else this.#wrongClocks.add(host);
     host.signal('SIGUSR2');
+  }
+
+  /** Sets all clocks that were changed to the true time. */
+  correctClocks(): void {
+    for (const host of [...this.#wrongClocks]) this.setClock(host, 0);
   }
 
   /** The instance programs that are there now. */

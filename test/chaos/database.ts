@@ -148,6 +148,13 @@ export class ChaosDatabase {
     return new Map(counts.map(({ name, count }) => [name, count]));
   }
 
+  /** Number of rows of a table that meet a condition. */
+  async countWhere(table: string, condition: string): Promise<number> {
+    const text = `SELECT count(*)::float8 AS count FROM ${table} WHERE ${condition}`;
+    const [row] = await queryAt<{ count: number }>(this.#url, text);
+    return row?.count ?? 0;
+  }
+
   /** Number of connections of the hubs. */
   async connections(): Promise<number> {
     const [row] = await queryAt<{ count: number }>(

@@ -17,11 +17,19 @@ interface Fault {
   strike(): Promise<void>;
 }
 
+/** Hours from `least` to below `least + more`. */
+interface Hours {
+  readonly least: number;
+  readonly more: number;
+}
+
 /** Mean interval between two faults. */
 const EVERY_MS = { least: 300, more: 2200 };
 /** That of several hubs, so that those that start can join the others before the next fault. */
 const EVERY_MS_OF_SEVERAL = { least: 300, more: 4700 };
 const HOUR_MS = 3_600_000;
+/** Hours by which clocks are set ahead of the true time, or behind it. */
+const CLOCK_H: Hours = { least: -24, more: 48 };
 /** The hub gives a silent database up after 12 s. */
 const HOLD_EXCEEDED_MS = 14_000;
 /** A pause of a hub for longer than the term of the scheduler. */
@@ -41,11 +49,18 @@ export class Faults {
   /** Errors of the faults themselves. */
   readonly failures: unknown[] = [];
   readonly #onFault: (kind: string, target: string) => void;
+  readonly #clockH: Hours;
 
-  constructor(cluster: Cluster, random: SeededRandom, onFault: (kind: string, target: string) => void) {
+  constructor(
+    cluster: Cluster,
+    random: SeededRandom,
+    onFault: (kind: string, target: string) => void,
+    clockH = CLOCK_H,
+  ) {
     this.#cluster = cluster;
     this.#random = random;
     this.#onFault = onFault;
+    this.#clockH = clockH;
     const { disk, link } = cluster.parts;
     this.missing = [
       ...(disk ? [] : ['full disk: no file system can be mounted in a namespace here']),
@@ -229,7 +244,8 @@ export class Faults {
   }
 
   #clockSet(host: Host): Fault {
-    const offsetMs = (this.#random.below(48) - 24) * HOUR_MS;
+    const { least, more } = this.#clockH;
+    const offsetMs = (least + this.#random.below(more)) * HOUR_MS;
     return {
       kind: 'clock set',
       target: `clock of ${host.name}`,

@@ -5,6 +5,7 @@ import {
   auditRows,
   type Findings,
   recordEnds,
+  sqliteCountWhere,
   sqliteRowCounts,
   sqliteRows,
 } from './audit.js';
@@ -26,6 +27,8 @@ export interface ChaosStore {
   audit(tasks: readonly Acknowledged[], findings: Findings): Promise<void>;
   /** Number of rows of each table. */
   rowCounts(): Promise<ReadonlyMap<string, number>>;
+  /** Number of rows of a table that meet a condition in SQL. */
+  countWhere(table: string, condition: string): Promise<number>;
   release(): Promise<void>;
 }
 
@@ -52,6 +55,7 @@ export async function openStore(kind: StoreKind, folder: string, hubs: number): 
       prepare: () => database.recordEnds(),
       audit: async (tasks, findings) => audit(await database.rows(), database.crashesS, tasks, findings),
       rowCounts: () => database.rowCounts(),
+      countWhere: (table, condition) => database.countWhere(table, condition),
       release: () => database.release(),
     };
   }
@@ -63,6 +67,7 @@ export async function openStore(kind: StoreKind, folder: string, hubs: number): 
     audit: async (tasks, findings) => audit(sqliteRows(file, findings), [], tasks, findings),
     rowCounts: async () =>
       new Map([...sqliteRowCounts(file), ...sqliteRowCounts(join(folder, 'hub', 'accounts.sqlite'))]),
+    countWhere: async (table, condition) => sqliteCountWhere(file, table, condition),
     release: () => Promise.resolve(),
   };
 }

@@ -32,6 +32,14 @@ const KEPT_LONGER: Readonly<Record<string, { readonly limit: number; readonly wh
   chaos_end: { limit: Number.POSITIVE_INFINITY, why: 'ends that the audit compares' },
 };
 
+/** Columns with a time from which a sweep removes the row; as many of them are there as the load makes in the meantime. */
+const TIME_COLUMNS: Readonly<Record<string, string>> = {
+  stored_file: 'expires_at',
+  webhook_delivery: 'ended_at',
+};
+/** Time until a row is overdue: two sweeps and what the run keeps rows for. */
+const OVERDUE_MS = 150_000;
+
 interface KindsOfMaps extends Pick<ProcessCounts, 'byKind' | 'mapsByKind'> {
   readonly life: string;
 }
@@ -68,7 +76,12 @@ export class Measurements {
   /** Counts everything once. */
   async take(): Promise<void> {
     const { folder, hubs, agents, store } = this.#cluster.parts;
-    for (const [table, rows] of await store.rowCounts()) this.#add(`rows of ${table}`, rows, NEARLY_NONE);
+    for (const [table, rows] of await store.rowCounts())
+      if (!(table in TIME_COLUMNS)) this.#add(`rows of ${table}`, rows, NEARLY_NONE);
+    for (const [table, column] of Object.entries(TIME_COLUMNS)) {
+      const overdue = await store.countWhere(table, `${column} < ${Date.now() - OVERDUE_MS}`);
+      this.#add(`overdue rows of ${table}`, overdue, NEARLY_NONE);
+    }
     const { database } = store;
     if (database) this.#add('connections to the database', await database.connections(), NEARLY_NONE);
     for (const host of [...hubs, ...agents]) {

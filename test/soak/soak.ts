@@ -53,6 +53,9 @@ const CALM_LIMIT_MS = 90_000;
 /** Time in which bytes are removed after their last name. */
 const SETTLE_LIMIT_MS = 20_000;
 
+/** Hours by which clocks are set, ahead alone: hubs trust a clock that is corrected backwards at once, and sweep by age then. */
+const CLOCK_H = { least: 1, more: 23 };
+
 /** Faults that end hubs or agents, whose lives are then over. */
 const ENDS_LIVES = /^(?:hub|agent|database) (?:killed|stopped|restarted|failed over)$|^all hubs killed$/;
 /** Turns of all other kinds of faults between those that end lives: at least, and by the length of the run. */
@@ -127,9 +130,8 @@ class Soak {
     this.#options = options;
     this.#cluster = cluster;
     this.#random = seededRandom(seed);
-    this.#faults = new Faults(cluster, seededRandom(seed + 1), (kind, target) =>
-      this.#say(`${kind} (${target})`),
-    );
+    const onFault = (kind: string, target: string) => this.#say(`${kind} (${target})`);
+    this.#faults = new Faults(cluster, seededRandom(seed + 1), onFault, CLOCK_H);
     const { clients, token, operatorToken } = cluster.parts;
     this.#baseUrls = clients.map(({ proxy }) => `http://127.0.0.1:${proxy.port}`);
     const notify = `${webhooks.origin}/one`;
@@ -177,6 +179,7 @@ class Soak {
     await during();
     load.stop();
     this.#mixed.stop();
+    this.#cluster.correctClocks();
     const calm = { cluster: this.#cluster, limitMs: CALM_LIMIT_MS };
     const faultsEndedMs = performance.now();
     try {
