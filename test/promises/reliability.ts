@@ -859,6 +859,14 @@ export const RELIABILITY: PagePromises = {
       ),
     },
     {
+      begins: '- a lease of a former term',
+      heldBy: defect(
+        'cluster',
+        'a lease of a former term takes an attempt from its agent',
+        invariant('a lapsed lease takes an attempt within its fence'),
+      ),
+    },
+    {
       begins: '- a lease is counted through',
       heldBy: defect('cluster', 'a lease is counted through an outage', invariant('unreachable is not lost')),
     },

@@ -156,6 +156,7 @@ export const SEVERAL_HUBS: PagePromises = {
         test(TERMS, 'claim nothing by a statement that was under way before the next term began'),
         test(TERMS, 'take nothing back by a statement that was under way before the next term began'),
         invariant('a claim takes place in its term'),
+        invariant('a lapsed lease takes an attempt within its fence'),
       ],
     },
     {

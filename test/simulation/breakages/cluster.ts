@@ -23,6 +23,11 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
     serverDefects: { ignoresTerms: true },
   },
   {
+    name: 'a lease of a former term takes an attempt from its agent',
+    seed: 91,
+    serverDefects: { ignoresFences: true },
+  },
+  {
     name: 'a lease is counted through an outage',
     seed: 1,
     hub: leasesThatGoOn,

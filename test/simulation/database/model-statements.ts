@@ -1,5 +1,6 @@
 /** Statements of the simulated server: what they do is a function over a model of the store, in place of SQL. */
 import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
+import type { SchedulerFence } from '@workbench-hub/hub/core/ports/task-queue';
 import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
 import {
   type NamedStatement,
@@ -21,6 +22,10 @@ export interface Surroundings {
   readonly ignoresTerms: boolean;
   /** Called with the term of a claim that took place; null for none. */
   readonly claimed: (term: number | null) => void;
+  /** Attempts are taken from agents in any term, whether or not a hub has the agent. */
+  readonly ignoresFences: boolean;
+  /** Called with the fence of an attempt that was taken though its fence forbids it. */
+  readonly tookUnfenced: (fence: SchedulerFence) => void;
 }
 
 /** Work of a statement. It may wait for calls of the model only. */

@@ -63,7 +63,7 @@ export function queueWrites(): QueueWrites {
 /** Performs what the scheduler may still do; false for all else. */
 async function fenced<Item extends { readonly fence?: SchedulerFence | undefined }>(
   items: readonly Item[],
-  { tables }: Surroundings,
+  { tables, ignoresFences, tookUnfenced }: Surroundings,
   perform: (items: readonly Item[]) => Promise<boolean[]>,
 ): Promise<boolean[]> {
   const isInForce = ({ fence }: Item) => {
@@ -71,8 +71,12 @@ async function fenced<Item extends { readonly fence?: SchedulerFence | undefined
     const holder = tables.agents.get(fence.awayAgentId ?? '')?.hubId ?? null;
     return fence.term === tables.role.term && holder === null;
   };
-  const done = await perform(items.filter(isInForce));
-  return items.map((item) => isInForce(item) && done.shift() === true);
+  const isPerformed = (item: Item) => ignoresFences || isInForce(item);
+  const performed = await perform(items.filter(isPerformed));
+  const done = items.map((item) => isPerformed(item) && performed.shift() === true);
+  for (const [at, item] of items.entries())
+    if (done[at] && item.fence && !isInForce(item)) tookUnfenced(item.fence);
+  return done;
 }
 
 async function insert({ ports }: ModelStore, { tasks, key }: Insertion): Promise<Inserted> {

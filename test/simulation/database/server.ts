@@ -56,6 +56,8 @@ export interface ServerDefects extends RoleDefects {
   readonly showsRecovered?: boolean;
   /** The condition of a claim names no term. */
   readonly ignoresTerms?: boolean;
+  /** The conditions of a requeue and of an end name neither term nor agent. */
+  readonly ignoresFences?: boolean;
 }
 
 /** A connection to the server that ends with it. */
@@ -136,6 +138,12 @@ export class DatabaseServer {
         if (term === null || term === tables.role.term) return;
         const what = `a claim of term ${term} took place in term ${tables.role.term}`;
         this.#world.violated('a claim takes place in its term', what);
+      },
+      ignoresFences: this.#defects.ignoresFences === true,
+      tookUnfenced: ({ term, awayAgentId }) => {
+        const holder = tables.agents.get(awayAgentId ?? '')?.hubId ?? 'no hub';
+        const what = `one of term ${term} was taken in term ${tables.role.term}, while ${holder} has its agent`;
+        this.#world.violated('a lapsed lease takes an attempt within its fence', what);
       },
     };
   }
