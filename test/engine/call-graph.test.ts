@@ -2,47 +2,41 @@
  *  closure for example, makes a cycle of parts that can only be understood together. Events replace such calls; handlers of
  *  events are properties, not methods, and start a new chain of calls. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { AgentExclusions } from '@workbench-hub/hub/engine/agents/agent-exclusions';
-import { AgentSessions } from '@workbench-hub/hub/engine/agents/agent-sessions';
-import { Agents } from '@workbench-hub/hub/engine/agents/agents';
-import { Attempts } from '@workbench-hub/hub/engine/agents/attempts';
-import { Leases } from '@workbench-hub/hub/engine/agents/leases';
-import { ResultWaiters } from '@workbench-hub/hub/engine/following/result-waiters';
-import { TaskOutput } from '@workbench-hub/hub/engine/following/task-output';
-import { InstanceControl } from '@workbench-hub/hub/engine/instances/instance-control';
-import { Instances } from '@workbench-hub/hub/engine/instances/instances';
-import { Scheduler } from '@workbench-hub/hub/engine/scheduling/scheduler';
-import { ShutdownPreparation } from '@workbench-hub/hub/engine/scheduling/shutdown-preparation';
-import { Storage } from '@workbench-hub/hub/engine/storage/storage';
-import { Tasks } from '@workbench-hub/hub/engine/tasks/tasks';
-import { TaskTraces } from '@workbench-hub/hub/engine/transitions/task-traces';
-import { TaskTransitions } from '@workbench-hub/hub/engine/transitions/task-transitions';
-import { Sweeper } from '@workbench-hub/hub/engine/upkeep/sweeper';
-import { Explanations } from '@workbench-hub/hub/engine/waiting/explanations';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { create, engine, engineForEachTest, join, rejoin } from '../support/engine/engine-for-each-test.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join as joinAgent,
+  rejoin,
+} from '../support/engine/engine-for-each-test.js';
 import { LEASE_MS } from '../support/engine/running-engine.js';
 
-const PARTS = {
-  AgentSessions,
-  Agents,
-  Attempts,
-  Explanations,
-  AgentExclusions,
-  InstanceControl,
-  Instances,
-  Leases,
-  ResultWaiters,
-  Scheduler,
-  ShutdownPreparation,
-  Storage,
-  Sweeper,
-  TaskOutput,
-  TaskTraces,
-  TaskTransitions,
-  Tasks,
-};
+type Class = abstract new (...args: never[]) => object;
+
+/** The classes of the engine, by name. */
+async function classesOfEngine(): Promise<Map<string, Class>> {
+  const folder = dirname(fileURLToPath(import.meta.resolve('@workbench-hub/hub/engine/engine')));
+  const files = await readdir(folder, { recursive: true });
+  const classes = new Map<string, Class>();
+  for (const file of files.filter((name) => /^(?!.*(?:\.test|fixtures)).*\.js$/.test(name))) {
+    const exported: Record<string, unknown> = await import(pathToFileURL(join(folder, file)).href);
+    for (const [name, value] of Object.entries(exported)) if (isClass(value)) classes.set(name, value);
+  }
+  return classes;
+}
+
+function isClass(value: unknown): value is Class {
+  return (
+    typeof value === 'function' && String(value).startsWith('class ') && !(value.prototype instanceof Error)
+  );
+}
+
+const PARTS = await classesOfEngine();
 
 /** Methods that only add a subscriber, and those by which an event reaches the scheduler: `engine.ts` calls these alone. */
 const EVENT_TARGETS = new Set(['Scheduler.wake', 'Scheduler.pause', 'Scheduler.resume']);
@@ -54,7 +48,7 @@ const restores: (() => void)[] = [];
 
 beforeEach(() => {
   calls.clear();
-  for (const [part, { prototype }] of Object.entries(PARTS)) observe(part, prototype);
+  for (const [part, { prototype }] of PARTS) observe(part, prototype);
 });
 afterEach(() => {
   for (const restore of restores.splice(0)) restore();
@@ -105,7 +99,7 @@ it('a cycle would be found', () => {
 });
 
 it('the parts of the engine call each other without a cycle in all transitions of tasks', async () => {
-  let agent = await join();
+  let agent = await joinAgent();
   await create();
   await agent.end(agent.latest.ref, 'OK');
   await create();

@@ -34,6 +34,12 @@ export class ClockWatch {
     return jumpMs;
   }
 
+  /** Whether data may be removed by its age now. */
+  readonly mayExpire = (): boolean => {
+    this.measureJump();
+    return this.isTrusted;
+  };
+
   get isTrusted(): boolean {
     return this.#clock.monotonicMs() >= this.#trustedFromMs;
   }

@@ -7,7 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { claimedTasks } from '../../core/claimed-tasks.js';
 import type { SignalListener, Signals } from '../../core/ports/signals.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { Instances } from '../instances/instances.js';
+import type { Instances } from './instances.js';
 
 export interface DoubtedAttemptsOptions {
   readonly archive: Pick<TaskArchive, 'find' | 'jobOf'>;

@@ -1,0 +1,48 @@
+/** Work of the hub that has the role of the scheduler, in each of its terms. */
+import type { RoleHolder } from '../core/ports/roles.js';
+import type { AgentExclusions } from './agents/agent-exclusions.js';
+import type { Leases } from './agents/leases.js';
+import type { DoubtedAttempts } from './instances/doubted-attempts.js';
+import type { Scheduler } from './scheduling/scheduler.js';
+import type { Resynchronization } from './upkeep/resynchronization.js';
+import type { Sweeper } from './upkeep/sweeper.js';
+
+export interface SchedulerTermsParts {
+  readonly leases: Leases;
+  readonly doubted: DoubtedAttempts;
+  readonly scheduler: Scheduler;
+  readonly sweeper: Sweeper;
+  readonly exclusions: AgentExclusions;
+  readonly resync: Resynchronization;
+}
+
+/** `onGain` is called at the beginning of each term. */
+export function schedulerTerms(
+  { leases, doubted, scheduler, sweeper, exclusions, resync }: SchedulerTermsParts,
+  onGain: () => void,
+): RoleHolder {
+  const end = async () => {
+    await scheduler.stop();
+    doubted.stop();
+    await leases.stop();
+    await sweeper.stop();
+  };
+  return {
+    gained: async (term) => {
+      onGain();
+      leases.start(term);
+      doubted.start();
+      try {
+        await resync.now();
+        await exclusions.load();
+        await scheduler.start(term);
+      } catch (error) {
+        // Leases that began must not count in the next term.
+        await end();
+        throw error;
+      }
+      sweeper.start();
+    },
+    lost: end,
+  };
+}

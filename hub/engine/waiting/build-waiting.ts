@@ -1,0 +1,30 @@
+/** Explanations of tasks that wait. */
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { Scheduler } from '../scheduling/scheduler.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { Explanations, type ExplanationsOptions } from './explanations.js';
+
+export interface WaitingPorts {
+  readonly queue: TaskQueue;
+  readonly defaultVersion: string | null;
+  readonly runtime: Runtime;
+}
+
+/** The subjects that were built before. */
+interface Before extends Pick<ExplanationsOptions, 'instances' | 'shutdown' | 'exclusions' | 'caughtUp'> {
+  readonly transitions: TaskTransitions;
+  readonly scheduler: Scheduler;
+}
+
+export function buildWaiting({ queue, defaultVersion, runtime }: WaitingPorts, before: Before) {
+  const { instances, shutdown, exclusions, caughtUp, transitions, scheduler } = before;
+  const { clock, timers } = runtime;
+  const explanations = new Explanations({
+    ...{ queue, instances, shutdown, clock, timers, defaultVersion, exclusions, caughtUp },
+    waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
+  });
+  transitions.subscribe(explanations.onRunningTask);
+  transitions.subscribe(explanations.onTask);
+  return { explanations };
+}
