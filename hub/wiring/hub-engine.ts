@@ -1,0 +1,66 @@
+/** The engine over the store, the files and the accounts of the hub. */
+import type { HubConfig } from '../config.js';
+import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
+import type { Store } from '../core/ports/store.js';
+import { createEngine, type Engine } from '../engine/engine.js';
+import type { StorageSettings } from '../engine/storage/storage-settings.js';
+import type { HubParts } from './hub-parts.js';
+import { openWebhooks } from './outgoing-webhooks.js';
+import type { Setup } from './setup.js';
+
+export async function openEngine(
+  { config, runtime, log, resolve }: Setup,
+  {
+    store,
+    files,
+    accounts,
+    metrics,
+    tracing,
+    proofs,
+  }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing'> & {
+    readonly store: Store;
+    readonly proofs: AttemptProofs;
+  },
+): Promise<Engine> {
+  const { timers } = runtime;
+  const webhooks = { deliveries: store.webhooks, timers, metrics: metrics.webhooks, resolve };
+  return createEngine({
+    queue: store.queue,
+    archive: store.archive,
+    changes: store.changes,
+    exclusions: store.exclusions,
+    statistics: store.statistics,
+    cluster: store.cluster,
+    agentDrains: store.accounts.agentDrains,
+    proofs,
+    files,
+    names: store.namedObjects,
+    uploads: store.uploads,
+    storage: storageSettingsOf(config),
+    runtime,
+    log,
+    leaseTimeoutMs: config.agents.leaseTimeout,
+    forgetAgentsAfterMs: config.agents.forgetAfter,
+    limits: config.tasks,
+    keepEndedForMs: config.tasks.keepEndedFor,
+    defaultVersion: config.tasks.defaultVersion,
+    sweepAccounts: accounts.sweep,
+    metrics: metrics.tasks,
+    tracing,
+    webhooks: await openWebhooks(config, webhooks),
+  });
+}
+
+function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSettings {
+  return {
+    input: {
+      enabled: input.enabled,
+      expireAfterMs: input.expireAfter,
+      maxFileBytes: input.maxFileSize,
+      quotaPerUserBytes: input.quotaPerUser,
+      keepUploadsForMs: input.keepUploadsFor,
+      shared: input.shared,
+    },
+    output: { enabled: output.enabled, expireAfterMs: output.expireAfter },
+  };
+}
