@@ -417,6 +417,8 @@ export class SimulatedHub {
 
   #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {
     const agents = this.#breakage?.agents?.(sideOf(engine)) ?? sideOf(engine);
+    const present = new Set<object>();
+    const left = new WeakSet<object>();
     this.#network.listen(this.address, process, (carry) => {
       serveConnection(
         carry,
@@ -424,16 +426,22 @@ export class SimulatedHub {
         {
           agents: {
             ...agents,
-            join: (introduction, connection) => {
-              if (!this.#shared) this.observer.onJoin(introduction.agent.id);
-              return agents.join(introduction, connection);
+            join: async (introduction, connection) => {
+              const hasJoined = await agents.join(introduction, connection);
+              // Refused agents stay away, and so do those whose connection has ended meanwhile.
+              if (hasJoined && !this.#shared && !left.has(connection)) {
+                present.add(connection);
+                this.observer.onJoin(introduction.agent.id);
+              }
+              return hasJoined;
             },
             reported: (agentId, connection, report, blobs) => {
               if (report.hostFault === true) this.observer.onReturned(report.taskId, agentId);
               return agents.reported(agentId, connection, report, blobs);
             },
             leave: (agentId, connection, reason) => {
-              if (!this.#shared) this.observer.onLeave(agentId);
+              left.add(connection);
+              if (present.delete(connection)) this.observer.onLeave(agentId);
               this.#world.tell(this.name, `has lost ${agentId}: ${reason}`);
               agents.leave(agentId, connection, reason);
             },
