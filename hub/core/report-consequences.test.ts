@@ -1,45 +1,20 @@
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { describe, expect, it } from 'vitest';
+import { runningTaskWith, TASK_ID } from './fixtures/task.js';
 import { consequenceOf, consequenceOfLoss, type LossKind } from './report-consequences.js';
 import type { Task } from './task.js';
 
-const ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 const LIMITS = { maxAttempts: 3, maxLosses: 10 };
 const outputFiles = [{ path: 'motion.csv', digest: 'a'.repeat(64), sizeBytes: 3 }];
 const log = { digest: 'b'.repeat(64), sizeBytes: 5 };
 const files = { outputFiles, log };
 const requeued = (loss: LossKind, reason: string | null) => ({ kind: 'REQUEUE', loss, reason });
 
-function running(type: TaskType, rest: Partial<Task> = {}): Task {
-  return {
-    id: ID,
-    type,
-    name: null,
-    creator: null,
-    classifiers: [],
-    requirement: { version: null, labels: [] },
-    priority: 'NORMAL',
-    status: 'RUNNING',
-    requestedAtMs: 1,
-    startedAtMs: 2,
-    endedAtMs: null,
-    timeLimitS: null,
-    attempt: 1,
-    crashes: 0,
-    losses: 0,
-    requestId: null,
-    traceContext: null,
-    ignoredFields: null,
-    instance: { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
-    batchExecutionStatus: null,
-    message: null,
-    ...rest,
-  };
-}
+const running = (type: TaskType, rest: Partial<Task> = {}) => runningTaskWith({ type, ...rest });
 
 const report = (outcome: AttemptReport['outcome'], message: string | null = null): AttemptReport => ({
-  taskId: ID,
+  taskId: TASK_ID,
   attempt: 1,
   instanceId: 'sim-1',
   outcome,

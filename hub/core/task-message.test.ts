@@ -1,30 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { taskWith } from './fixtures/task.js';
 import type { Task } from './task.js';
 import { describeState, withIgnoredFields } from './task-message.js';
 
-const base: Task = {
-  id: '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77',
-  type: 'SIMULATE_WORK',
-  name: null,
-  creator: null,
-  classifiers: [],
-  requirement: { version: null, labels: [] },
-  priority: 'NORMAL',
-  status: 'WAITING',
-  requestedAtMs: 1,
-  startedAtMs: null,
-  endedAtMs: null,
-  timeLimitS: null,
-  attempt: 0,
-  crashes: 0,
-  losses: 0,
-  requestId: null,
-  traceContext: null,
-  ignoredFields: null,
-  instance: null,
-  batchExecutionStatus: null,
-  message: null,
-};
 const instance = { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' };
 
 describe('ignored fields of the request', () => {
@@ -66,6 +44,6 @@ describe('the state of a task in words', () => {
       'The task was canceled by force while it ran.',
     ],
   ])('%j', (state, words) => {
-    expect(describeState({ ...base, ...state })).toBe(words);
+    expect(describeState(taskWith(state))).toBe(words);
   });
 });

@@ -1,4 +1,5 @@
 /** Functions of every store, and records for tests. A suite gets a function that opens an empty store. */
+import { newTaskWith } from '@workbench-hub/hub/core/fixtures/task';
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { BlobCatalogue } from '@workbench-hub/hub/core/ports/blob-catalogue';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
@@ -46,32 +47,9 @@ export function fileOf(text: string): { digest: string; sizeBytes: number } {
 
 export const ANYTHING = requirementKey({ version: null, labels: [] });
 
+/** A new task with an id of its own. */
 export function newTask(rest: Partial<NewTask> = {}): NewTask {
-  return {
-    id: systemRuntime.newId(),
-    type: 'SIMULATE_WORK',
-    name: null,
-    creator: null,
-    classifiers: [],
-    requirement: { version: null, labels: [] },
-    priority: 'NORMAL',
-    status: 'WAITING',
-    requestedAtMs: 1_795_000_000_000,
-    startedAtMs: null,
-    endedAtMs: null,
-    timeLimitS: null,
-    attempt: 0,
-    crashes: 0,
-    losses: 0,
-    requestId: null,
-    traceContext: null,
-    ignoredFields: null,
-    instance: null,
-    batchExecutionStatus: null,
-    message: null,
-    job: { type: 'SIMULATE_WORK', durationS: 5 },
-    ...rest,
-  };
+  return newTaskWith({ id: systemRuntime.newId(), requestedAtMs: 1_795_000_000_000, ...rest });
 }
 
 export const INSTANCE = { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' };

@@ -1,31 +1,10 @@
 import { expect, it } from 'vitest';
+import { runningTaskWith } from '../../core/fixtures/task.js';
 import type { Task } from '../../core/task.js';
 import { ResultWaiters } from '../following/result-waiters.js';
 import { Tasks, type TasksOptions } from './tasks.js';
 
-const RUNNING: Task = {
-  id: 't',
-  type: 'SIMULATE_WORK',
-  name: null,
-  creator: null,
-  classifiers: [],
-  requirement: { version: null, labels: [] },
-  priority: 'NORMAL',
-  status: 'RUNNING',
-  requestedAtMs: 1,
-  startedAtMs: 2,
-  endedAtMs: null,
-  timeLimitS: null,
-  attempt: 1,
-  crashes: 0,
-  losses: 0,
-  requestId: null,
-  traceContext: null,
-  ignoredFields: null,
-  instance: null,
-  batchExecutionStatus: null,
-  message: null,
-};
+const RUNNING = runningTaskWith({ id: 't' });
 
 // A store over a network answers late; SQLite never leaves this gap.
 it('a task that ends during the read of the store is not missed', async () => {

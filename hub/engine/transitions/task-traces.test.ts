@@ -1,34 +1,21 @@
 import { beforeEach, expect, it } from 'vitest';
+import { runningTaskWith } from '../../core/fixtures/task.js';
 import type { ClaimedTask } from '../../core/ports/task-queue.js';
 import type { PastSpan } from '../../core/ports/tracing.js';
-import type { Task } from '../../core/task.js';
 import { TaskTraces } from './task-traces.js';
 
 const TRACE = '00-trace-request-01';
 
-const task = (attempt: number, startedAtMs: number | null, traceContext: string | null = TRACE): Task => ({
-  id: 'task-1',
-  type: 'SIMULATE_WORK',
-  name: null,
-  creator: null,
-  classifiers: [],
-  requirement: { version: null, labels: [] },
-  priority: 'HIGH',
-  status: 'RUNNING',
-  requestedAtMs: 1000,
-  startedAtMs,
-  endedAtMs: null,
-  timeLimitS: null,
-  requestId: null,
-  traceContext,
-  ignoredFields: null,
-  attempt,
-  crashes: 0,
-  losses: 0,
-  instance: startedAtMs === null ? null : { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
-  batchExecutionStatus: null,
-  message: null,
-});
+const task = (attempt: number, startedAtMs: number | null, traceContext: string | null = TRACE) =>
+  runningTaskWith({
+    id: 'task-1',
+    priority: 'HIGH',
+    requestedAtMs: 1000,
+    startedAtMs,
+    traceContext,
+    attempt,
+    ...(startedAtMs === null ? { instance: null } : {}),
+  });
 
 const claimed = (attempt: number, traceContext: string | null = TRACE): ClaimedTask => ({
   ref: { taskId: 'task-1', attempt, instanceId: 'sim-1' },

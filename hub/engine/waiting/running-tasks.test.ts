@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { runningTaskWith } from '../../core/fixtures/task.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import { RunTimeBook } from '../../core/run-times.js';
-import type { Task } from '../../core/task.js';
 import { RunningTasks } from './running-tasks.js';
 
 const EXPECTED = { lowMs: 1000, medianMs: 2000, highMs: 3000, count: 9 };
@@ -15,29 +15,14 @@ const working = (id: string): InstanceView => ({
   drain: null,
 });
 
-const task = (id: string, timeLimitS: number | null = null): Task => ({
-  id,
-  type: 'SIMULATE_WORK',
-  name: null,
-  creator: null,
-  classifiers: [],
-  requirement: { version: null, labels: [] },
-  priority: 'NORMAL',
-  status: 'RUNNING',
-  requestedAtMs: 0,
-  startedAtMs: 0,
-  endedAtMs: null,
-  timeLimitS,
-  attempt: 1,
-  crashes: 0,
-  losses: 0,
-  requestId: null,
-  traceContext: null,
-  ignoredFields: null,
-  instance: { id: `on-${id}`, version: '9', revision: '', agentId: 'agent' },
-  batchExecutionStatus: null,
-  message: null,
-});
+const task = (id: string, timeLimitS: number | null = null) =>
+  runningTaskWith({
+    id,
+    requestedAtMs: 0,
+    startedAtMs: 0,
+    timeLimitS,
+    instance: { id: `on-${id}`, version: '9', revision: '', agentId: 'agent' },
+  });
 
 it('tasks that started before a restart of the hub are looked up in the store', async () => {
   const asked: string[] = [];

@@ -2,38 +2,14 @@ import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { openLog } from '@workbench-hub/shared/runtime/logger';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
-import { type NewTask, NO_FILES } from '../../core/task.js';
+import { newTaskWith } from '../../core/fixtures/task.js';
+import { NO_FILES } from '../../core/task.js';
 import { openSimulatedStore } from './fixtures/simulated-store.js';
 
 const { log } = await openLog({ name: 'test', level: 'silent', file: null, rotation: null });
 const NO_REQUIREMENT = { version: null, labels: [] };
 
-function newTask(): NewTask {
-  return {
-    id: systemRuntime.newId(),
-    type: 'SIMULATE_WORK',
-    name: null,
-    creator: null,
-    requestId: null,
-    traceContext: null,
-    ignoredFields: null,
-    classifiers: [],
-    requirement: NO_REQUIREMENT,
-    priority: 'NORMAL',
-    status: 'WAITING',
-    requestedAtMs: 1,
-    startedAtMs: null,
-    endedAtMs: null,
-    timeLimitS: null,
-    attempt: 0,
-    crashes: 0,
-    losses: 0,
-    instance: null,
-    batchExecutionStatus: null,
-    message: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  };
-}
+const newTask = () => newTaskWith({ id: systemRuntime.newId() });
 
 /** A store whose disk syncs when the test says so. */
 function openStore() {

@@ -1,7 +1,8 @@
 import { openLog } from '@workbench-hub/shared/runtime/logger';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { NewTask, NotifyAddress } from '../../../core/task.js';
+import { newTaskWith } from '../../../core/fixtures/task.js';
+import type { NotifyAddress } from '../../../core/task.js';
 import { openSimulatedStore, type SimulatedStore } from '../fixtures/simulated-store.js';
 
 const { log } = await openLog({ name: 'test', level: 'silent', file: null, rotation: null });
@@ -30,32 +31,7 @@ beforeEach(() => {
 
 async function created(notify: NotifyAddress | null = NOTIFY): Promise<string> {
   const id = systemRuntime.newId();
-  const task: NewTask = {
-    id,
-    type: 'SIMULATE_WORK',
-    name: null,
-    creator: null,
-    requestId: null,
-    traceContext: null,
-    ignoredFields: null,
-    classifiers: [],
-    requirement: { version: null, labels: [] },
-    priority: 'NORMAL',
-    status: 'WAITING',
-    requestedAtMs: 1,
-    startedAtMs: null,
-    endedAtMs: null,
-    timeLimitS: null,
-    attempt: 0,
-    crashes: 0,
-    losses: 0,
-    instance: null,
-    batchExecutionStatus: null,
-    message: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-    notify,
-  };
-  await store.queue.insert([task]);
+  await store.queue.insert([newTaskWith({ id, notify })]);
   return id;
 }
 
