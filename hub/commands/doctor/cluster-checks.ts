@@ -1,5 +1,6 @@
 /** Checks of the hubs on one database server, whether or not the examined one runs. */
 import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { HubView } from '../../core/ports/hubs.js';
 import type { StoredHubs, StoreMaintenance } from '../../core/ports/store-maintenance.js';
@@ -19,7 +20,7 @@ export type ClusterStore = Pick<StoreMaintenance, 'hubs'>;
 export async function checkCluster(store: ClusterStore, timers: Pick<Timers, 'after'>): Promise<Finding[]> {
   let stored = await store.hubs();
   for (let waitedMs = 0; lacksScheduler(stored) && waitedMs < TAKEOVER_MS; waitedMs += LOOK_EVERY_MS) {
-    await new Promise<void>((resolve) => void timers.after(LOOK_EVERY_MS, resolve));
+    await pause(timers, LOOK_EVERY_MS);
     stored = await store.hubs();
   }
   return clusterFindings(stored);

@@ -4,6 +4,7 @@
  * Users take turns, and the other work of the hub comes between.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ChangePage, TaskChanges } from '../../core/ports/task-changes.js';
@@ -153,7 +154,7 @@ export class ChangeFeed {
     } catch (error) {
       if (this.#isClosed) return;
       this.#options.log.error({ err: error }, 'changes of tasks could not be read for those who follow them');
-      await new Promise<void>((resolve) => this.#options.timers.after(RETRY_MS, resolve));
+      await pause(this.#options.timers, RETRY_MS);
       this.#isWanted = true;
     }
   }

@@ -4,6 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { hasEnded, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
@@ -89,7 +90,7 @@ export class LogFollower {
           if (isWanted) resolve();
         });
         reading?.cancel();
-        await new Promise<void>((resolve) => timers.after(GATHER_MS, resolve));
+        await pause(timers, GATHER_MS);
       }
     } finally {
       unfollow();

@@ -1,6 +1,7 @@
 /** The lock of a database, an advisory lock of a connection of its own, with which it ends: hubs share it, and a command that must be
  *  alone, such as a migration, has it alone. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { type Connection, type Database, type Queries, statement } from './pool.js';
@@ -178,8 +179,4 @@ function refusalBy(
       ? other
       : `${other} (${holder.name}, from ${holder.address ?? 'an address that this user may not see'}, since ${holder.since})`;
   return new StartRefused(`the database ${location} is in use: ${who} ${remedy}`);
-}
-
-function pause(timers: Timers, delayMs: number): Promise<void> {
-  return new Promise((resolve) => void timers.after(delayMs, resolve));
 }

@@ -2,6 +2,7 @@
  * Migrations of a PostgreSQL database. Hubs that start at the same time take turns by a row that
  * they poll: a session that waited for a lock would hold a snapshot, for which CREATE INDEX CONCURRENTLY waits.
  */
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from '../connection/database-fault.js';
@@ -243,8 +244,4 @@ async function changeBy(
   if (phase === 'backfill') return (await connection.changed(statement(sql))) > 0 ? 'IN_PART' : 'DONE';
   await connection.script(sql);
   return 'DONE';
-}
-
-function pause(timers: Timers, delayMs: number): Promise<void> {
-  return new Promise((resolve) => void timers.after(delayMs, resolve));
 }

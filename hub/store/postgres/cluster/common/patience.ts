@@ -1,4 +1,5 @@
 /** Repetition of statements while the database is away. */
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault, type DatabaseFaultKind, storeError } from '../../connection/database-fault.js';
 
@@ -34,7 +35,7 @@ export class Patience {
         isRepeat ||= error.isOutcomeUnknown;
         if (FINAL_FAULTS.has(error.kind) || this.#isOver()) throw storeError(error);
       }
-      await new Promise<void>((resolve) => void this.#timers.after(retryMs, resolve));
+      await pause(this.#timers, retryMs);
     }
   }
 

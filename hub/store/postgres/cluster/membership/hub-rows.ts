@@ -1,5 +1,6 @@
 /** The row of this hub, which shows that it lives, and those of the others. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Hubs, HubView } from '../../../../core/ports/hubs.js';
@@ -109,7 +110,7 @@ export class HubRows implements Hubs {
     const giveUpAtMs = clock.monotonicMs() + timings.lapseMs;
     while (!(await this.#take())) {
       if (clock.monotonicMs() >= giveUpAtMs) throw new StartRefused(this.#sameId('runs'));
-      await new Promise<void>((resolve) => void timers.after(POLL_EVERY_MS, resolve));
+      await pause(timers, POLL_EVERY_MS);
     }
     await this.#beat();
   }
