@@ -1,5 +1,6 @@
 /** Draining of agents by an administrator, through this hub or a command beside it. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { periodicLoop } from '@workbench-hub/shared/runtime/loop';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentDrainStore } from '../../core/ports/agent-drains.js';
 import type { SignalListener, Signals } from '../../core/ports/signals.js';
@@ -63,16 +64,9 @@ export class AgentDrains {
   /** Applies changes of other processes until the returned function is called. Agents stay as they are while the store fails. */
   watch(): () => void {
     const { timers } = this.#options;
-    let isStopped = false;
-    const check = async () => {
-      await this.#refreshLater();
-      if (!isStopped) timer = timers.after(REFRESH_INTERVAL_MS, () => void check());
-    };
-    let timer = timers.after(REFRESH_INTERVAL_MS, () => void check());
-    return () => {
-      isStopped = true;
-      timer.cancel();
-    };
+    const loop = periodicLoop(REFRESH_INTERVAL_MS, { timers, pass: () => this.#refreshLater() });
+    loop.start(REFRESH_INTERVAL_MS);
+    return () => void loop.stop();
   }
 
   #refreshLater(): Promise<void> {

@@ -4,8 +4,8 @@
  * Users take turns, and the other work of the hub comes between.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { pause } from '@workbench-hub/shared/runtime/pause';
-import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ChangePage, TaskChanges } from '../../core/ports/task-changes.js';
 
@@ -52,18 +52,22 @@ const RETRY_MS = 1000;
 export class ChangeFeed {
   readonly #options: ChangeFeedOptions;
   readonly #listeners = new Set<ChangeListener>();
+  readonly #loop: Loop;
   #unwatch: (() => void) | undefined;
-  #timer: Timer | undefined;
-  #passing: Promise<void> | undefined;
-  #isWanted = false;
   #gatherMs = GATHER_MS;
-  /** Whether a listener was given a page that was not the last. */
-  #isBehind = false;
-  #isClosed = false;
   #turnBeganMs = 0;
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options;
+    this.#loop = new Loop({
+      timers: options.timers,
+      pass: () => this.#pass(),
+      failed: (error) => {
+        if (!this.#loop.isStopped)
+          options.log.error({ err: error }, 'changes of tasks could not be read for those who follow them');
+        return RETRY_MS;
+      },
+    });
   }
 
   /** Changes that other hubs have made. */
@@ -88,27 +92,26 @@ export class ChangeFeed {
 
   /** Adds a listener; the returned function removes it. */
   add(listener: ChangeListener): () => void {
-    if (this.#isClosed) {
+    if (this.#loop.isStopped) {
       listener.end();
       return () => undefined;
     }
     this.#listeners.add(listener);
-    this.#unwatch ??= this.#options.changes.watch(() => this.#passSoon(this.#gatherMs));
-    this.#passSoon(0);
+    this.#unwatch ??= this.#options.changes.watch(() => this.#loop.wake(this.#gatherMs));
+    this.wake();
     return () => this.#remove(listener);
   }
 
   /** A listener can take more. */
   wake(): void {
-    this.#passSoon(0);
+    this.#loop.wake(this.#loop.isPassing ? this.#gatherMs : 0);
   }
 
   /** Ends all listeners, also those that come later. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
+    const stopped = this.#loop.stop();
     for (const listener of [...this.#listeners]) this.#end(listener);
-    await this.#passing;
+    await stopped;
   }
 
   #end(listener: ChangeListener): void {
@@ -124,39 +127,16 @@ export class ChangeFeed {
   }
 
   #passOn(): void {
-    if (this.#listeners.size > 0) this.#passSoon(this.#gatherMs);
-  }
-
-  #passSoon(delayMs: number): void {
-    this.#isWanted = true;
-    if (this.#passing || this.#isClosed) return;
-    if (this.#timer && delayMs > 0) return;
-    this.#timer?.cancel();
-    this.#timer = this.#options.timers.after(delayMs, () => {
-      this.#timer = undefined;
-      this.#passing ??= this.#pass().finally(() => {
-        this.#passing = undefined;
-        if (this.#isWanted && this.#listeners.size > 0) this.#passSoon(this.#isBehind ? 0 : this.#gatherMs);
-      });
-    });
+    if (this.#listeners.size > 0) this.#loop.wake(this.#gatherMs);
   }
 
   /** Gives each listener that can take it the next page. */
   async #pass(): Promise<void> {
-    this.#isWanted = false;
-    this.#isBehind = false;
     const beganMs = this.#options.clock.monotonicMs();
     this.#turnBeganMs = beganMs;
-    try {
-      for (const [cursor, listeners] of inTurns(await this.#ready())) await this.#passFrom(cursor, listeners);
-      const tookMs = this.#options.clock.monotonicMs() - beganMs;
-      this.#gatherMs = Math.min(MAX_GATHER_MS, Math.max(GATHER_MS, tookMs / MAX_SHARE));
-    } catch (error) {
-      if (this.#isClosed) return;
-      this.#options.log.error({ err: error }, 'changes of tasks could not be read for those who follow them');
-      await pause(this.#options.timers, RETRY_MS);
-      this.#isWanted = true;
-    }
+    for (const [cursor, listeners] of inTurns(await this.#ready())) await this.#passFrom(cursor, listeners);
+    const tookMs = this.#options.clock.monotonicMs() - beganMs;
+    this.#gatherMs = Math.min(MAX_GATHER_MS, Math.max(GATHER_MS, tookMs / MAX_SHARE));
   }
 
   /** Lets the other work of the hub have its turn when this has taken long. */
@@ -197,9 +177,8 @@ export class ChangeFeed {
       if (page === null) listener.reset(latest);
       else listener.take(page);
     }
-    if (page?.isLast) return;
-    this.#isWanted = true;
-    this.#isBehind = true;
+    // Who was given a page that is not the last, or a new place, goes on at once.
+    if (!page?.isLast) this.#loop.wake(0);
   }
 }
 

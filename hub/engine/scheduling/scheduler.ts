@@ -4,6 +4,7 @@
  * round costs the same however many tasks wait, and however many requirements they have.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { IdleInstances, InstanceClass } from '../../core/idle-instances.js';
 import { type Pairing, pair } from '../../core/match-tasks.js';
@@ -32,8 +33,7 @@ const RETRY_MS = 1000;
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #pools: QueuePools;
-  #running: Promise<void> | undefined;
-  #wanted = false;
+  readonly #loop: Loop;
   #started = false;
   #paused = false;
   #term = 0;
@@ -42,6 +42,7 @@ export class Scheduler {
     const { queue, instances, runtime, headsPerPool } = options;
     this.#options = options;
     this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsPerPool });
+    this.#loop = new Loop({ timers: runtime.timers, pass: () => this.#pass() });
   }
 
   /** Reads what waits in the store, then begins; it claims for this term. */
@@ -56,13 +57,13 @@ export class Scheduler {
       this.#started = false;
       throw error;
     }
-    this.wake();
+    this.#loop.start();
   }
 
   /** Begins no further round; resolves when the current one has ended. */
   async stop(): Promise<void> {
     this.#started = false;
-    await this.#running;
+    await this.#loop.stop();
   }
 
   /** Begins no further round until {@link resume}; events are still recorded. */
@@ -106,26 +107,17 @@ export class Scheduler {
 
   /** Begins a round: something changed that may let a task start. */
   wake(): void {
-    this.#wanted = true;
-    if (this.#running || !this.#open) return;
-    this.#running = this.#rounds().finally(() => {
-      this.#running = undefined;
-      if (this.#wanted && this.#open) this.wake();
-    });
+    if (this.#open) this.#loop.wake();
   }
 
-  async #rounds(): Promise<void> {
-    // Events of one turn share a round.
-    await Promise.resolve();
-    while (this.#wanted && this.#open) {
-      this.#wanted = false;
-      try {
-        if (await this.#round()) this.#wanted = true;
-      } catch (error) {
-        this.#options.log.error({ err: error }, `dispatching failed; next try in ${RETRY_MS} ms`);
-        this.#options.runtime.timers.after(RETRY_MS, () => this.wake());
-        return;
-      }
+  async #pass(): Promise<number | undefined> {
+    if (!this.#open) return undefined;
+    try {
+      if (await this.#round()) this.#loop.wake();
+      return undefined;
+    } catch (error) {
+      this.#options.log.error({ err: error }, `dispatching failed; next try in ${RETRY_MS} ms`);
+      return RETRY_MS;
     }
   }
 

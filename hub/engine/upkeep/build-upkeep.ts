@@ -71,7 +71,7 @@ export function buildUpkeep(ports: UpkeepPorts, before: Before) {
 }
 
 /** Reads everything again that is known from signals, in the order in which it is needed. */
-function resynchronization({ archive, log }: UpkeepPorts, before: Before): Resynchronization {
+function resynchronization({ archive, runtime, log }: UpkeepPorts, before: Before): Resynchronization {
   const { views, leases, held, spread, resultWaiters, webhooks } = before;
   return new Resynchronization({
     refresh: () => views.refresh(),
@@ -82,6 +82,7 @@ function resynchronization({ archive, log }: UpkeepPorts, before: Before): Resyn
       () => webhooks?.refresh(),
       () => spread.level(),
     ],
+    timers: runtime.timers,
     log,
   });
 }

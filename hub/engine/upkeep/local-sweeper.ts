@@ -1,6 +1,7 @@
 /** Sweep of the disk of this hub: removes the bytes of expired uploads, and parts of blobs that nobody has continued for long. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { type Loop, periodicLoop } from '@workbench-hub/shared/runtime/loop';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { ResumableUploadService } from '../storage/resumable-upload-service.js';
 import type { ClockWatch } from './clock-watch.js';
@@ -19,30 +20,23 @@ const PARTIAL_BLOB_AGE_MS = 3_600_000;
 
 export class LocalSweeper {
   readonly #options: LocalSweeperOptions;
-  #timer: Timer | undefined;
-  #sweeping: Promise<void> | undefined;
-  #isStopped = false;
+  readonly #loop: Loop;
 
   constructor(options: LocalSweeperOptions) {
     this.#options = options;
-  }
-
-  start(): void {
-    this.#timer = this.#options.timers.after(SWEEP_INTERVAL_MS, () => {
-      this.#sweeping = this.sweep()
-        .catch((error: unknown) =>
-          this.#options.log.error({ err: error }, 'sweeping the disk of this hub failed'),
-        )
-        .then(() => {
-          if (!this.#isStopped) this.start();
-        });
+    this.#loop = periodicLoop(SWEEP_INTERVAL_MS, {
+      timers: options.timers,
+      pass: () => this.sweep(),
+      failed: (error) => options.log.error({ err: error }, 'sweeping the disk of this hub failed'),
     });
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#timer?.cancel();
-    await this.#sweeping;
+  start(): void {
+    this.#loop.start(SWEEP_INTERVAL_MS);
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Removes nothing while the clock is not trusted. */

@@ -1,5 +1,7 @@
 /** Resynchronization of a hub with the rows of the store, after a time in which signals may have been lost. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { RunningAttempt } from '../../core/ports/task-queue.js';
 
@@ -11,16 +13,17 @@ export interface ResynchronizationOptions {
   readonly refresh: () => Promise<readonly RunningAttempt[]>;
   /** Carried out one after the other. */
   readonly steps: readonly ResynchronizationStep[];
+  readonly timers: Timers;
   readonly log: Logger;
 }
 
 export class Resynchronization {
   readonly #options: ResynchronizationOptions;
-  #running: Promise<void> | undefined;
-  #isWanted = false;
+  readonly #loop: Loop;
 
   constructor(options: ResynchronizationOptions) {
     this.#options = options;
+    this.#loop = new Loop({ timers: options.timers, pass: () => this.#pass() });
   }
 
   readonly onSignal: SignalListener = {
@@ -36,18 +39,11 @@ export class Resynchronization {
 
   /** Resolves after a resynchronization that began after this call. Rejects as the store does. */
   now(): Promise<void> {
-    this.#isWanted = true;
-    this.#running ??= this.#whileWanted().finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    return this.#loop.passed();
   }
 
-  async #whileWanted(): Promise<void> {
-    while (this.#isWanted) {
-      this.#isWanted = false;
-      const running = await this.#options.refresh();
-      for (const step of this.#options.steps) await step(running);
-    }
+  async #pass(): Promise<void> {
+    const running = await this.#options.refresh();
+    for (const step of this.#options.steps) await step(running);
   }
 }

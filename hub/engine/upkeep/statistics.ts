@@ -1,6 +1,7 @@
 /** Statistics of tasks over time: counted in memory, and added to the store every few seconds. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { PeriodSum } from '../../core/period-sum.js';
 import {
   STEP_MS,
@@ -39,12 +40,12 @@ export class Statistics {
   readonly #options: StatisticsOptions;
   /** Counts that are not in the store yet, by the start of their minute. */
   #counted = new Map<number, PeriodSum>();
-  #timer: Timer | undefined;
-  #saving: Promise<void> = Promise.resolve();
+  readonly #loop: Loop;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StatisticsOptions) {
     this.#options = options;
+    this.#loop = new Loop({ timers: options.timers, pass: () => this.#save() });
   }
 
   readonly onTask: TaskSubscriber = {
@@ -65,7 +66,7 @@ export class Statistics {
   /** All periods, also those in which nothing happened. The first one begins at the minute or hour of `fromMs`. */
   async between({ step, stepsPerPeriod, fromMs, toMs }: AskedPeriods): Promise<StatisticsPeriod[]> {
     const { store, timers } = this.#options;
-    await this.#save();
+    await this.#loop.passed();
     const stepMs = STEP_MS[step];
     const periodMs = stepsPerPeriod * stepMs;
     const firstMs = Math.floor(fromMs / stepMs) * stepMs;
@@ -84,31 +85,21 @@ export class Statistics {
   }
 
   /** Saves what was counted; to be called when the hub stops. */
-  async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    await this.#save();
+  stop(): Promise<void> {
+    return this.#loop.finish();
   }
 
   #count(count: (sum: PeriodSum) => void): void {
-    const { clock, timers } = this.#options;
+    const { clock } = this.#options;
     const startMs = Math.floor(clock.nowMs() / STEP_MS.MINUTE) * STEP_MS.MINUTE;
     const sum = this.#counted.get(startMs) ?? new PeriodSum();
     this.#counted.set(startMs, sum);
     count(sum);
-    this.#timer ??= timers.after(SAVE_EVERY_MS, () => {
-      this.#timer = undefined;
-      void this.#save();
-    });
+    this.#loop.wake(SAVE_EVERY_MS);
   }
 
   /** Never rejects: counts that cannot be saved are kept for the next time. */
-  #save(): Promise<void> {
-    this.#saving = this.#saving.then(() => this.#saveOnce());
-    return this.#saving;
-  }
-
-  async #saveOnce(): Promise<void> {
+  async #save(): Promise<void> {
     const { store, log } = this.#options;
     if (this.#counted.size === 0) return;
     const saved = this.#counted;

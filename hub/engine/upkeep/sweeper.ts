@@ -1,7 +1,8 @@
 /** Sweep for all hubs: removes tasks past their retention, expired names, unreferenced blobs, unused queue groups, and agents that have not
  *  joined for long. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import { type Loop, periodicLoop } from '@workbench-hub/shared/runtime/loop';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { NamedObjects } from '../../core/ports/named-objects.js';
 import type { Presence } from '../../core/ports/presence.js';
@@ -46,35 +47,25 @@ const UNREFERENCED_BLOB_AGE_MS = 3_600_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
-  #timer: Timer | undefined;
-  #sweeping: Promise<void> | undefined;
-  #stopped = false;
+  readonly #loop: Loop;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
-  }
-
-  start(): void {
-    this.#stopped = false;
-    // Finishes removals that a killed hub left undone.
-    void this.#options.files.reclaim();
-    this.#startTimer();
-  }
-
-  #startTimer(): void {
-    this.#timer = this.#options.runtime.timers.after(SWEEP_INTERVAL_MS, () => {
-      this.#sweeping = this.sweep()
-        .catch((error: unknown) => this.#options.log.error({ err: error }, 'sweeping failed'))
-        .then(() => {
-          if (!this.#stopped) this.#startTimer();
-        });
+    this.#loop = periodicLoop(SWEEP_INTERVAL_MS, {
+      timers: options.runtime.timers,
+      pass: () => this.sweep(),
+      failed: (error) => options.log.error({ err: error }, 'sweeping failed'),
     });
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.cancel();
-    await this.#sweeping;
+  start(): void {
+    // Finishes removals that a killed hub left undone.
+    void this.#options.files.reclaim();
+    this.#loop.start(SWEEP_INTERVAL_MS);
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** One sweep of everything. After a jump of the clock nothing is removed by age, since the clock may be wrong. */
@@ -96,7 +87,7 @@ export class Sweeper {
     const { archive, transitions, files, names, runtime, log } = this.#options;
     const { keepEndedForMs } = this.#options;
     let tasks = 0;
-    while (!this.#stopped) {
+    while (!this.#loop.isStopped) {
       const ids = await archive.endedBefore(runtime.clock.nowMs() - keepEndedForMs, TASK_BATCH);
       if (ids.length === 0) break;
       await transitions.remove(ids);
@@ -115,7 +106,7 @@ export class Sweeper {
 
   async #removeUnusedGroups(): Promise<void> {
     let afterGroupId: number | null = 0;
-    while (afterGroupId !== null && !this.#stopped) {
+    while (afterGroupId !== null && !this.#loop.isStopped) {
       afterGroupId = await this.#options.queue.removeUnusedGroups({ afterGroupId, limit: GROUP_BATCH });
     }
   }

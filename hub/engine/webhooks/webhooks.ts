@@ -2,7 +2,7 @@
  * Delivers the ends of tasks to those who are told of them by webhooks. The deliveries are in the store; while there are none,
  * nothing runs.
  */
-import type { Timer } from '@workbench-hub/shared/runtime/runtime';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { ValidationError } from '../../core/errors.js';
 import type { Delivery, WaitingReceiver } from '../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../core/task.js';
@@ -28,21 +28,19 @@ export class Webhooks {
   readonly #options: WebhooksOptions;
   readonly #receivers: WebhookReceivers;
   readonly #tries: WebhookTries;
+  readonly #loop: Loop;
   /** Deliveries that failed at once and are not logged yet, by receiver. */
   readonly #refused = new Map<string, number>();
   #nextRefusalMs = 0;
   #unwatch: (() => void) | undefined;
-  #timer: Timer | undefined;
-  #passing: Promise<void> | undefined;
-  #isWanted = false;
-  #isStopped = false;
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
     const { deliveries, settings, runtime, log } = options;
     const receivers = new WebhookReceivers(runtime.clock, log);
     this.#receivers = receivers;
-    this.#tries = new WebhookTries({ ...options, receivers, onEnd: () => this.#wake() });
+    this.#tries = new WebhookTries({ ...options, receivers, onEnd: () => this.#loop.wake(0) });
+    this.#loop = new Loop({ timers: runtime.timers, pass: () => this.#pass() });
     deliveries.subscribe(settings.webhooks, settings.maxWaiting);
   }
 
@@ -71,17 +69,15 @@ export class Webhooks {
 
   /** Delivers what waits and what comes, until the stop. */
   start(): void {
-    if (this.#isStopped) return;
-    this.#unwatch = this.#options.deliveries.watch(() => this.#wake());
-    this.#wake();
+    if (this.#loop.isStopped) return;
+    this.#unwatch = this.#options.deliveries.watch(() => this.#loop.wake(0));
+    this.#loop.start(0);
   }
 
   /** Breaks off what is being sent: it is sent again after the next start. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
     this.#unwatch?.();
-    this.#timer?.cancel();
-    await this.#passing;
+    await this.#loop.stop();
     await this.#tries.stop();
   }
 
@@ -91,28 +87,9 @@ export class Webhooks {
     return deliveries.forget(runtime.clock.nowMs() - settings.keepForMs);
   }
 
-  #wake(): void {
-    this.#isWanted = true;
-    if (!this.#passing) this.#passAfter(0);
-  }
-
-  #passAfter(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#timer?.cancel();
-    this.#timer = this.#options.runtime.timers.after(delayMs, () => {
-      this.#timer = undefined;
-      this.#passing = this.#pass().then((nextInMs) => {
-        this.#passing = undefined;
-        if (this.#isWanted) this.#passAfter(0);
-        else if (nextInMs !== undefined) this.#passAfter(Math.min(nextInMs, MAX_SLEEP_MS));
-      });
-    });
-  }
-
   /** Begins all tries that can begin now; resolves with the time after which more can, unless the end of a try or a new delivery
    *  wakes it. */
   async #pass(): Promise<number | undefined> {
-    this.#isWanted = false;
     const { deliveries, log } = this.#options;
     try {
       await this.#tellRefused();
@@ -122,7 +99,7 @@ export class Webhooks {
       let nextInMs: number | undefined;
       for (const receiver of waiting) {
         const inMs = await this.#serve(receiver);
-        if (inMs !== undefined) nextInMs = Math.min(nextInMs ?? inMs, inMs);
+        if (inMs !== undefined) nextInMs = Math.min(nextInMs ?? MAX_SLEEP_MS, inMs);
       }
       return nextInMs;
     } catch (error) {
@@ -154,7 +131,7 @@ export class Webhooks {
   async #serve({ receiver, nextAtMs }: WaitingReceiver): Promise<number | undefined> {
     const { deliveries, runtime, settings } = this.#options;
     const limit = this.#receivers.capacityOf(receiver);
-    if (limit === 0 || this.#isStopped) return undefined;
+    if (limit === 0 || this.#loop.isStopped) return undefined;
     const nowMs = runtime.clock.nowMs();
     const inMs = Math.max(nextAtMs - nowMs, this.#receivers.pauseMs(receiver));
     if (inMs > 0) return inMs;
