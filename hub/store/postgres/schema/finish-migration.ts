@@ -1,8 +1,8 @@
 /** The end of a migration, by the hub that schedules: once no hub of an earlier generation works on the database, older rows are filled and
  *  what only those hubs needed is removed. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { Rest } from '../cluster/common/rest.js';
 import { CLUSTER_TIMINGS } from '../cluster/common/timings.js';
 import type { Database } from '../connection/pool.js';
 import { migrate } from './migrate.js';
@@ -30,44 +30,34 @@ export interface FinishingOptions {
 export class FinishingMigration {
   readonly #database: Database;
   readonly #options: FinishingOptions;
-  readonly #rest: Rest;
-  #isWanted = false;
-  #work: Promise<void> | undefined;
+  readonly #loop: Loop;
   #aloneSinceMs: number | undefined;
   #said = '';
 
   constructor(database: Database, options: FinishingOptions) {
     this.#database = database;
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#loop = new Loop({
+      timers: options.timers,
+      pass: async () => ((await this.#isFinished()) ? undefined : LOOK_EVERY_MS),
+      failed: (error) => {
+        const words = 'the update of the tables could not be finished; the hub tries again in a minute';
+        options.log.warn({ err: error }, `${words}, and "workbench-hub store migrate" does it, too`);
+        return RETRY_AFTER_MS;
+      },
+      isStopped: true,
+    });
   }
 
   begin(): void {
-    if (this.#isWanted) return;
-    this.#isWanted = true;
-    this.#work = (this.#work ?? Promise.resolve()).then(() => this.#finish());
+    if (!this.#loop.isStopped) return;
+    this.#aloneSinceMs = undefined;
+    this.#loop.start();
   }
 
   /** Begins nothing more. Resolves when a transaction that has begun has ended. */
-  async end(): Promise<void> {
-    this.#isWanted = false;
-    this.#rest.wake();
-    await this.#work;
-  }
-
-  async #finish(): Promise<void> {
-    this.#aloneSinceMs = undefined;
-    while (this.#isWanted) {
-      let pauseMs = LOOK_EVERY_MS;
-      try {
-        if (await this.#isFinished()) return;
-      } catch (error) {
-        const words = 'the update of the tables could not be finished; the hub tries again in a minute';
-        this.#options.log.warn({ err: error }, `${words}, and "workbench-hub store migrate" does it, too`);
-        pauseMs = RETRY_AFTER_MS;
-      }
-      if (this.#isWanted) await this.#rest.wait(pauseMs);
-    }
+  end(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Does what can be done now; true when nothing is left. */
@@ -78,7 +68,7 @@ export class FinishingMigration {
     if (!(await this.#isAlone())) return false;
     const { done } = await migrate(this.#database, migrations, {
       ...this.#options,
-      isWanted: () => this.#isWanted,
+      isWanted: () => !this.#loop.isStopped,
       waitMs: WAIT_MS,
     });
     if (done.length > 0) log.info({ done }, 'finished the update of the tables of the database');

@@ -1,5 +1,6 @@
 /** The row of this hub, which shows that it lives, and those of the others. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -17,7 +18,6 @@ import {
   SWEEP,
 } from '../common/hub-statements.js';
 import type { Patience } from '../common/patience.js';
-import { Rest } from '../common/rest.js';
 import type { ClusterTimings } from '../common/timings.js';
 import { readHubs } from './hub-views.js';
 
@@ -63,7 +63,8 @@ export interface Beat {
 export class HubRows implements Hubs {
   readonly ownId: string;
   readonly #options: HubRowsOptions;
-  readonly #rest: Rest;
+  readonly #loop: Loop;
+  #found: (beat: Beat) => void = () => undefined;
   /** Addresses of the other live hubs, by id. */
   #live: ReadonlyMap<string, string> = new Map();
   #address = '';
@@ -71,12 +72,10 @@ export class HubRows implements Hubs {
   #seenAtMs: number;
   #sweptAtMs: number;
   #isFailing = false;
-  #isClosed = false;
-  #work: Promise<void> | undefined;
 
   constructor(options: HubRowsOptions) {
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#loop = new Loop({ timers: options.timers, pass: () => this.#pass(), isStopped: true });
     this.ownId = options.self.hubId;
     this.#seenAtMs = options.clock.monotonicMs();
     this.#sweptAtMs = this.#seenAtMs;
@@ -117,21 +116,20 @@ export class HubRows implements Hubs {
 
   /** Begins to renew the row; `found` is called after each renewal. */
   start(found: (beat: Beat) => void): void {
-    this.#work = this.#beatAll(found);
+    this.#found = found;
+    this.#loop.start(this.#options.timings.heartbeatMs);
   }
 
   /** Renews the row now, and so looks which hubs are there. */
   lookNow(): void {
-    this.#rest.wake();
+    this.#loop.wake();
   }
 
   /** Removes the row. Its failure is logged: the row lapses. */
   async close(): Promise<void> {
     const { self, database, log } = this.#options;
     const { hubId, incarnation } = self;
-    this.#isClosed = true;
-    this.#rest.wake();
-    await this.#work;
+    await this.#loop.stop();
     try {
       await database.transaction(async (queries) => {
         const row = await rowOf<{ incarnation: string }, 'hubId'>(queries, LOCK_HUB, { hubId });
@@ -157,26 +155,25 @@ export class HubRows implements Hubs {
     });
   }
 
-  async #beatAll(found: (beat: Beat) => void): Promise<void> {
+  async #pass(): Promise<number> {
     const { timings, clock, log, onCutOff } = this.#options;
-    while (!this.#isClosed) {
-      await this.#rest.wait(timings.heartbeatMs);
-      if (this.#isClosed) return;
-      const startedAtMs = clock.monotonicMs();
-      try {
-        const beat = await this.#beat();
-        if (this.#isFailing) log.info('the hub shows other hubs again that it lives');
-        this.#isFailing = false;
-        if (!this.#isClosed && beat) found(beat);
-        if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
-      } catch (error) {
-        if (error instanceof StartRefused) return this.#break(error);
+    const startedAtMs = clock.monotonicMs();
+    try {
+      const beat = await this.#beat();
+      if (this.#isFailing) log.info('the hub shows other hubs again that it lives');
+      this.#isFailing = false;
+      if (!this.#loop.isStopped && beat) this.#found(beat);
+      if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
+    } catch (error) {
+      if (error instanceof StartRefused) this.#break(error);
+      else {
         if (!this.#isFailing) log.warn({ err: error }, 'the hub cannot show other hubs that it lives');
         this.#isFailing = true;
         const isCutOff = clock.monotonicMs() - this.#seenAtMs >= timings.cutOffMs;
         if (isCutOff && this.others() > 0) onCutOff();
       }
     }
+    return timings.heartbeatMs;
   }
 
   async #beat(): Promise<Beat | undefined> {
@@ -212,7 +209,7 @@ export class HubRows implements Hubs {
   }
 
   #break(why: StartRefused): void {
-    this.#isClosed = true;
+    void this.#loop.stop();
     this.#options.onBroken(why);
   }
 

@@ -1,11 +1,11 @@
 /** Changes of instances that are not written yet, in order: of each instance, the latest. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StartedInstance } from '../../../../core/ports/presence.js';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database } from '../../connection/pool.js';
 import { rowsOf } from '../../connection/statement.js';
-import { Rest } from '../common/rest.js';
 import { CHANGE, runsText } from './presence-statements.js';
 
 const RETRY_AFTER_MS = 500;
@@ -26,62 +26,47 @@ interface Change {
 
 export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
-  readonly #rest: Rest;
+  readonly #loop: Loop;
   /** By instance. */
   #waiting = new Map<string, Change>();
-  #work: Promise<void> | undefined;
-  /** Calls that wait until the changes so far are written. */
-  #waiters: (() => void)[] = [];
-  #isClosed = false;
 
   constructor(options: InstanceChangesOptions) {
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#loop = new Loop({ timers: options.timers, pass: () => this.#pass(), failed: () => RETRY_AFTER_MS });
   }
 
   add(agentId: string, epoch: number, report: StartedInstance): void {
-    if (this.#isClosed) return;
+    if (this.#loop.isStopped) return;
     this.#waiting.set(report.id, { agentId, epoch, report });
-    this.#work ??= this.#writeAll();
+    this.#loop.wakeSoon();
   }
 
   /** Resolves when the changes so far are written, or could not be. */
   async written(): Promise<void> {
-    if (this.#work !== undefined) await new Promise<void>((resolve) => void this.#waiters.push(resolve));
+    if (this.#waiting.size > 0 || this.#loop.isPassing) await this.#loop.passed().catch(() => undefined);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#rest.wake();
-    await this.#work;
+  /** Writes what waits, and nothing more. */
+  close(): Promise<void> {
+    return this.#loop.finish();
   }
 
-  async #writeAll(): Promise<void> {
-    const { timers, log } = this.#options;
-    // Lets the other changes of this turn join.
-    await new Promise<void>((resolve) => timers.soon(resolve));
-    while (this.#waiting.size > 0) {
-      const [changes, waiters] = [this.#waiting, this.#waiters];
-      this.#waiting = new Map();
-      this.#waiters = [];
-      let hasFailed = false;
-      try {
-        await this.#write([...changes.values()]);
-      } catch (error) {
-        if (this.#isClosed || !(error instanceof DatabaseFault) || error.kind === 'REFUSED') {
-          log.error({ err: error }, 'the states of instances could not be written');
-          continue;
-        }
-        // Later changes of the same instances count.
-        this.#waiting = new Map([...changes, ...this.#waiting]);
-        hasFailed = true;
-      } finally {
-        for (const resolve of waiters) resolve();
+  async #pass(): Promise<void> {
+    const changes = this.#waiting;
+    if (changes.size === 0) return;
+    this.#waiting = new Map();
+    try {
+      await this.#write([...changes.values()]);
+    } catch (error) {
+      const isPassing = error instanceof DatabaseFault && error.kind !== 'REFUSED';
+      if (this.#loop.isStopped || !isPassing) {
+        this.#options.log.error({ err: error }, 'the states of instances could not be written');
+        return;
       }
-      if (hasFailed) await this.#rest.wait(RETRY_AFTER_MS);
+      // Later changes of the same instances count.
+      this.#waiting = new Map([...changes, ...this.#waiting]);
+      throw error;
     }
-    this.#work = undefined;
-    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   async #write(changes: readonly Change[]): Promise<void> {

@@ -1,5 +1,6 @@
 /** Mail between hubs: rows with requests and replies, of which messages tell. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import {
   AgentUnavailable,
@@ -67,14 +68,12 @@ export class ClusterMail implements Mail {
   readonly #questions = new Map<string, Question>();
   /** Requests of other hubs that have no reply yet: each is carried out once. */
   readonly #taken = new Set<string>();
+  readonly #loop: Loop;
   #asked = 0;
-  #poll: Timer | undefined;
-  #look: Promise<void> | undefined;
-  #mayHaveMore = false;
-  #isClosed = false;
 
   constructor(options: ClusterMailOptions) {
     this.#options = options;
+    this.#loop = new Loop({ timers: options.timers, pass: () => this.#look() });
   }
 
   serve(receiver: MailReceiver): void {
@@ -124,7 +123,7 @@ export class ClusterMail implements Mail {
       this.#questions.set(id, { resolve, reject });
     });
     this.#options.tell(toHub);
-    this.#pollLater();
+    this.#loop.wake(this.#options.pollMs);
     try {
       return await this.#inTime(asked, timeoutMs, leftMs, reply);
     } finally {
@@ -135,39 +134,25 @@ export class ClusterMail implements Mail {
 
   /** Looks for requests and replies, of which a message has told. */
   look(): void {
-    this.#mayHaveMore = true;
-    this.#look ??= this.#lookAll();
+    this.#loop.wake();
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#poll?.cancel();
+    const stopped = this.#loop.stop();
     for (const { reject } of this.#questions.values()) reject(new AgentUnavailable('this hub is stopping'));
-    await this.#look;
+    await stopped;
   }
 
-  async #lookAll(): Promise<void> {
-    const { log } = this.#options;
+  /** A message that tells of a reply may be lost: while one is missing, the hub looks now and then. */
+  async #look(): Promise<number | undefined> {
+    const { log, pollMs } = this.#options;
     try {
-      while (this.#mayHaveMore && !this.#isClosed) {
-        this.#mayHaveMore = false;
-        await this.#takeRequests();
-        await this.#takeReplies();
-      }
+      await this.#takeRequests();
+      await this.#takeReplies();
     } catch (error) {
       log.warn({ err: error }, 'mail of other hubs could not be read; the hub tries again in a moment');
     }
-    this.#look = undefined;
-  }
-
-  #pollLater(): void {
-    const { timers, pollMs } = this.#options;
-    this.#poll ??= timers.after(pollMs, () => {
-      this.#poll = undefined;
-      if (this.#isClosed || this.#questions.size === 0) return;
-      this.look();
-      this.#pollLater();
-    });
+    return this.#questions.size > 0 ? pollMs : undefined;
   }
 
   /** Resolves with the hub that gets it; undefined, and nothing posted, when no other live hub does. */

@@ -1,7 +1,7 @@
 /** Resyncs: after signals may have been lost, once more after that, and now and then while other hubs live. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import { Rest } from '../common/rest.js';
 
 /** Time from a loss to the resync, in which further losses join. */
 const GATHER_MS = 50;
@@ -20,54 +20,48 @@ export interface ResyncOptions {
 
 export class Resyncs {
   readonly #options: ResyncOptions;
-  readonly #rest: Rest;
+  readonly #loop: Loop;
   #isAsked = false;
-  #isClosed = false;
-  #work: Promise<void> | undefined;
+  /** A difference between rows and views is mended only when two resyncs in a row have seen it. */
+  #isFollowUp = false;
 
   constructor(options: ResyncOptions) {
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#loop = new Loop({
+      timers: options.timers,
+      pass: () => this.#pass(),
+      isStopped: true,
+      failed: (error) => {
+        options.log.debug({ err: error }, 'a resync failed; the hub tries again');
+        this.#isAsked = true;
+        return RETRY_AFTER_MS;
+      },
+    });
   }
 
   /** Begins with regular ones, the first after `firstMs`. */
   start(firstMs: number): void {
-    this.#work = this.#resyncAll(firstMs);
+    this.#loop.start(firstMs);
   }
 
   /** Signals may have been lost. */
   soon(): void {
     if (this.#isAsked) return;
     this.#isAsked = true;
-    this.#rest.wake();
+    this.#loop.wake(GATHER_MS);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#rest.wake();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #resyncAll(firstMs: number): Promise<void> {
-    const { everyMs, isNeeded, resync, log } = this.#options;
-    let delayMs = firstMs;
-    // A difference between rows and views is mended only when two resyncs in a row have seen it.
-    let isFollowUp = false;
-    while (!this.#isClosed) {
-      await this.#rest.wait(delayMs);
-      if (this.#isAsked) await this.#rest.wait(GATHER_MS);
-      if (this.#isClosed) return;
-      delayMs = everyMs();
-      if (!this.#isAsked && !isFollowUp && !isNeeded()) continue;
-      isFollowUp = this.#isAsked;
-      this.#isAsked = false;
-      try {
-        await resync();
-      } catch (error) {
-        log.debug({ err: error }, 'a resync failed; the hub tries again');
-        this.#isAsked = true;
-        delayMs = RETRY_AFTER_MS;
-      }
-    }
+  async #pass(): Promise<number> {
+    const { everyMs, isNeeded, resync } = this.#options;
+    const nextMs = everyMs();
+    if (!this.#isAsked && !this.#isFollowUp && !isNeeded()) return nextMs;
+    this.#isFollowUp = this.#isAsked;
+    this.#isAsked = false;
+    await resync();
+    return nextMs;
   }
 }
