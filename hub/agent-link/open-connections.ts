@@ -1,6 +1,7 @@
 /** The open connections of agents at a server: what concerns all of them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { periodicLoop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import type { ServedConnection } from './connection.js';
@@ -76,17 +77,9 @@ export class OpenConnections {
   }
 
   #repeat(check: () => Promise<void>): () => void {
-    const { timers } = this.#options.runtime;
-    let isStopped = false;
-    const run = async () => {
-      await check();
-      if (!isStopped) timer = timers.after(CHECK_MS, () => void run());
-    };
-    let timer = timers.after(CHECK_MS, () => void run());
-    return () => {
-      isStopped = true;
-      timer.cancel();
-    };
+    const loop = periodicLoop(CHECK_MS, { timers: this.#options.runtime.timers, pass: check });
+    loop.start(CHECK_MS);
+    return () => void loop.stop();
   }
 
   #moveWhileNotReady(): void {

@@ -12,6 +12,7 @@
  * in the log until a later pass: the hub that renewed it may be killed before it refers to it.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobForm, InlineBlobs, OtherHolders, UnusedBlob } from '../core/ports/blobs.js';
 import { type BlobLocks, blobKey } from './blob-locks.js';
@@ -61,29 +62,24 @@ export class Reclaiming {
   readonly #options: ReclaimingOptions;
   /** Blobs that never had a reference. */
   readonly #abandoned = new Map<string, BlobForm>();
-  #running: Promise<void> | undefined;
-  #next: Promise<void> | undefined;
+  readonly #loop: Loop;
   #isPlanned = false;
   #againMs = AGAIN_MS;
 
   constructor(options: ReclaimingOptions) {
     this.#options = options;
+    this.#loop = new Loop({ timers: options.timers, pass: () => this.#pass() });
   }
 
   /** Removes blobs that presumably never had a reference. */
   abandon(blobs: readonly BlobForm[]): void {
     for (const blob of blobs) this.#abandoned.set(blobKey(blob), blob);
-    void this.reclaim();
+    this.#loop.wake();
   }
 
   /** Resolves after a pass that began after this call. */
   reclaim(): Promise<void> {
-    this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
-      this.#next = undefined;
-      this.#running = this.#pass();
-      return this.#running;
-    });
-    return this.#next;
+    return this.#loop.passed();
   }
 
   /** Removes the blobs that are unreferenced and not held; resolves with their number and with those that must stay for
@@ -168,8 +164,6 @@ export class Reclaiming {
       // Abandoned blobs of this pass are left to the sweep.
       this.#options.log.error({ err: error }, 'unreferenced blobs could not be removed; trying again');
       this.#planAnother();
-    } finally {
-      this.#running = undefined;
     }
   }
 
@@ -209,7 +203,7 @@ export class Reclaiming {
     this.#againMs = Math.min(2 * delayMs, MAX_AGAIN_MS);
     this.#options.timers.after(delayMs, () => {
       this.#isPlanned = false;
-      void this.reclaim();
+      this.#loop.wake();
     });
   }
 }

@@ -3,8 +3,9 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { periodicLoop } from '@workbench-hub/shared/runtime/loop';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 
 export interface TlsFileNames {
   readonly cert: string;
@@ -43,22 +44,13 @@ export class TlsFiles {
    *  change, and the former ones stay in use. `onChanged` is also called by {@link reload}. */
   watch(onChanged: (content: SecureContextOptions) => void, timers: Timers, log: Logger): () => void {
     this.#onChanged = onChanged;
-    const again = () => {
-      timer = timers.after(LOOK_EVERY_MS, () => {
-        this.#look(log)
-          .catch((error: unknown) => log.error({ err: error }, 'the certificate could not be checked'))
-          .finally(() => {
-            if (!stopped) again();
-          });
-      });
-    };
-    let stopped = false;
-    let timer: Timer | undefined;
-    again();
-    return () => {
-      stopped = true;
-      timer?.cancel();
-    };
+    const loop = periodicLoop(LOOK_EVERY_MS, {
+      timers,
+      pass: () => this.#look(log),
+      failed: (error) => log.error({ err: error }, 'the certificate could not be checked'),
+    });
+    loop.start(LOOK_EVERY_MS);
+    return () => void loop.stop();
   }
 
   /** Uses the files of these names from now on. Rejects with {@link StartRefused} for files that cannot be used; the former

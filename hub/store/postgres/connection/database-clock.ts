@@ -1,6 +1,7 @@
 /** The clock of the database server, read again from time to time: hubs with different clocks agree on the times that they store. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { periodicLoop } from '@workbench-hub/shared/runtime/loop';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Queries } from './pool.js';
 import { rowOf, sql } from './statement.js';
 
@@ -27,8 +28,6 @@ export interface DatabaseClockOptions {
 export async function databaseClock(db: Queries, options: DatabaseClockOptions): Promise<DatabaseClock> {
   const { clock, timers, log } = options;
   let baseMs = (await read(db, clock)).baseMs;
-  let timer: Timer | undefined;
-  let isClosed = false;
   const readAgain = async () => {
     try {
       const reading = await read(db, clock);
@@ -40,16 +39,13 @@ export async function databaseClock(db: Queries, options: DatabaseClockOptions):
     } catch {
       // Away: the machine's own clock goes on from the latest reading.
     }
-    if (!isClosed) timer = timers.after(READ_EVERY_MS, () => void readAgain());
   };
-  timer = timers.after(READ_EVERY_MS, () => void readAgain());
+  const loop = periodicLoop(READ_EVERY_MS, { timers, pass: readAgain });
+  loop.start(READ_EVERY_MS);
   return {
     nowMs: () => Math.round(baseMs + clock.monotonicMs()),
     monotonicMs: () => clock.monotonicMs(),
-    close: () => {
-      isClosed = true;
-      timer?.cancel();
-    },
+    close: () => void loop.stop(),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { type Loop, periodicLoop } from '@workbench-hub/shared/runtime/loop';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { type Database, statement } from './pool.js';
 
 const ASK_EVERY_MS = 1000;
@@ -14,15 +15,15 @@ export class Reachability {
   readonly #database: Database;
   readonly #timers: Timers;
   readonly #log: Logger;
+  readonly #loop: Loop;
   #isReachable = true;
-  #isClosed = false;
-  #timer: Timer | undefined;
 
   constructor(database: Database, timers: Timers, log: Logger) {
     this.#database = database;
     this.#timers = timers;
     this.#log = log;
-    this.#askLater();
+    this.#loop = periodicLoop(ASK_EVERY_MS, { timers, pass: () => this.#ask() });
+    this.#loop.start(ASK_EVERY_MS);
   }
 
   get isReachable(): boolean {
@@ -30,12 +31,7 @@ export class Reachability {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-  }
-
-  #askLater(): void {
-    if (!this.#isClosed) this.#timer = this.#timers.after(ASK_EVERY_MS, () => void this.#ask());
+    void this.#loop.stop();
   }
 
   async #ask(): Promise<void> {
@@ -47,12 +43,11 @@ export class Reachability {
       this.#found(false, (error as Error).message);
     } finally {
       late.cancel();
-      this.#askLater();
     }
   }
 
   #found(isReachable: boolean, why?: string): void {
-    if (isReachable === this.#isReachable || this.#isClosed) return;
+    if (isReachable === this.#isReachable || this.#loop.isStopped) return;
     this.#isReachable = isReachable;
     const { location } = this.#database;
     if (isReachable) this.#log.info({ database: location }, 'the database responds again');
