@@ -217,10 +217,25 @@ module.exports = {
     {
       name: 'stores-do-not-import-each-other',
       comment:
-        'Each database can be read, changed and dropped alone; they meet in the conformance suite. sole-hub has none.',
+        'Each database can be read, changed and dropped alone; they meet in the conformance suite. sole-hub has none, ' +
+        'and rows are the same in all.',
       severity: 'error',
       from: { path: '^hub/store/([^/]+)/' },
-      to: { path: '^hub/store/[^/]+/', pathNot: ['^hub/store/$1/', '^hub/store/sole-hub/'] },
+      to: { path: '^hub/store/[^/]+/', pathNot: ['^hub/store/$1/', '^hub/store/(?:sole-hub|rows)/'] },
+    },
+    {
+      name: 'rows-are-for-stores',
+      comment: 'Rows are how databases keep what the rest of the hub knows as records of core.',
+      severity: 'error',
+      from: { pathNot: '^hub/store/(?:sqlite|postgres|rows)/' },
+      to: { path: '^hub/store/rows/' },
+    },
+    {
+      name: 'rows-import-only-core',
+      comment: 'Rows, and limits of them, are data: each store has statements and transactions of its own.',
+      severity: 'error',
+      from: { path: '^hub/store/rows/', pathNot: test },
+      to: { pathNot: ['^hub/store/rows/', '^hub/core/', '^shared/domain/'] },
     },
 
     {

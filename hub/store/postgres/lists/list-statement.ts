@@ -1,7 +1,7 @@
 /** Statements of lists, which are put together by their filter and order. */
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
 import { type NamedStatement, type SqlType, sql } from '../connection/statement.js';
-import { TASK_JOINS, TASK_JSON } from '../rows/task-row.js';
+import { TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
 
 /** A statement with its values. */
 export interface ListStatement {

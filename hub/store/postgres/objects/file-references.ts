@@ -1,4 +1,5 @@
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { FilePlace } from '../../rows/file-row.js';
 
 /** Parameters of the references of a batch of tasks to blobs. */
 export const FILE_PARAMETERS = {
@@ -18,11 +19,7 @@ export const addFiles = (tasks: string) => `
   FROM ${tasks} JOIN unnest(:fileAts, :fileRoles, :filePositions, :filePaths, :fileDigests, :fileSizes, :fileEncrypted)
     AS file (at, role, position, path, digest, size_bytes, encrypted) ON file.at = ${tasks}.at`;
 
-export interface FileReference {
-  readonly role: 'INPUT' | 'OUTPUT' | 'LOG';
-  readonly position: number;
-  /** Null where the role has no path. */
-  readonly path: string | null;
+export interface FileReference extends FilePlace {
   readonly file: FileRef;
 }
 

@@ -2,10 +2,11 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { Claim, ClaimedTask } from '../../../core/ports/task-queue.js';
 import { TASK_TRANSITIONS, type Task } from '../../../core/task.js';
+import { taskOfRow } from '../../rows/task-row.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import { byCall, firstOnly, type Items } from '../lanes/batch-items.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
-import { RETURNED_TASK, type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from '../rows/task-row.js';
+import { RETURNED_TASK, type RowWithTask, TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
 import { FROM_INPUT, from, to } from './transition-sql.js';
 
 /** A claim with the term of its scheduler; null when it is of none. */

@@ -13,7 +13,7 @@ import { byCall, firstOnly, type Items, tookPlace } from '../lanes/batch-items.j
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import { addFiles, FILE_PARAMETERS, type FileReference, fileValues } from '../objects/file-references.js';
 import { addObjects, OBJECT_PARAMETERS, objectValues } from '../objects/stored-objects.js';
-import { RETURNED_TASK } from '../rows/task-row.js';
+import { RETURNED_TASK } from '../rows/task-columns.js';
 import {
   FENCE_PARAMETERS,
   FENCES,

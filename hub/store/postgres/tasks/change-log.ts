@@ -4,12 +4,13 @@
  */
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ChangePage, TaskChange, TaskChanges } from '../../../core/ports/task-changes.js';
+import { taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import type { ClaimLog } from '../lanes/claim-log.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import type { Lanes } from '../lanes/lanes.js';
-import { type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from '../rows/task-row.js';
+import { type RowWithTask, TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
 import { cursorAt, MAX_UNDER_WAY, type Place, placeOf } from './change-place.js';
 
 /** Number of changes of a lane after which what is older is removed: some minutes of the highest load, days of a usual one. */

@@ -1,23 +1,16 @@
 import type { WaitingTask } from '../../../core/match-tasks.js';
 import type { TaskQueue } from '../../../core/ports/task-queue.js';
+import { type RunningAttemptRow, runningAttemptOfRow } from '../../rows/attempt-row.js';
+import { type GroupRow, groupsOfRows, type HeadRow, waitingTaskOfRow } from '../../rows/queue-row.js';
+import { taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
-import { type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from '../rows/task-row.js';
+import { type RowWithTask, TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
 import { isOneOf } from './transition-sql.js';
 
-interface WaitingRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly priority: number;
+interface WaitingRow extends HeadRow {
   readonly group_id: number;
   readonly key: string;
-}
-
-interface AttemptRow {
-  readonly id: string;
-  readonly attempt: number;
-  readonly agent_id: string;
-  readonly instance_id: string;
 }
 
 const GROUPS = sql(
@@ -79,11 +72,8 @@ export function queueReads(db: Database): QueueReads {
   return {
     waitingGroups: async ({ afterGroupId, limit, maxKeyBytes }) => {
       const values = { afterId: afterGroupId, limit, maxKeyBytes };
-      const rows = await rowsOf<{ id: number; key: string | null }, keyof typeof values>(db, GROUPS, values);
-      return {
-        groups: rows.flatMap(({ id, key }) => (key === null ? [] : [{ groupId: id, requirementKey: key }])),
-        nextAfterGroupId: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
-      };
+      const rows = await rowsOf<GroupRow, keyof typeof values>(db, GROUPS, values);
+      return groupsOfRows(rows, limit);
     },
     heads: async (groups) => {
       if (groups.length === 0) return [];
@@ -105,22 +95,17 @@ export function queueReads(db: Database): QueueReads {
     },
     runningOn: async (agentId) =>
       (await rowsOf<RowWithTask, 'agentId'>(db, RUNNING, { agentId })).map(({ task }) => taskOfRow(task)),
-    running: async () =>
-      (await rowsOf<AttemptRow>(db, ATTEMPTS, {})).map(
-        ({ id, attempt, agent_id: agentId, instance_id: instanceId }) => ({
-          agentId,
-          ref: { taskId: id, attempt, instanceId },
-        }),
-      ),
+    running: async () => (await rowsOf<RunningAttemptRow>(db, ATTEMPTS, {})).map(runningAttemptOfRow),
   };
 }
 
 /** The tasks of a group share one key, whatever its length. */
 function waitingTasks(rows: readonly WaitingRow[]): WaitingTask[] {
   const keys = new Map<number, string>();
-  return rows.map(({ id, seq, priority, group_id: groupId, key }) => {
+  return rows.map((row) => {
+    const { group_id: groupId, key } = row;
     const requirementKey = keys.get(groupId) ?? key;
     keys.set(groupId, requirementKey);
-    return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq };
+    return waitingTaskOfRow(row, groupId, requirementKey);
   });
 }

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
+import { MAX_CACHED_CHARACTERS } from '../../rows/limits.js';
 import type { Database } from '../connection/pool.js';
 import { rowsOf, sql } from '../connection/statement.js';
-
-/** Total length of the cached keys; beyond, the cache is cleared. */
-const MAX_CACHED_CHARACTERS = 4_000_000;
 
 /** Rows that are missing, in the order of the keys. No number is used up for a key that has one. */
 const ADD = sql(

@@ -1,36 +1,16 @@
-import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
-import type { FormerAttempt, TaskArchive } from '../../../core/ports/task-archive.js';
-import type { TaskFiles } from '../../../core/task.js';
+import type { Job } from '@workbench-hub/shared/domain/job';
+import type { TaskArchive } from '../../../core/ports/task-archive.js';
+import { type FormerAttemptRow, formerAttemptOfRow } from '../../rows/attempt-row.js';
+import { type FileRow, filesOfRows } from '../../rows/file-row.js';
+import { MAX_REFERENCES } from '../../rows/limits.js';
+import { taskOfRow } from '../../rows/task-row.js';
 import { gathered } from '../connection/gathered-reads.js';
 import type { Database } from '../connection/pool.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { TaskLists } from '../lists/task-lists.js';
-import { type RowWithTask, TASK_JOINS, TASK_JSON, taskOfRow } from '../rows/task-row.js';
+import { type RowWithTask, TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
 import { REMOVE_WRITE } from './task-removal.js';
-
-/** References to a content that are looked at. */
-const MAX_REFERENCES = 2000;
-
-interface FileRow {
-  readonly role: 'OUTPUT' | 'LOG' | 'STORED';
-  readonly path: string;
-  readonly digest: string;
-  readonly size_bytes: number;
-  readonly encrypted: boolean;
-}
-
-interface AttemptRow {
-  readonly attempt: number;
-  readonly agent_id: string;
-  readonly instance_id: string;
-  readonly instance_version: string;
-  readonly instance_revision: string;
-  readonly started_at: number | null;
-  readonly ended_at: number | null;
-  readonly loss: FormerAttempt['loss'];
-  readonly reason: string | null;
-}
 
 const TASKS = sql(
   { taskIds: 'text[]' },
@@ -85,13 +65,20 @@ export function postgresTaskArchive(db: Database, lanes: Lanes, lists: TaskLists
       const row = await find(taskId);
       return row && taskOfRow(row);
     },
-    filesOf: async (taskId) => filesOfRows(await rowsOf<FileRow, 'taskId'>(db, FILES, { taskId })),
+    filesOf: async (taskId) => {
+      const rows = await rowsOf<FileRow, 'taskId'>(db, FILES, { taskId });
+      const stored = rows.filter(({ role }) => role === 'STORED');
+      return filesOfRows(
+        rows,
+        stored.map(({ path, size_bytes }) => ({ name: path, sizeBytes: size_bytes })),
+      );
+    },
     jobOf: async (taskId) => {
       const job = await findJob(taskId);
       return job === undefined ? undefined : (JSON.parse(job) as Job);
     },
     formerAttempts: async (taskId) =>
-      (await rowsOf<AttemptRow, 'taskId'>(db, ATTEMPTS, { taskId })).map(formerAttempt),
+      (await rowsOf<FormerAttemptRow, 'taskId'>(db, ATTEMPTS, { taskId })).map(formerAttemptOfRow),
     withInput: withInput(db),
     list: (query, client) => lists.list(query, client),
     window: (query, client) => lists.window(query, client),
@@ -120,37 +107,5 @@ function withInput(db: Database): TaskArchive['withInput'] {
       tasks: rows.map(({ task }) => taskOfRow(task)),
       isComplete: references.length < MAX_REFERENCES && seqs.length <= limit,
     };
-  };
-}
-
-function filesOfRows(rows: readonly FileRow[]): TaskFiles {
-  const ref = ({ digest, size_bytes, encrypted }: FileRow): FileRef => ({
-    digest,
-    sizeBytes: size_bytes,
-    ...(encrypted ? { encrypted: true } : {}),
-  });
-  const of = (wanted: FileRow['role']) => rows.filter(({ role }) => role === wanted);
-  const [log] = of('LOG');
-  const storedFiles = of('STORED').map(({ path, size_bytes }) => ({ name: path, sizeBytes: size_bytes }));
-  return {
-    outputFiles: of('OUTPUT').map((row) => ({ path: row.path, ...ref(row) })),
-    log: log ? ref(log) : null,
-    ...(storedFiles.length === 0 ? {} : { storedFiles }),
-  };
-}
-
-function formerAttempt(row: AttemptRow): FormerAttempt {
-  return {
-    attempt: row.attempt,
-    instance: {
-      id: row.instance_id,
-      version: row.instance_version,
-      revision: row.instance_revision,
-      agentId: row.agent_id,
-    },
-    startedAtMs: row.started_at,
-    endedAtMs: row.ended_at,
-    loss: row.loss,
-    reason: row.reason,
   };
 }

@@ -6,16 +6,15 @@ import type {
   WebhookDeliveries,
 } from '../../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../../core/task.js';
+import { SWEEP_BATCH } from '../../rows/limits.js';
+import { taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import { firstOnly, type Items, tookPlace } from '../lanes/batch-items.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import type { Lanes } from '../lanes/lanes.js';
-import { type RowWithTask, taskOfRow } from '../rows/task-row.js';
+import type { RowWithTask } from '../rows/task-columns.js';
 import type { WebhookOutbox } from './webhook-outbox.js';
-
-/** Deliveries that are ended or forgotten in one transaction. */
-const BATCH = 500;
 
 interface ClaimedRow extends RowWithTask {
   /** Null in the only row of a claim without a delivery. */
@@ -144,7 +143,7 @@ const GIVE_UP: LaneWrite<GiveUp, number> = {
     endedBefore: asked?.endedBeforeMs,
     at: asked?.atMs,
     fault: asked?.fault,
-    limit: BATCH,
+    limit: SWEEP_BATCH,
   }),
   results: (_, outcome) => [outcome as number],
 };
@@ -162,7 +161,7 @@ const FORGET: LaneWrite<number, number> = {
   }),
   isDurable: false,
   keys: () => ['all'],
-  values: ([endedBefore]) => ({ endedBefore, limit: BATCH }),
+  values: ([endedBefore]) => ({ endedBefore, limit: SWEEP_BATCH }),
   results: (_, outcome) => [outcome as number],
 };
 
@@ -207,7 +206,7 @@ export function postgresWebhookDeliveries(
     for (;;) {
       const done = await work();
       all += done;
-      if (done < BATCH) return all;
+      if (done < SWEEP_BATCH) return all;
     }
   };
   return {

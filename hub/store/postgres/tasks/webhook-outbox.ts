@@ -1,6 +1,6 @@
 /** Makes the deliveries of ends, in the statements that end the tasks. */
 import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
-import { TASK_JSON } from '../rows/task-row.js';
+import { TASK_JSON } from '../rows/task-columns.js';
 
 /** Parameters of statements that make deliveries. */
 export const DELIVERY_PARAMETERS = {

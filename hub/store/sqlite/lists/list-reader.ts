@@ -3,7 +3,7 @@ import type { ListColumns } from '@workbench-hub/list-columns/list-columns';
 import type { ColumnsFilter, FilterSearch, Selection, TaskState } from '@workbench-hub/list-columns/rows';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import type { SqliteDatabase } from '../connection/database.js';
-import { TASK_COLUMNS } from '../rows/task-row.js';
+import { TASK_COLUMNS } from '../rows/task-columns.js';
 import { SegmentRows } from './segment-rows.js';
 import type { ListPage, ListQuery } from './thread-messages.js';
 

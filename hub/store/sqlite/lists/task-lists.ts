@@ -15,8 +15,8 @@ import type {
   TaskWindowQuery,
 } from '../../../core/ports/task-archive.js';
 import type { Task } from '../../../core/task.js';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
-import { type TaskRow, taskOfRow } from '../rows/task-row.js';
 import type { FromListThread, ListPage, ListQuery, ListThreadData, ToListThread } from './thread-messages.js';
 
 /** Number of tasks above which the thread starts with the first changes, without waiting for a list: reading that many takes

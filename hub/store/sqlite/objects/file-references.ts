@@ -1,12 +1,9 @@
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { FilePlace } from '../../rows/file-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 
-export interface FileReference {
+export interface FileReference extends FilePlace {
   readonly taskSeq: number;
-  readonly role: 'INPUT' | 'OUTPUT' | 'LOG';
-  readonly position: number;
-  /** Null where the role has no path. */
-  readonly path: string | null;
 }
 
 /** Records that a task refers to a blob. To be called within a transaction. */

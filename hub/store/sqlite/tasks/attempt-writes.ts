@@ -13,11 +13,12 @@ import type {
   RequeuedAttempt,
 } from '../../../core/ports/task-queue.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../../core/task.js';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { fileReferences } from '../objects/file-references.js';
 import type { NameTable } from '../objects/named-objects.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
-import { RETURNED_TASK_COLUMNS, type TaskRow, taskOfRow } from '../rows/task-row.js';
+import { RETURNED_TASK_COLUMNS } from '../rows/task-columns.js';
 
 type ClaimedRow = [seq: number, job: string, ...task: TaskRow];
 

@@ -5,10 +5,11 @@
  */
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ChangePage, TaskChange, TaskChanges } from '../../../core/ports/task-changes.js';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
-import { TASK_COLUMNS, type TaskRow, taskOfRow } from '../rows/task-row.js';
+import { TASK_COLUMNS } from '../rows/task-columns.js';
 
 /** Minimum number of kept changes: some minutes of the highest load, days of a usual one. */
 const KEPT_CHANGES = 262_144;

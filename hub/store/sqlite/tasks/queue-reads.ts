@@ -1,24 +1,13 @@
-import type { WaitingTask } from '../../../core/match-tasks.js';
 import type { TaskQueue } from '../../../core/ports/task-queue.js';
+import { type RunningAttemptRow, runningAttemptOfRow } from '../../rows/attempt-row.js';
+import { type GroupRow, groupsOfRows, type HeadRow, waitingTaskOfRow } from '../../rows/queue-row.js';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
-import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from '../rows/task-row.js';
-
-interface HeadRow {
-  seq: number;
-  id: string;
-  priority: number;
-}
+import { TASK_COLUMNS, TASK_TABLES } from '../rows/task-columns.js';
 
 interface WaitingRow extends HeadRow {
   group_id: number;
   key: string;
-}
-
-interface AttemptRow {
-  id: string;
-  attempt: number;
-  agent_id: string;
-  instance_id: string;
 }
 
 interface Place {
@@ -33,7 +22,7 @@ type QueueReads = Pick<
 
 /** The part of the queue port that only reads. */
 export function queueReads(db: SqliteDatabase): QueueReads {
-  const selectGroups = db.prepare<[number, number, number], { id: number; key: string | null }>(`
+  const selectGroups = db.prepare<[number, number, number], GroupRow>(`
     SELECT id, CASE WHEN octet_length(key) <= ?
       AND EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id AND status = 'WAITING') THEN key END AS key
     FROM requirement WHERE id > ? ORDER BY id LIMIT ?`);
@@ -57,28 +46,24 @@ export function queueReads(db: SqliteDatabase): QueueReads {
       `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
     )
     .raw();
-  const selectAttempts = db.prepare<[], AttemptRow>(
+  const selectAttempts = db.prepare<[], RunningAttemptRow>(
     `SELECT id, attempt, agent_id, instance_id FROM task WHERE status = 'RUNNING'`,
   );
 
   return {
     waitingGroups: async ({ afterGroupId, limit, maxKeyBytes }) => {
-      const rows = selectGroups.all(maxKeyBytes, afterGroupId, limit);
-      return {
-        groups: rows.flatMap(({ id, key }) => (key === null ? [] : [{ groupId: id, requirementKey: key }])),
-        nextAfterGroupId: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
-      };
+      return groupsOfRows(selectGroups.all(maxKeyBytes, afterGroupId, limit), limit);
     },
     heads: async (groups) =>
       groups.flatMap(({ groupId, limit }) => {
         const rows = selectHeads.all(groupId, limit);
         const key = rows.length === 0 ? '' : (selectKey.get(groupId) as string);
-        return rows.map((row) => waitingTask(row, groupId, key));
+        return rows.map((row) => waitingTaskOfRow(row, groupId, key));
       }),
     waiting: async (taskIds) =>
       taskIds.flatMap((taskId) => {
         const row = selectWaiting.get(taskId);
-        return row ? [waitingTask(row, row.group_id, row.key)] : [];
+        return row ? [waitingTaskOfRow(row, row.group_id, row.key)] : [];
       }),
     countAhead: async (groupIds, ahead, limit) => {
       const place =
@@ -88,14 +73,6 @@ export function queueReads(db: SqliteDatabase): QueueReads {
       return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
-    running: async () =>
-      selectAttempts.all().map(({ id, attempt, agent_id: agentId, instance_id: instanceId }) => ({
-        agentId,
-        ref: { taskId: id, attempt, instanceId },
-      })),
+    running: async () => selectAttempts.all().map(runningAttemptOfRow),
   };
-}
-
-function waitingTask({ id, priority, seq }: HeadRow, groupId: number, requirementKey: string): WaitingTask {
-  return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq };
 }

@@ -1,8 +1,6 @@
+import { MAX_CACHED_CHARACTERS } from '../../rows/limits.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
-
-/** Total length of the cached keys; beyond, the cache is cleared. */
-const MAX_CACHED_CHARACTERS = 4_000_000;
 
 export interface RequirementIds {
   /** Row id of a requirement key, which is inserted if need be. To be called within a transaction. */

@@ -1,35 +1,16 @@
-import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
-import type { FormerAttempt, TaskArchive } from '../../../core/ports/task-archive.js';
-import { TASK_TRANSITIONS, type TaskFiles } from '../../../core/task.js';
+import type { Job } from '@workbench-hub/shared/domain/job';
+import type { TaskArchive } from '../../../core/ports/task-archive.js';
+import { TASK_TRANSITIONS } from '../../../core/task.js';
+import { type FormerAttemptRow, formerAttemptOfRow } from '../../rows/attempt-row.js';
+import { type FileRow, filesOfRows } from '../../rows/file-row.js';
+import { MAX_REFERENCES } from '../../rows/limits.js';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { PendingCompletions } from '../connection/pending-completions.js';
 import type { TaskLists } from '../lists/task-lists.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
-import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from '../rows/task-row.js';
-
-interface FileRow {
-  role: 'OUTPUT' | 'LOG';
-  path: string;
-  digest: string;
-  size_bytes: number;
-  encrypted: number;
-}
-
-/** References to a content that are looked at. */
-const MAX_REFERENCES = 2000;
-
-interface AttemptRow {
-  attempt: number;
-  agent_id: string;
-  instance_id: string;
-  instance_version: string;
-  instance_revision: string;
-  started_at: number | null;
-  ended_at: number | null;
-  loss: FormerAttempt['loss'];
-  reason: string | null;
-}
+import { TASK_COLUMNS, TASK_TABLES } from '../rows/task-columns.js';
 
 export function sqliteTaskArchive(
   db: SqliteDatabase,
@@ -49,7 +30,7 @@ export function sqliteTaskArchive(
     SELECT name, size_bytes AS sizeBytes FROM task_stored_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY position`);
   const selectJob = db.prepare<[string], string>('SELECT job FROM task WHERE id = ?').pluck();
-  const selectAttempts = db.prepare<[string], AttemptRow>(`
+  const selectAttempts = db.prepare<[string], FormerAttemptRow>(`
     SELECT attempt, agent_id, instance_id, instance_version, instance_revision, started_at, ended_at, loss, reason
     FROM former_attempt WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY attempt`);
   const deleteTask = db
@@ -75,28 +56,12 @@ export function sqliteTaskArchive(
       const row = selectTask.get(taskId);
       return row && taskOfRow(row);
     },
-    filesOf: async (taskId): Promise<TaskFiles> => {
-      const rows = selectFiles.all(taskId);
-      const ref = ({ digest, size_bytes, encrypted }: FileRow): FileRef => ({
-        digest,
-        sizeBytes: size_bytes,
-        ...(encrypted ? { encrypted: true } : {}),
-      });
-      const storedFiles = selectStored.all(taskId);
-      const log = rows.find(({ role }) => role === 'LOG');
-      return {
-        outputFiles: rows
-          .filter(({ role }) => role === 'OUTPUT')
-          .map((row) => ({ path: row.path, ...ref(row) })),
-        log: log ? ref(log) : null,
-        ...(storedFiles.length === 0 ? {} : { storedFiles }),
-      };
-    },
+    filesOf: async (taskId) => filesOfRows(selectFiles.all(taskId), selectStored.all(taskId)),
     jobOf: async (taskId) => {
       const job = selectJob.get(taskId);
       return job === undefined ? undefined : (JSON.parse(job) as Job);
     },
-    formerAttempts: async (taskId) => selectAttempts.all(taskId).map(formerAttempt),
+    formerAttempts: async (taskId) => selectAttempts.all(taskId).map(formerAttemptOfRow),
     withInput: withInput(db),
     list: (query, client) => lists.list(query, client),
     window: (query, client) => lists.window(query, client),
@@ -121,21 +86,5 @@ function withInput(db: SqliteDatabase): TaskArchive['withInput'] {
       tasks: rows.flatMap((row) => (row ? [taskOfRow(row)] : [])),
       isComplete: references.length < MAX_REFERENCES && seqs.length <= limit,
     };
-  };
-}
-
-function formerAttempt(row: AttemptRow): FormerAttempt {
-  return {
-    attempt: row.attempt,
-    instance: {
-      id: row.instance_id,
-      version: row.instance_version,
-      revision: row.instance_revision,
-      agentId: row.agent_id,
-    },
-    startedAtMs: row.started_at,
-    endedAtMs: row.ended_at,
-    loss: row.loss,
-    reason: row.reason,
   };
 }

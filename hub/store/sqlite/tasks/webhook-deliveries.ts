@@ -6,9 +6,10 @@ import type {
   WebhookDeliveries,
 } from '../../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../../core/task.js';
+import { SWEEP_BATCH } from '../../rows/limits.js';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
-import { type TaskRow, taskOfRow } from '../rows/task-row.js';
 import type { WebhookOutbox } from './webhook-outbox.js';
 
 interface ClaimedRow {
@@ -19,9 +20,6 @@ interface ClaimedRow {
   url: string | null;
   task: string;
 }
-
-/** Deliveries that are ended or forgotten in one transaction. */
-const BATCH = 500;
 
 export function sqliteWebhookDeliveries(
   db: SqliteDatabase,
@@ -35,7 +33,7 @@ export function sqliteWebhookDeliveries(
     for (;;) {
       const done = await commit.freeing(work, { durable: false });
       all += done;
-      if (done < BATCH) return all;
+      if (done < SWEEP_BATCH) return all;
     }
   };
   return {
@@ -62,7 +60,7 @@ export function sqliteWebhookDeliveries(
               endedBeforeMs,
               atMs,
               fault,
-              limit: BATCH,
+              limit: SWEEP_BATCH,
             });
             outbox.ended(receiver, changes);
             return changes;
@@ -71,7 +69,7 @@ export function sqliteWebhookDeliveries(
     forget: async (endedBeforeMs) =>
       statements.hasEnded.get(endedBeforeMs) === undefined
         ? 0
-        : inBatches(() => statements.forget.run(endedBeforeMs, BATCH).changes),
+        : inBatches(() => statements.forget.run(endedBeforeMs, SWEEP_BATCH).changes),
     refresh: async () => undefined,
     watch: (onDurable) => outbox.watch(onDurable),
   };

@@ -7,7 +7,7 @@ import type { NotifyAddress } from '../../../core/task.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
-import { TASK_COLUMNS } from '../rows/task-row.js';
+import { TASK_COLUMNS } from '../rows/task-columns.js';
 
 /** Numbers of deliveries by receiver. */
 type Counts = Map<string, number>;
