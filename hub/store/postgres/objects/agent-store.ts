@@ -1,18 +1,9 @@
-import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AgentRecord, AgentStore } from '../../../core/ports/agent-store.js';
+import { type AgentRow, agentOfRow } from '../../rows/agent-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import type { Lanes } from '../lanes/lanes.js';
-
-interface AgentRow {
-  readonly id: string;
-  readonly version: string;
-  readonly revision: string;
-  readonly seen_at: number;
-  readonly clock_offset_ms: number | null;
-  readonly instances: string;
-}
 
 const SAVE: LaneWrite<AgentRecord, null> = {
   statement: laneStatement({
@@ -68,15 +59,7 @@ const ALL = sql(
 export function postgresAgentStore(db: Database, { side }: Lanes): AgentStore {
   return {
     save: async (agent) => void (await side.write(SAVE, agent)),
-    all: async () =>
-      (await rowsOf<AgentRow>(db, ALL, {})).map((row) => ({
-        id: row.id,
-        version: row.version,
-        revision: row.revision,
-        seenAtMs: row.seen_at,
-        clockOffsetMs: row.clock_offset_ms,
-        instances: JSON.parse(row.instances) as InstanceProfile[],
-      })),
+    all: async () => (await rowsOf<AgentRow>(db, ALL, {})).map(agentOfRow),
     forget: async (agentId) => void (await side.write(FORGET, agentId)),
   };
 }

@@ -1,18 +1,13 @@
 import type { BlobForm, DroppedBlob, InlineBlobs, UnusedBlob } from '../../../core/ports/blobs.js';
+import { RECENT_MS, SWEEP_BATCH } from '../../rows/limits.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import type { Lanes } from '../lanes/lanes.js';
 import { anotherTime, isReferenced } from './blob-references.js';
 
-/** Time in which a blob that is stored again is not written again. */
-const RECENT_MS = 60_000;
-
 /** Recent blobs that are remembered. */
 const MAX_RECENT = 10_000;
-
-/** Blobs of one transaction. */
-const SWEEP_BATCH = 500;
 
 interface NewBlob {
   readonly digest: string;

@@ -5,16 +5,15 @@ import type {
   NamingTerms,
   StorageArea,
 } from '../../../core/ports/named-objects.js';
+import { SWEEP_BATCH } from '../../rows/limits.js';
+import { namedObjectOfRow, type StoredObjectRow } from '../../rows/stored-object-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import type { Lanes } from '../lanes/lanes.js';
 import { NAMING_OUTCOME, NAMING_PARAMETERS, namingValues, PUT_OBJECT, REFUSAL } from './naming.js';
 import { useOf } from './storage-use.js';
-import { nameDigest, namedObjectOf, type ObjectRow } from './stored-objects.js';
-
-/** Rows removed in one transaction. */
-const SWEEP_BATCH = 500;
+import { nameDigest } from './stored-objects.js';
 
 const ROW = 'name, digest, size_bytes, encrypted, owner, stored_at, expires_at';
 
@@ -120,13 +119,13 @@ export function postgresNamedObjects(db: Database, { change }: Lanes): NamedObje
   return {
     find: async (area, name, nowMs) => {
       const values = { area, nameDigest: nameDigest(name), now: nowMs };
-      const row = await rowOf<ObjectRow, keyof typeof values>(db, FIND, values);
-      return row && namedObjectOf(area, row);
+      const row = await rowOf<StoredObjectRow, keyof typeof values>(db, FIND, values);
+      return row && namedObjectOfRow(area, row);
     },
     list: async (area, { prefix = '', owner = null, after = '', limit }, nowMs) => {
       const values = { area, prefix, owner, after, now: nowMs, limit };
-      const rows = await rowsOf<ObjectRow, keyof typeof values>(db, LIST, values);
-      return rows.map((row) => namedObjectOf(area, row));
+      const rows = await rowsOf<StoredObjectRow, keyof typeof values>(db, LIST, values);
+      return rows.map((row) => namedObjectOfRow(area, row));
     },
     put: (stored, terms) => change.write(PUT, { stored, terms }),
     renew: (area, name, nowMs, expiresAtMs, ofOwner) =>

@@ -5,6 +5,8 @@ import type {
   UploadCreation,
   UploadTerms,
 } from '../../../core/ports/resumable-uploads.js';
+import { MAX_STORED_UPLOADS } from '../../rows/limits.js';
+import { type UploadRow, uploadOfRow } from '../../rows/upload-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
@@ -19,28 +21,10 @@ import {
   refusalValues,
 } from './naming.js';
 
-/** Stored uploads that are remembered for one owner. */
-const MAX_STORED = 100;
-
 const COLUMNS = `id, hub, name, owner, overwrite, encrypt, size_bytes, received_bytes, announced_digest, digest, metadata,
   created_at, expires_at, is_stored`;
 
-interface UploadRow {
-  readonly id: string;
-  readonly hub: string | null;
-  readonly name: string;
-  readonly owner: string | null;
-  readonly overwrite: boolean;
-  readonly encrypt: boolean;
-  readonly size_bytes: number;
-  readonly received_bytes: number;
-  readonly announced_digest: string | null;
-  readonly digest: string | null;
-  readonly metadata: string;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly is_stored: boolean;
-}
+type Row = UploadRow<boolean>;
 
 const CREATE: LaneWrite<{ readonly upload: ResumableUpload; readonly terms: UploadTerms }, UploadCreation> = {
   statement: laneStatement({
@@ -95,7 +79,7 @@ function creationValues(upload: ResumableUpload, terms: UploadTerms) {
     expiresAt: upload.expiresAtMs,
     isStored: upload.isStored,
     maxUploads: Math.min(terms.maxUploads, Number.MAX_SAFE_INTEGER),
-    maxStored: MAX_STORED,
+    maxStored: MAX_STORED_UPLOADS,
   };
 }
 
@@ -203,12 +187,12 @@ export function postgresResumableUploads(db: Database, { change }: Lanes): Resum
     create: (upload, terms) => change.write(CREATE, { upload, terms }),
     find: async (id, nowMs) => {
       const values = { id, now: nowMs };
-      const row = await rowOf<UploadRow, keyof typeof values>(db, FIND, values);
-      return row && uploadOf(row);
+      const row = await rowOf<Row, keyof typeof values>(db, FIND, values);
+      return row && uploadOfRow(row);
     },
     listOf: async (owner, nowMs) => {
       const values = { owner, now: nowMs };
-      return (await rowsOf<UploadRow, keyof typeof values>(db, LIST, values)).map(uploadOf);
+      return (await rowsOf<Row, keyof typeof values>(db, LIST, values)).map(uploadOfRow);
     },
     advance: (id, fromByte, toByte, expiresAtMs) =>
       change.write(ADVANCE, { id, fromByte, toByte, expiresAtMs }),
@@ -218,24 +202,5 @@ export function postgresResumableUploads(db: Database, { change }: Lanes): Resum
     removeExpired: (nowMs) => change.write(REMOVE_EXPIRED, nowMs),
     known: async (ids) =>
       new Set((await rowsOf<{ id: string }, 'ids'>(db, KNOWN, { ids })).map(({ id }) => id)),
-  };
-}
-
-function uploadOf(row: UploadRow): ResumableUpload {
-  return {
-    id: row.id,
-    hubId: row.hub,
-    name: row.name,
-    owner: row.owner,
-    overwrite: row.overwrite,
-    encrypt: row.encrypt,
-    sizeBytes: row.size_bytes,
-    receivedBytes: row.received_bytes,
-    announcedDigest: row.announced_digest,
-    digest: row.digest,
-    metadata: row.metadata,
-    createdAtMs: row.created_at,
-    expiresAtMs: row.expires_at,
-    isStored: row.is_stored,
   };
 }

@@ -1,6 +1,6 @@
 /** Rows of named objects, in statements of their own and with the ends of tasks. */
 import { createHash } from 'node:crypto';
-import type { NamedObject, StorageArea } from '../../../core/ports/named-objects.js';
+import type { NamedObject } from '../../../core/ports/named-objects.js';
 
 /** Parameters of the objects that tasks leave in the storage. */
 export const OBJECT_PARAMETERS = {
@@ -65,27 +65,4 @@ export function objectValues(
 /** Stands for a name in the index, which has no room for the longest ones. */
 export function nameDigest(name: string): string {
   return createHash('sha256').update(name).digest('hex');
-}
-
-export interface ObjectRow {
-  readonly name: string;
-  readonly digest: string;
-  readonly size_bytes: number;
-  readonly encrypted: boolean;
-  readonly owner: string | null;
-  readonly stored_at: number;
-  readonly expires_at: number;
-}
-
-export function namedObjectOf(area: StorageArea, row: ObjectRow): NamedObject {
-  return {
-    area,
-    name: row.name,
-    digest: row.digest,
-    sizeBytes: row.size_bytes,
-    ...(row.encrypted ? { encrypted: true } : {}),
-    owner: row.owner,
-    storedAtMs: row.stored_at,
-    expiresAtMs: row.expires_at,
-  };
 }

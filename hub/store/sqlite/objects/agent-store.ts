@@ -1,16 +1,7 @@
-import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AgentStore } from '../../../core/ports/agent-store.js';
+import { type AgentRow, agentOfRow } from '../../rows/agent-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
-
-interface AgentRow {
-  id: string;
-  version: string;
-  revision: string;
-  seen_at: number;
-  clock_offset_ms: number | null;
-  instances: string;
-}
 
 export function sqliteAgentStore(db: SqliteDatabase, commit: GroupCommit): AgentStore {
   const upsert = db.prepare<[string, string, string, number, number | null, string]>(`
@@ -25,15 +16,7 @@ export function sqliteAgentStore(db: SqliteDatabase, commit: GroupCommit): Agent
       void (await commit.relaxed(() =>
         upsert.run(id, version, revision, seenAtMs, clockOffsetMs, JSON.stringify(instances)),
       )),
-    all: async () =>
-      selectAll.all().map((row) => ({
-        id: row.id,
-        version: row.version,
-        revision: row.revision,
-        seenAtMs: row.seen_at,
-        clockOffsetMs: row.clock_offset_ms,
-        instances: JSON.parse(row.instances) as InstanceProfile[],
-      })),
+    all: async () => selectAll.all().map(agentOfRow),
     forget: async (agentId) => void (await commit.relaxed(() => remove.run(agentId))),
   };
 }

@@ -1,13 +1,8 @@
 import type { BlobForm, DroppedBlob, InlineBlobs, UnusedBlob } from '../../../core/ports/blobs.js';
+import { RECENT_MS, SWEEP_BATCH } from '../../rows/limits.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import { anotherTime, isReferenced } from './blob-references.js';
-
-/** Time in which a blob that is stored again is not written again. */
-const RECENT_MS = 60_000;
-
-/** Rows of one transaction, so that a sweep never blocks the hub for long. */
-const SWEEP_BATCH = 500;
 
 interface DroppedRow {
   id: number;

@@ -5,22 +5,11 @@ import type {
   NamingTerms,
   StorageArea,
 } from '../../../core/ports/named-objects.js';
+import { SWEEP_BATCH } from '../../rows/limits.js';
+import { namedObjectOfRow, type StoredObjectRow } from '../../rows/stored-object-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import { storageUse, type UseOf } from './storage-use.js';
-
-/** Rows removed in one transaction, so that a sweep never blocks the hub for long. */
-const SWEEP_BATCH = 500;
-
-interface NameRow {
-  name: string;
-  digest: string;
-  size_bytes: number;
-  encrypted: number;
-  owner: string | null;
-  stored_at: number;
-  expires_at: number;
-}
 
 /** Writes of named objects within a transaction. */
 export interface NameTable {
@@ -42,7 +31,7 @@ export function nameTable(db: SqliteDatabase): NameTable {
     ON CONFLICT (area, name) DO UPDATE SET
       digest = excluded.digest, size_bytes = excluded.size_bytes, encrypted = excluded.encrypted,
       owner = excluded.owner, stored_at = excluded.stored_at, expires_at = excluded.expires_at`);
-  const present = db.prepare<[string, string, number], Pick<NameRow, 'owner'>>(
+  const present = db.prepare<[string, string, number], Pick<StoredObjectRow, 'owner'>>(
     'SELECT owner FROM stored_file WHERE area = ? AND name = ? AND expires_at > ?',
   );
   const useOf = storageUse(db);
@@ -67,11 +56,11 @@ export function nameTable(db: SqliteDatabase): NameTable {
 }
 
 export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, names: NameTable): NamedObjects {
-  const select = db.prepare<[string, string, number], NameRow>(
+  const select = db.prepare<[string, string, number], StoredObjectRow>(
     'SELECT * FROM stored_file WHERE area = ? AND name = ? AND expires_at > ?',
   );
   // One byte of UTF-8 never begins with 0xFF: all names with the prefix come before it.
-  const selectNames = db.prepare<[Record<string, unknown>], NameRow>(`
+  const selectNames = db.prepare<[Record<string, unknown>], StoredObjectRow>(`
     SELECT * FROM stored_file
     WHERE area = @area AND name > @after AND name >= @prefix AND name < @prefix || CAST(x'ff' AS TEXT)
       AND expires_at > @nowMs AND (@owner IS NULL OR owner = @owner)
@@ -90,10 +79,10 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
   return {
     find: async (area, name, nowMs) => {
       const row = rowOf(area, name, nowMs);
-      return row && namedObjectOf(area, row);
+      return row && namedObjectOfRow(area, row);
     },
     list: async (area, { prefix = '', owner = null, after = '', limit }, nowMs) =>
-      selectNames.all({ area, prefix, owner, after, limit, nowMs }).map((row) => namedObjectOf(area, row)),
+      selectNames.all({ area, prefix, owner, after, limit, nowMs }).map((row) => namedObjectOfRow(area, row)),
     put: (stored, terms) =>
       commit.durable(() => {
         const refusal = names.refusal(stored, terms);
@@ -116,18 +105,5 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
         if (changes < SWEEP_BATCH) return removed;
       }
     },
-  };
-}
-
-function namedObjectOf(area: StorageArea, row: NameRow): NamedObject {
-  return {
-    area,
-    name: row.name,
-    digest: row.digest,
-    sizeBytes: row.size_bytes,
-    ...(row.encrypted ? { encrypted: true } : {}),
-    owner: row.owner,
-    storedAtMs: row.stored_at,
-    expiresAtMs: row.expires_at,
   };
 }

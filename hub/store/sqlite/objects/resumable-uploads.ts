@@ -1,39 +1,24 @@
 import type { ResumableUpload, ResumableUploads } from '../../../core/ports/resumable-uploads.js';
+import { MAX_STORED_UPLOADS } from '../../rows/limits.js';
+import { type UploadRow, uploadOfRow } from '../../rows/upload-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { NameTable } from './named-objects.js';
 
-/** Stored uploads that are remembered for one owner. */
-const MAX_STORED = 100;
-
-interface UploadRow {
-  id: string;
-  name: string;
-  owner: string | null;
-  overwrite: number;
-  encrypt: number;
-  size_bytes: number;
-  received_bytes: number;
-  announced_digest: string | null;
-  digest: string | null;
-  metadata: string;
-  created_at: number;
-  expires_at: number;
-  is_stored: number;
-}
+type Row = UploadRow<number>;
 
 export function sqliteResumableUploads(
   db: SqliteDatabase,
   commit: GroupCommit,
   names: NameTable,
 ): ResumableUploads {
-  const insert = db.prepare<[UploadRow]>(`
+  const insert = db.prepare<[Row]>(`
     INSERT INTO resumable_upload VALUES (@id, @name, @owner, @overwrite, @encrypt, @size_bytes, @received_bytes,
       @announced_digest, @digest, @metadata, @created_at, @expires_at, @is_stored)`);
-  const select = db.prepare<[string, number], UploadRow>(
+  const select = db.prepare<[string, number], Row>(
     'SELECT * FROM resumable_upload WHERE id = ? AND expires_at > ?',
   );
-  const selectOf = db.prepare<[string | null, number], UploadRow>(`
+  const selectOf = db.prepare<[string | null, number], Row>(`
     SELECT * FROM resumable_upload WHERE owner IS ? AND is_stored = 0 AND expires_at > ? ORDER BY created_at, id`);
   const count = db
     .prepare<[string | null], number>(
@@ -61,15 +46,15 @@ export function sqliteResumableUploads(
         if ((count.get(owner) as number) >= terms.maxUploads) return { kind: 'TOO_MANY_UPLOADS' };
         const refusal = names.refusal({ area: 'INPUT', name, owner, sizeBytes, storedAtMs }, terms);
         if (refusal) return refusal;
-        forgetStored.run(owner, MAX_STORED);
+        forgetStored.run(owner, MAX_STORED_UPLOADS);
         insert.run(rowOf(upload));
         return { kind: 'CREATED' };
       }),
     find: async (id, nowMs) => {
       const row = select.get(id, nowMs);
-      return row && uploadOf(row);
+      return row && uploadOfRow(row);
     },
-    listOf: async (owner, nowMs) => selectOf.all(owner, nowMs).map(uploadOf),
+    listOf: async (owner, nowMs) => selectOf.all(owner, nowMs).map(uploadOfRow),
     advance: (id, fromByte, toByte, expiresAtMs) =>
       commit.durable(() => advance.run(toByte, expiresAtMs, id, fromByte).changes > 0),
     identify: async (id, digest) => void (await commit.durable(() => identify.run(digest, id))),
@@ -87,7 +72,7 @@ export function sqliteResumableUploads(
   };
 }
 
-function rowOf(upload: ResumableUpload): UploadRow {
+function rowOf(upload: ResumableUpload): Row {
   return {
     id: upload.id,
     name: upload.name,
@@ -102,25 +87,5 @@ function rowOf(upload: ResumableUpload): UploadRow {
     created_at: upload.createdAtMs,
     expires_at: upload.expiresAtMs,
     is_stored: Number(upload.isStored),
-  };
-}
-
-function uploadOf(row: UploadRow): ResumableUpload {
-  return {
-    id: row.id,
-    // This hub has its store alone.
-    hubId: null,
-    name: row.name,
-    owner: row.owner,
-    overwrite: row.overwrite !== 0,
-    encrypt: row.encrypt !== 0,
-    sizeBytes: row.size_bytes,
-    receivedBytes: row.received_bytes,
-    announcedDigest: row.announced_digest,
-    digest: row.digest,
-    metadata: row.metadata,
-    createdAtMs: row.created_at,
-    expiresAtMs: row.expires_at,
-    isStored: row.is_stored !== 0,
   };
 }
