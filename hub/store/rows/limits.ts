@@ -1,5 +1,8 @@
 /** Limits that hold in every store. */
 
+/** Sessions of a user, which bound the disk space that logins can take. */
+export const MAX_SESSIONS_OF_USER = 10_000;
+
 /** Stored uploads that are remembered for one owner. */
 export const MAX_STORED_UPLOADS = 100;
 

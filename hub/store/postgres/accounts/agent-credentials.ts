@@ -1,17 +1,7 @@
-import type { AgentCredentialRecord, AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
+import type { AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
+import { type AgentCredentialRow, credentialOfRow } from '../../rows/agent-credential-row.js';
 import { type Database, type Statement, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
-
-interface Row {
-  agent_id: string;
-  code_hash: string | null;
-  code_expires_at: number | null;
-  code_spent_at: number | null;
-  credential_hash: string | null;
-  enrolled_at: number | null;
-  revoked_at: number | null;
-  joined_at: number | null;
-}
 
 const COLUMNS =
   'agent_id, code_hash, code_expires_at, code_spent_at, credential_hash, enrolled_at, revoked_at, joined_at';
@@ -45,8 +35,8 @@ function counted(write: string): Statement {
 export function postgresAgentCredentials(database: Database, work: AccountWork): AgentCredentialStore {
   const findBy = (found: Statement, value: string) =>
     work.read(async () => {
-      const [row] = await database.rows<Row>(found, [value]);
-      return row && recordOf(row);
+      const [row] = await database.rows<AgentCredentialRow>(found, [value]);
+      return row && credentialOfRow(row);
     });
   return {
     putCode: async (agentId, codeHash, expiresAtMs) =>
@@ -55,7 +45,7 @@ export function postgresAgentCredentials(database: Database, work: AccountWork):
       work.write(async (isRepeat) => {
         const exchanged = await database.rows(EXCHANGE, [agentId, codeHash, credentialHash, atMs]);
         if (exchanged.length > 0 || !isRepeat) return exchanged.length > 0;
-        const [found] = await database.rows<Row>(FIND_BY_CREDENTIAL, [credentialHash]);
+        const [found] = await database.rows<AgentCredentialRow>(FIND_BY_CREDENTIAL, [credentialHash]);
         return found?.agent_id === agentId;
       }),
     revoke: (agentId, atMs) => work.change(database, REVOKE, [agentId, atMs]),
@@ -63,24 +53,11 @@ export function postgresAgentCredentials(database: Database, work: AccountWork):
     find: (agentId) => findBy(FIND, agentId),
     findByCode: (codeHash) => findBy(FIND_BY_CODE, codeHash),
     findByCredential: (credentialHash) => findBy(FIND_BY_CREDENTIAL, credentialHash),
-    all: () => work.read(async () => (await database.rows<Row>(ALL)).map(recordOf)),
+    all: () => work.read(async () => (await database.rows<AgentCredentialRow>(ALL)).map(credentialOfRow)),
     version: () =>
       work.read(async () => {
         const [row] = await database.rows<{ version: number }>(VERSION);
         return `${row?.version}`;
       }),
-  };
-}
-
-function recordOf(row: Row): AgentCredentialRecord {
-  return {
-    agentId: row.agent_id,
-    codeHash: row.code_hash,
-    codeExpiresAtMs: row.code_expires_at,
-    codeSpentAtMs: row.code_spent_at,
-    credentialHash: row.credential_hash,
-    enrolledAtMs: row.enrolled_at,
-    revokedAtMs: row.revoked_at,
-    joinedAtMs: row.joined_at,
   };
 }

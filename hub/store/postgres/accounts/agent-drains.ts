@@ -1,12 +1,7 @@
 import type { AgentDrainStore } from '../../../core/ports/agent-drains.js';
+import { type AgentDrainRow, drainOfRow } from '../../rows/agent-drain-row.js';
 import { type Database, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
-
-interface Row {
-  agent_id: string;
-  since: number;
-  drained_by: string;
-}
 
 const INSERT = statement(
   'INSERT INTO agent_drain (agent_id, since, drained_by) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING agent_id',
@@ -18,13 +13,6 @@ export function postgresAgentDrains(database: Database, work: AccountWork): Agen
   return {
     drain: ({ agentId, sinceMs, by }) => work.change(database, INSERT, [agentId, sinceMs, by]),
     undrain: (agentId) => work.change(database, REMOVE, [agentId]),
-    all: () =>
-      work.read(async () =>
-        (await database.rows<Row>(ALL)).map((row) => ({
-          agentId: row.agent_id,
-          sinceMs: row.since,
-          by: row.drained_by,
-        })),
-      ),
+    all: () => work.read(async () => (await database.rows<AgentDrainRow>(ALL)).map(drainOfRow)),
   };
 }

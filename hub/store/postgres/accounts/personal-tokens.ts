@@ -1,18 +1,8 @@
-import type { TokenRole } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
+import { type PersonalTokenRow, tokenOfRow } from '../../rows/personal-token-row.js';
+import { rolesOf } from '../../rows/user-row.js';
 import { type Database, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
-import { rolesOf } from './user-store.js';
-
-interface Row {
-  id: string;
-  username: string;
-  name: string;
-  role: string;
-  created_at: number;
-  expires_at: number;
-  last_used_at: number | null;
-}
 
 const COLUMNS = ['id', 'username', 'name', 'role', 'created_at', 'expires_at', 'last_used_at'];
 const SELECTED = COLUMNS.map((column) => `personal_token.${column}`).join(', ');
@@ -48,16 +38,21 @@ export function postgresPersonalTokens(database: Database, work: AccountWork): P
       ),
     holder: (hash, nowMs) =>
       work.read(async () => {
-        const [row] = await database.rows<Row & { user_roles: string }>(SELECT_HOLDER, [hash, nowMs]);
-        return row && { token: recordOf(row), userRoles: rolesOf(row.user_roles) };
+        const [row] = await database.rows<PersonalTokenRow & { user_roles: string }>(SELECT_HOLDER, [
+          hash,
+          nowMs,
+        ]);
+        return row && { token: tokenOfRow(row), userRoles: rolesOf(row.user_roles) };
       }),
     find: (id, nowMs) =>
       work.read(async () => {
-        const [row] = await database.rows<Row>(SELECT, [id, nowMs]);
-        return row && recordOf(row);
+        const [row] = await database.rows<PersonalTokenRow>(SELECT, [id, nowMs]);
+        return row && tokenOfRow(row);
       }),
     ofUser: (username, nowMs) =>
-      work.read(async () => (await database.rows<Row>(SELECT_OF_USER, [username, nowMs])).map(recordOf)),
+      work.read(async () =>
+        (await database.rows<PersonalTokenRow>(SELECT_OF_USER, [username, nowMs])).map(tokenOfRow),
+      ),
     remove: (id) => work.write(async () => void (await database.changed(REMOVE, [id]))),
     used: (lastUsedAtMs) =>
       work.write(async () => {
@@ -65,18 +60,6 @@ export function postgresPersonalTokens(database: Database, work: AccountWork): P
         await database.changed(UPDATE_USED, [ids, ids.map((id) => lastUsedAtMs.get(id))]);
       }),
     sweep: (nowMs) => work.write(() => database.changed(SWEEP, [nowMs])),
-  };
-}
-
-function recordOf(row: Row): PersonalTokenRecord {
-  return {
-    id: row.id,
-    username: row.username,
-    name: row.name,
-    role: row.role as TokenRole,
-    createdAtMs: row.created_at,
-    expiresAtMs: row.expires_at,
-    lastUsedAtMs: row.last_used_at,
   };
 }
 

@@ -1,21 +1,14 @@
-import type { RefreshState, SessionStore } from '../../../core/ports/accounts.js';
+import type { SessionStore } from '../../../core/ports/accounts.js';
+import { MAX_SESSIONS_OF_USER } from '../../rows/limits.js';
+import {
+  refreshStateOfRow,
+  type SessionRow,
+  sessionsOfRows,
+  type UserSessionsRow,
+} from '../../rows/session-row.js';
+import { rolesOf } from '../../rows/user-row.js';
 import { type Database, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
-import { rolesOf } from './user-store.js';
-
-/** Bounds the disk space that logins can take. */
-const MAX_SESSIONS_OF_USER = 10_000;
-
-interface SessionRow {
-  id: string;
-  username: string;
-  started_at: number;
-  expires_at: number;
-  current_hash: string;
-  spent_hash: string | null;
-  spent_at: number;
-  turn_salt: string;
-}
 
 // The lock of the user's row makes a simultaneous change of the user wait or come first. The new session stays even when the
 // clock was set back, since the removal does not see it.
@@ -69,7 +62,7 @@ export function postgresSessionStore(
     ofFamily: (familyHash, nowMs) =>
       work.read(async () => {
         const [row] = await database.rows<SessionRow>(OF_FAMILY, [familyHash, nowMs]);
-        return row && stateOf(row);
+        return row && refreshStateOfRow(row);
       }),
     // One that took place in an earlier try finds the token spent, as beside a simultaneous one.
     rotate: (id, { spent, familyHash, nextHash, expiresAtMs }) =>
@@ -80,26 +73,8 @@ export function postgresSessionStore(
     end: (sessionId) => work.write(async () => void (await database.changed(END, [sessionId]))),
     ofUsers: (nowMs) =>
       work.read(async () => {
-        const rows = await database.rows<{ username: string; count: number; latest: number }>(OF_USERS, [
-          nowMs,
-        ]);
-        return new Map(
-          rows.map(({ username, count, latest }) => [username, { count, latestStartedAtMs: latest }]),
-        );
+        return sessionsOfRows(await database.rows<UserSessionsRow>(OF_USERS, [nowMs]));
       }),
     sweep: (nowMs) => work.write(() => database.changed(SWEEP, [nowMs])),
-  };
-}
-
-function stateOf(row: SessionRow): RefreshState {
-  return {
-    session: {
-      id: row.id,
-      username: row.username,
-      startedAtMs: row.started_at,
-      expiresAtMs: row.expires_at,
-    },
-    currentHash: row.current_hash,
-    spent: row.spent_hash === null ? null : { hash: row.spent_hash, atMs: row.spent_at, salt: row.turn_salt },
   };
 }

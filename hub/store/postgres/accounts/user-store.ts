@@ -1,17 +1,8 @@
-import type { Role } from '../../../core/access.js';
 import { isLastAdministrator } from '../../../core/accounts.js';
-import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
+import type { UserChange, UserStore } from '../../../core/ports/accounts.js';
+import { type UserRow, userOfRow } from '../../rows/user-row.js';
 import { type Database, type Queries, statement } from '../connection/pool.js';
 import type { AccountWork } from './account-work.js';
-
-interface UserRow {
-  username: string;
-  password_hash: string;
-  roles: string;
-  disabled: boolean;
-  source: string;
-  created_at: number;
-}
 
 const COLUMNS = 'username, password_hash, roles, disabled, source, created_at';
 const SELECT = statement(`SELECT ${COLUMNS} FROM hub_user WHERE username = $1`);
@@ -32,10 +23,10 @@ export function postgresUserStore(database: Database, work: AccountWork): UserSt
   return {
     find: (username) =>
       work.read(async () => {
-        const [row] = await database.rows<UserRow>(SELECT, [username]);
-        return row && recordOf(row);
+        const [row] = await database.rows<UserRow<boolean>>(SELECT, [username]);
+        return row && userOfRow(row);
       }),
-    all: () => work.read(async () => (await database.rows<UserRow>(SELECT_ALL)).map(recordOf)),
+    all: () => work.read(async () => (await database.rows<UserRow<boolean>>(SELECT_ALL)).map(userOfRow)),
     add: (user) =>
       work.write((isRepeat) =>
         database.transaction(async (queries) => {
@@ -43,7 +34,7 @@ export function postgresUserStore(database: Database, work: AccountWork): UserSt
           const row = [username, passwordHash, roles.join(','), disabled, source, createdAtMs];
           if ((await queries.changed(INSERT, row)) > 0) return true;
           if (!isRepeat) return false;
-          const [found] = await queries.rows<UserRow>(SELECT, [username]);
+          const [found] = await queries.rows<UserRow<boolean>>(SELECT, [username]);
           // Each hash has a salt of its own.
           return found?.password_hash === passwordHash && found.created_at === createdAtMs;
         }),
@@ -53,8 +44,8 @@ export function postgresUserStore(database: Database, work: AccountWork): UserSt
     changeUnlessLastAdministrator: (username, change) =>
       work.write(() =>
         database.transaction(async (queries) => {
-          const administrators = await queries.rows<UserRow>(LOCK_ADMINISTRATORS);
-          if (isLastAdministrator(username, administrators.map(recordOf))) return false;
+          const administrators = await queries.rows<UserRow<boolean>>(LOCK_ADMINISTRATORS);
+          if (isLastAdministrator(username, administrators.map(userOfRow))) return false;
           return changeBy(queries, username, change);
         }),
       ),
@@ -72,20 +63,4 @@ async function changeBy(
   // A statement of its own, which sees sessions that were opened while the first one waited for the row.
   if (endSessions) await queries.changed(END_SESSIONS, [username]);
   return changed > 0;
-}
-
-/** Roles in a column, separated by commas. */
-export function rolesOf(column: string): readonly Role[] {
-  return column === '' ? [] : (column.split(',') as Role[]);
-}
-
-function recordOf(row: UserRow): UserRecord {
-  return {
-    username: row.username,
-    passwordHash: row.password_hash,
-    roles: rolesOf(row.roles),
-    disabled: row.disabled,
-    source: row.source as UserSource,
-    createdAtMs: row.created_at,
-  };
 }

@@ -1,18 +1,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { AgentCredentialRecord, AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
+import type { AgentCredentialStore } from '../../../core/ports/agent-credentials.js';
+import { type AgentCredentialRow, credentialOfRow } from '../../rows/agent-credential-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
-
-interface Row {
-  agent_id: string;
-  code_hash: string | null;
-  code_expires_at: number | null;
-  code_spent_at: number | null;
-  credential_hash: string | null;
-  enrolled_at: number | null;
-  revoked_at: number | null;
-  joined_at: number | null;
-}
 
 const UPSERT_CODE = `
   INSERT INTO agent_credential (agent_id, code_hash, code_expires_at) VALUES (?, ?, ?)
@@ -39,12 +29,18 @@ export function sqliteAgentCredentials(db: SqliteDatabase, log: Logger | null): 
   const revoke = db.prepare<{ agentId: string; atMs: number }>(REVOKE);
   const revokeCode = db.prepare<{ agentId: string }>(REVOKE_CODE);
   const joined = db.prepare<[number, string]>('UPDATE agent_credential SET joined_at = ? WHERE agent_id = ?');
-  const find = db.prepare<[string], Row>('SELECT * FROM agent_credential WHERE agent_id = ?');
-  const findByCode = db.prepare<[string], Row>('SELECT * FROM agent_credential WHERE code_hash = ?');
-  const findByCredential = db.prepare<[string], Row>(
+  const find = db.prepare<[string], AgentCredentialRow>('SELECT * FROM agent_credential WHERE agent_id = ?');
+  const findByCode = db.prepare<[string], AgentCredentialRow>(
+    'SELECT * FROM agent_credential WHERE code_hash = ?',
+  );
+  const findByCredential = db.prepare<[string], AgentCredentialRow>(
     'SELECT * FROM agent_credential WHERE credential_hash = ?',
   );
-  const all = db.prepare<[], Row>('SELECT * FROM agent_credential ORDER BY agent_id');
+  const all = db.prepare<[], AgentCredentialRow>('SELECT * FROM agent_credential ORDER BY agent_id');
+  const found = (statement: typeof find, value: string) => {
+    const row = statement.get(value);
+    return row && credentialOfRow(row);
+  };
   /** Counted here because SQLite's `data_version` covers the changes of other connections only. */
   let ownChanges = 0;
 
@@ -67,27 +63,10 @@ export function sqliteAgentCredentials(db: SqliteDatabase, log: Logger | null): 
         return changes > 0;
       }),
     joined: (agentId, atMs) => translated(() => void joined.run(atMs, agentId)),
-    find: (agentId) => translated(() => recordOf(find.get(agentId))),
-    findByCode: (codeHash) => translated(() => recordOf(findByCode.get(codeHash))),
-    findByCredential: (credentialHash) => translated(() => recordOf(findByCredential.get(credentialHash))),
-    all: () => translated(() => all.all().map(toRecord)),
+    find: (agentId) => translated(() => found(find, agentId)),
+    findByCode: (codeHash) => translated(() => found(findByCode, codeHash)),
+    findByCredential: (credentialHash) => translated(() => found(findByCredential, credentialHash)),
+    all: () => translated(() => all.all().map(credentialOfRow)),
     version: () => translated(() => `${db.pragma('data_version', { simple: true })}.${ownChanges}`),
-  };
-}
-
-function recordOf(row: Row | undefined): AgentCredentialRecord | undefined {
-  return row && toRecord(row);
-}
-
-function toRecord(row: Row): AgentCredentialRecord {
-  return {
-    agentId: row.agent_id,
-    codeHash: row.code_hash,
-    codeExpiresAtMs: row.code_expires_at,
-    codeSpentAtMs: row.code_spent_at,
-    credentialHash: row.credential_hash,
-    enrolledAtMs: row.enrolled_at,
-    revokedAtMs: row.revoked_at,
-    joinedAtMs: row.joined_at,
   };
 }

@@ -1,36 +1,26 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { TokenRole } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
+import { type PersonalTokenRow, tokenOfRow } from '../../rows/personal-token-row.js';
+import { rolesOf } from '../../rows/user-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
-import { rolesOf } from './user-store.js';
-
-interface Row {
-  id: string;
-  username: string;
-  name: string;
-  role: string;
-  created_at: number;
-  expires_at: number;
-  last_used_at: number | null;
-}
 
 export function sqlitePersonalTokens(db: SqliteDatabase, log: Logger | null): PersonalTokenStore {
   const translated = translatedWith(log);
   const count = db.prepare<[string, number], { living: number }>(
     'SELECT count(*) AS living FROM personal_token WHERE username = ? AND expires_at > ?',
   );
-  const insert = db.prepare<Row & { hash: string }>(`
+  const insert = db.prepare<PersonalTokenRow & { hash: string }>(`
     INSERT INTO personal_token (id, hash, username, name, role, created_at, expires_at, last_used_at)
     VALUES (@id, @hash, @username, @name, @role, @created_at, @expires_at, @last_used_at)`);
-  const selectHolder = db.prepare<[string, number], Row & { user_roles: string }>(`
+  const selectHolder = db.prepare<[string, number], PersonalTokenRow & { user_roles: string }>(`
     SELECT personal_token.*, user.roles AS user_roles
     FROM personal_token JOIN user ON user.username = personal_token.username
     WHERE personal_token.hash = ? AND personal_token.expires_at > ? AND user.disabled = 0`);
-  const select = db.prepare<[string, number], Row>(
+  const select = db.prepare<[string, number], PersonalTokenRow>(
     'SELECT * FROM personal_token WHERE id = ? AND expires_at > ?',
   );
-  const selectOfUser = db.prepare<[string, number], Row>(
+  const selectOfUser = db.prepare<[string, number], PersonalTokenRow>(
     'SELECT * FROM personal_token WHERE username = ? AND expires_at > ? ORDER BY created_at DESC, id DESC',
   );
   const remove = db.prepare<[string]>('DELETE FROM personal_token WHERE id = ?');
@@ -51,14 +41,14 @@ export function sqlitePersonalTokens(db: SqliteDatabase, log: Logger | null): Pe
     holder: (hash, nowMs) =>
       translated(() => {
         const row = selectHolder.get(hash, nowMs);
-        return row && { token: recordOf(row), userRoles: rolesOf(row.user_roles) };
+        return row && { token: tokenOfRow(row), userRoles: rolesOf(row.user_roles) };
       }),
     find: (id, nowMs) =>
       translated(() => {
         const row = select.get(id, nowMs);
-        return row && recordOf(row);
+        return row && tokenOfRow(row);
       }),
-    ofUser: (username, nowMs) => translated(() => selectOfUser.all(username, nowMs).map(recordOf)),
+    ofUser: (username, nowMs) => translated(() => selectOfUser.all(username, nowMs).map(tokenOfRow)),
     remove: (id) => translated(() => void remove.run(id)),
     used: (lastUsedAtMs) =>
       translated(() =>
@@ -72,19 +62,7 @@ export function sqlitePersonalTokens(db: SqliteDatabase, log: Logger | null): Pe
   };
 }
 
-function recordOf(row: Row): PersonalTokenRecord {
-  return {
-    id: row.id,
-    username: row.username,
-    name: row.name,
-    role: row.role as TokenRole,
-    createdAtMs: row.created_at,
-    expiresAtMs: row.expires_at,
-    lastUsedAtMs: row.last_used_at,
-  };
-}
-
-function rowOf(token: PersonalTokenRecord): Row {
+function rowOf(token: PersonalTokenRecord): PersonalTokenRow {
   return {
     id: token.id,
     username: token.username,

@@ -1,22 +1,15 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { RefreshState, SessionStore, UserSessions } from '../../../core/ports/accounts.js';
+import type { SessionStore, UserSessions } from '../../../core/ports/accounts.js';
+import { MAX_SESSIONS_OF_USER } from '../../rows/limits.js';
+import {
+  refreshStateOfRow,
+  type SessionRow,
+  sessionsOfRows,
+  type UserSessionsRow,
+} from '../../rows/session-row.js';
+import { rolesOf } from '../../rows/user-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
-import { rolesOf } from './user-store.js';
-
-/** Bounds the disk space that logins can take. */
-const MAX_SESSIONS_OF_USER = 10_000;
-
-interface SessionRow {
-  id: string;
-  username: string;
-  started_at: number;
-  expires_at: number;
-  current_hash: string;
-  spent_hash: string | null;
-  spent_at: number;
-  turn_salt: string;
-}
 
 export function sqliteSessionStore(
   db: SqliteDatabase,
@@ -82,7 +75,7 @@ export function sqliteSessionStore(
     ofFamily: (familyHash, nowMs) =>
       translated(() => {
         const row = selectOfFamily.get(familyHash, nowMs);
-        return row && stateOf(row);
+        return row && refreshStateOfRow(row);
       }),
     rotate: (id, { spent, familyHash, nextHash, expiresAtMs }) =>
       translated(() => {
@@ -98,25 +91,7 @@ export function sqliteSessionStore(
 }
 
 function sessionsOfUsers(db: SqliteDatabase): (nowMs: number) => ReadonlyMap<string, UserSessions> {
-  const select = db.prepare<[number], { username: string; count: number; latest: number }>(`
+  const select = db.prepare<[number], UserSessionsRow>(`
     SELECT username, count(*) AS count, max(started_at) AS latest FROM session WHERE expires_at > ? GROUP BY username`);
-  return (nowMs) =>
-    new Map(
-      select
-        .all(nowMs)
-        .map(({ username, count, latest }) => [username, { count, latestStartedAtMs: latest }]),
-    );
-}
-
-function stateOf(row: SessionRow): RefreshState {
-  return {
-    session: {
-      id: row.id,
-      username: row.username,
-      startedAtMs: row.started_at,
-      expiresAtMs: row.expires_at,
-    },
-    currentHash: row.current_hash,
-    spent: row.spent_hash === null ? null : { hash: row.spent_hash, atMs: row.spent_at, salt: row.turn_salt },
-  };
+  return (nowMs) => sessionsOfRows(select.all(nowMs));
 }

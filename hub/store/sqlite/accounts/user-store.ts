@@ -1,28 +1,21 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Role } from '../../../core/access.js';
 import { isLastAdministrator } from '../../../core/accounts.js';
-import type { UserChange, UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
+import type { UserChange, UserRecord, UserStore } from '../../../core/ports/accounts.js';
+import { type UserRow, userOfRow } from '../../rows/user-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { translatedWith } from './translate-errors.js';
 
-interface UserRow {
-  username: string;
-  password_hash: string;
-  roles: string;
-  disabled: number;
-  source: string;
-  created_at: number;
-}
+type Row = UserRow<number>;
 
 export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserStore {
   const translated = translatedWith(log);
-  const select = db.prepare<[string], UserRow>('SELECT * FROM user WHERE username = ?');
-  const selectAll = db.prepare<[], UserRow>('SELECT * FROM user ORDER BY username');
-  const insert = db.prepare<UserRow>(`
+  const select = db.prepare<[string], Row>('SELECT * FROM user WHERE username = ?');
+  const selectAll = db.prepare<[], Row>('SELECT * FROM user ORDER BY username');
+  const insert = db.prepare<Row>(`
     INSERT INTO user (username, password_hash, roles, disabled, source, created_at)
     VALUES (@username, @password_hash, @roles, @disabled, @source, @created_at)
     ON CONFLICT (username) DO NOTHING`);
-  const update = db.prepare<Pick<UserRow, 'username'> & { [Key in keyof UserRow]: UserRow[Key] | null }>(`
+  const update = db.prepare<Pick<Row, 'username'> & { [Key in keyof Row]: Row[Key] | null }>(`
     UPDATE user SET password_hash = coalesce(@password_hash, password_hash), roles = coalesce(@roles, roles),
       disabled = coalesce(@disabled, disabled), source = coalesce(@source, source)
     WHERE username = @username`);
@@ -49,9 +42,9 @@ export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserSto
     find: (username) =>
       translated(() => {
         const row = select.get(username);
-        return row && recordOf(row);
+        return row && userOfRow(row);
       }),
-    all: () => translated(() => selectAll.all().map(recordOf)),
+    all: () => translated(() => selectAll.all().map(userOfRow)),
     add: (user) => translated(() => insert.run(rowOf(user)).changes > 0),
     change: (username, changed) =>
       translated(() => db.transaction(() => change(username, changed)).immediate()),
@@ -59,7 +52,7 @@ export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserSto
       translated(() =>
         db
           .transaction(
-            () => !isLastAdministrator(username, selectAll.all().map(recordOf)) && change(username, changed),
+            () => !isLastAdministrator(username, selectAll.all().map(userOfRow)) && change(username, changed),
           )
           .immediate(),
       ),
@@ -67,23 +60,7 @@ export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserSto
   };
 }
 
-/** Roles in a column, separated by commas. */
-export function rolesOf(column: string): readonly Role[] {
-  return column === '' ? [] : (column.split(',') as Role[]);
-}
-
-function recordOf(row: UserRow): UserRecord {
-  return {
-    username: row.username,
-    passwordHash: row.password_hash,
-    roles: rolesOf(row.roles),
-    disabled: row.disabled !== 0,
-    source: row.source as UserSource,
-    createdAtMs: row.created_at,
-  };
-}
-
-function rowOf(user: UserRecord): UserRow {
+function rowOf(user: UserRecord): Row {
   return {
     username: user.username,
     password_hash: user.passwordHash,
