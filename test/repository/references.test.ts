@@ -12,14 +12,15 @@ import {
   linksOf,
   pathsNamed,
   sectionsNamed,
+  sourcesNamed,
 } from '../support/pages/references.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const files = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {
+const tracked = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z'], {
   cwd: root,
   encoding: 'utf8',
-})
-  .split('\0')
+}).split('\0');
+const files = tracked
   .filter(
     (file) => /\.(?:ts|js|mjs|cjs|md|ya?ml|json|sh|service)$/.test(file) && existsSync(join(root, file)),
   )
@@ -56,6 +57,11 @@ describe('in a text', () => {
       '# A `b` & C: d\n## Links\n## Links\n```sh\n# no [link](x.md)\n```\n[e](f.md#g) `[h](i.md)` `hub/j.ts`\n';
     expect(linksOf(page)).toEqual(['f.md#g']);
     expect(pathsNamed(page)).toEqual(['hub/j.ts']);
+    expect(sourcesNamed('`a/b.ts`, `b.ts`, `a/b/`, `/a/b/`, `<a>/b/`, `b.md`')).toEqual([
+      'a/b.ts',
+      'b.ts',
+      'a/b/',
+    ]);
     expect([...anchorsOf(page)]).toEqual(['a-b--c-d', 'links', 'links-1']);
   });
 
@@ -107,8 +113,21 @@ describe('references', () => {
     expect(brokenReferences(pages, linksOf, isBroken)).toEqual([]);
   });
 
-  it('by path in the architecture page lead to a file or folder', () => {
-    const architecture = pages.filter(({ path }) => path === 'packages/docs/architecture.md');
-    expect(brokenReferences(architecture, pathsNamed, (path) => !existsSync(join(root, path)))).toEqual([]);
+  it('by path lead to a file or folder', () => {
+    // Decisions and the change log tell of what was.
+    const present = pages.filter(({ path }) => !/^packages\/docs\/decisions\/\d|^CHANGELOG/.test(path));
+    expect(present.map(({ path }) => path)).toContain('packages/docs/architecture.md');
+    expect(brokenReferences(present, pathsNamed, (path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('in the README of a folder lead to files and folders in it, or from the root', () => {
+    const readmes = pages.filter(({ path }) => /^(?!packages\/docs\/).+\/README\.md$/.test(path));
+    expect(readmes.map(({ path }) => path)).toContain('hub/engine/README.md');
+    const isBroken = (source: string, readme: string) => {
+      if (existsSync(join(root, source)) || existsSync(join(root, dirname(readme), source))) return false;
+      const folder = `${dirname(readme)}/`;
+      return !tracked.some((file) => file.startsWith(folder) && file.includes(`/${source}`));
+    };
+    expect(brokenReferences(readmes, sourcesNamed, isBroken)).toEqual([]);
   });
 });

@@ -71,6 +71,13 @@ export function pathsNamed(page: string): string[] {
   );
 }
 
+/** Files of code and folders that a Markdown page shows as code, wherever they are: `lanes/lane.ts`, `store.ts`, `lanes/`. */
+export function sourcesNamed(page: string): string[] {
+  return [
+    ...withoutFences(page).matchAll(/`((?:[\w.-]+\/)+|(?:[\w.-]+\/)*[\w.-]+\.(?:ts|tsx|mjs|py))`/g),
+  ].map(([, path]) => String(path));
+}
+
 /** The page without fenced blocks. */
 function withoutFences(page: string): string {
   return page.replaceAll(/^( *)(`{3,}|~{3,})[^\n]*\n[\s\S]*?^\1\2[ \t]*$/gm, '');
