@@ -269,6 +269,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['store check', { unavailable: 'hub.yaml of this page names a server' }],
     ['store migrate', { unavailable: 'hub.yaml of this page names a server' }],
   ],
+  'packages/docs/tour.md': [['sequenceDiagram', { sample: 'a picture' }]],
   'packages/docs/threat-model.md': [['sandbox: bubblewrap', { config: 'agent' }]],
   'packages/docs/upgrading.md': [
     ['drainTimeout: 20h', { config: 'agent' }],
