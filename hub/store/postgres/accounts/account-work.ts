@@ -7,13 +7,9 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import {
-  DatabaseFault,
-  type DatabaseFaultKind,
-  readError,
-  storeError,
-} from '../connection/database-fault.js';
+import { DatabaseFault, readError, storeError } from '../connection/database-fault.js';
 import type { Database, Statement } from '../connection/pool.js';
+import { HOLD_MS, isFinal, retryDelays } from '../connection/retry-policy.js';
 
 export interface AccountRuntime {
   readonly clock: Clock;
@@ -21,19 +17,6 @@ export interface AccountRuntime {
   /** Null in commands, which print errors. */
   readonly log: Logger | null;
 }
-
-/** Time within which another try begins. */
-const HOLD_MS = 10_000;
-const FIRST_RETRY_MS = 20;
-const MAX_RETRY_MS = 1000;
-
-/** Faults of which repeating is no remedy. */
-const FINAL_FAULTS: ReadonlySet<DatabaseFaultKind> = new Set([
-  'REFUSED',
-  'FULL_DISK',
-  'NO_RIGHTS',
-  'TIMEOUT',
-]);
 
 /** All reject with HubError for a fault of the database, which is logged. */
 export class AccountWork {
@@ -56,13 +39,14 @@ export class AccountWork {
     const { clock, timers, log } = this.#runtime;
     const startedMs = clock.monotonicMs();
     let unknown: DatabaseFault | undefined;
-    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    const delays = retryDelays();
+    for (;;) {
       try {
         return await work(unknown !== undefined);
       } catch (error) {
         if (!(error instanceof DatabaseFault)) throw error;
         if (error.isOutcomeUnknown) unknown ??= error;
-        const isPassing = unknown ? !FINAL_FAULTS.has(error.kind) : error.kind === 'BROKEN';
+        const isPassing = unknown ? !isFinal(error) && error.kind !== 'TIMEOUT' : error.kind === 'BROKEN';
         const isOver = clock.monotonicMs() - startedMs >= HOLD_MS;
         // A last try that changed nothing says nothing of those before.
         if (!isPassing || isOver) throw this.#logged(error, storeError(unknown ?? error));
@@ -71,7 +55,7 @@ export class AccountWork {
           'the connection to the database broke; a change of the accounts is repeated',
         );
       }
-      await pause(timers, retryMs);
+      await pause(timers, delays.nextMs());
     }
   }
 

@@ -11,8 +11,9 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
 import type { StoreMetrics } from '../../../core/ports/metrics.js';
-import { DatabaseFault, type DatabaseFaultKind, storeError } from '../connection/database-fault.js';
+import { DatabaseFault, storeError } from '../connection/database-fault.js';
 import type { Database } from '../connection/pool.js';
+import { HOLD_MS, isFinal, retryDelays } from '../connection/retry-policy.js';
 import { rowOf, rowsOf, type Values } from '../connection/statement.js';
 import type { ClaimLog, NotedClaims } from './claim-log.js';
 import type { LaneName } from './lane-names.js';
@@ -22,17 +23,8 @@ import { CONFIRM_BATCH, LANE_ROW, type LaneWrite } from './lane-statements.js';
 const MAX_BATCH_WEIGHT = 8_000_000;
 const MAX_BATCH_CALLS = 1000;
 
-/** Time for which calls that are not under way wait while the database cannot be written; from then on they are refused. */
-const HOLD_MS = 10_000;
-
 /** Delay after which a client may try again. */
 const RETRY_AFTER_S = 2;
-
-/** Faults of which repeating is no remedy. */
-const FINAL_FAULTS: ReadonlySet<DatabaseFaultKind> = new Set(['REFUSED', 'FULL_DISK', 'NO_RIGHTS']);
-
-const FIRST_RETRY_MS = 20;
-const MAX_RETRY_MS = 1000;
 
 export interface LaneOptions {
   readonly db: Database;
@@ -96,7 +88,7 @@ export class Lane {
   #told: number;
   #waiting: Pending[] = [];
   #work: Promise<void> | undefined;
-  /** Time since which the database cannot be reached. */
+  /** Time since which the database cannot be reached. After {@link HOLD_MS}, calls that are not under way are refused. */
   #unreachableSinceMs: number | undefined;
   #broken: HubError | undefined;
   #isClosed = false;
@@ -242,7 +234,8 @@ export class Lane {
     const logged = write.isDurable ? { notedSeqs: claims.map(({ seq }) => seq), notedBatch: batch } : {};
     let values: Values<string> | undefined;
     let isUnknown = false;
-    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    const delays = retryDelays();
+    for (;;) {
       try {
         values ??= { ...logged, ...(await write.values(calls)) };
         const own = { laneId: id, incarnation, batch: this.#batch + 1, ...this.#written() };
@@ -265,14 +258,13 @@ export class Lane {
         if (this.#isClosed) throw isUnknown ? this.#endUncertain(error) : error;
         if (!isUnknown && !this.#mayRepeat(error)) throw error;
       }
-      await this.#wait(retryMs);
+      await this.#wait(delays.nextMs());
     }
   }
 
   /** Whether a batch that has not taken place is sent again. */
-  #mayRepeat({ kind }: DatabaseFault): boolean {
-    if (kind === 'CONFLICT') return true;
-    return !FINAL_FAULTS.has(kind) && !this.#isUnreachable();
+  #mayRepeat(fault: DatabaseFault): boolean {
+    return fault.kind === 'CONFLICT' || (!isFinal(fault) && !this.#isUnreachable());
   }
 
   /** Waits until a batch that took place is durable; false when the lane is no longer at it. */
@@ -311,13 +303,14 @@ export class Lane {
   ): Promise<readonly unknown[]> {
     if ('rows' in written) return write.results(calls, written.rows[0]?.outcome, written.rows);
     if (!write.recall) return write.results(calls, written.outcome, []);
-    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    const delays = retryDelays();
+    for (;;) {
       try {
         return await write.recall(calls, written.outcome, this.#options.db);
       } catch (error) {
-        if (this.#isClosed || !(error instanceof DatabaseFault) || FINAL_FAULTS.has(error.kind)) throw error;
+        if (this.#isClosed || !(error instanceof DatabaseFault) || isFinal(error)) throw error;
       }
-      await this.#wait(retryMs);
+      await this.#wait(delays.nextMs());
     }
   }
 
@@ -345,7 +338,7 @@ export class Lane {
 
   #unreached(error: DatabaseFault): void {
     const { clock, log } = this.#options;
-    if (error.kind === 'CONFLICT' || (FINAL_FAULTS.has(error.kind) && !error.isOutcomeUnknown)) return;
+    if (error.kind === 'CONFLICT' || (isFinal(error) && !error.isOutcomeUnknown)) return;
     if (this.#unreachableSinceMs === undefined) {
       this.#unreachableSinceMs = clock.monotonicMs();
       log.warn({ err: error, lane: this.#lane.name }, 'the database cannot be reached; trying again');

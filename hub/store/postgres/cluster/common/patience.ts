@@ -1,15 +1,8 @@
 /** Repetition of statements while the database is away. */
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { DatabaseFault, type DatabaseFaultKind, storeError } from '../../connection/database-fault.js';
-
-/** Time for which statements are repeated while the database is away; from then on each is tried once. */
-const HOLD_MS = 10_000;
-const FIRST_RETRY_MS = 20;
-const MAX_RETRY_MS = 1000;
-
-/** Faults of which repeating is no remedy. */
-const FINAL_FAULTS: ReadonlySet<DatabaseFaultKind> = new Set(['REFUSED', 'FULL_DISK', 'NO_RIGHTS']);
+import { DatabaseFault, storeError } from '../../connection/database-fault.js';
+import { HOLD_MS, isFinal, retryDelays } from '../../connection/retry-policy.js';
 
 export class Patience {
   readonly #clock: Clock;
@@ -25,7 +18,8 @@ export class Patience {
    *  `STORE_UNAVAILABLE` or `STORAGE_FULL`. */
   async run<T>(work: (isRepeat: boolean) => Promise<T>): Promise<T> {
     let isRepeat = false;
-    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)) {
+    const delays = retryDelays();
+    for (;;) {
       try {
         const result = await work(isRepeat);
         this.#awaySinceMs = undefined;
@@ -33,9 +27,9 @@ export class Patience {
       } catch (error) {
         if (!(error instanceof DatabaseFault)) throw error;
         isRepeat ||= error.isOutcomeUnknown;
-        if (FINAL_FAULTS.has(error.kind) || this.#isOver()) throw storeError(error);
+        if (isFinal(error) || this.#isOver()) throw storeError(error);
       }
-      await pause(this.#timers, retryMs);
+      await pause(this.#timers, delays.nextMs());
     }
   }
 
