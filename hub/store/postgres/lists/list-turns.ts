@@ -1,4 +1,5 @@
 /** Order in which lists are read: clients take turns, so that one with many lists delays only itself. */
+import { abortable } from '@workbench-hub/shared/runtime/abortable';
 import { HubError } from '../../../core/errors.js';
 import type { ListClient } from '../../../core/ports/task-archive.js';
 
@@ -96,13 +97,13 @@ export class ListTurns {
 }
 
 /** Rejects as soon as the client has gone. */
-function untilAbandoned<Page>(page: Promise<Page>, signal: AbortSignal | undefined): Promise<Page> {
+async function untilAbandoned<Page>(page: Promise<Page>, signal: AbortSignal | undefined): Promise<Page> {
   if (!signal) return page;
-  return new Promise((resolve, reject) => {
-    const abandon = () => reject(abandoned());
-    signal.addEventListener('abort', abandon, { once: true });
-    page.then(resolve, reject).finally(() => signal.removeEventListener('abort', abandon));
-  });
+  try {
+    return await abortable(page, signal);
+  } catch (error) {
+    throw signal.aborted ? abandoned() : error;
+  }
 }
 
 function abandoned(): HubError {
