@@ -144,6 +144,31 @@ describe.skipIf(!hasPostgres)('two schedulers on PostgreSQL', () => {
     expect(await store.archive.find(taskId)).toMatchObject({ status: 'RUNNING', attempt: 1 });
   });
 
+  it('adopt nothing for an agent that has joined again meanwhile', async () => {
+    const epoch = await joinAgent(first, INSTANCE.agentId);
+    const [store, next] = [await openStore(A), await openStore(B)];
+    const task = newTask();
+    await store.queue.insert([task]);
+    const [claimed] = await store.queue.claim([{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }], 1);
+    if (!claimed) throw new Error('the task was not claimed');
+    const { ref } = claimed;
+    const held = { ref, instance: INSTANCE, startedAtMs: 1, isProven: true };
+    expect(await store.queue.adopt([{ ...held, epoch }])).toEqual([{ dequeuedFrom: null }]);
+
+    const release = await holdLocks(hubs.database.url, `SELECT FROM lane WHERE hub = '${A}' FOR UPDATE`);
+    const adopting = store.queue.adopt([{ ...held, epoch }]);
+    await eventually(async () => (await waitingForLocks()) === 1);
+    await first.presence.leave(INSTANCE.agentId, epoch, 6);
+    const latest = await joinAgent(second, INSTANCE.agentId);
+    expect(await next.queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
+    await release();
+    expect(await adopting).toEqual([null]);
+    expect(await store.archive.find(task.id)).toMatchObject({ status: 'WAITING', attempt: 1 });
+    expect(await next.queue.adopt([{ ...held, epoch: latest }])).toEqual([
+      { dequeuedFrom: expect.any(Number) },
+    ]);
+  });
+
   it('have the next one soon when the clock of the server was set back', async () => {
     first.proxy.isHanging = true;
     await hubs.database.query("UPDATE scheduler_term SET until = clock_timestamp() + interval '1 hour'");

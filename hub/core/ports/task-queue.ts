@@ -31,6 +31,8 @@ export interface HeldAttempt {
   readonly startedAtMs: number;
   /** Whether the agent has proven that the attempt was assigned to it; without that, only one that the store knows is adopted. */
   readonly isProven: boolean;
+  /** Join in which the agent shows it: nothing is adopted after a later one. Without effect in a store that has one hub only. */
+  readonly epoch?: number | undefined;
 }
 
 /** An attempt that is active after its adoption. */

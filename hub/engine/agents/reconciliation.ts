@@ -36,7 +36,7 @@ export async function reconcile(
   const { running, spooled } = introduction;
   const agentId = introduction.agent.id;
   const held = [...running, ...spooled];
-  const isActive = await adopt(held, introduction, options);
+  const isActive = await adopt(held, introduction, sessions.epochOf(agentId, connection), options);
   const known = await queue.runningOn(agentId);
   if (!sessions.isCurrent(agentId, connection)) return false;
   for (const [index, { ref }] of running.entries()) {
@@ -73,6 +73,7 @@ export async function reconcile(
 async function adopt(
   held: readonly ShownAttempt[],
   { agent, instances }: AgentIntroduction,
+  epoch: number | undefined,
   { transitions, proofs, clock }: ReconciliationOptions,
 ): Promise<boolean[]> {
   if (held.length === 0) return [];
@@ -82,6 +83,7 @@ async function adopt(
     held.map(({ ref, proof }) => ({
       ref,
       startedAtMs,
+      epoch,
       isProven: proof !== null && proofs.holds(proof, ref, agent.id),
       instance: {
         id: ref.instanceId,

@@ -1,6 +1,6 @@
 /** The writes of the queue on the model, with the keys and the durability of the real ones. */
 import type { WaitingTask } from '@workbench-hub/hub/core/match-tasks';
-import type { SchedulerFence } from '@workbench-hub/hub/core/ports/task-queue';
+import type { AdoptedAttempt, HeldAttempt, SchedulerFence } from '@workbench-hub/hub/core/ports/task-queue';
 import type { LaneWrite } from '@workbench-hub/hub/store/postgres/lanes/lane-statements';
 import {
   CLAIM_WRITE,
@@ -23,6 +23,7 @@ import {
 import type { QueueWrites } from '@workbench-hub/hub/store/postgres/tasks/task-queue';
 import { WebhookOutbox } from '@workbench-hub/hub/store/postgres/tasks/webhook-outbox';
 import type { ModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import type { ClusterTables } from './cluster-tables.js';
 import { type Box, modelWrite, readModel, type Surroundings } from './model-statements.js';
 
 const REAL = attemptWrites(new WebhookOutbox([]));
@@ -42,7 +43,7 @@ export function queueWrites(): QueueWrites {
       nextAfterId: await ports.queue.removeUnusedGroups({ afterGroupId: afterId, limit }),
     })),
     claim: claimWrite(),
-    adopt: modelWrite(ADOPT_WRITE, ({ ports }, held) => ports.queue.adopt(held)),
+    adopt: modelWrite(ADOPT_WRITE, ({ ports }, held, { tables }) => adopt(ports, held, tables)),
     end: modelWrite(REAL.end, ({ ports }, ended, around) =>
       fenced(ended, around, (inForce) => ports.queue.end(inForce)),
     ),
@@ -58,6 +59,18 @@ export function queueWrites(): QueueWrites {
       return done;
     }),
   };
+}
+
+/** Adopts what agents have not shown in a former join; null for all else. */
+async function adopt(
+  { queue }: ModelStore['ports'],
+  held: readonly HeldAttempt[],
+  { agents }: ClusterTables,
+): Promise<(AdoptedAttempt | null)[]> {
+  const isOfLatest = ({ instance, epoch }: HeldAttempt) =>
+    epoch === undefined || (agents.get(instance.agentId)?.epoch ?? 0) <= epoch;
+  const adopted = await queue.adopt(held.filter(isOfLatest));
+  return held.map((each) => (isOfLatest(each) ? (adopted.shift() ?? null) : null));
 }
 
 /** Performs what the scheduler may still do; false for all else. */

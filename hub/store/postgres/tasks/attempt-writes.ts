@@ -118,6 +118,7 @@ const REQUEUE = laneStatement({
   outcome: 'SELECT json_agg(at) FROM requeued',
 });
 
+/** The rows of agents are locked until the commit: a later join comes after it. */
 const ADOPT = laneStatement({
   parameters: {
     ...REF_PARAMETERS,
@@ -126,12 +127,19 @@ const ADOPT = laneStatement({
     revisions: 'text[]',
     startedAts: 'bigint[]',
     areProven: 'boolean[]',
+    epochs: 'bigint[]',
   },
   parts: `
+    joined AS (
+      SELECT agent.id, agent.epoch FROM held, agent
+      WHERE agent.id IN (SELECT asked.id FROM unnest(:agentIds, :epochs) AS asked (id, epoch) WHERE asked.epoch IS NOT NULL)
+      FOR SHARE OF agent),
     input AS (
       SELECT given.* FROM held,
-        unnest(:taskIds, :attempts, :instanceIds, :agentIds, :versions, :revisions, :startedAts, :areProven)
-        WITH ORDINALITY AS given (task_id, attempt, instance_id, agent_id, version, revision, started_at, is_proven, at)),
+        unnest(:taskIds, :attempts, :instanceIds, :agentIds, :versions, :revisions, :startedAts, :areProven, :epochs)
+        WITH ORDINALITY
+        AS given (task_id, attempt, instance_id, agent_id, version, revision, started_at, is_proven, epoch, at)
+      WHERE NOT EXISTS (SELECT FROM joined WHERE joined.id = given.agent_id AND joined.epoch > given.epoch)),
     active AS (
       SELECT input.at FROM input JOIN task_request ON task_request.id = input.task_id JOIN task ON task.seq = task_request.task_seq
       WHERE ${IS_ACTIVE} AND task.agent_id = input.agent_id AND ${from(end)}),
@@ -265,6 +273,7 @@ export const ADOPT_WRITE: LaneWrite<Items<HeldAttempt>, (AdoptedAttempt | null)[
       revisions: items.map(({ instance }) => instance.revision),
       startedAts: items.map(({ startedAtMs }) => startedAtMs),
       areProven: items.map(({ isProven }) => isProven),
+      epochs: items.map(({ epoch = null }) => epoch),
     };
   },
   results: (calls, outcome) => {
