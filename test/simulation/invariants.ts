@@ -414,10 +414,19 @@ export class Invariants {
     );
   }
 
-  #gone({ id, status, ended_at: endedAtMs }: TaskState): void {
+  #gone(task: TaskState): void {
+    const { id, status, ended_at: endedAtMs } = task;
     if (ENDED.has(status) && endedAtMs !== null && endedAtMs < this.#sweptBeforeMs) this.#removable.add(id);
-    if (this.#removable.has(id) && ENDED.has(status)) return;
+    if (this.#removable.has(id) && (ENDED.has(status) || this.#hasBeenReported(task))) return;
     this.#violated('nothing is lost', `${id} was ${status} and is gone`);
+  }
+
+  /** Whether the end of a running task has been reported: it may end and be removed at one moment, when several commits wait for the
+   *  same standby. */
+  #hasBeenReported({ id: taskId, status, attempt, instance_id: instanceId }: TaskState): boolean {
+    if (!this.#isOfCluster || status !== 'RUNNING' || instanceId === null) return false;
+    const outcomes = this.#agents().map((agent) => agent.reportedOutcome({ taskId, attempt, instanceId }));
+    return outcomes.some((outcome) => outcome !== undefined && ENDING.has(outcome));
   }
 
   #checkKept(): void {

@@ -89,6 +89,11 @@ export class SimulatedAgent {
     return this.alive && !this.#givesBack && this.#running.has(key);
   }
 
+  /** Outcome of the attempt in a report that no hub has acknowledged yet; undefined when there is none. */
+  reportedOutcome(ref: AttemptRef): AttemptReport['outcome'] | undefined {
+    return this.#kept.get(attemptKey(ref))?.outcome;
+  }
+
   /** Number of attempts that it holds, also while it is down. */
   get held(): number {
     return this.alive ? this.#running.size + this.#unsettled.size : this.disk.reports.size;
