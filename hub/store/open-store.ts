@@ -120,6 +120,7 @@ async function openOnFiles({ dataDir }: StoreSettings, options: StoreOptions): P
       }),
       isReachable: () => true,
       isOnServer: false,
+      beginStop: () => undefined,
       close: async () => {
         await accounts.close();
         await tasks.close();

@@ -221,6 +221,25 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(broken).toEqual([]);
   });
 
+  it('give up what they do not know when the hub stops and the database stays away', async () => {
+    const store = await open('first');
+    await store.queue.insert([newTask()]);
+    proxy.isHanging = true;
+    const task = newTask();
+    const refused = expect(store.queue.insert([task])).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: 'the hub is stopping without its database; whether anything was changed is not known',
+    });
+    await eventually(async () => (await tasks()).includes(task.id));
+    proxy.accept(false);
+    proxy.cut();
+    await eventually(() => lines.some(({ msg }) => msg === 'the database cannot be reached; trying again'));
+    store.beginStop();
+    aheadMs = 11_000;
+    await refused;
+    expect(broken).toEqual([]);
+  });
+
   it('write a call once a lock is gone for which its statement waited in vain', async () => {
     const store = await open('first', { statementTimeoutMs: 200 });
     const locker = openPool({ url: database.url, log: null });

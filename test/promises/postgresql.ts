@@ -313,6 +313,16 @@ export const POSTGRESQL: PagePromises = {
       ],
     },
     {
+      begins: 'A hub that is stopped while the database is away',
+      heldBy: [
+        test(LANES, 'give up what they do not know when the hub stops and the database stays away'),
+        test(
+          'test/scenarios/several-hubs-and-their-database.test.ts',
+          'stop in order without the database, also while they do not know whether a write took place',
+        ),
+      ],
+    },
+    {
       begins: 'If another hub with a copy',
       heldBy: [
         test(

@@ -109,6 +109,26 @@ describe.runIf(hasPostgres)('several hubs', () => {
     });
   });
 
+  it('stop in order without the database, also while they do not know whether a write took place', async () => {
+    database = await migratedDatabase();
+    cluster = new ClusterPrograms(folder.path, database);
+    const hub = await cluster.start('one');
+    await createTask(hub);
+    // The hub saves its counts every few seconds.
+    const release = await holdLocks(database.url, 'LOCK TABLE task_statistics');
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%task_statistics%'";
+    await eventually(async () => (await database.query(waiting)).length > 0);
+    hub.link.accept(false);
+    hub.link.cut();
+    await release();
+    await hub.logged(
+      ({ msg, lane }) => lane === 'side' && msg === 'the database cannot be reached; trying again',
+    );
+    expect(await hub.stop()).toBe(0);
+    await database.drop();
+  });
+
   describe('on a server of their own', () => {
     let server: OwnPostgresServer;
     beforeEach(async () => {

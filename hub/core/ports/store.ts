@@ -74,6 +74,9 @@ export interface Store extends TaskStore {
   isReachable(): boolean;
   /** Whether the store is on a server, which may be away. */
   readonly isOnServer: boolean;
+  /** The hub begins to stop: from now on, no write waits for a server that is away for longer than ten seconds. Those that are given up
+   *  reject as if the store were closed. */
+  beginStop(): void;
   /** Writes what waits and releases everything. */
   close(): Promise<void>;
 }

@@ -98,7 +98,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   const confirmed = await openConfirmedBatches(database, { ...options, hub: hubId, isShared: isShared() });
   opened.push(() => confirmed.close());
   const clock = await clockOf(database, options, opened);
-  const { close, logClaimsOfEndedHubs, ...tasks } = await openPostgresStore(database, {
+  const { beginStop, close, logClaimsOfEndedHubs, ...tasks } = await openPostgresStore(database, {
     ...options,
     hub: hubId,
     isShared,
@@ -122,6 +122,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
     sizes: () => sizesOf(database),
     isReachable: () => reachability.isReachable,
     isOnServer: true,
+    beginStop,
     cluster: { ...cluster, roles: withSteps(cluster.roles, logClaimsOfEndedHubs, finishing) },
     close: async () => {
       for (const end of opened.reverse()) await end();

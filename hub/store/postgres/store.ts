@@ -6,7 +6,7 @@ import type { TaskStore } from '../../core/ports/store.js';
 import type { Database } from './connection/pool.js';
 import { translatedReads } from './connection/translated-reads.js';
 import type { LaneName } from './lanes/lane-names.js';
-import { closeLanes, openLanes } from './lanes/lanes.js';
+import { beginStopOf, closeLanes, openLanes } from './lanes/lanes.js';
 import { TaskLists } from './lists/task-lists.js';
 import { postgresAgentStore } from './objects/agent-store.js';
 import { postgresBlobCatalogue } from './objects/blob-catalogue.js';
@@ -48,6 +48,8 @@ export interface PostgresTaskStoreOptions {
 export interface PostgresTaskStore extends TaskStore {
   /** Makes up for what hubs that have ended did not log: called by the next scheduler. */
   logClaimsOfEndedHubs(): Promise<void>;
+  /** {@link Store.beginStop}. */
+  beginStop(): void;
   /** Writes what waits. The database stays open. */
   close(): Promise<void>;
 }
@@ -91,6 +93,7 @@ export async function openPostgresStore(
     namedObjects: postgresNamedObjects(reads, lanes),
     uploads: postgresResumableUploads(reads, lanes),
     logClaimsOfEndedHubs: () => logClaimsOfEndedHubs(reads, options.hub, changes),
+    beginStop: () => beginStopOf(lanes),
     close: async () => {
       await lanes.claim.close();
       await changes.close();

@@ -3,6 +3,7 @@ import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { expect, it } from 'vitest';
 import { DatabaseFault } from '../connection/database-fault.js';
 import type { Database, Statement } from '../connection/pool.js';
+import { HOLD_MS } from '../connection/retry-policy.js';
 import { sql } from '../connection/statement.js';
 import { ClaimLog } from './claim-log.js';
 import { Lane } from './lane.js';
@@ -156,4 +157,37 @@ it('does not wait to try again once it is closed', async () => {
   void lane.close().then(() => ended.push('closed'));
   await runtime.advance(0);
   expect(ended).toEqual(['one was added', 'closed']);
+});
+
+it('gives up a batch of which nothing is known when the hub stops and the database stays away', async () => {
+  const { runtime, database, lane } = openLane();
+  database.isHung = true;
+  const refused = expect(lane.write(ADD, 'one')).rejects.toThrow('whether anything was changed is not known');
+  await runtime.advance(0);
+  const behind = expect(lane.write(ADD, 'two')).rejects.toThrow('nothing was changed');
+  lane.beginStop();
+  for (let waitedMs = 0; waitedMs <= HOLD_MS; waitedMs += 1000) {
+    database.timeOut();
+    await runtime.advance(1000);
+  }
+  await refused;
+  await behind;
+  // What may still take place has its number for itself.
+  await expect(lane.write(ADD, 'three')).rejects.toThrow('the hub is stopping');
+  await lane.close();
+});
+
+it('finds out about a batch while the hub stops, once the database is back in time', async () => {
+  const { runtime, database, lane } = openLane();
+  database.isHung = true;
+  const writing = lane.write(ADD, 'one');
+  await runtime.advance(0);
+  lane.beginStop();
+  database.timeOut();
+  await runtime.advance(HOLD_MS / 2);
+  database.release();
+  await runtime.advance(1000);
+  expect(await writing).toBe('one was added');
+  expect(database.words).toEqual(['one']);
+  await lane.close();
 });

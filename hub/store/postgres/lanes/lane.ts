@@ -92,6 +92,8 @@ export class Lane {
   #unreachableSinceMs: number | undefined;
   #broken: HubError | undefined;
   #isClosed = false;
+  /** Whether even a batch whose outcome is not known is given up while the database is out of reach. */
+  #isStopping = false;
   #endWait: (() => void) | undefined;
 
   constructor(lane: OpenedLane, options: LaneOptions) {
@@ -136,6 +138,12 @@ export class Lane {
       });
       if (!this.#work) this.#start();
     });
+  }
+
+  /** The hub stops: what waits for a database that has been out of reach for {@link HOLD_MS} is given up, whether or not it has taken
+   *  place, so that nobody waits for it until the database is back. */
+  beginStop(): void {
+    this.#isStopping = true;
   }
 
   /** Writes what waits. Calls from now on reject with HubError `STORE_UNAVAILABLE`; so do those that cannot be written while the
@@ -255,11 +263,15 @@ export class Lane {
           write.conflicted?.();
           values = undefined;
         }
-        if (this.#isClosed) throw isUnknown ? this.#endUncertain(error) : error;
+        if (this.#mustGiveUp()) throw isUnknown ? this.#endUncertain(error) : error;
         if (!isUnknown && !this.#mayRepeat(error)) throw error;
       }
       await this.#wait(delays.nextMs());
     }
+  }
+
+  #mustGiveUp(): boolean {
+    return this.#isClosed || (this.#isStopping && this.#isUnreachable());
   }
 
   /** Whether a batch that has not taken place is sent again. */
@@ -306,9 +318,13 @@ export class Lane {
     const delays = retryDelays();
     for (;;) {
       try {
-        return await write.recall(calls, written.outcome, this.#options.db);
+        const results = await write.recall(calls, written.outcome, this.#options.db);
+        this.#reached();
+        return results;
       } catch (error) {
-        if (this.#isClosed || !(error instanceof DatabaseFault) || isFinal(error)) throw error;
+        if (!(error instanceof DatabaseFault) || isFinal(error)) throw error;
+        this.#unreached(error);
+        if (this.#mustGiveUp()) throw error;
       }
       await this.#wait(delays.nextMs());
     }
@@ -325,6 +341,7 @@ export class Lane {
 
   /** Ends the lane at a batch that may still take place: its number is given to no other. */
   #endUncertain(cause: DatabaseFault): HubError {
+    this.#isClosed = true;
     for (const { reject } of this.#waiting.splice(0)) reject(closed());
     const message = 'the hub is stopping without its database; whether anything was changed is not known';
     return new HubError('STORE_UNAVAILABLE', message, { cause });

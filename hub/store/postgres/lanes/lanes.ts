@@ -77,6 +77,11 @@ export async function openLanes(db: Database, options: LanesOptions): Promise<Op
   return { lanes, claims, hasUnloggedClaims: rowOf('claim').batch > logged };
 }
 
+/** From now on, no lane waits for a database that is out of reach for long. */
+export function beginStopOf(lanes: Lanes): void {
+  for (const lane of Object.values(lanes) as Lane[]) lane.beginStop();
+}
+
 /** Writes what waits. */
 export async function closeLanes({ insert, claim, change, blobs, side }: Lanes): Promise<void> {
   await Promise.all([insert.close(), claim.close(), change.close(), blobs.close(), side.close()]);
