@@ -11,6 +11,10 @@ import { dropStoreFor, storeFor } from '../stores/tested-store.js';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/test[/\\]$/, '');
 const HUB = 'hub/bin/workbench-hub.js';
 
+/** Time in which a program that is asked to stop has ended, also on a busy machine; shorter than that of a hook. */
+const STOPPED_WITHIN_MS = 120_000;
+const LINES_OF_A_HANG = 20;
+
 /** One line of a program's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
@@ -24,7 +28,7 @@ export interface Program {
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
   /** Resolves with the exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
-  /** Asks it to stop (SIGTERM); resolves as `ended`. */
+  /** Asks it to stop (SIGTERM); resolves as `ended`. Rejects with its latest log lines when it does not end, and kills it. */
   stop(): Promise<number | NodeJS.Signals>;
   /** Ends it at once (SIGKILL). */
   kill(): Promise<void>;
@@ -120,7 +124,18 @@ export function startCommand(
       }),
     stop: async () => {
       send('SIGTERM');
-      return ended;
+      let late: NodeJS.Timeout | undefined;
+      const hangs = new Promise<undefined>((resolve) => {
+        late = setTimeout(() => resolve(undefined), STOPPED_WITHIN_MS);
+      });
+      const how = await Promise.race([ended, hangs]);
+      clearTimeout(late);
+      if (how !== undefined) return how;
+      send('SIGKILL');
+      const latest = lines.slice(-LINES_OF_A_HANG).map((line) => JSON.stringify(line));
+      throw new Error(
+        `${[command, ...words].join(' ')} did not end within ${STOPPED_WITHIN_MS} ms of SIGTERM: ${latest.join('\n')}`,
+      );
     },
     kill: async () => {
       send('SIGKILL');
