@@ -191,7 +191,7 @@ describe.runIf(hasBrowser)('a new job', () => {
     expect(await page.getByLabel('Value 2').inputValue()).toBe('NaN');
   });
 
-  it('takes a table of thousands of variables and hundreds of files, and stays quick', async () => {
+  it('takes a table of thousands of variables and hundreds of files, and draws little for a key', async () => {
     const page = await visit({ path: '/new' });
     await page.getByLabel('Name 1').focus();
     await page.evaluate(`{
@@ -208,9 +208,14 @@ describe.runIf(hasBrowser)('a new job', () => {
     }`);
     await page.getByRole('button', { name: 'Show more (301 left)' }).click();
     await page.getByRole('button', { name: 'Show more (101 left)' }).waitFor();
-    const beganMs = Date.now();
-    await page.getByLabel('Name of the task').fill('many');
-    expect(Date.now() - beganMs).toBeLessThan(2000);
+    // React writes to each input that it draws again.
+    await page.evaluate(`{
+      window.changes = 0;
+      new MutationObserver((changes) => (window.changes += changes.length))
+        .observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+    }`);
+    await page.getByLabel('Name of the task').pressSequentially('many');
+    expect(await page.evaluate('window.changes')).toBeLessThan(100);
     await page.getByRole('button', { name: 'Hand in' }).click();
     await page.locator('.log-lines').getByText('4999').waitFor();
     await page.getByRole('tab', { name: 'Inputs 501' }).click();

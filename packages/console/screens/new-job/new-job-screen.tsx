@@ -37,6 +37,10 @@ export function NewJobScreen() {
   );
 }
 
+function changeVariables(variables: Draft['variables']): void {
+  draftStore.set({ ...draftStore.get(), variables });
+}
+
 function NewJob() {
   const words = useWords<typeof en>({ en, de });
   const draft = useStore(draftStore);
@@ -66,10 +70,7 @@ function NewJob() {
           {draft.simulatedS === undefined && (
             <>
               <FilesCard draft={draft} onChange={change} />
-              <VariablesCard
-                variables={draft.variables}
-                onChange={(variables) => change({ ...draftStore.get(), variables })}
-              />
+              <VariablesCard variables={draft.variables} onChange={changeVariables} />
             </>
           )}
           <PlaceCard draft={draft} onChange={change} />

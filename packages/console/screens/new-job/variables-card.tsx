@@ -1,4 +1,4 @@
-import type { ClipboardEvent } from 'react';
+import { type ClipboardEvent, memo } from 'react';
 import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -16,8 +16,8 @@ interface VariablesCardProps {
   readonly onChange: (variables: readonly Variable[]) => void;
 }
 
-/** Variables as a form of two columns, into which a table can be pasted. */
-export function VariablesCard({ variables, onChange }: VariablesCardProps) {
+/** Variables as a form of two columns, into which a table can be pasted. With thousands of them, only a change of them draws it again. */
+export const VariablesCard = memo(function VariablesCard({ variables, onChange }: VariablesCardProps) {
   const words = useWords<typeof en>({ en, de });
   const [list, focusLater] = useFocusLater<HTMLDivElement>();
   const focusNameLater = (at: number) =>
@@ -86,4 +86,4 @@ export function VariablesCard({ variables, onChange }: VariablesCardProps) {
       </div>
     </section>
   );
-}
+});
