@@ -111,7 +111,7 @@ const settling = (outbox: WebhookOutbox): LaneWrite<Items<DeliveryOutcome>, bool
   },
   results: (calls, outcome) => {
     const { done, ended } = outcome as Settled;
-    for (const [receiver, deliveries] of ended ?? []) outbox.ended(receiver, deliveries);
+    for (const [receiver, deliveries] of ended ?? []) outbox.counts.ended(receiver, deliveries);
     return tookPlace(calls, done);
   },
 });
@@ -212,21 +212,21 @@ export function postgresWebhookDeliveries(
   return {
     subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
     notifyOf: async (taskId) => (await rowOf<NotifyAddress, 'taskId'>(db, NOTIFY, { taskId })) ?? null,
-    takeRefused: async () => outbox.takeRefused().map(([receiver, deliveries]) => ({ receiver, deliveries })),
+    takeRefused: async () => outbox.counts.takeRefused(),
     waiting: async () => {
-      const { receivers } = outbox;
+      const receivers = [...outbox.counts.waiting.keys()];
       if (receivers.length === 0) return [];
       const rows = await rowsOf<{ receiver: string; nextAtMs: number }, 'receivers'>(db, NEXT, { receivers });
-      return rows.map((row) => ({ ...row, deliveries: outbox.waitingFor(row.receiver) }));
+      return rows.map((row) => ({ ...row, deliveries: outbox.counts.waitingFor(row.receiver) }));
     },
     claim: (query) => side.write(CLAIM, query),
     settle: (outcomes) => side.write(settle, outcomes),
     giveUp: (receiver, endedBeforeMs, atMs, fault) =>
-      outbox.waitingFor(receiver) === 0
+      outbox.counts.waitingFor(receiver) === 0
         ? Promise.resolve(0)
         : inBatches(() =>
             side.write(GIVE_UP, { receiver, endedBeforeMs, atMs, fault }, (given) =>
-              outbox.ended(receiver, given),
+              outbox.counts.ended(receiver, given),
             ),
           ),
     ofTask: (taskId) => rowsOf<Delivery, 'taskId'>(db, OF_TASK, { taskId }),

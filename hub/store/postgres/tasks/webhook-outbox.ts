@@ -1,5 +1,6 @@
 /** Makes the deliveries of ends, in the statements that end the tasks. */
 import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
+import { DeliveryCounts } from '../../rows/delivery-counts.js';
 import { TASK_JSON } from '../rows/task-columns.js';
 
 /** Parameters of statements that make deliveries. */
@@ -48,18 +49,15 @@ export const MADE = `(
 /** Deliveries that a batch made: for each receiver those that wait, and those that failed at once. */
 export type MadeDeliveries = readonly (readonly [receiver: string, waiting: number, refused: number])[];
 
-/** Numbers of deliveries by receiver, as this hub knows them. */
 export class WebhookOutbox {
+  readonly counts: DeliveryCounts;
   #webhooks: readonly EndSubscription[] = [];
   #maxWaiting = Number.MAX_SAFE_INTEGER;
-  #waiting: Map<string, number>;
-  /** Deliveries that failed at once. */
-  #refused = new Map<string, number>();
   readonly #watchers = new Set<() => void>();
 
   /** @param waiting Numbers of deliveries that wait. */
   constructor(waiting: Iterable<readonly [receiver: string, deliveries: number]>) {
-    this.#waiting = new Map(waiting);
+    this.counts = new DeliveryCounts(waiting);
   }
 
   subscribe(webhooks: readonly EndSubscription[], maxWaiting: number): void {
@@ -73,46 +71,22 @@ export class WebhookOutbox {
       hookNames: this.#webhooks.map(({ name }) => name),
       hookReceivers: this.#webhooks.map(({ receiver }) => receiver),
       hookStatuses: this.#webhooks.map(({ statuses }) => statuses.join(',')),
-      fullReceivers: [...this.#waiting.keys()],
-      fullCounts: [...this.#waiting.values()],
+      fullReceivers: [...this.counts.waiting.keys()],
+      fullCounts: [...this.counts.waiting.values()],
       maxWaiting: this.#maxWaiting,
     };
   }
 
-  get receivers(): string[] {
-    return [...this.#waiting.keys()];
-  }
-
-  waitingFor(receiver: string): number {
-    return this.#waiting.get(receiver) ?? 0;
-  }
-
-  takeRefused(): [receiver: string, deliveries: number][] {
-    const refused = [...this.#refused];
-    this.#refused = new Map();
-    return refused;
-  }
-
   /** A batch made deliveries. */
   made(deliveries: MadeDeliveries): void {
-    for (const [receiver, waiting, refused] of deliveries) {
-      if (waiting > 0) this.#waiting.set(receiver, this.waitingFor(receiver) + waiting);
-      if (refused > 0) this.#refused.set(receiver, (this.#refused.get(receiver) ?? 0) + refused);
-    }
+    for (const [receiver, waiting, refused] of deliveries) this.counts.made(receiver, { waiting, refused });
     if (deliveries.length > 0) for (const onDurable of [...this.#watchers]) onDurable();
-  }
-
-  /** Deliveries for a receiver ended. */
-  ended(receiver: string, count: number): void {
-    const left = this.waitingFor(receiver) - count;
-    if (left > 0) this.#waiting.set(receiver, left);
-    else this.#waiting.delete(receiver);
   }
 
   /** Takes these numbers in place of the known ones. */
   recounted(waiting: Iterable<readonly [receiver: string, deliveries: number]>): void {
-    this.#waiting = new Map(waiting);
-    if (this.#waiting.size > 0) for (const onDurable of [...this.#watchers]) onDurable();
+    this.counts.recounted(waiting);
+    if (this.counts.waiting.size > 0) for (const onDurable of [...this.#watchers]) onDurable();
   }
 
   watch(onDurable: () => void): () => void {

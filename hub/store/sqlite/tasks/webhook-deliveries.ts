@@ -39,11 +39,13 @@ export function sqliteWebhookDeliveries(
   return {
     subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
     notifyOf: async (taskId) => statements.notify.get(taskId) ?? null,
-    takeRefused: async () => outbox.takeRefused().map(([receiver, deliveries]) => ({ receiver, deliveries })),
+    takeRefused: async () => outbox.counts.takeRefused(),
     waiting: async () =>
-      outbox.receivers.flatMap((receiver) => {
+      [...outbox.counts.waiting.keys()].flatMap((receiver) => {
         const nextAtMs = statements.next.get(receiver, outbox.durable) ?? null;
-        return nextAtMs === null ? [] : [{ receiver, deliveries: outbox.waitingFor(receiver), nextAtMs }];
+        return nextAtMs === null
+          ? []
+          : [{ receiver, deliveries: outbox.counts.waitingFor(receiver), nextAtMs }];
       }),
     claim: ({ receiver, nowMs, leaseUntilMs, limit }: ClaimQuery) =>
       commit.relaxed(() => {

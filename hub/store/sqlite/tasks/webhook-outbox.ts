@@ -4,13 +4,11 @@
  */
 import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../../core/task.js';
+import { DeliveryCounts } from '../../rows/delivery-counts.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
 import { TASK_COLUMNS } from '../rows/task-columns.js';
-
-/** Numbers of deliveries by receiver. */
-type Counts = Map<string, number>;
 
 interface Made {
   id: number;
@@ -47,14 +45,13 @@ const INSERT_FOR_HOOK = `
   ${RETURNING}`;
 
 export class WebhookOutbox implements ChangedTasks {
+  /** Numbers of committed deliveries. */
+  readonly counts: DeliveryCounts;
   readonly #statements;
   #webhooks: readonly EndSubscription[] = [];
   #maxWaiting = Number.POSITIVE_INFINITY;
   /** Whether any task names an address. */
   #isNamed: boolean;
-  readonly #waiting: Counts;
-  /** Deliveries that failed at once. */
-  #refused: Counts = new Map();
   /** Deliveries that the open transaction makes, and numbers of those that it ends. */
   #made: Made[] = [];
   #ended: [receiver: string, count: number][] = [];
@@ -65,7 +62,7 @@ export class WebhookOutbox implements ChangedTasks {
   constructor(db: SqliteDatabase, commit: GroupCommit) {
     this.#statements = prepare(db);
     this.#isNamed = this.#statements.isNamed.get() === 1;
-    this.#waiting = new Map(this.#statements.count.all());
+    this.counts = new DeliveryCounts(this.#statements.count.all());
     this.#latest = this.#statements.latest.get() ?? 0;
     this.#durable = this.#latest;
     commit.onTransaction({
@@ -87,21 +84,6 @@ export class WebhookOutbox implements ChangedTasks {
   subscribe(webhooks: readonly EndSubscription[], maxWaiting: number): void {
     this.#webhooks = webhooks;
     this.#maxWaiting = maxWaiting;
-  }
-
-  /** Number of deliveries that wait for a receiver. */
-  waitingFor(receiver: string): number {
-    return this.#waiting.get(receiver) ?? 0;
-  }
-
-  takeRefused(): [receiver: string, deliveries: number][] {
-    const refused = [...this.#refused];
-    this.#refused = new Map();
-    return refused;
-  }
-
-  get receivers(): string[] {
-    return [...this.#waiting.keys()];
   }
 
   /** Deliveries for a receiver end. To be called within their transaction. */
@@ -141,26 +123,21 @@ export class WebhookOutbox implements ChangedTasks {
       );
     }
     if (!this.#isNamed) return;
-    const full = this.receivers.filter((receiver) => this.#isFull(receiver));
+    const full = [...this.counts.waiting.keys()].filter((receiver) => this.#isFull(receiver));
     this.#made.push(...forTask.all({ seq, full: JSON.stringify(full) }));
   }
 
   #isFull(receiver: string): boolean {
-    return this.waitingFor(receiver) >= this.#maxWaiting;
+    return this.counts.waitingFor(receiver) >= this.#maxWaiting;
   }
 
   #committed(): void {
     if (this.#made.length + this.#ended.length === 0) return;
     for (const { id, receiver, isWaiting } of this.#made) {
       this.#latest = Math.max(this.#latest, id);
-      const counts = isWaiting ? this.#waiting : this.#refused;
-      counts.set(receiver, (counts.get(receiver) ?? 0) + 1);
+      this.counts.made(receiver, isWaiting ? { waiting: 1, refused: 0 } : { waiting: 0, refused: 1 });
     }
-    for (const [receiver, count] of this.#ended) {
-      const left = this.waitingFor(receiver) - count;
-      if (left > 0) this.#waiting.set(receiver, left);
-      else this.#waiting.delete(receiver);
-    }
+    for (const [receiver, count] of this.#ended) this.counts.ended(receiver, count);
     this.#forget();
   }
 
