@@ -4,7 +4,7 @@
  */
 import { applyPreferences, readPreferences } from './base/preferences.js';
 import { type ScreenFile, screenAt } from './paths.js';
-import { readWay } from './session/way.js';
+import { readLoginMethod } from './session/login-method.js';
 
 /** Names of the files of each screen, put in by the build. */
 declare const PARTS_OF_SCREENS: Readonly<Partial<Record<ScreenFile, readonly string[]>>>;
@@ -20,5 +20,5 @@ const file = screenAt(location.pathname);
 const parts = file === undefined ? [] : (PARTS_OF_SCREENS[file] ?? []);
 for (const part of parts) preload({ rel: 'modulepreload', href: `/assets/${part}` });
 // The first request of a session in a browser in which nobody has logged in.
-if (file !== undefined && readWay() === undefined)
+if (file !== undefined && readLoginMethod() === undefined)
   preload({ rel: 'preload', as: 'fetch', crossorigin: 'anonymous', href: '/api/x/sign-on' });

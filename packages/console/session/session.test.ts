@@ -111,9 +111,9 @@ it('opens in all tabs by a login in one of them', async () => {
   await expect.poll(() => second.state.get()).toMatchObject({ status: 'open' });
 });
 
-/** A browser that keeps this way of the latest login; null: nobody is logged in. */
-function keep(way: string | null): Map<string, string> {
-  const kept = new Map(way === null ? [] : [['workbench-log-in', way]]);
+/** A browser that keeps this method of the latest login; null: nobody is logged in. */
+function keep(method: string | null): Map<string, string> {
+  const kept = new Map(method === null ? [] : [['workbench-log-in', method]]);
   vi.stubGlobal('localStorage', {
     getItem: (key: string) => kept.get(key) ?? null,
     setItem: (key: string, value: string) => kept.set(key, value),

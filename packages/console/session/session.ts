@@ -1,13 +1,13 @@
 /** The session of the user, shared by all tabs of this browser: one of them renews it for all. */
 import { AuthenticationError, type Credentials, UnreachableError } from '@workbench-hub/client';
 import { Store } from '../base/store.js';
-import { forgetWay, readWay, type Way, writeWay } from './way.js';
+import { forgetLoginMethod, type LoginMethod, readLoginMethod, writeLoginMethod } from './login-method.js';
 
 const LOGIN = '/api/2.0/auth/login';
 const CALLER = '/api/x/caller';
 const SIGN_ON = '/api/x/sign-on';
 
-/** Requests that continue and end a session, by the way in which it was opened. */
+/** Requests that continue and end a session, by its login method. */
 const REQUESTS = {
   password: { method: 'GET', refresh: '/api/2.0/auth/refresh', end: '/api/2.0/auth/logout' },
   'sign-on': { method: 'POST', refresh: `${SIGN_ON}/refresh`, end: `${SIGN_ON}/end` },
@@ -84,7 +84,7 @@ export class Session implements Credentials {
         return;
       } catch (error) {
         // While the company's sign-on is away, a password of the hub may do.
-        if (error instanceof LogInRefused && readWay() === 'sign-on') return this.#end(false, error);
+        if (error instanceof LogInRefused && readLoginMethod() === 'sign-on') return this.#end(false, error);
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -121,9 +121,9 @@ export class Session implements Credentials {
 
   /** Ends the session in all tabs. */
   async logOut(): Promise<void> {
-    const { method, end } = REQUESTS[readWay() ?? 'password'];
+    const { method, end } = REQUESTS[readLoginMethod() ?? 'password'];
     await this.#send(end, { method }).catch(() => undefined);
-    forgetWay();
+    forgetLoginMethod();
     this.#channel.postMessage({ ended: true } satisfies Message);
     this.#end(true);
   }
@@ -146,14 +146,18 @@ export class Session implements Credentials {
     throw notLoggedIn();
   }
 
-  async #logIn(way: Way, path: string, body: Readonly<Record<string, string>>): Promise<void> {
+  async #logIn(
+    loginMethod: LoginMethod,
+    path: string,
+    body: Readonly<Record<string, string>>,
+  ): Promise<void> {
     const response = await this.#send(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     if (!response.ok) throw await refusalIn(response);
-    writeWay(way);
+    writeLoginMethod(loginMethod);
     await this.#take(response);
     await this.#open();
   }
@@ -168,7 +172,7 @@ export class Session implements Credentials {
       await new Promise((resolve) => setTimeout(resolve));
       if (this.#token !== rejected && this.#token !== undefined) return true;
       for (;;) {
-        const { method, refresh } = REQUESTS[readWay() ?? 'password'];
+        const { method, refresh } = REQUESTS[readLoginMethod() ?? 'password'];
         const response = await this.#send(refresh, { method });
         if (response.ok) {
           await this.#take(response);
@@ -176,7 +180,7 @@ export class Session implements Credentials {
         }
         if (ENDED.includes(response.status)) {
           // Unless somebody has logged in meanwhile.
-          if (this.#token === rejected) forgetWay();
+          if (this.#token === rejected) forgetLoginMethod();
           return false;
         }
         if (!isWaiting && response.status === UNAVAILABLE) throw await refusalIn(response);
@@ -189,7 +193,7 @@ export class Session implements Credentials {
 
   /** Continues the session that this browser may have: the hub records each refused request. */
   async #continue(): Promise<boolean> {
-    return readWay() !== undefined && (await this.#refreshOnce(undefined, false));
+    return readLoginMethod() !== undefined && (await this.#refreshOnce(undefined, false));
   }
 
   async #isTokenRequired(): Promise<boolean> {
