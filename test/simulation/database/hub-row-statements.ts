@@ -65,7 +65,7 @@ const HUBS: readonly [string, ClusterStatement][] = [
     return [];
   }),
   modelOf<Self & { offsetMs: number | null; lapseMs: number }>(
-    SQL.BEAT,
+    SQL.HEARTBEAT,
     'RELAXED',
     ({ offsetMs, lapseMs, ...self }, { tables, nowMs }) => {
       const { hubs, mail } = tables;
@@ -77,7 +77,7 @@ const HUBS: readonly [string, ClusterStatement][] = [
         incarnation: row.incarnation,
         address: row.address,
         is_live: isLive(row, lapseMs, nowMs),
-        has_beaten: own !== undefined,
+        has_heartbeat: own !== undefined,
         has_mail: hasMail,
         now_ms: nowMs,
         newest: 1,

@@ -2,7 +2,7 @@
 
 import * as SQL from '@workbench-hub/hub/store/postgres/cluster/relay/mail-statements';
 import { LONG_SIGNALS } from '@workbench-hub/hub/store/postgres/cluster/signals/long-signals';
-import { NOTIFY, NOTIFY_OF_TEXTS } from '@workbench-hub/hub/store/postgres/cluster/signals/outbox';
+import { NOTIFY, NOTIFY_OF_TEXTS } from '@workbench-hub/hub/store/postgres/cluster/signals/message-sender';
 import { type ClusterStatement, type ClusterTables, isLive, modelOf } from './cluster-tables.js';
 
 interface Asked {

@@ -28,7 +28,7 @@ export const FAST: Partial<ClusterTimings> = {
   contendMs: 100,
   settleMs: 500,
   resyncMs: 3_600_000,
-  resyncWhenDeafMs: 200,
+  resyncWithoutNotificationsMs: 200,
   pollMailMs: 200,
 };
 

@@ -7,19 +7,19 @@ import type { Cluster } from '../../../core/ports/store.js';
 import type { ClaimedTask } from '../../../core/ports/task-queue.js';
 import type { Database } from '../connection/pool.js';
 import { AgentHolders } from './common/agent-holders.js';
-import { Patience } from './common/patience.js';
+import { StatementRetries } from './common/statement-retries.js';
 import { CLUSTER_TIMINGS, type ClusterTimings } from './common/timings.js';
 import { SchedulerRole } from './leadership/scheduler-role.js';
 import { clusterPreparations } from './membership/cluster-preparations.js';
 import { ClusterPresence } from './membership/cluster-presence.js';
-import { type Beat, HubRows } from './membership/hub-rows.js';
+import { type Heartbeat, HubRows } from './membership/hub-rows.js';
 import { ClusterMail } from './relay/cluster-mail.js';
 import { ClusterSignals } from './signals/cluster-signals.js';
 import { ControlConnection } from './signals/control-connection.js';
-import { Inbox } from './signals/inbox.js';
 import { longSignals } from './signals/long-signals.js';
+import { MessageReceiver } from './signals/message-receiver.js';
+import { MessageSender } from './signals/message-sender.js';
 import { CHANNEL, type Content } from './signals/messages.js';
-import { Outbox } from './signals/outbox.js';
 import { Resyncs } from './signals/resync.js';
 
 export interface ClusterOptions {
@@ -67,11 +67,11 @@ class ClusterParts {
   readonly #timings: ClusterTimings;
   readonly #holders: AgentHolders;
   readonly #control: ControlConnection;
-  readonly #outbox: Outbox;
-  readonly #inbox: Inbox;
+  readonly #sender: MessageSender;
+  readonly #receiver: MessageReceiver;
   readonly #resyncs: Resyncs;
   #isAlone = true;
-  #isDeaf = false;
+  #lacksNotifications = false;
   #isDisconnecting = false;
   #isClosed = false;
 
@@ -80,7 +80,7 @@ class ClusterParts {
     const timings = { ...CLUSTER_TIMINGS, ...options.timings };
     const { lapseMs } = timings;
     const self = { hubId, incarnation, version, generation };
-    const patience = new Patience(options);
+    const retries = new StatementRetries(options);
     const holders = new AgentHolders(hubId);
     this.#log = log;
     this.#timers = timers;
@@ -88,7 +88,7 @@ class ClusterParts {
     this.#holders = holders;
     this.#control = new ControlConnection({
       ...{ database, timers, timings, log, channel: CHANNEL },
-      onNotification: (payload) => this.#inbox.receive(payload),
+      onNotification: (payload) => this.#receiver.receive(payload),
       onReopened: () => this.#reopened(),
     });
     const control = this.#control;
@@ -98,7 +98,7 @@ class ClusterParts {
       incarnation,
       database,
       control,
-      patience,
+      retries,
       holders,
       lapseMs,
       clock,
@@ -106,7 +106,7 @@ class ClusterParts {
       timings,
       log,
     };
-    this.#outbox = new Outbox(common);
+    this.#sender = new MessageSender(common);
     this.hubs = new HubRows({
       ...common,
       onBroken: options.onBroken,
@@ -118,7 +118,7 @@ class ClusterParts {
     this.mail = new ClusterMail({
       ...common,
       pollMs: timings.pollMailMs,
-      tell: (mailTo) => this.#outbox.send({ mailTo }),
+      tell: (mailTo) => this.#sender.send({ mailTo }),
     });
     this.signals = new ClusterSignals({
       ...common,
@@ -126,8 +126,8 @@ class ClusterParts {
       caughtUp: () => this.#caughtUp(),
       claimedTasks: options.claimedTasks,
     });
-    this.#inbox = new Inbox({
-      ownHead: this.#outbox.head,
+    this.#receiver = new MessageReceiver({
+      ownHead: this.#sender.head,
       onContent: (content) => this.#receive(content),
       take: (from, signals) => this.signals.take(from, signals),
       textsOf: longSignals(database),
@@ -136,7 +136,7 @@ class ClusterParts {
     this.#resyncs = new Resyncs({
       timers,
       log,
-      everyMs: () => (this.#isDeaf ? timings.resyncWhenDeafMs : timings.resyncMs),
+      everyMs: () => (this.#lacksNotifications ? timings.resyncWithoutNotificationsMs : timings.resyncMs),
       isNeeded: () => this.hubs.others() > 0,
       resync: () => this.#resync(),
     });
@@ -153,9 +153,9 @@ class ClusterParts {
       throw error;
     }
     this.#isAlone = this.hubs.others() === 0;
-    this.hubs.start((beat) => this.#found(beat));
+    this.hubs.start((heartbeat) => this.#found(heartbeat));
     this.#resyncs.start(this.#timings.settleMs);
-    this.#greet();
+    this.#announce();
   }
 
   /** The ports, as objects whose functions may be passed on alone. */
@@ -205,13 +205,13 @@ class ClusterParts {
     await this.hubs.close();
     this.#sendToOthers({ hub: 'ENDS' });
     this.#isClosed = true;
-    await this.#outbox.close();
+    await this.#sender.close();
     this.#control.close();
   }
 
   /** PostgreSQL delivers notifications in the order of their commits, so what others have sent before arrives before an own mark. */
   async #caughtUp(): Promise<void> {
-    if (this.hubs.others() === 0 || this.#isDeaf) return;
+    if (this.hubs.others() === 0 || this.#lacksNotifications) return;
     await new Promise<void>((resolve) => {
       const timer = this.#timers.after(CATCH_UP_LIMIT_MS, resolve);
       const done = () => {
@@ -219,23 +219,23 @@ class ClusterParts {
         resolve();
       };
       const heard = async () => {
-        const number = await this.#outbox.mark();
-        if (number !== null) await this.#inbox.heard(number);
+        const number = await this.#sender.mark();
+        if (number !== null) await this.#receiver.heard(number);
       };
       heard().then(done, done);
     });
   }
 
-  #sendToOthers(message: Parameters<Outbox['send']>[0]): void {
-    if (this.hubs.others() > 0) this.#outbox.send(message);
+  #sendToOthers(message: Parameters<MessageSender['send']>[0]): void {
+    if (this.hubs.others() > 0) this.#sender.send(message);
   }
 
   /** Tells the others that this hub has begun, and finds out whether notifications arrive. */
-  #greet(): void {
-    this.#outbox.send({ hub: 'BEGINS' });
+  #announce(): void {
+    this.#sender.send({ hub: 'BEGINS' });
     this.#timers.after(this.#timings.settleMs, () => {
-      if (this.#isClosed || this.#inbox.ownNumber > 0) return;
-      this.#isDeaf = true;
+      if (this.#isClosed || this.#receiver.ownNumber > 0) return;
+      this.#lacksNotifications = true;
       this.#resyncs.soon();
       this.#log.warn(
         'notifications of the database do not arrive, such as through a pooler that lends out connections for one transaction each: ' +
@@ -255,16 +255,16 @@ class ClusterParts {
     this.#resyncs.soon();
   }
 
-  #found({ isAnyGone, hasMail, wasGone }: Beat): void {
+  #found({ isAnyGone, hasMail, wasGone }: Heartbeat): void {
     const isAlone = this.hubs.others() === 0;
     if (isAlone !== this.#isAlone) {
       this.#isAlone = isAlone;
       this.signals.tell({ kind: 'HUBS' });
     }
-    this.#isDeaf &&= this.#inbox.ownNumber === 0;
+    this.#lacksNotifications &&= this.#receiver.ownNumber === 0;
     if (hasMail) this.mail.look();
     if (wasGone) {
-      this.#outbox.send({ hub: 'BEGINS' });
+      this.#sender.send({ hub: 'BEGINS' });
       this.#resyncs.soon();
     }
     if (isAnyGone && this.role.isHeld) void this.#disconnectLost();

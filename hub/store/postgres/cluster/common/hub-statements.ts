@@ -51,13 +51,13 @@ export const DISCONNECT_AGENTS = sql(
 
 export const REMOVE_HUB = sql({ hubId: 'text' }, 'DELETE FROM hub WHERE id = :hubId');
 
-export interface BeatRow {
+export interface HeartbeatRow {
   readonly id: string;
   readonly incarnation: string;
   readonly is_live: boolean;
   readonly address: string;
   /** Whether the own row was renewed. */
-  readonly has_beaten: boolean;
+  readonly has_heartbeat: boolean;
   readonly has_mail: boolean;
   readonly now_ms: number;
   /** Newest schema generation of the database. */
@@ -67,16 +67,16 @@ export interface BeatRow {
 }
 
 /** Renews the own row, and returns those of all hubs. */
-export const BEAT = sql(
+export const HEARTBEAT = sql(
   { hubId: 'text', incarnation: 'text', offsetMs: 'bigint', lapseMs: 'bigint' },
   `WITH ${RELAXED},
-   beat AS (
+   heartbeat AS (
      UPDATE hub SET seen_at = clock_timestamp(), clock_offset_ms = coalesce(:offsetMs, clock_offset_ms) FROM relaxed
      WHERE id = :hubId AND incarnation = :incarnation RETURNING id),
    schema AS (
      SELECT max(generation) AS newest, coalesce(max(generation) FILTER (WHERE phase = 'contract'), 0) AS contracted
      FROM schema_migration)
-   SELECT hub.id, hub.incarnation, hub.address, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM beat) AS has_beaten,
+   SELECT hub.id, hub.incarnation, hub.address, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM heartbeat) AS has_heartbeat,
      EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_mail, ${NOW_MS} AS now_ms,
      schema.newest, schema.contracted
    FROM hub CROSS JOIN schema`,

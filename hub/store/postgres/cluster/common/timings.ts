@@ -24,7 +24,7 @@ export interface ClusterTimings {
   /** Time between resyncs while other hubs live. */
   readonly resyncMs: number;
   /** The same while notifications do not arrive. */
-  readonly resyncWhenDeafMs: number;
+  readonly resyncWithoutNotificationsMs: number;
   /** Time from the start to the first resync, and limit of the way of the own first message. */
   readonly settleMs: number;
   /** Time between looks for replies to open requests. */
@@ -44,7 +44,7 @@ export const CLUSTER_TIMINGS: ClusterTimings = {
   gatherMs: 2,
   quietMs: 4,
   resyncMs: 10_000,
-  resyncWhenDeafMs: 1000,
+  resyncWithoutNotificationsMs: 1000,
   settleMs: 3000,
   pollMailMs: 1000,
 };

@@ -2,7 +2,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { afterEach, expect, it } from 'vitest';
 import type { Database } from '../../connection/pool.js';
-import { Patience } from '../common/patience.js';
+import { StatementRetries } from '../common/statement-retries.js';
 import { CLUSTER_TIMINGS } from '../common/timings.js';
 import { GAIN, SchedulerRole } from './scheduler-role.js';
 
@@ -22,7 +22,7 @@ const role = new SchedulerRole({
   control: { rows } as unknown as Database,
   timings: CLUSTER_TIMINGS,
   log: { info: silent, warn: silent, error: silent } as unknown as Logger,
-  patience: new Patience(runtime),
+  retries: new StatementRetries(runtime),
   onFree: silent,
 });
 afterEach(() => role.resign());

@@ -3,8 +3,8 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { RoleHolder, Roles } from '../../../../core/ports/roles.js';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import { rowOf, rowsOf, sql } from '../../connection/statement.js';
-import type { Patience } from '../common/patience.js';
-import { Rest } from '../common/rest.js';
+import type { StatementRetries } from '../common/statement-retries.js';
+import { WakeableDelay } from '../common/wakeable-delay.js';
 import { SchedulerTerm, type TermOptions } from './scheduler-term.js';
 
 /** A new term, unless another hub has the role. What an earlier start of the hub had ends with it, and so does a term that ends later
@@ -31,7 +31,7 @@ export const GIVE_UP = sql(
 
 export interface SchedulerRoleOptions extends TermOptions {
   readonly hubId: string;
-  readonly patience: Patience;
+  readonly retries: StatementRetries;
   readonly log: Logger;
   /** The role is free; called after that is written. */
   readonly onFree: () => void;
@@ -39,14 +39,14 @@ export interface SchedulerRoleOptions extends TermOptions {
 
 export class SchedulerRole implements Roles {
   readonly #options: SchedulerRoleOptions;
-  readonly #rest: Rest;
+  readonly #delay: WakeableDelay;
   #isContending = false;
   #term: SchedulerTerm | undefined;
   #work: Promise<void> | undefined;
 
   constructor(options: SchedulerRoleOptions) {
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#delay = new WakeableDelay(options.timers);
   }
 
   /** Whether this hub has the role. */
@@ -56,7 +56,7 @@ export class SchedulerRole implements Roles {
 
   async contend(holder: RoleHolder): Promise<void> {
     this.#isContending = true;
-    const first = this.#begin(holder, () => this.#options.patience.run(() => this.#gain()));
+    const first = this.#begin(holder, () => this.#options.retries.run(() => this.#gain()));
     this.#work = first.then(
       (term) => this.#contendOn(holder, term),
       () => undefined,
@@ -67,13 +67,13 @@ export class SchedulerRole implements Roles {
   async resign(): Promise<void> {
     this.#isContending = false;
     this.#term?.giveUp();
-    this.#rest.wake();
+    this.#delay.wake();
     await this.#work;
   }
 
   /** The role may be free: tries for it at once. */
   tryNow(): void {
-    if (this.#isContending && !this.isHeld) this.#rest.wake();
+    if (this.#isContending && !this.isHeld) this.#delay.wake();
   }
 
   async #contendOn(holder: RoleHolder, first: SchedulerTerm | undefined): Promise<void> {
@@ -82,7 +82,7 @@ export class SchedulerRole implements Roles {
     for (;;) {
       if (term) await this.#end(term, holder);
       if (!this.#isContending) return;
-      await this.#rest.wait(timings.contendMs);
+      await this.#delay.wait(timings.contendMs);
       if (!this.#isContending) return;
       try {
         term = await this.#begin(holder, () => this.#gain());

@@ -4,8 +4,8 @@ import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime
 import type { Queries } from '../../connection/pool.js';
 import { rowsOf, sql } from '../../connection/statement.js';
 import { RELAXED } from '../common/hub-statements.js';
-import { Rest } from '../common/rest.js';
 import type { ClusterTimings } from '../common/timings.js';
+import { WakeableDelay } from '../common/wakeable-delay.js';
 
 const RETRY_AFTER_MS = 200;
 
@@ -30,7 +30,7 @@ export class SchedulerTerm {
   /** Resolves when the term is over; with true when it was given up, and is still renewed. */
   readonly over: Promise<boolean>;
   readonly #options: TermOptions;
-  readonly #rest: Rest;
+  readonly #delay: WakeableDelay;
   #end: (isGivenUp: boolean) => void = () => undefined;
   #isOver = false;
   #isRenewed = true;
@@ -41,7 +41,7 @@ export class SchedulerTerm {
   constructor(number: number, sinceMs: number, options: TermOptions) {
     this.number = number;
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#delay = new WakeableDelay(options.timers);
     this.over = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -62,7 +62,7 @@ export class SchedulerTerm {
   stop(): void {
     this.#isRenewed = false;
     this.#trust?.cancel();
-    this.#rest.wake();
+    this.#delay.wake();
   }
 
   #finish(isGivenUp: boolean): void {
@@ -93,7 +93,7 @@ export class SchedulerTerm {
     const values = { term: this.number, incarnation, roleMs: timings.roleMs };
     let delayMs = timings.renewRoleMs;
     for (;;) {
-      await this.#rest.wait(delayMs);
+      await this.#delay.wait(delayMs);
       const startedMs = clock.monotonicMs();
       // After a pause of the whole process, its timers may be late.
       if (startedMs >= this.#trustedUntilMs) this.#lose('could not be renewed');

@@ -6,7 +6,7 @@ import { type Joined, type JoiningAgent, joinOutdated } from '../../../../core/p
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database } from '../../connection/pool.js';
 import { rowOf, rowsOf } from '../../connection/statement.js';
-import type { Patience } from '../common/patience.js';
+import type { StatementRetries } from '../common/statement-retries.js';
 import type { HubSelf } from './hub-rows.js';
 import { JOIN, type JoinRow, LOCK_JOINS, runsText } from './presence-statements.js';
 
@@ -16,7 +16,7 @@ const MAX_AT_ONCE = 20;
 export interface AgentJoinsOptions {
   readonly self: HubSelf;
   readonly database: Database;
-  readonly patience: Patience;
+  readonly retries: StatementRetries;
   /** Without renewal, after which a hub is gone. */
   readonly lapseMs: number;
 }
@@ -64,9 +64,9 @@ export class AgentJoins {
   }
 
   async #joinSome(joins: readonly Waiting[]): Promise<void> {
-    const { patience } = this.#options;
+    const { retries } = this.#options;
     try {
-      const joined = await patience.run(() => this.#write(joins.map(({ agent }) => agent)));
+      const joined = await retries.run(() => this.#write(joins.map(({ agent }) => agent)));
       for (const [at, { resolve }] of joins.entries()) resolve(joined[at] as Joined | JoinRefusal);
     } catch (error) {
       const { cause } = error as Error;

@@ -2,7 +2,7 @@
 import type { Preparations, ShutdownPreparations } from '../../../../core/ports/shutdown-preparations.js';
 import type { Database } from '../../connection/pool.js';
 import { rowOf, sql } from '../../connection/statement.js';
-import type { Patience } from '../common/patience.js';
+import type { StatementRetries } from '../common/statement-retries.js';
 import type { HubSelf } from './hub-rows.js';
 
 export const READ_PREPARATIONS = sql(
@@ -25,22 +25,22 @@ export const CHANGE_CLUSTER = sql(
 export interface ClusterPreparationsOptions {
   readonly self: HubSelf;
   readonly database: Database;
-  readonly patience: Patience;
+  readonly retries: StatementRetries;
 }
 
 export function clusterPreparations(options: ClusterPreparationsOptions): ShutdownPreparations {
-  const { database, patience } = options;
+  const { database, retries } = options;
   const { hubId, incarnation } = options.self;
   const own = { hubId, incarnation };
   return {
     read: () =>
-      patience.run(async () =>
+      retries.run(async () =>
         found(await rowOf<Preparations, keyof typeof own>(database, READ_PREPARATIONS, own)),
       ),
     change: (scope, initiatedAtMs) => {
       const values = { ...own, atMs: initiatedAtMs };
       const change = scope === 'HUB' ? CHANGE_HUB : CHANGE_CLUSTER;
-      return patience.run(async () =>
+      return retries.run(async () =>
         found(await rowOf<Preparations, keyof typeof values>(database, change, values)),
       );
     },

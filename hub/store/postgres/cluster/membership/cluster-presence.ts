@@ -14,7 +14,7 @@ import type {
 import type { Database } from '../../connection/pool.js';
 import { rowOf, rowsOf } from '../../connection/statement.js';
 import type { AgentHolders, HolderRow } from '../common/agent-holders.js';
-import type { Patience } from '../common/patience.js';
+import type { StatementRetries } from '../common/statement-retries.js';
 import { AgentJoins } from './agent-joins.js';
 import type { HubSelf } from './hub-rows.js';
 import { InstanceChanges } from './instance-changes.js';
@@ -34,7 +34,7 @@ import {
 export interface ClusterPresenceOptions {
   readonly self: HubSelf;
   readonly database: Database;
-  readonly patience: Patience;
+  readonly retries: StatementRetries;
   readonly holders: AgentHolders;
   /** Without renewal, after which a hub is gone. */
   readonly lapseMs: number;
@@ -88,29 +88,27 @@ export class ClusterPresence implements Presence {
   }
 
   async holds(agentId: string, epoch: number): Promise<boolean> {
-    const { patience, database } = this.#options;
+    const { retries, database } = this.#options;
     const values = { hubId: this.#self.hubId, agentId, epoch };
-    const row = await patience.run(() =>
+    const row = await retries.run(() =>
       rowOf<{ holds: boolean }, keyof typeof values>(database, HOLDS, values),
     );
     return row?.holds === true;
   }
 
   async all(): Promise<PresentAgent[]> {
-    const { patience, database, lapseMs } = this.#options;
+    const { retries, database, lapseMs } = this.#options;
     await this.#changes.written();
     const values = { hubId: this.#self.hubId, lapseMs };
-    const rows = await patience.run(() =>
-      rowsOf<AgentRow, keyof typeof values>(database, ALL_AGENTS, values),
-    );
+    const rows = await retries.run(() => rowsOf<AgentRow, keyof typeof values>(database, ALL_AGENTS, values));
     const held = new Set(rows.flatMap(({ instances }) => (instances ?? []).map(([id]) => id)));
     return rows.map((row) => agentOf(row, held)).sort(byId);
   }
 
   async forget(agentId: string): Promise<boolean> {
-    const { patience, database, lapseMs } = this.#options;
+    const { retries, database, lapseMs } = this.#options;
     const values = { hubId: this.#self.hubId, lapseMs, agentId };
-    const row = await patience.run(() =>
+    const row = await retries.run(() =>
       rowOf<{ is_connected: boolean }, keyof typeof values>(database, FORGET, values),
     );
     return row?.is_connected === false;
@@ -141,10 +139,10 @@ export class ClusterPresence implements Presence {
 
   /** Without a time, the agent keeps that at which it was seen last. */
   async #leave(agentId: string, epoch: number, atMs: number | null): Promise<boolean> {
-    const { patience, database } = this.#options;
+    const { retries, database } = this.#options;
     const values = { ...this.#self, agentId, epoch, seenAt: atMs };
     const leave = () => rowOf<LeaveRow, keyof typeof values>(database, LEAVE, values);
-    return patience.run(async (isRepeat) => {
+    return retries.run(async (isRepeat) => {
       const row = await leave();
       if (row?.has_left === true || !isRepeat) return row?.has_left === true;
       // The first run may have ended while this one waited for it.

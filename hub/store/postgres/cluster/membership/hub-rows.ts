@@ -8,16 +8,16 @@ import type { Hubs, HubView } from '../../../../core/ports/hubs.js';
 import type { Database, Queries } from '../../connection/pool.js';
 import { rowOf, rowsOf } from '../../connection/statement.js';
 import {
-  BEAT,
-  type BeatRow,
   DISCONNECT_AGENTS,
+  HEARTBEAT,
+  type HeartbeatRow,
   LOCK_HUB,
   REGISTER,
   REMOVE_HUB,
   SET_ADDRESS,
   SWEEP,
 } from '../common/hub-statements.js';
-import type { Patience } from '../common/patience.js';
+import type { StatementRetries } from '../common/statement-retries.js';
 import type { ClusterTimings } from '../common/timings.js';
 import { readHubs } from './hub-views.js';
 
@@ -38,7 +38,7 @@ export interface HubRowsOptions {
   readonly self: HubSelf;
   readonly database: Database;
   readonly control: Pick<Queries, 'rows'>;
-  readonly patience: Patience;
+  readonly retries: StatementRetries;
   /** Clock of the machine. */
   readonly clock: Clock;
   readonly timers: Timers;
@@ -51,7 +51,7 @@ export interface HubRowsOptions {
 }
 
 /** Findings of a heartbeat. */
-export interface Beat {
+export interface Heartbeat {
   /** Whether the row of another hub says that it is gone. */
   readonly isAnyGone: boolean;
   /** Whether mail for this hub waits. */
@@ -64,7 +64,7 @@ export class HubRows implements Hubs {
   readonly ownId: string;
   readonly #options: HubRowsOptions;
   readonly #loop: Loop;
-  #found: (beat: Beat) => void = () => undefined;
+  #found: (heartbeat: Heartbeat) => void = () => undefined;
   /** Addresses of the other live hubs, by id. */
   #live: ReadonlyMap<string, string> = new Map();
   #address = '';
@@ -91,15 +91,15 @@ export class HubRows implements Hubs {
   }
 
   async listensAt(address: string): Promise<void> {
-    const { self, database, patience } = this.#options;
+    const { self, database, retries } = this.#options;
     const { hubId, incarnation } = self;
     this.#address = address;
-    await patience.run(() => rowsOf(database, SET_ADDRESS, { hubId, incarnation, address }));
+    await retries.run(() => rowsOf(database, SET_ADDRESS, { hubId, incarnation, address }));
   }
 
   all(): Promise<readonly HubView[]> {
-    const { patience, database, timings } = this.#options;
-    return patience.run(() => readHubs(database, timings.lapseMs));
+    const { retries, database, timings } = this.#options;
+    return retries.run(() => readHubs(database, timings.lapseMs));
   }
 
   /** Takes the own row, from which on other hubs count this one; its agents are disconnected. Rejects with `StartRefused` while
@@ -111,11 +111,11 @@ export class HubRows implements Hubs {
       if (clock.monotonicMs() >= giveUpAtMs) throw new StartRefused(this.#sameId('runs'));
       await pause(timers, POLL_EVERY_MS);
     }
-    await this.#beat();
+    await this.#writeHeartbeat();
   }
 
   /** Begins to renew the row; `found` is called after each renewal. */
-  start(found: (beat: Beat) => void): void {
+  start(found: (heartbeat: Heartbeat) => void): void {
     this.#found = found;
     this.#loop.start(this.#options.timings.heartbeatMs);
   }
@@ -138,7 +138,10 @@ export class HubRows implements Hubs {
         await rowsOf(queries, REMOVE_HUB, { hubId });
       });
     } catch (error) {
-      log.warn({ err: error }, 'the hub could not remove its row; others notice its end in a while');
+      log.warn(
+        { err: error },
+        'the hub could not sign off; the other hubs notice its end after some seconds',
+      );
     }
   }
 
@@ -159,15 +162,19 @@ export class HubRows implements Hubs {
     const { timings, clock, log, onCutOff } = this.#options;
     const startedAtMs = clock.monotonicMs();
     try {
-      const beat = await this.#beat();
-      if (this.#isFailing) log.info('the hub shows other hubs again that it lives');
+      const heartbeat = await this.#writeHeartbeat();
+      if (this.#isFailing) log.info('the heartbeat of this hub is written again');
       this.#isFailing = false;
-      if (!this.#loop.isStopped && beat) this.#found(beat);
+      if (!this.#loop.isStopped && heartbeat) this.#found(heartbeat);
       if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
     } catch (error) {
       if (error instanceof StartRefused) this.#break(error);
       else {
-        if (!this.#isFailing) log.warn({ err: error }, 'the hub cannot show other hubs that it lives');
+        if (!this.#isFailing)
+          log.warn(
+            { err: error },
+            'the heartbeat of this hub could not be written; the other hubs may take it for gone',
+          );
         this.#isFailing = true;
         const isCutOff = clock.monotonicMs() - this.#seenAtMs >= timings.cutOffMs;
         if (isCutOff && this.others() > 0) onCutOff();
@@ -176,19 +183,19 @@ export class HubRows implements Hubs {
     return timings.heartbeatMs;
   }
 
-  async #beat(): Promise<Beat | undefined> {
+  async #writeHeartbeat(): Promise<Heartbeat | undefined> {
     const { self, control, timings, clock } = this.#options;
     const { hubId, incarnation } = self;
     const startedAtMs = clock.nowMs();
     const monotonicMs = clock.monotonicMs();
     const values = { hubId, incarnation, offsetMs: this.#offsetMs, lapseMs: timings.lapseMs };
-    const rows = await rowsOf<BeatRow, keyof typeof values>(control, BEAT, values);
-    const hasBeaten = rows.some((row) => row.has_beaten);
+    const rows = await rowsOf<HeartbeatRow, keyof typeof values>(control, HEARTBEAT, values);
+    const hasBeaten = rows.some((row) => row.has_heartbeat);
     this.#refuseNewer(rows);
     if (!hasBeaten && !(await this.#registerAgain(rows))) return undefined;
     const others = rows.filter(({ id }) => id !== hubId);
     const live = new Map(others.filter((row) => row.is_live).map(({ id, address }) => [id, address]));
-    const beat = {
+    const heartbeat = {
       isAnyGone: live.size < others.length,
       hasMail: rows.some((row) => row.has_mail),
       wasGone: monotonicMs - this.#seenAtMs >= timings.lapseMs || !hasBeaten,
@@ -197,11 +204,11 @@ export class HubRows implements Hubs {
     this.#seenAtMs = monotonicMs;
     const [row] = rows;
     if (row) this.#offsetMs = Math.round((startedAtMs + clock.nowMs()) / 2 - row.now_ms);
-    return beat;
+    return heartbeat;
   }
 
   /** The own row is gone, or another's; false for that. */
-  async #registerAgain(rows: readonly BeatRow[]): Promise<boolean> {
+  async #registerAgain(rows: readonly HeartbeatRow[]): Promise<boolean> {
     const isAnothers = rows.some(({ id }) => id === this.ownId);
     if (!isAnothers && (await this.#take())) return true;
     this.#break(new StartRefused(this.#sameId('has begun')));
@@ -214,7 +221,7 @@ export class HubRows implements Hubs {
   }
 
   /** Throws `StartRefused` when this hub, which may have been away for long, can no longer work on the tables. */
-  #refuseNewer([row]: readonly BeatRow[]): void {
+  #refuseNewer([row]: readonly HeartbeatRow[]): void {
     const { self, database } = this.#options;
     const { generation } = self;
     if (!row || (row.newest <= generation + 1 && row.contracted <= generation)) return;
@@ -228,7 +235,7 @@ export class HubRows implements Hubs {
     const { database, log } = this.#options;
     this.#sweptAtMs = nowMs;
     rowsOf(database, SWEEP, { hubId: this.ownId }).catch((error: unknown) =>
-      log.warn({ err: error }, 'old mail and signals could not be removed; the hub tries again in a while'),
+      log.warn({ err: error }, 'old messages between hubs could not be removed; the hub tries again later'),
     );
   }
 

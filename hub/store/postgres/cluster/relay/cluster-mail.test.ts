@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database, Statement } from '../../connection/pool.js';
 import type { AgentHolders } from '../common/agent-holders.js';
-import type { Patience } from '../common/patience.js';
+import type { StatementRetries } from '../common/statement-retries.js';
 import { ClusterMail } from './cluster-mail.js';
 import { REPLY, REQUESTS, type RequestRow } from './mail-statements.js';
 
@@ -26,7 +26,7 @@ it('knows a request without a reply until its row is gone, and no longer', async
   };
   const mail = new ClusterMail({
     ...{ database: { rows } as unknown as Database, clock: runtime.clock, timers: runtime.timers },
-    patience: { run: (work: () => Promise<unknown>) => work() } as unknown as Patience,
+    retries: { run: (work: () => Promise<unknown>) => work() } as unknown as StatementRetries,
     holders: { ownId: 'own' } as Partial<AgentHolders> as AgentHolders,
     ...{ tell: () => undefined, incarnation: 'first', lapseMs: 15_000, pollMs: 1000 },
     log: { warn: () => undefined, error: () => undefined },

@@ -15,7 +15,7 @@ import { ownMail } from '../../../sole-hub/own-mail.js';
 import type { Database } from '../../connection/pool.js';
 import { type NamedStatement, rowOf, rowsOf, type Values } from '../../connection/statement.js';
 import type { AgentHolders } from '../common/agent-holders.js';
-import type { Patience } from '../common/patience.js';
+import type { StatementRetries } from '../common/statement-retries.js';
 import {
   ASK,
   ASK_HUB,
@@ -29,7 +29,7 @@ import {
 
 export interface ClusterMailOptions {
   readonly database: Database;
-  readonly patience: Patience;
+  readonly retries: StatementRetries;
   readonly holders: AgentHolders;
   /** Tells a hub that mail waits for it. */
   readonly tell: (hubId: string) => void;
@@ -150,7 +150,7 @@ export class ClusterMail implements Mail {
       await this.#takeRequests();
       await this.#takeReplies();
     } catch (error) {
-      log.warn({ err: error }, 'mail of other hubs could not be read; the hub tries again in a moment');
+      log.warn({ err: error }, 'requests of other hubs could not be read; the hub tries again soon');
     }
     return this.#questions.size > 0 ? pollMs : undefined;
   }
@@ -160,8 +160,8 @@ export class ClusterMail implements Mail {
     statement: NamedStatement<Name>,
     values: Values<Name>,
   ): Promise<string | undefined> {
-    const { patience, database } = this.#options;
-    return patience.run(
+    const { retries, database } = this.#options;
+    return retries.run(
       async () => (await rowOf<{ to_hub: string }, Name>(database, statement, values))?.to_hub,
     );
   }
@@ -190,7 +190,7 @@ export class ClusterMail implements Mail {
   }
 
   async #answer({ id, agent_id, from_hub, request, left_ms }: RequestRow): Promise<void> {
-    const { patience, database, tell, log } = this.#options;
+    const { retries, database, tell, log } = this.#options;
     if (left_ms <= 0) return this.#forgetLater(id, 0);
     try {
       const stored = await this.#replyTo(agent_id, JSON.parse(request), left_ms).then(
@@ -201,7 +201,7 @@ export class ClusterMail implements Mail {
         },
       );
       const values = { id, reply: JSON.stringify(stored) };
-      await patience.run(() => rowsOf(database, REPLY, values));
+      await retries.run(() => rowsOf(database, REPLY, values));
       this.#taken.delete(id);
       tell(from_hub);
     } catch (error) {

@@ -3,8 +3,8 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Connection, Database, Queries, Statement } from '../../connection/pool.js';
-import { Rest } from '../common/rest.js';
 import type { ClusterTimings } from '../common/timings.js';
+import { WakeableDelay } from '../common/wakeable-delay.js';
 
 const RECONNECT_EVERY_MS = 200;
 
@@ -22,13 +22,13 @@ export interface ControlOptions {
 
 export class ControlConnection implements Pick<Queries, 'rows'> {
   readonly #options: ControlOptions;
-  readonly #rest: Rest;
+  readonly #delay: WakeableDelay;
   #connection: Connection | undefined;
   #isClosed = false;
 
   constructor(options: ControlOptions) {
     this.#options = options;
-    this.#rest = new Rest(options.timers);
+    this.#delay = new WakeableDelay(options.timers);
   }
 
   /** Opens it for the first time. Rejects with `DatabaseFault`. */
@@ -62,7 +62,7 @@ export class ControlConnection implements Pick<Queries, 'rows'> {
 
   close(): void {
     this.#isClosed = true;
-    this.#rest.wake();
+    this.#delay.wake();
     if (this.#connection) end(this.#connection);
     this.#connection = undefined;
   }
@@ -91,7 +91,7 @@ export class ControlConnection implements Pick<Queries, 'rows'> {
     if (this.#isClosed || this.#connection !== connection) return;
     this.#connection = undefined;
     end(connection);
-    this.#options.log.warn('the connection by which this hub hears others broke; it is opened again');
+    this.#options.log.warn('the connection on which this hub hears the other hubs broke; it is opened again');
     void this.#reopen();
   }
 
@@ -101,7 +101,7 @@ export class ControlConnection implements Pick<Queries, 'rows'> {
         await this.open();
         return this.#isClosed ? undefined : this.#options.onReopened();
       } catch {
-        await this.#rest.wait(RECONNECT_EVERY_MS);
+        await this.#delay.wait(RECONNECT_EVERY_MS);
       }
     }
   }

@@ -4,7 +4,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault, storeError } from '../../connection/database-fault.js';
 import { HOLD_MS, isFinal, retryDelays } from '../../connection/retry-policy.js';
 
-export class Patience {
+export class StatementRetries {
   readonly #clock: Clock;
   readonly #timers: Timers;
   #awaySinceMs: number | undefined;

@@ -4,8 +4,8 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import { type Database, statement } from '../../connection/pool.js';
 import { RELAXED } from '../common/hub-statements.js';
-import { Rest } from '../common/rest.js';
 import type { ClusterTimings } from '../common/timings.js';
+import { WakeableDelay } from '../common/wakeable-delay.js';
 import { CHANNEL, type Content, headOf, MAX_CONTENT_BYTES, type SentSignal } from './messages.js';
 
 /** Messages that are kept while the database is away. */
@@ -30,7 +30,7 @@ export const NOTIFY_OF_TEXTS = statement(
    SELECT pg_notify('${CHANNEL}', payload) FROM relaxed, unnest($1::text[]) AS payload`,
 );
 
-export interface OutboxOptions {
+export interface MessageSenderOptions {
   readonly hubId: string;
   readonly incarnation: string;
   readonly database: Database;
@@ -53,11 +53,11 @@ interface LongText {
   readonly signals: string;
 }
 
-export class Outbox {
+export class MessageSender {
   /** The beginning of all own messages. */
   readonly head: string;
-  readonly #options: OutboxOptions;
-  readonly #rest: Rest;
+  readonly #options: MessageSenderOptions;
+  readonly #delay: WakeableDelay;
   #waiting: (SentSignal | Content)[] = [];
   /** The mark that waits. */
   #mark: Mark | undefined;
@@ -67,10 +67,10 @@ export class Outbox {
   #work: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(options: OutboxOptions) {
+  constructor(options: MessageSenderOptions) {
     this.#options = options;
     this.head = headOf(options.hubId, options.incarnation);
-    this.#rest = new Rest(options.timers);
+    this.#delay = new WakeableDelay(options.timers);
   }
 
   /** Sends a signal, or another message, soon. Does not wait, and never throws. */
@@ -99,7 +99,7 @@ export class Outbox {
   /** Sends what waits, and nothing more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#rest.wake();
+    this.#delay.wake();
     await this.#work;
   }
 
@@ -114,7 +114,7 @@ export class Outbox {
         mark?.sent(markNumber);
       } catch (error) {
         mark?.sent(null);
-        log.warn({ err: error }, 'signals did not reach the other hubs; they read again what they know');
+        log.warn({ err: error }, 'signals could not be sent to the other hubs; they read the database again');
         this.#lose();
       }
     }
@@ -125,7 +125,7 @@ export class Outbox {
   #gather(): Promise<void> {
     const { timings, timers, clock } = this.#options;
     const isBusy = clock.monotonicMs() - this.#sentAtMs < timings.quietMs;
-    return isBusy ? this.#rest.wait(timings.gatherMs) : new Promise((resolve) => timers.soon(resolve));
+    return isBusy ? this.#delay.wait(timings.gatherMs) : new Promise((resolve) => timers.soon(resolve));
   }
 
   /** Leaves a gap in the numbers, by which the others notice the loss. */
@@ -191,7 +191,7 @@ export class Outbox {
         if (!(error instanceof DatabaseFault) || this.#isClosed || clock.monotonicMs() >= untilMs)
           throw error;
       }
-      await this.#rest.wait(RETRY_AFTER_MS);
+      await this.#delay.wait(RETRY_AFTER_MS);
     }
   }
 

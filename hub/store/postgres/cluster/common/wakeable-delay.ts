@@ -1,7 +1,7 @@
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 
 /** A pause of a loop, which can be ended early. */
-export class Rest {
+export class WakeableDelay {
   readonly #timers: Timers;
   #end: (() => void) | undefined;
   #timer: Timer | undefined;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database } from '../../connection/pool.js';
 import { CLUSTER_TIMINGS } from '../common/timings.js';
-import { Outbox } from './outbox.js';
+import { MessageSender } from './message-sender.js';
 
 const silent = () => undefined;
 
@@ -15,16 +15,16 @@ it('does not wait for its next try when it closes', async () => {
     tries++;
     throw new DatabaseFault('UNREACHABLE', new Error('away'), { location: 'db', isOutcomeUnknown: false });
   };
-  const outbox = new Outbox({
+  const sender = new MessageSender({
     ...{ hubId: 'own', incarnation: 'first', clock: runtime.clock, timers: runtime.timers },
     database: { rows } as unknown as Database,
     timings: CLUSTER_TIMINGS,
     log: { warn: silent, error: silent } as unknown as Logger,
   });
-  const mark = outbox.mark();
+  const mark = sender.mark();
   await runtime.advance(1);
   expect(tries).toBe(1);
-  await outbox.close();
+  await sender.close();
   expect(await mark).toBeNull();
   expect(tries).toBe(2);
 });

@@ -1,7 +1,7 @@
 /** Messages of the other hubs: those of one hub are taken in their order, and a gap is noticed. */
 import { type Content, type Message, messageOf, numberAfter, type SentSignal } from './messages.js';
 
-export interface InboxOptions {
+export interface MessageReceiverOptions {
   /** The beginning of own messages, which are ignored. */
   readonly ownHead: string;
   /** Content other than signals. */
@@ -21,15 +21,15 @@ interface Sender {
   work: Promise<void> | undefined;
 }
 
-export class Inbox {
-  readonly #options: InboxOptions;
+export class MessageReceiver {
+  readonly #options: MessageReceiverOptions;
   /** By hub. */
   readonly #senders = new Map<string, Sender>();
   #ownNumber = 0;
   /** Calls that wait for an own message. */
   #waiters: { readonly number: number; readonly resolve: () => void }[] = [];
 
-  constructor(options: InboxOptions) {
+  constructor(options: MessageReceiverOptions) {
     this.#options = options;
   }
 
