@@ -238,7 +238,7 @@ export class CommonProcess {
 
   /**
    * Whether a process outlives the end of this instance's job, because it belongs to the program or to the job of another
-   * instance, by its environment or that of a process above it. One that hides from both ends with the first job that ends.
+   * instance, by its environment or that of a process above it. A process that hides from both is ended with the first job that ends.
    */
   async #isSpared(pid: number, instanceId: string): Promise<boolean> {
     const { platform, cookie } = this.#options;

@@ -62,7 +62,7 @@ export function auditReceiver(
   };
 }
 
-/** Entries of the hubs that run, and the places at which those go on that do not run at the moment. */
+/** Entries of the hubs that run, and for each hub that is away the place at which its entries continue. */
 async function partsOf(
   query: AuditQuery,
   client: Client,

@@ -33,7 +33,7 @@ export function holdsRole({ roles }: Pick<Caller, 'roles'>, role: Role): boolean
 /** Throws FORBIDDEN unless the caller holds the role or a higher one. */
 export function refuseWithoutRole(caller: Caller, role: Role): void {
   if (holdsRole(caller, role)) return;
-  throw new HubError('FORBIDDEN', `this takes the role ${role}; ${heldBy(caller)}`);
+  throw new HubError('FORBIDDEN', `this requires the role ${role}; ${heldBy(caller)}`);
 }
 
 /** Throws FORBIDDEN unless the caller is an ADMIN or has a token for the metrics. */

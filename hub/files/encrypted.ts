@@ -67,7 +67,7 @@ function nonceOf(chunk: number, isLast: boolean): Buffer {
   return nonce;
 }
 
-/** Encrypts one blob. Its output is written in order, and the header at last, at the beginning. */
+/** Encrypts one blob. The output is written in order; the header, which comes first in the file, is written last. */
 export class BlobCipher {
   readonly #salt = randomBytes(SALT_BYTES);
   readonly #names: KeyedNames;

@@ -176,7 +176,7 @@ describe('the audit of requests', () => {
           by: 'SESSION',
           outcome: 'REFUSED',
           status: 403,
-          detail: /^FORBIDDEN: this takes the role USER/,
+          detail: /^FORBIDDEN: this requires the role USER/,
         },
       ].map(({ detail, ...entry }) => (detail ? { ...entry, detail: expect.stringMatching(detail) } : entry)),
     );

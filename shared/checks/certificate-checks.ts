@@ -20,9 +20,13 @@ export function checkValidity(
   const [fromMs, untilMs] = [Date.parse(validFrom), Date.parse(validTo)];
   const until = new Date(untilMs).toISOString();
   if (fromMs > nowMs)
-    return fault(check, `that of ${subject} is not valid before ${new Date(fromMs).toISOString()}`, advice);
-  if (untilMs <= nowMs) return fault(check, `that of ${subject} expired at ${until}`, advice);
+    return fault(
+      check,
+      `the certificate of ${subject} is not valid before ${new Date(fromMs).toISOString()}`,
+      advice,
+    );
+  if (untilMs <= nowMs) return fault(check, `the certificate of ${subject} expired at ${until}`, advice);
   if (untilMs - nowMs < RENEW_BEFORE_MS)
-    return warning(check, `that of ${subject} expires at ${until}`, advice);
-  return ok(check, `that of ${subject} is valid until ${until}`);
+    return warning(check, `the certificate of ${subject} expires at ${until}`, advice);
+  return ok(check, `the certificate of ${subject} is valid until ${until}`);
 }

@@ -190,7 +190,7 @@ describe.runIf(hasBrowser)('the administration', () => {
 
   it('is not for others, and fits on a phone', async () => {
     const page = await visitAs('ulla', '/administration/audit');
-    await page.getByText('This takes the role ADMIN').waitFor();
+    await page.getByText('This requires the role ADMIN').waitFor();
     expect(await page.getByRole('link', { name: 'Administration' }).count()).toBe(0);
     const phone = await visitAs('anna', '/administration/audit', 360);
     await rowOf(phone, 'login').first().waitFor();

@@ -122,7 +122,7 @@ describe('the audit log with security on', () => {
     const refusal = await recorded(anna, '&user=vera&outcome=REFUSED');
     expect(refusal).toMatchObject({
       status: 403,
-      detail: 'FORBIDDEN: this takes the role USER; vera has VIEWER',
+      detail: 'FORBIDDEN: this requires the role USER; vera has VIEWER',
     });
     const unknown = await recorded(anna, '&outcome=REFUSED', ({ resource }) => resource === `${TASKS}/list`);
     expect(unknown).toMatchObject({ status: 401, detail: expect.stringMatching(/^UNAUTHENTICATED/) });
@@ -259,7 +259,7 @@ describe('the audit log with security on', () => {
   });
 
   it('is readable for ADMIN only, and its files for the user of the hub', async () => {
-    expectError(await ulla.get(AUDIT), 403, AUDIT, /takes the role ADMIN/);
+    expectError(await ulla.get(AUDIT), 403, AUDIT, /requires the role ADMIN/);
     expectError(await api.get(AUDIT), 401, AUDIT, /a token is required/);
     const folder = join(hub.config.dataDir, 'audit');
     expect((await stat(folder)).mode & 0o777).toBe(0o700);

@@ -95,7 +95,7 @@ describe('a long poll', () => {
     const { answer, path } = await poll(await anonymous.asUser('ulla'), () =>
       change('ulla', { roles: [], endSessions: false }),
     );
-    expectError(answer, 403, path, 'this takes the role VIEWER; ulla has no role');
+    expectError(answer, 403, path, 'this requires the role VIEWER; ulla has no role');
   });
 
   it('is refused when the personal token was revoked, or its user disabled meanwhile', async () => {

@@ -44,7 +44,7 @@ describe('a caller with a token of the provider', () => {
     const answer = await as(token, 'POST', CREATE, { duration: 1 });
     expect([answer.status, answer.body['message']]).toEqual([
       403,
-      'this takes the role USER; auditor has VIEWER',
+      'this requires the role USER; auditor has VIEWER',
     ]);
   });
 

@@ -100,7 +100,7 @@ describe('a personal token', () => {
       await (await api.asUser('ulla')).post(TOKENS, { name: 'x', role: 'METRICS' }),
       403,
       TOKENS,
-      'role: METRICS takes the role ADMIN; yours is USER',
+      'role: METRICS requires the role ADMIN; yours is USER',
     );
     const anna = await api.asUser('anna');
     const { id, token } = await made(anna, { role: 'metrics' });
@@ -110,7 +110,7 @@ describe('a personal token', () => {
     for (const { method, path, access } of EXPECTED_ROLES) {
       if (access === 'OPEN' || path === METRICS) continue;
       const answer = await scraper.call(method, path.replaceAll(/\{\w+\}/g, 'console'));
-      const message = `this takes the role ${access}; this token of anna reads the metrics only`;
+      const message = `this requires the role ${access}; this token of anna reads the metrics only`;
       expect([path, answer.status, answer.body['message']]).toEqual([path, 403, message]);
     }
     await hub.stop();
@@ -119,7 +119,7 @@ describe('a personal token', () => {
       await api.as(token).get(METRICS),
       403,
       METRICS,
-      'this takes the role ADMIN; anna has no role',
+      'this requires the role ADMIN; anna has no role',
     );
   });
 
@@ -152,7 +152,7 @@ describe('a personal token', () => {
     expect((await script.get(LIST)).status).toBe(200);
     expect((await script.delete('/api/2.0/workbench/task/x/cancel')).status).toBe(403);
     await users.change('ulla', { roles: [], endSessions: false });
-    expectError(await script.get(LIST), 403, LIST, 'this takes the role VIEWER; ulla has no role');
+    expectError(await script.get(LIST), 403, LIST, 'this requires the role VIEWER; ulla has no role');
     const ulla = await users.find('ulla');
     await users.remove('ulla');
     expectWorthless(await script.get(LIST));

@@ -88,7 +88,12 @@ describe(`${callsInAll}: ${countsInAll}`, () => {
         expect(answer.headers.get('www-authenticate')).toBe('Bearer');
       }
       if (expected === 403) {
-        expectError(answer, 403, path, `this takes the role ${access}; ${caller} has ${USERS_ROLE[caller]}`);
+        expectError(
+          answer,
+          403,
+          path,
+          `this requires the role ${access}; ${caller} has ${USERS_ROLE[caller]}`,
+        );
         expect(answer.headers.get('www-authenticate')).toBeNull();
       }
     });

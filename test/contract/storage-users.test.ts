@@ -102,7 +102,7 @@ describe('the expiry of a file', () => {
   it('can be renewed by the owner and ADMIN, and by no other', async () => {
     await upload('ulla', 'gear.wbpz', 1);
     runtime.skip(HOUR_MS - 1);
-    expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
+    expectError(await renew('vera'), 403, FILE, 'this requires the role USER; vera has VIEWER');
     expect((await as.vera.get(FILE)).body).toEqual({ exists: true });
     expectError(await renew('udo'), 403, FILE, FOREIGN);
     expect((await renew('anna')).body).toEqual({ exists: true });
@@ -115,7 +115,7 @@ describe('the expiry of a file', () => {
   });
 
   it('is refused to a VIEWER with the same message when the file does not exist', async () => {
-    expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
+    expectError(await renew('vera'), 403, FILE, 'this requires the role USER; vera has VIEWER');
     expect((await renew('ulla')).body).toEqual({ exists: false });
   });
 });
@@ -195,7 +195,7 @@ describe('a resumable upload', () => {
   });
 
   it('is refused to a VIEWER', async () => {
-    expectError(await begin('vera'), 403, UPLOADS, 'this takes the role USER; vera has VIEWER');
+    expectError(await begin('vera'), 403, UPLOADS, 'this requires the role USER; vera has VIEWER');
     expect((await as.vera.get(UPLOADS)).status).toBe(403);
   });
 

@@ -48,7 +48,7 @@ describe.each(['2.0', '1.0'] as const)('a task can be canceled over %s', (genera
 
   it('by no other user', async () => {
     expectError(await udo.delete(path()), 403, path(), notYours(id));
-    expectError(await vera.delete(path()), 403, path(), 'this takes the role USER; vera has VIEWER');
+    expectError(await vera.delete(path()), 403, path(), 'this requires the role USER; vera has VIEWER');
     expect(await ulla.task(id)).toMatchObject({ status: 'WAITING' });
   });
 });
@@ -78,7 +78,7 @@ describe('an ended task can be deleted', () => {
 
   it('by no other user', async () => {
     expectError(await udo.delete(path()), 403, path(), notYours(id));
-    expectError(await vera.delete(path()), 403, path(), 'this takes the role USER; vera has VIEWER');
+    expectError(await vera.delete(path()), 403, path(), 'this requires the role USER; vera has VIEWER');
     expect(await ulla.task(id)).toMatchObject({ status: 'CANCELED' });
   });
 });

@@ -94,7 +94,7 @@ it('names an authority and a certificate that are unusable', async () => {
   writeFileSync(at('a-file'), 'text');
   const { exitCode, printed } = await check({ hub, tls: { ca: ca.file, ...mine } });
   expect(exitCode, printed).toBe(0);
-  expect(printed).toContain('authority: that of CN=ca expires at');
+  expect(printed).toContain('authority: the certificate of CN=ca expires at');
   await expectFaults(
     { hub, tls: { ca: at('none.pem'), cert: mine.cert, key: other.key } },
     `authority: the file of "tls.ca", ${at('none.pem')}, cannot be read (ENOENT): correct tls.ca`,
@@ -103,7 +103,7 @@ it('names an authority and a certificate that are unusable', async () => {
   await expectFaults(
     { hub, tls: { ca: at('a-file'), cert: expired.cert, key: expired.key } },
     `authority: ${at('a-file')} holds no certificate in PEM: copy the certificate of the authority`,
-    'certificate: that of CN=old expired at',
+    'certificate: the certificate of CN=old expired at',
   );
 });
 

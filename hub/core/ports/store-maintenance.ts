@@ -51,7 +51,7 @@ export interface StoreFiles {
   companionsOf(fileName: string): readonly string[];
 }
 
-/** The hubs of a store at a time. */
+/** Hubs of a store, and the time at which they were read. */
 export interface StoredHubs {
   readonly hubs: readonly HubView[];
   /** By the clock of the store. */

@@ -173,7 +173,7 @@ function greatestOf(caller: Caller): Role {
 function heldBy(caller: Caller, role: TokenRole): TokenRole {
   if (holdsRole(caller, role === 'METRICS' ? 'ADMIN' : role)) return role;
   if (role === 'METRICS') {
-    throw new HubError('FORBIDDEN', `role: METRICS takes the role ADMIN; yours is ${greatestOf(caller)}`);
+    throw new HubError('FORBIDDEN', `role: METRICS requires the role ADMIN; yours is ${greatestOf(caller)}`);
   }
   throw new HubError(
     'FORBIDDEN',

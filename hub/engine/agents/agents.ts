@@ -115,7 +115,7 @@ export class Agents {
     signals.tell({ kind: 'LEFT', agentId });
     log.warn({ agentId, reason }, 'agent is unreachable');
     presence.leave(agentId, epoch, clock.nowMs()).catch((error: unknown) => {
-      log.error({ err: error, agentId }, 'the leaving of an agent could not be recorded');
+      log.error({ err: error, agentId }, 'the departure of an agent could not be recorded');
     });
   }
 

@@ -78,7 +78,7 @@ export class HeldAttempts {
       if (names.has(name)) continue;
       missing.add(name);
       if (!this.#missing.has(name)) continue;
-      log.warn({ agentId, ...ref }, 'an assignment was lost on its way to this hub: it is made up for');
+      log.warn({ agentId, ...ref }, 'an assignment did not reach this hub; it is sent again');
       await this.#send(ref, agentId);
     }
   }

@@ -41,7 +41,7 @@ export class InstanceControl {
   async crashes(instanceId: string): Promise<InstanceCrashes> {
     const { crashes } = await this.#ask(instanceId, { kind: 'instanceCrashes', instanceId });
     if (crashes) return crashes;
-    throw new HubError('AGENT_UNAVAILABLE', `instance ${instanceId}: its agent did not name its crashes`);
+    throw new HubError('AGENT_UNAVAILABLE', `instance ${instanceId}: its agent did not report its crashes`);
   }
 
   async #ask(instanceId: string, request: AgentRequest): Promise<AgentReply> {

@@ -105,7 +105,7 @@ export class ShutdownPreparation {
 
   #refreshLater(): void {
     this.refresh().catch((error: unknown) => {
-      this.#options.log.error({ err: error }, 'whether a shutdown is prepared could not be read');
+      this.#options.log.error({ err: error }, 'the preparation of a shutdown could not be read');
     });
   }
 

@@ -191,7 +191,10 @@ export class S3Place implements BlobPlace {
     } catch (error) {
       if (!(error instanceof S3Fault)) throw error;
       const why = sentenceOf(error, bucket.settings);
-      log.warn({ objects: objects.length, why }, 'objects could not be removed; a sweep does it in a day');
+      log.warn(
+        { objects: objects.length, why },
+        'objects could not be removed from the bucket; the daily sweep removes them',
+      );
     }
   }
 }

@@ -46,7 +46,7 @@ export interface PostgresTaskStoreOptions {
 }
 
 export interface PostgresTaskStore extends TaskStore {
-  /** Makes up for what hubs that have ended did not log: called by the next scheduler. */
+  /** Logs the claims that ended hubs did not log; the next scheduler calls it. */
   logClaimsOfEndedHubs(): Promise<void>;
   /** {@link Store.beginStop}. */
   beginStop(): void;

@@ -19,7 +19,7 @@ export const en = {
   again: 'Try again',
   close: 'Close',
   refused: 'You may not see this',
-  refusedWhy: (role: string) => `This takes the role ${role}. Ask an administrator of the hub.`,
+  refusedWhy: (role: string) => `This requires the role ${role}. Ask an administrator of the hub.`,
   failed: 'This could not be loaded',
   broken: 'This screen cannot be shown',
   brokenMore: 'The hub may have been upgraded since you opened this page.',

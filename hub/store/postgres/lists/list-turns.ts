@@ -3,7 +3,7 @@ import { abortable } from '@workbench-hub/shared/runtime/abortable';
 import { HubError } from '../../../core/errors.js';
 import type { ListClient } from '../../../core/ports/task-archive.js';
 
-/** Lists that are read at the same time. */
+/** Maximum number of concurrent list queries. */
 const MAX_READING = 2;
 
 /** Maximum pending lists of one client, and of all. */
