@@ -101,7 +101,7 @@ function tell(tests, why) {
   if (tests.length === 0) return;
   const folders = new Map();
   for (const test of tests) {
-    const folder = test.split('/').slice(0, 2).join('/');
+    const folder = test.split('/').slice(0, -1).slice(0, 2).join('/');
     folders.set(folder, (folders.get(folder) ?? 0) + 1);
   }
   const counts = [...folders].map(([folder, count]) => `${count} of ${folder}`);
