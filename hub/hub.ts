@@ -144,7 +144,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     engine,
     hubs: store.cluster.hubs,
     otherHubs: setup.otherHubs ?? (() => store.cluster.hubs.otherAddresses().map(agentAddress)),
-    stopWaitingForStore: () => store.beginStop(),
+    beginStopOfStore: () => store.beginStop(),
     isDatabaseReachable: store.isOnServer ? () => store.isReachable() : null,
     isObjectStoreUsable: opened.isUsable,
     audit,

@@ -29,8 +29,8 @@ export interface HubParts {
   readonly hubs: Hubs;
   /** Addresses at which agents reach the other hubs of the cluster; none of a hub that is alone. */
   readonly otherHubs: () => readonly string[];
-  /** The hub begins to stop, and waits for a database that is away for seconds only. */
-  readonly stopWaitingForStore: () => void;
+  /** Tells the store that the hub begins to stop, so that no write waits long for a database that is away. */
+  readonly beginStopOfStore: () => void;
   /** Whether the server of the database responds; null for a store on files. */
   readonly isDatabaseReachable: (() => boolean) | null;
   /** Whether the object store of blobs can be used; null for blobs in a folder. */

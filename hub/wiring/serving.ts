@@ -22,7 +22,7 @@ export async function serve(
   const address = await web.listen();
   await parts.hubs.listensAt(parts.config.server.address ?? addressOnNetwork(address));
   onStop(async () => {
-    parts.stopWaitingForStore();
+    parts.beginStopOfStore();
     // While the agents move, another hub schedules.
     if (parts.hubs.others() > 0) await engine.resign();
     await agentConnections.moveAll('the hub stops', MOVE_LIMIT_MS);

@@ -48,7 +48,7 @@ export interface PostgresTaskStoreOptions {
 export interface PostgresTaskStore extends TaskStore {
   /** Logs the claims that ended hubs did not log; the next scheduler calls it. */
   logClaimsOfEndedHubs(): Promise<void>;
-  /** {@link Store.beginStop}. */
+  /** The hub begins to stop: no write waits long for a database that is away. */
   beginStop(): void;
   /** Writes what waits. The database stays open. */
   close(): Promise<void>;

@@ -172,7 +172,7 @@ it('gives up a batch of which nothing is known when the hub stops and the databa
   }
   await refused;
   await behind;
-  // What may still take place has its number for itself.
+  // The number of a batch that may still take place is given to no other.
   await expect(lane.write(ADD, 'three')).rejects.toThrow('the hub is stopping');
   await lane.close();
 });

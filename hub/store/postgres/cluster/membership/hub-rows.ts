@@ -190,15 +190,15 @@ export class HubRows implements Hubs {
     const monotonicMs = clock.monotonicMs();
     const values = { hubId, incarnation, offsetMs: this.#offsetMs, lapseMs: timings.lapseMs };
     const rows = await rowsOf<HeartbeatRow, keyof typeof values>(control, HEARTBEAT, values);
-    const hasBeaten = rows.some((row) => row.has_heartbeat);
+    const hasHeartbeat = rows.some((row) => row.has_heartbeat);
     this.#refuseNewer(rows);
-    if (!hasBeaten && !(await this.#registerAgain(rows))) return undefined;
+    if (!hasHeartbeat && !(await this.#registerAgain(rows))) return undefined;
     const others = rows.filter(({ id }) => id !== hubId);
     const live = new Map(others.filter((row) => row.is_live).map(({ id, address }) => [id, address]));
     const heartbeat = {
       isAnyGone: live.size < others.length,
       hasMail: rows.some((row) => row.has_mail),
-      wasGone: monotonicMs - this.#seenAtMs >= timings.lapseMs || !hasBeaten,
+      wasGone: monotonicMs - this.#seenAtMs >= timings.lapseMs || !hasHeartbeat,
     };
     this.#live = live;
     this.#seenAtMs = monotonicMs;
