@@ -1,7 +1,5 @@
-import { foldedName } from '@workbench-hub/hub/core/task-filter';
 import { openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
-import { searchable } from '@workbench-hub/hub/store/postgres/connection/searchable-text';
-import { lastingKindOf } from '@workbench-hub/hub/store/postgres/rows/task-kinds';
+import { taskTextOf } from '@workbench-hub/hub/store/postgres/rows/task-text';
 import { requirementIds } from '@workbench-hub/hub/store/postgres/tasks/requirement-ids';
 import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
 import type { StoredTask, StoredTasks } from './stored-task.js';
@@ -47,13 +45,15 @@ export async function writeToPostgres(url: string, { requirements, tasks }: Stor
     await database.script(ROW_TYPE);
     const insert = statement(INSERT);
     for (const some of inParts(tasks)) {
-      const rows = some.map(({ name, ...task }) => ({
-        ...task,
-        name,
-        requirement: rowIds[task.requirement],
-        lasting_kind: lastingKindOf(task.type, priorityOfRank(task.priority)),
-        searchable_name: name === null ? null : searchable(foldedName(name)),
-      }));
+      const rows = some.map((task) => {
+        const texts = taskTextOf({ ...task, priority: priorityOfRank(task.priority) });
+        return {
+          ...task,
+          requirement: rowIds[task.requirement],
+          lasting_kind: texts.lastingKind,
+          searchable_name: texts.name,
+        };
+      });
       await database.rows(insert, [JSON.stringify(rows)]);
     }
     await database.script('DROP TYPE bench_task');

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { likePattern, searchable } from './searchable-text.js';
 import { fromStored, toStored } from './stored-text.js';
 
 describe('stored texts', () => {
@@ -17,18 +16,5 @@ describe('stored texts', () => {
     expect(toStored(['\0', null, 7])).toEqual(['\uFDD00', null, 7]);
     const stored = { list: ['\uFDD00', null, 7], json: { of: ['\uFDD01', true] }, bytes: row.bytes };
     expect(fromStored(stored)).toEqual(row);
-  });
-});
-
-describe('searchable texts', () => {
-  it('have as many signs as the text has characters', () => {
-    expect([...searchable('🚀a')]).toHaveLength(3);
-    expect(searchable('Größe')).toBe('Größe');
-    expect(searchable('🚀')).not.toBe(searchable('🚁'));
-  });
-
-  it('are found by patterns, whose other signs stand for themselves', () => {
-    expect(likePattern('a*b?')).toBe('a%b_');
-    expect(likePattern('100%_\\')).toBe('100\\%\\_\\\\');
   });
 });

@@ -2,7 +2,7 @@
  *  read, from the nearer end. Totals are kept. */
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
-import { ALL_KINDS, kindsOf, type TaskKind } from '../rows/task-kinds.js';
+import { ALL_KINDS, kindsOf, type TaskKind } from '../../rows/task-kinds.js';
 import {
   COLUMNS,
   type ListedTasks,

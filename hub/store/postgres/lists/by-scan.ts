@@ -7,7 +7,7 @@
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
-import { STATUS_NUMBERS } from '../rows/task-kinds.js';
+import { STATUS_NUMBERS } from '../../rows/task-kinds.js';
 import { matchingOf, statusOf } from './conditions.js';
 import { COLUMNS, type ListedTasks, ORDERED_BY, type WindowTasks } from './list-statement.js';
 

@@ -1,9 +1,9 @@
 /** Conditions of filters by texts, times and instances, on the narrow table of texts where that has all that is asked for. */
 import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
 import { foldedName, type TaskFilter } from '../../../core/task-filter.js';
-import { likePattern } from '../connection/searchable-text.js';
+import { likePattern } from '../../rows/searchable-text.js';
+import { kindsOf, STATUS_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqlType } from '../connection/statement.js';
-import { kindsOf, STATUS_NUMBERS } from '../rows/task-kinds.js';
 import { numbersOf } from './by-kind.js';
 import type { Parameters } from './list-statement.js';
 

@@ -12,7 +12,7 @@ import type { TaskFilter } from '../../../core/task-filter.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf } from '../connection/statement.js';
-import { kindsOf } from '../rows/task-kinds.js';
+import { kindsOf } from '../../rows/task-kinds.js';
 import { isByKind, numbersOf } from './by-kind.js';
 import { type ListStatement, READ_MAIN_STATUS, READ_TOTAL } from './list-statement.js';
 import { pageOf, windowOf } from './list-statements.js';

@@ -3,11 +3,9 @@ import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { WaitingTask } from '../../../core/match-tasks.js';
 import type { NewTask } from '../../../core/task.js';
-import { foldedName } from '../../../core/task-filter.js';
-import { searchable } from '../connection/searchable-text.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import { addFiles, FILE_PARAMETERS, fileValues } from '../objects/file-references.js';
-import { lastingKindOf } from '../rows/task-kinds.js';
+import { taskTextOf } from '../rows/task-text.js';
 import type { RequirementIds } from './requirement-ids.js';
 
 /** Tasks that are inserted together or not at all. */
@@ -141,7 +139,7 @@ function insertedOf(tasks: readonly NewTask[], results: readonly Result[]): Inse
 }
 
 function valuesOfTasks(tasks: readonly NewTask[]) {
-  const orNull = (text: string | null, map: (text: string) => string) => (text === null ? null : map(text));
+  const texts = tasks.map(taskTextOf);
   return {
     ids: tasks.map(({ id }) => id),
     types: tasks.map(({ type }) => type),
@@ -155,12 +153,12 @@ function valuesOfTasks(tasks: readonly NewTask[]) {
     requestIds: tasks.map(({ requestId }) => requestId),
     traceContexts: tasks.map(({ traceContext }) => traceContext),
     ignoredFields: tasks.map(({ ignoredFields }) => ignoredFields),
-    searchableIds: tasks.map(({ id }) => searchable(id)),
-    searchableNames: tasks.map(({ name }) => orNull(name, (text) => searchable(foldedName(text)))),
-    searchableCreators: tasks.map(({ creator }) => orNull(creator, searchable)),
+    searchableIds: texts.map(({ id }) => id),
+    searchableNames: texts.map(({ name }) => name),
+    searchableCreators: texts.map(({ creator }) => creator),
     notifyUrls: tasks.map(({ notify }) => notify?.url ?? null),
     notifyReceivers: tasks.map(({ notify }) => notify?.receiver ?? null),
-    lastingKinds: tasks.map(({ type, priority }) => lastingKindOf(type, priority)),
+    lastingKinds: texts.map(({ lastingKind }) => lastingKind),
     ...fileValues(
       tasks.map(({ job }) =>
         filesOfJob(job).map((file, position) => ({ role: 'INPUT', position, path: null, file })),

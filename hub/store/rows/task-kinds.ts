@@ -1,9 +1,9 @@
 /** Kinds of tasks: type, status and priority as one number, as the column `kind` has it. */
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
-import type { TaskFilter } from '../../../core/task-filter.js';
+import type { TaskFilter } from '../../core/task-filter.js';
 
-/** As in the migration. */
+/** As in the migrations. */
 export const STATUS_NUMBERS: Readonly<Record<TaskStatus, number>> = {
   WAITING: 0,
   RUNNING: 1,
@@ -11,7 +11,16 @@ export const STATUS_NUMBERS: Readonly<Record<TaskStatus, number>> = {
   FAILED: 3,
   CANCELED: 4,
 };
-const TYPE_NUMBERS = { SIMULATE_WORK: 0, EXECUTE_BATCH_JOB: 1 } as const;
+export const TYPE_NUMBERS: Readonly<Record<TaskType, number>> = { SIMULATE_WORK: 0, EXECUTE_BATCH_JOB: 1 };
+
+/** Statuses in the order of their numbers. */
+export const STATUSES_BY_NUMBER: readonly TaskStatus[] = [
+  'WAITING',
+  'RUNNING',
+  'FINISHED',
+  'FAILED',
+  'CANCELED',
+];
 
 export interface TaskKind {
   readonly kind: number;
