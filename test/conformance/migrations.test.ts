@@ -2,6 +2,7 @@
  *  therefore never change after a release. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import {
   ACCOUNTS_MIGRATIONS,
   openAccountsDatabase,
@@ -52,7 +53,10 @@ function schemaOf(db: SqliteDatabase): unknown {
     .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     .pluck()
     .all() as string[];
-  return tables.map((table) => ({
+  const triggers = db
+    .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name")
+    .all();
+  const columns = tables.map((table) => ({
     table,
     columns: db
       .prepare('SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY name')
@@ -64,6 +68,7 @@ function schemaOf(db: SqliteDatabase): unknown {
       )
       .all(table),
   }));
+  return { columns, triggers };
 }
 
 function expectSound(db: SqliteDatabase): void {
@@ -122,6 +127,12 @@ const ROWS: readonly (readonly string[])[] = [
   [`INSERT INTO blob_object VALUES ('${DIGEST}', 'object', 3, 10)`],
   [`INSERT INTO idempotency_key VALUES ('vera', 'key', 'removed', 12)`],
   [`INSERT INTO task_duration VALUES ('HOUR', 3600000, 'WAIT', 27, 2, 20)`],
+  [
+    `INSERT INTO task (${TASK_COLUMNS}) VALUES
+       (4, 'canceled', 'SIMULATE_WORK', 'WAITING', 1, 1, 13, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 'GEAR', '[]', ${SIMULATE})`,
+    `INSERT INTO listed_task VALUES (4, 1, 13, NULL, 'canceled', 'gear', NULL)`,
+    `UPDATE task SET status = 'CANCELED', ended_at = 40 WHERE id = 'canceled'`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -168,8 +179,15 @@ describe('the database of tasks', () => {
       const { groups } = await queue.waitingGroups({ afterGroupId: 0, limit: 9, maxKeyBytes: 99 });
       expect(groups).toEqual([{ groupId: 1, requirementKey: '[null,[]]' }]);
       expect(await store.agents.all()).toMatchObject([{ id: 'a', seenAtMs: 15, instances: [{ id: 's' }] }]);
-      const named = await archive.list({ page: 0, size: 10, statuses: [], name: 'gear' });
-      expect(named.tasks.map(({ id }) => id)).toEqual(['finished']);
+      const listed = async (filter: Partial<TaskQuery>) =>
+        (await archive.list({ page: 0, size: 10, statuses: [], ...filter })).tasks.map(({ id }) => id);
+      expect(await listed({ name: 'gear', type: 'EXECUTE_BATCH_JOB' })).toEqual(['finished']);
+      expect(await listed({ statuses: ['RUNNING'], instances: ['s'], requestedFromMs: 11 })).toEqual([
+        'running',
+      ]);
+      expect(await listed({ statuses: ['CANCELED'], priority: 'HIGH' })).toEqual(
+        version < MIGRATIONS.length ? [] : ['canceled'],
+      );
 
       const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
       const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
@@ -279,6 +297,7 @@ it('no migration has changed since it was released', () => {
     'c535cf9defc0',
     '40e03c2bae08',
     'c4272f6879d8',
+    '936e54e9ba5a',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -1,6 +1,7 @@
 /** Lists on PostgreSQL over many tasks: pages of any place, from both ends, and searches in several buckets. */
 import type { TaskOrder, TaskQuery, TaskWindowQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { foldedName } from '@workbench-hub/hub/core/task-filter';
+import { TaskLists } from '@workbench-hub/hub/engine/tasks/task-lists';
 import { type Database, openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
@@ -162,7 +163,8 @@ describe.skipIf(!hasPostgres)('lists of many tasks on PostgreSQL', () => {
     const other = { hub: 'another hub', incarnation: systemRuntime.newId() };
     const opened = await openPostgresStore(watched, { ...systemRuntime, log, ...other, onBroken });
     const query: TaskQuery = { page: 0, size: 20, statuses: [], name: '*1*' };
-    await Promise.all(Array.from({ length: 12 }, () => opened.archive.list(query)));
+    const lists = new TaskLists(opened.archive);
+    await Promise.all(Array.from({ length: 12 }, () => lists.list(query)));
     await opened.close();
     expect(most).toBe(2);
     expect([...memory]).toEqual(['64MB']);
@@ -180,10 +182,7 @@ describe.skipIf(!hasPostgres)('lists of many tasks on PostgreSQL', () => {
       );
       const ids: string[] = [];
       for (let after: string | null = null, windows = 0; windows < 5; windows++) {
-        const window = await store.archive.window(
-          { ...filter, after, size },
-          { name: 'this test', signal: new AbortController().signal },
-        );
+        const window = await store.archive.window({ ...filter, after, size });
         ids.push(...window.tasks.map(({ id }) => id));
         expect(window.counts, JSON.stringify(filter)).toEqual(counts);
         after = window.next;

@@ -28,7 +28,7 @@ const open = () => openSqliteStore(file, systemRuntime.timers, memoryLog().log);
 describe('the list thread', () => {
   it('reports failed reads, and is restarted for the next list', async () => {
     const { log, lines } = memoryLog();
-    const lists = new TaskLists({ file, timers: systemRuntime.timers, log });
+    const lists = new TaskLists({ file, log });
     await expect(lists.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     expect(lines).toMatchObject([{ msg: 'the list of tasks could not be read' }]);
     const store = open();
@@ -57,7 +57,7 @@ describe('the list thread', () => {
   });
 });
 
-describe('a store so large that several threads serve its lists', () => {
+describe('a store of many chunks', () => {
   it('lists the same as SQL, also when tasks are added, changed and removed meanwhile', async () => {
     fillStore(file, { ended: 60_000, running: 8, waiting: 10_000 }, 1).close();
     const db = openReader(file);

@@ -506,11 +506,11 @@ export const THREAT_MODEL: PagePromises = {
       heldBy: [
         test('test/contract/task-list.test.ts', 'has at most 256 characters: %s'),
         test('shared/domain/wildcard.test.ts', 'is compared in few steps for each character: %s'),
-        test('hub/store/sqlite/lists/fair-queue.test.ts', 'prefer short lists to those in progress'),
         test(
-          'hub/store/sqlite/lists/fair-queue.test.ts',
-          'alternate between callers, however much one of them requests',
+          'hub/store/sqlite/lists/filter-condition.test.ts',
+          'has GLOB look for short runs only, of which few texts match those of a long one',
         ),
+        test('hub/engine/tasks/list-turns.test.ts', 'clients take turns, however much one of them asks for'),
         test(
           'test/contract/costly-lists.test.ts',
           'a plain list of one user is answered while costly lists of another run',

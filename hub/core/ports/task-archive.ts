@@ -31,13 +31,6 @@ export interface TaskWindow {
   readonly counts: Readonly<Record<TaskStatus, number>>;
 }
 
-/** Client of a list. Clients have equal shares of the time for lists. */
-export interface ListClient {
-  readonly name: string;
-  /** Aborted when the client no longer waits. */
-  readonly signal: AbortSignal;
-}
-
 export interface TaskPage {
   readonly tasks: readonly Task[];
   readonly totalElements: number;
@@ -60,11 +53,10 @@ export interface TaskArchive {
   jobOf(taskId: string): Promise<Job | undefined>;
   /** In their order. One that was adopted again is not among them. */
   formerAttempts(taskId: string): Promise<FormerAttempt[]>;
-  /** Without a client for the hub itself. Rejects with OVERLOADED when too many lists of this client, or of all, are pending,
-   *  and with INVALID_INPUT when the client has gone. */
-  list(query: TaskQuery, client?: ListClient): Promise<TaskPage>;
-  /** The same for a window. Also rejects with INVALID_INPUT for an invalid place. */
-  window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow>;
+  /** The store may stop reading when the signal is aborted; then the promise rejects. */
+  list(query: TaskQuery, signal?: AbortSignal): Promise<TaskPage>;
+  /** The same for a window. Rejects with INVALID_INPUT for an invalid place. */
+  window(query: TaskWindowQuery, signal?: AbortSignal): Promise<TaskWindow>;
   /** Tasks that have this content among their inputs, newest first. Looks at the newest 2000 references to it only; `isComplete` is
    *  false when there are more of these, or of the tasks. */
   withInput(

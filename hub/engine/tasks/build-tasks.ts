@@ -11,6 +11,7 @@ import type { Explanations } from '../waiting/explanations.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import { BulkChanges } from './bulk-changes.js';
 import { TaskDetailsReader } from './task-details.js';
+import { TaskLists } from './task-lists.js';
 import { Tasks } from './tasks.js';
 
 export interface TaskPorts {
@@ -33,13 +34,14 @@ interface Before {
 
 export function buildTasks({ archive, files, defaultVersion, runtime, log }: TaskPorts, before: Before) {
   const { transitions, resultWaiters, runningOutput: output, shutdown, explanations, webhooks } = before;
+  const lists = new TaskLists(archive);
   const tasks = new Tasks({
-    ...{ transitions, archive, files, resultWaiters, output, shutdown, explanations, webhooks },
+    ...{ transitions, archive, lists, files, resultWaiters, output, shutdown, explanations, webhooks },
     ...{ defaultVersion, runtime, log },
   });
   return {
     tasks,
     details: new TaskDetailsReader({ tasks, archive, files, webhooks }),
-    bulkChanges: new BulkChanges({ archive, transitions, files }),
+    bulkChanges: new BulkChanges({ lists, transitions, files }),
   };
 }

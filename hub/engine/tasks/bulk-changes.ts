@@ -2,10 +2,11 @@
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { type Caller, holdsRole } from '../../core/access.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
-import type { ListClient, TaskArchive } from '../../core/ports/task-archive.js';
 import { TASK_TRANSITIONS, type Task } from '../../core/task.js';
 import type { TaskFilter } from '../../core/task-filter.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { ListClient } from './list-turns.js';
+import type { TaskLists } from './task-lists.js';
 
 export type BulkAction = 'CANCEL' | 'CANCEL_BY_FORCE' | 'REMOVE';
 
@@ -34,7 +35,7 @@ export interface BulkOutcome {
 }
 
 export interface BulkChangesOptions {
-  readonly archive: Pick<TaskArchive, 'window'>;
+  readonly lists: Pick<TaskLists, 'window'>;
   readonly transitions: Pick<TaskTransitions, 'cancel' | 'remove'>;
   readonly files: Pick<BlobStore, 'reclaim'>;
 }
@@ -68,7 +69,7 @@ export class BulkChanges {
     // No status is left that both the filter and the action permit.
     if (filter.statuses.length === 0) return { matched, changed, hasMore: false, examples };
     do {
-      const window = await this.#options.archive.window({ ...filter, after, size: PART }, client);
+      const window = await this.#options.lists.window({ ...filter, after, size: PART }, client);
       const own = window.tasks.filter((task) => mayChange(caller, task)).slice(0, limit - matched);
       matched += own.length;
       examples.push(...own.slice(0, MAX_EXAMPLES - examples.length));

@@ -18,7 +18,6 @@ import { HubError, invalidInput, type ValidationError } from '../../core/errors.
 import type { LogText } from '../../core/log-parts.js';
 import type { BlobStore, FoundBlob, Hold } from '../../core/ports/blobs.js';
 import type {
-  ListClient,
   TaskArchive,
   TaskPage,
   TaskQuery,
@@ -36,6 +35,8 @@ import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js'
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { Explanations } from '../waiting/explanations.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
+import type { ListClient } from './list-turns.js';
+import type { TaskLists } from './task-lists.js';
 
 export interface TaskRequest {
   readonly name: string | null;
@@ -77,6 +78,7 @@ export type TaskLog =
 export interface TasksOptions {
   readonly transitions: Pick<TaskTransitions, 'create' | 'createOnce' | 'cancel' | 'remove'>;
   readonly archive: TaskArchive;
+  readonly lists: Pick<TaskLists, 'list' | 'window'>;
   readonly files: BlobStore;
   readonly resultWaiters: ResultWaiters;
   readonly output: Pick<RunningOutput, 'tailOf'>;
@@ -209,14 +211,14 @@ export class Tasks {
     return kinds.length === 0 ? null : kindsWarning(kinds);
   }
 
-  /** Rejects with OVERLOADED when too many lists wait. */
+  /** As {@link TaskLists.list}. */
   list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
-    return this.#options.archive.list(query, client);
+    return this.#options.lists.list(query, client);
   }
 
-  /** Rejects as {@link list}, and with INVALID_INPUT for an invalid place. */
+  /** As {@link TaskLists.window}. */
   window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
-    return this.#options.archive.window(query, client);
+    return this.#options.lists.window(query, client);
   }
 
   /** Tasks with this content among their inputs, as {@link TaskArchive.withInput}. */

@@ -19,7 +19,6 @@ import { toldAll } from './rows/changed-tasks.js';
 import { beginHistory, ChangeLog } from './tasks/change-log.js';
 import { sqliteTaskArchive } from './tasks/task-archive.js';
 import { sqliteTaskExclusions } from './tasks/task-exclusions.js';
-import { latestSeqOf } from './tasks/task-insertion.js';
 import { sqliteTaskQueue } from './tasks/task-queue.js';
 import { sqliteTaskStatistics } from './tasks/task-statistics.js';
 import { sqliteWebhookDeliveries } from './tasks/webhook-deliveries.js';
@@ -54,7 +53,7 @@ export function openSqliteStore(
     onSyncFailed: crash,
     watch,
   });
-  const lists = new TaskLists({ file, timers, log });
+  const lists = new TaskLists({ file, log });
   const store = portsOver(db, commit, lists, timers);
   return {
     ...store,
@@ -81,7 +80,6 @@ export function portsOver(
   const changes = new ChangeLog({ db, commit, timers });
   const outbox = new WebhookOutbox(db, commit);
   const changed = toldAll([lists, changes, outbox]);
-  lists.added(latestSeqOf(db));
   const pending: PendingCompletions = new Map();
   const names = nameTable(db);
   return {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { pageOf } from '@workbench-hub/hub/store/postgres/lists/list-statements';
 import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
-import { LIST_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/list-reader';
-import { SEGMENT_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/segment-rows';
+import { conditionOf } from '@workbench-hub/hub/store/sqlite/lists/filter-condition';
+import { countStatement, LIST_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/list-statements';
 import { migratedOn, type TestDatabase } from '../../support/stores/postgres.js';
 import { quantile } from '../figures.js';
 import { writeToPostgres } from '../stored-tasks/write-to-postgres.js';
@@ -61,7 +61,9 @@ export const onPostgres: OpenListStore = async (_, size, seed) => {
 };
 
 function sqlitePlans(db: SqliteDatabase): string[] {
-  return Object.entries({ ...SEGMENT_STATEMENTS, ...LIST_STATEMENTS }).flatMap(([name, sql]) => {
+  const filter = conditionOf({ statuses: ['FINISHED'], name: '*run*' }).sql;
+  const counts = { 'count of a name': countStatement(filter, 'BY_STATUS') };
+  return Object.entries({ ...LIST_STATEMENTS, ...counts }).flatMap(([name, sql]) => {
     const parameters = Array.from({ length: sql.split('?').length - 1 }, () => null);
     const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
     const statement = sql.replaceAll(/\s+/g, ' ').trim();

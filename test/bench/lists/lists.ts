@@ -12,8 +12,8 @@ const ENDED = 1_000_000;
 const WAITING = 100_000;
 const RUNNING = 16;
 
-/** Requests of each list in a run; the median counts. */
-const REPEATS = 5;
+/** Requests of each list in a run; the time in which 9 of 10 are answered counts. */
+const REPEATS = 10;
 
 /** More filters than the hub remembers. */
 const OTHER_FILTERS = 40;
@@ -35,16 +35,18 @@ interface ListSetup {
   readonly remembers: boolean;
 }
 
+const LIMITS: ListLimits = { firstPageMs: 200, textFilterMs: 200, farPageMs: 200 };
+
 export const lists = listWorkload({
   open: onSqlite,
-  limits: { firstPageMs: 50, textFilterMs: 50, farPageMs: 200 },
+  limits: LIMITS,
   remembers: true,
 });
 
 export const listsOnPostgres = listWorkload({
   open: onPostgres,
   missing: missingPostgres,
-  limits: { firstPageMs: 50, textFilterMs: 300, farPageMs: 200 },
+  limits: LIMITS,
   remembers: false,
 });
 
@@ -145,11 +147,11 @@ async function measureLists(
       }
     }
   }
-  const slowestAgainMs = Math.max(...measured.map(({ again }) => quantile(again, 0.5)));
+  const slowestAgainMs = Math.max(...measured.map(({ again }) => quantile(again, 0.9)));
   return [
     ...measured.map(({ each, first, total }): Sample => {
       const name = `${nameOf(each)} (${total})`;
-      return { name, value: quantile(first, 0.5), unit: 'ms', limit: each.limitMs };
+      return { name, value: quantile(first, 0.9), unit: 'ms', limit: each.limitMs };
     }),
     { name: 'slowest of these lists, asked for again at once', value: slowestAgainMs, unit: 'ms' },
   ];

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { Caller } from '../../../core/access.js';
-import type { ListClient } from '../../../core/ports/task-archive.js';
+import type { ListClient } from '../../../engine/tasks/list-turns.js';
 import type { Client } from '../../wire/client.js';
 
 /** Client of a list: the user, or the address while security is off. */

@@ -1,25 +1,15 @@
 /** Lists of tasks, by SQL. */
 import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
 import { invalidInput } from '../../../core/errors.js';
-import type {
-  ListClient,
-  TaskPage,
-  TaskQuery,
-  TaskWindow,
-  TaskWindowQuery,
-} from '../../../core/ports/task-archive.js';
+import type { TaskPage, TaskQuery, TaskWindow, TaskWindowQuery } from '../../../core/ports/task-archive.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
+import { kindsOf, STATUSES_BY_NUMBER as STATUSES } from '../../rows/task-kinds.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf } from '../connection/statement.js';
-import { kindsOf } from '../../rows/task-kinds.js';
 import { isByKind, numbersOf } from './by-kind.js';
 import { type ListStatement, READ_MAIN_STATUS, READ_TOTAL } from './list-statement.js';
 import { pageOf, windowOf } from './list-statements.js';
-import { ListTurns } from './list-turns.js';
-
-/** Statuses in the order of their numbers in `kind`. */
-const STATUSES: readonly TaskStatus[] = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'];
 
 /** Number of tasks before a page from which on it is worth the while to look which end of the list is nearer. */
 const FAR = 5000;
@@ -41,22 +31,15 @@ interface WindowRow {
 
 export class TaskLists {
   readonly #db: Database;
-  readonly #turns = new ListTurns();
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
-    return this.#turns.run(client, () => this.#list(query));
-  }
-
-  async window({ after, size, ...filter }: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
+  async window({ after, size, ...filter }: TaskWindowQuery): Promise<TaskWindow> {
     const below = after === null ? Number.MAX_SAFE_INTEGER : placeOf(after);
-    const row = await this.#turns.run(client, async () => {
-      const mainStatus = await this.#mainStatus(filter);
-      return this.#read<WindowRow>(windowOf(filter, below, size, { mainStatus }));
-    });
+    const mainStatus = await this.#mainStatus(filter);
+    const row = await this.#read<WindowRow>(windowOf(filter, below, size, { mainStatus }));
     const { seqs, tasks, counts } = row ?? { seqs: null, tasks: null, counts: null };
     const isLast = (seqs ?? []).length <= size;
     const byStatus = new Map((counts ?? []).map(([status, count]) => [STATUSES[status], count]));
@@ -69,7 +52,7 @@ export class TaskLists {
     };
   }
 
-  async #list({ page, size, order = 'NEWEST_FIRST', ...filter }: TaskQuery): Promise<TaskPage> {
+  async list({ page, size, order = 'NEWEST_FIRST', ...filter }: TaskQuery): Promise<TaskPage> {
     const places = { offset: page * size, size };
     const isNearerToEnd = await this.#isNearerToEnd(filter, places.offset);
     const mainStatus = await this.#mainStatus(filter);

@@ -80,8 +80,8 @@ export function postgresTaskArchive(db: Database, lanes: Lanes, lists: TaskLists
     formerAttempts: async (taskId) =>
       (await rowsOf<FormerAttemptRow, 'taskId'>(db, ATTEMPTS, { taskId })).map(formerAttemptOfRow),
     withInput: withInput(db),
-    list: (query, client) => lists.list(query, client),
-    window: (query, client) => lists.window(query, client),
+    list: (query) => lists.list(query),
+    window: (query) => lists.window(query),
     remove: (taskIds) => lanes.change.write(REMOVE_WRITE, taskIds),
     endedBefore: async (timeMs, limit) => {
       const values = { before: timeMs, limit };

@@ -23,7 +23,9 @@ import { taskExclusions } from '../schema/migrations/0017-task-exclusions.js';
 import { blobCatalogue } from '../schema/migrations/0018-blob-catalogue.js';
 import { keysOfDeletedTasks } from '../schema/migrations/0019-keys-of-deleted-tasks.js';
 import { taskDurations } from '../schema/migrations/0020-task-durations.js';
+import { listedTasks } from '../schema/migrations/0021-listed-tasks.js';
 import { refuseDamaged } from './integrity-check.js';
+import { addTextFunctions } from './text-functions.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -48,6 +50,7 @@ export const MIGRATIONS: readonly string[] = [
   blobCatalogue,
   keysOfDeletedTasks,
   taskDurations,
+  listedTasks,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */
@@ -147,6 +150,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
     // Another process may have applied some in the meantime.
     const missing = migrations.slice(versionNow());
     if (missing.length === 0) return;
+    addTextFunctions(db);
     for (const migration of missing) db.exec(migration);
     db.pragma(`user_version = ${migrations.length}`);
   }).immediate();

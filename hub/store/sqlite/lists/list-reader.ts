@@ -1,172 +1,220 @@
-/** Answers list queries from the columns and keeps them in step with the database, which it only reads. */
-import type { ListColumns } from '@workbench-hub/list-columns/list-columns';
-import type { ColumnsFilter, FilterSearch, Selection, TaskState } from '@workbench-hub/list-columns/rows';
+/**
+ * Answers list queries from the table `listed_task`. A list counts its matches chunk by chunk, the newest first, and reads the
+ * matches of those chunks alone that its page is in. The counts are kept: the next list by the same filter counts the chunks that have
+ * changed since.
+ */
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
+import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { STATUS_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqliteDatabase } from '../connection/database.js';
-import { TASK_COLUMNS } from '../rows/task-columns.js';
-import { SegmentRows } from './segment-rows.js';
-import type { ListPage, ListQuery } from './thread-messages.js';
+import { boundsOf, CountedChunks, type Counts, chunkOf } from './chunks.js';
+import { addWildcardFunction } from './filter-condition.js';
+import { type Grouping, LIST_STATEMENTS, type Matches, matchesOf } from './list-statements.js';
+import type { ChangedChunks, ListPage, ListQuery } from './thread-messages.js';
 
-/** All statements of lists. None reads a task that it does not need (`npm run bench -- lists --plans` shows their plans).
- *  Many rows are returned as one JSON text, which is read in a fifth of the time and passed to another thread in a third. */
-export const LIST_STATEMENTS = {
-  kinds: `
-    SELECT json_group_array(json_array(task.seq, type, status, priority, instance_id))
-    FROM (SELECT value AS seq FROM json_each(?)) AS wanted CROSS JOIN task ON task.seq = wanted.seq`,
-  rows: `
-    SELECT json_group_array(json_array(${TASK_COLUMNS})) FROM (SELECT value AS seq FROM json_each(?)) AS wanted
-    CROSS JOIN task ON task.seq = wanted.seq JOIN requirement ON requirement.id = task.requirement_id`,
-  byStart: `
-    SELECT task.seq FROM json_each(?) AS wanted JOIN task ON task.seq = wanted.value
-    ORDER BY started_at, task.seq LIMIT ? OFFSET ?`,
-};
-
-type Kind = [
-  seq: number,
-  type: TaskState['type'],
-  status: TaskState['status'],
-  priority: number,
-  instanceId: string | null,
-];
+/** Time after which a list lets others go on. */
+const TURN_MS = 40;
 
 /** A list in progress. */
-export interface ListUnderWay {
+export interface ListInProgress {
   readonly query: ListQuery;
-  /** Undefined without a text filter: then the list takes one turn. */
-  readonly search: FilterSearch | undefined;
+  /** All matches; of a window, whatever their status. */
+  readonly matches: Matches;
+  /** Matches of the wanted statuses; only of a window. */
+  readonly wanted: Matches | undefined;
+  readonly counts: Map<number, Counts>;
+  /** Chunks that have been looked at, the newest first. */
+  readonly chunks: number[];
+  /** Only tasks up to this `seq` are left to look at; undefined when none is. */
+  upTo: number | undefined;
+}
+
+/** Some matches of a list in their order: those of a chunk, or of one group of it. */
+interface Section {
+  readonly chunk: number;
+  readonly group: number | undefined;
 }
 
 export class ListReader {
-  readonly #columns: ListColumns;
   readonly #db: SqliteDatabase;
-  readonly #rows: SegmentRows;
-  readonly #kinds;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #counted = new CountedChunks();
+  readonly #newest;
   readonly #rowsOf;
   readonly #byStart;
 
-  constructor(db: SqliteDatabase, columns: ListColumns) {
+  constructor(db: SqliteDatabase, clock: Pick<Clock, 'monotonicMs'>) {
     this.#db = db;
-    this.#columns = columns;
-    this.#rows = new SegmentRows(db);
-    this.#kinds = db.prepare<[string], string>(LIST_STATEMENTS.kinds).pluck();
+    this.#clock = clock;
+    addWildcardFunction(db);
+    this.#newest = db.prepare<[number], number>(LIST_STATEMENTS.newest).pluck();
     this.#rowsOf = db.prepare<[string], string>(LIST_STATEMENTS.rows).pluck();
     this.#byStart = db.prepare<[string, number, number], number>(LIST_STATEMENTS.byStart).pluck();
   }
 
-  /** Adds new tasks and updates the changed ones. */
-  keepUp(changed: Float64Array): void {
-    const known = Array.from(changed).filter((seq) => seq <= this.#columns.lastSeq);
-    const kinds = this.#kindsOf(known);
-    for (const seq of known) this.#columns.update(seq, kinds.get(seq));
-    for (const row of this.#rows.between(this.#columns.lastSeq, this.#rows.newest())) this.#columns.add(row);
+  /** Forgets what was counted in changed chunks. */
+  forget(changed: ChangedChunks): void {
+    if (changed === 'MANY') this.#counted.forgetAll();
+    else this.#counted.forget(changed);
   }
 
-  begin(query: ListQuery): ListUnderWay {
-    return { query, search: hasTexts(query) ? this.#columns.searchBy(query) : undefined };
+  begin(query: ListQuery): ListInProgress {
+    const isWindow = query.below !== undefined;
+    const matches = matchesOf(this.#db, isWindow ? { ...query, statuses: [] } : query, groupingOf(query));
+    return {
+      query,
+      matches,
+      wanted: isWindow ? matchesOf(this.#db, query, 'NONE') : undefined,
+      counts: this.#counted.of(matches.name),
+      chunks: [],
+      upTo: Number.MAX_SAFE_INTEGER,
+    };
   }
 
-  /** Works on a list for one turn; resolves with its page when nothing is left to search. */
-  async goOn(list: ListUnderWay): Promise<ListPage | undefined> {
-    return (await this.#columns.searchForOneTurn(searchedBy(list))) ? undefined : this.#page(list);
-  }
-
-  /** One page from one state of the database; undefined when there is more to search by then. */
-  #page(list: ListUnderWay): ListPage | undefined {
-    const { query } = list;
+  /** Works on a list for one turn; returns its page when all chunks are counted. */
+  goOn(list: ListInProgress): ListPage | undefined {
+    const until = this.#clock.monotonicMs() + TURN_MS;
     return this.#db.transaction(() => {
-      this.keepUp(new Float64Array());
-      while (this.#columns.isSearched(searchedBy(list))) {
-        const { count, seqs } = this.#select(list);
-        const kinds = this.#kindsOf(seqs);
-        // A task may have changed since the query was sent; the page shows only tasks that match now.
-        const outdated = seqs.filter((seq) => !isWanted(kinds.get(seq), query));
-        for (const seq of outdated) this.#columns.update(seq, kinds.get(seq));
-        if (outdated.length > 0) continue;
-        return this.#pageOf(list, seqs, count);
-      }
-      return undefined;
+      const isComplete = this.#count(list, until);
+      return isComplete ? this.#page(list) : undefined;
     })();
   }
 
-  #pageOf(list: ListUnderWay, seqs: readonly number[], totalElements: number): ListPage {
-    const { below, size } = list.query;
-    const rowsOf = (shown: readonly number[]) => this.#rowsOf.get(JSON.stringify(shown)) ?? '[]';
-    if (below === undefined) return { rows: rowsOf(seqs), totalElements };
-    const shown = seqs.slice(0, size);
-    const next = seqs.length > size ? (shown.at(-1) ?? null) : null;
-    const counts = this.#columns.countsByStatus(filterOf(list));
-    return { rows: rowsOf(shown), totalElements, window: { next, counts } };
+  /** False when the turn ended before all chunks were counted. */
+  #count(list: ListInProgress, untilMs: number): boolean {
+    while (list.upTo !== undefined) {
+      const seq = this.#newest.get(list.upTo);
+      if (seq === undefined) {
+        list.upTo = undefined;
+        continue;
+      }
+      const chunk = chunkOf(seq);
+      if (!list.counts.has(chunk)) {
+        if (this.#clock.monotonicMs() > untilMs) return false;
+        list.counts.set(chunk, list.matches.count(chunk));
+      }
+      list.chunks.push(chunk);
+      list.upTo = boundsOf(chunk)[0] - 1;
+    }
+    return true;
   }
 
-  /** Present states of these tasks; removed ones are left out. */
-  #kindsOf(seqs: readonly number[]): ReadonlyMap<number, TaskState> {
-    const kinds = seqs.length === 0 ? '[]' : (this.#kinds.get(JSON.stringify(seqs)) ?? '[]');
-    return new Map(
-      (JSON.parse(kinds) as Kind[]).map(([seq, type, status, priority, instanceId]) => [
-        seq,
-        { type, status, priority, instanceId },
-      ]),
+  /** The page, from one state of the database. */
+  #page(list: ListInProgress): ListPage {
+    const { page, size, below, order } = list.query;
+    if (below !== undefined) return this.#window(list, below);
+    if (order === 'LONGEST_RUNNING_FIRST') return this.#longestRunning(list);
+    const seqs = seqsOfPage(list, sectionsOf(list), page * size, size);
+    return { rows: this.#rows(seqs), totalElements: totalOf(list) };
+  }
+
+  #longestRunning(list: ListInProgress): ListPage {
+    const { page, size } = list.query;
+    const all = list.chunks.flatMap((chunk) =>
+      sum(countsIn(list, chunk)) === 0 ? [] : list.matches.seqs(chunk),
     );
+    const seqs = this.#byStart.all(JSON.stringify(all), size, page * size);
+    return { rows: this.#rows(seqs), totalElements: all.length };
   }
 
-  #select(list: ListUnderWay): Selection {
-    const { query } = list;
-    const filter = filterOf(list);
-    const { below } = query;
+  #window(list: ListInProgress, below: number): ListPage {
+    const { size } = list.query;
     // One more tells whether there are more.
-    if (below !== undefined) {
-      return this.#columns.select(filter, { order: 'NEWEST_FIRST', from: 0, to: query.size + 1, below });
-    }
-    const from = query.page * query.size;
-    const to = from + query.size;
-    if (query.order === 'NEXT_TO_RUN_FIRST') return this.#nextToRun(filter, from, to);
-    if (query.order === 'LONGEST_RUNNING_FIRST') {
-      const all = this.#columns.select(filter, {
-        order: 'OLDEST_FIRST',
-        from: 0,
-        to: Number.POSITIVE_INFINITY,
-      });
-      const places = [
-        Math.min(to, all.count) - Math.min(from, all.count),
-        Math.min(from, all.count),
-      ] as const;
-      return { count: all.count, seqs: this.#byStart.all(JSON.stringify(all.seqs), ...places) };
-    }
-    return this.#columns.select(filter, { order: 'NEWEST_FIRST', from, to });
+    const found = seqsOfWindow(list, below, size + 1);
+    const shown = found.slice(0, size);
+    const next = found.length > size ? (shown.at(-1) ?? null) : null;
+    const counts = Object.fromEntries(TASK_STATUSES.map((status) => [status, ofStatus(list, status)]));
+    return {
+      rows: this.#rows(shown),
+      totalElements: totalOf(list),
+      window: { next, counts: counts as Record<TaskStatus, number> },
+    };
   }
 
-  /** Priority by priority, the highest first. */
-  #nextToRun(filter: ColumnsFilter, from: number, to: number): Selection {
-    const seqs: number[] = [];
-    let count = 0;
-    for (const priority of filter.priority ? [filter.priority] : PRIORITIES) {
-      const places = { order: 'OLDEST_FIRST', from: from - count, to: to - count } as const;
-      const selection = this.#columns.select({ ...filter, priority }, places);
-      seqs.push(...selection.seqs);
-      count += selection.count;
-    }
-    return { count, seqs };
+  #rows(seqs: readonly number[]): string {
+    return this.#rowsOf.get(JSON.stringify(seqs)) ?? '[]';
   }
 }
 
-function hasTexts({ id, name, creator }: ListQuery): boolean {
-  return id !== undefined || name !== undefined || creator !== undefined;
+function groupingOf({ below, order }: ListQuery): Grouping {
+  if (below !== undefined) return 'BY_STATUS';
+  return order === 'NEXT_TO_RUN_FIRST' ? 'BY_PRIORITY' : 'NONE';
 }
 
-function filterOf({ query, search }: ListUnderWay): ColumnsFilter {
-  const { type, priority, statuses, instances = [], requestedFromMs, requestedBeforeMs } = query;
-  const instanceIds = instances.length === 0 ? undefined : instances;
-  return { type, priority, statuses, search, instanceIds, requestedFromMs, requestedBeforeMs };
+/** What has changed since it was counted is counted again. */
+function countsIn({ counts, matches }: ListInProgress, chunk: number): Counts {
+  const known = counts.get(chunk);
+  if (known) return known;
+  const counted = matches.count(chunk);
+  counts.set(chunk, counted);
+  return counted;
 }
 
-/** The filter whose segments have to be searched: a window counts all statuses. */
-function searchedBy(list: ListUnderWay): ColumnsFilter {
-  const filter = filterOf(list);
-  return list.query.below === undefined ? filter : { ...filter, statuses: [] };
+function totalOf(list: ListInProgress): number {
+  return sum(list.chunks.map((chunk) => sum(countsIn(list, chunk))));
 }
 
-/** True when the task still matches by what can change. */
-function isWanted(task: TaskState | undefined, { statuses, instances = [] }: ListQuery): boolean {
-  if (task === undefined || (statuses.length > 0 && !statuses.includes(task.status))) return false;
-  return instances.length === 0 || (task.instanceId !== null && instances.includes(task.instanceId));
+function ofStatus(list: ListInProgress, status: TaskStatus): number {
+  return sum(list.chunks.map((chunk) => countsIn(list, chunk)[STATUS_NUMBERS[status]] ?? 0));
+}
+
+/** Sections in the order of the list. */
+function sectionsOf({ query, chunks }: ListInProgress): readonly Section[] {
+  if (query.order !== 'NEXT_TO_RUN_FIRST') return chunks.map((chunk) => ({ chunk, group: undefined }));
+  const oldestFirst = chunks.toReversed();
+  return PRIORITIES.flatMap((_, group) => oldestFirst.map((chunk) => ({ chunk, group })));
+}
+
+function seqsOfPage(
+  list: ListInProgress,
+  sections: readonly Section[],
+  from: number,
+  size: number,
+): number[] {
+  const isNewestFirst = list.query.order !== 'NEXT_TO_RUN_FIRST';
+  const seqs: number[] = [];
+  let before = 0;
+  for (const { chunk, group } of sections) {
+    const counts = countsIn(list, chunk);
+    const count = group === undefined ? sum(counts) : (counts[group] ?? 0);
+    if (before + count > from && count > 0) {
+      const found = list.matches.seqs(chunk, group);
+      if (found.length !== count) return seqsOfPage(recounted(list, chunk), sections, from, size);
+      if (isNewestFirst) found.reverse();
+      seqs.push(...found.slice(Math.max(from - before, 0), from + size - before));
+    }
+    before += count;
+    if (before >= from + size) break;
+  }
+  return seqs;
+}
+
+/** At most `size` of the wanted tasks below a `seq`, newest first. */
+function seqsOfWindow(list: ListInProgress, below: number, size: number): number[] {
+  const { statuses } = list.query;
+  const seqs: number[] = [];
+  for (const chunk of list.chunks) {
+    const counts = countsIn(list, chunk);
+    const count =
+      statuses.length === 0
+        ? sum(counts)
+        : sum(statuses.map((status) => counts[STATUS_NUMBERS[status]] ?? 0));
+    if (count === 0 || chunk > chunkOf(below)) continue;
+    const found = list.wanted?.seqs(chunk) ?? [];
+    if (found.length !== count) return seqsOfWindow(recounted(list, chunk), below, size);
+    seqs.push(...found.filter((seq) => seq < below).toReversed());
+    if (seqs.length >= size) break;
+  }
+  return seqs.slice(0, size);
+}
+
+/** Without the counts of a chunk that has changed in the database since they were made. */
+function recounted(list: ListInProgress, chunk: number): ListInProgress {
+  list.counts.delete(chunk);
+  return list;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -13,20 +13,17 @@ export interface ListThreadData {
   readonly file: string;
 }
 
-/** `seq` of the tasks changed since the last message; every change is committed. New tasks are found without notice. */
-interface Changes {
-  readonly changed: Float64Array<ArrayBuffer>;
-}
+/** Chunks of which tasks were added, changed or removed since the last list, all of it committed. */
+export type ChangedChunks = readonly number[] | 'MANY';
 
 export type ToListThread =
-  | ({ readonly kind: 'keep up' } & Changes)
-  | ({
+  | {
       readonly kind: 'list';
       readonly call: number;
-      readonly client: string;
       readonly query: ListQuery;
-    } & Changes)
-  /** The client no longer waits for this call. */
+      readonly changed: ChangedChunks;
+    }
+  /** Nobody waits for this call any longer. */
   | { readonly kind: 'abandon'; readonly call: number };
 
 export interface ListPage {

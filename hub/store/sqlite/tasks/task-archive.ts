@@ -63,8 +63,8 @@ export function sqliteTaskArchive(
     },
     formerAttempts: async (taskId) => selectAttempts.all(taskId).map(formerAttemptOfRow),
     withInput: withInput(db),
-    list: (query, client) => lists.list(query, client),
-    window: (query, client) => lists.window(query, client),
+    list: (query, signal) => lists.list(query, signal),
+    window: (query, signal) => lists.window(query, signal),
     remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
   };

@@ -6,11 +6,12 @@ import type { NewTask } from '../../../core/task.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { fileReferences } from '../objects/file-references.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
+import { listedTaskInsertion } from '../rows/listed-task.js';
 import type { RequirementIds } from './requirement-ids.js';
 import type { WebhookOutbox } from './webhook-outbox.js';
 
 /** `seq` of the newest task; 0 when there is none. */
-export function latestSeqOf(db: SqliteDatabase): number {
+function latestSeqOf(db: SqliteDatabase): number {
   return db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
 }
 
@@ -25,6 +26,7 @@ export function taskInsertion(
     INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
                       classifiers, job, request_id, trace_context, ignored_fields)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertListed = listedTaskInsertion(db);
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
   let latestSeq = latestSeqOf(db);
@@ -51,6 +53,7 @@ export function taskInsertion(
       task.traceContext,
       task.ignoredFields,
     );
+    insertListed(seq, { ...task, instanceId: task.instance?.id ?? null });
     filesOfJob(task.job).forEach((file, position) => {
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
     });

@@ -1,7 +1,6 @@
 /** Order in which lists are read: clients take turns, so that one with many lists delays only itself. */
 import { abortable } from '@workbench-hub/shared/runtime/abortable';
-import { HubError } from '../../../core/errors.js';
-import type { ListClient } from '../../../core/ports/task-archive.js';
+import { HubError } from '../../core/errors.js';
 
 /** Maximum number of concurrent list queries. */
 const MAX_READING = 2;
@@ -13,6 +12,13 @@ const MAX_LISTS = 512;
 /** Time after which most pending lists are answered. */
 const RETRY_AFTER_S = 1;
 
+/** Client of a list. Clients have equal shares of the time for lists. */
+export interface ListClient {
+  readonly name: string;
+  /** Aborted when the client no longer waits. */
+  readonly signal: AbortSignal;
+}
+
 /** Client name of the hub itself, which is never refused. */
 const HUB = '';
 
@@ -23,8 +29,13 @@ export class ListTurns {
   readonly #pending = new Map<string, number>();
   #reading = 0;
 
-  /** Reads a list at its client's turn. Rejects with OVERLOADED and INVALID_INPUT as `TaskArchive.list` does, and as `read`. */
-  async run<Page>(client: ListClient | undefined, read: () => Promise<Page>): Promise<Page> {
+  /** Reads a list at its client's turn, without a client for the hub itself. `read` is told when the client has gone. Rejects with
+   *  OVERLOADED when too many lists of this client, or of all, are pending, with INVALID_INPUT when the client has gone, and as
+   *  `read` does. */
+  async run<Page>(
+    client: ListClient | undefined,
+    read: (signal: AbortSignal | undefined) => Promise<Page>,
+  ): Promise<Page> {
     const { name, signal } = client ?? { name: HUB, signal: undefined };
     if (signal?.aborted) throw abandoned();
     if (client) this.#refuseTooMany(name);
@@ -32,7 +43,7 @@ export class ListTurns {
     try {
       await this.#turn(name, signal);
       return await untilAbandoned(
-        read().finally(() => {
+        read(signal).finally(() => {
           this.#reading--;
           this.#next();
         }),

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ListClient } from '../../../core/ports/task-archive.js';
-import { ListTurns } from './list-turns.js';
+import { type ListClient, ListTurns } from './list-turns.js';
 
 const CLIENTS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const client = (name: string): ListClient => ({ name, signal: new AbortController().signal });
@@ -34,4 +33,32 @@ it('all clients may have 512 lists pending, and the hub itself is never refused'
   const own = ask(undefined);
   await expect(atOnce(ask(client('i')))).rejects.toThrow('512 lists are not answered yet');
   await expect(atOnce(own)).resolves.toBe('pending');
+});
+
+it('a client that has gone is refused, and its turn goes to the next one', async () => {
+  const { ask, answer } = pendingLists();
+  const gone = ask({ name: 'a', signal: AbortSignal.abort() });
+  await expect(gone).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  for (const name of ['b', 'c']) void ask(client(name));
+  const leaving = new AbortController();
+  const left = ask({ name: 'd', signal: leaving.signal });
+  const next = ask(client('e'));
+  leaving.abort();
+  await expect(left).rejects.toThrow('the request was broken off');
+  answer();
+  await expect(atOnce(next)).resolves.toBe('pending');
+  answer();
+  answer();
+  await expect(next).resolves.toBe('a page');
+});
+
+it('clients take turns, however much one of them asks for', async () => {
+  const turns = new ListTurns();
+  const read: string[] = [];
+  const ask = (name: string) =>
+    turns.run(client(name), async () => {
+      read.push(name);
+    });
+  await Promise.all([...Array.from({ length: 6 }, () => ask('mallory')), ask('vera'), ask('udo')]);
+  expect(read.join(' ')).toBe('mallory mallory mallory vera udo mallory mallory mallory');
 });
