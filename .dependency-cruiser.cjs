@@ -73,26 +73,8 @@ module.exports = {
       name: 'hub-imports-only-shared',
       comment: 'Hub and agent run on different hosts in different versions; all they share is the protocol.',
       severity: 'error',
-      from: { path: '^hub/', pathNot: '^hub/store/' },
+      from: { path: '^hub/' },
       to: { path: ours, pathNot: '^(?:hub|shared)/' },
-    },
-    {
-      name: 'store-imports-only-shared-and-list-columns',
-      comment:
-        'The columns of the lists are a package of their own; only the store knows that there are any.',
-      severity: 'error',
-      from: { path: '^hub/store/' },
-      to: {
-        path: ours,
-        pathNot: ['^(?:hub|shared)/', '^packages/list-columns/(?:list-columns|rows|thread-limits)[.]ts$'],
-      },
-    },
-    {
-      name: 'list-columns-know-no-store',
-      comment: 'They take rows and give numbers of tasks, whatever keeps the tasks.',
-      severity: 'error',
-      from: { path: '^packages/list-columns/' },
-      to: { path: ours, pathNot: ['^packages/list-columns/', '^shared/(?:domain|runtime)/'] },
     },
     {
       name: 'agent-imports-only-shared',
@@ -105,7 +87,7 @@ module.exports = {
       name: 'instance-programs-import-only-the-instance-protocol',
       comment: 'They are what a stranger would write: the instance protocol must be all that it takes.',
       severity: 'error',
-      from: { path: '^packages/(?!(?:client|cli|console|list-columns)/)([^/]+)/' },
+      from: { path: '^packages/(?!(?:client|cli|console)/)([^/]+)/' },
       to: { path: ours, pathNot: ['^packages/$1/', '^shared/instance-protocol/'] },
     },
     {
@@ -205,7 +187,7 @@ module.exports = {
         'it together; what two of them need is a port in core or belongs in shared.',
       severity: 'error',
       from: { path: adapter },
-      to: { path: ours, pathNot: ['^$1/(?:$2|engine|core)/', '^shared/', '^packages/list-columns/'] },
+      to: { path: ours, pathNot: ['^$1/(?:$2|engine|core)/', '^shared/'] },
     },
     ...['wire', 'requests', 'routing', 'endpoints'].map((floor, index, floors) => ({
       name: `http-${floor}-imports-downwards`,

@@ -19,7 +19,7 @@ export function withSingleStars(pattern: string): string {
 }
 
 /** Steps per character up to which positions are tried one by one; beyond, {@link WildcardAutomaton} takes over. */
-export const TRIED_STEPS_PER_CHARACTER = 8;
+const TRIED_STEPS_PER_CHARACTER = 8;
 
 /** True when the whole `text` matches `pattern`. */
 export function matchesWildcard(pattern: string, text: string): boolean {

@@ -51,14 +51,7 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/store/sole-hub/a.ts', '../rows/x.js', 'rows-are-for-stores'],
   ['hub/commands/c.ts', '../store/sqlite/x.js', 'store-is-chosen-in-one-place'],
   ['hub/hub-d.ts', './store/sqlite/x.js', 'store-is-chosen-in-one-place'],
-  ['hub/store/sqlite/b.ts', '@workbench-hub/agent/agent', 'store-imports-only-shared-and-list-columns'],
-  [
-    'hub/store/sqlite/c.ts',
-    '@workbench-hub/list-columns/texts',
-    'store-imports-only-shared-and-list-columns',
-  ],
-  ['hub/http/d.ts', '@workbench-hub/list-columns/rows', 'hub-imports-only-shared'],
-  ['packages/list-columns/a.ts', '@workbench-hub/hub/core/x', 'list-columns-know-no-store'],
+  ['hub/store/sqlite/b.ts', '@workbench-hub/agent/agent', 'hub-imports-only-shared'],
   ['hub/hub.ts', './main.js', 'not-to-main'],
   ['hub/commands/a.ts', 'hono', 'hono-only-in-http'],
   ['hub/hub-a.ts', '@hono/node-server', 'hono-only-in-http'],
@@ -106,12 +99,10 @@ const forbidden: [from: string, to: string, rule: string][] = [
 const allowed: [from: string, to: string][] = [
   ['hub/config.ts', '@workbench-hub/shared/config/x'],
   ['hub/commands/b.ts', '../store/open-store.js'],
-  ['hub/store/sqlite/lists/y.ts', '@workbench-hub/list-columns/rows'],
   ['hub/store/sqlite/z.ts', '../rows/x.js'],
   ['hub/store/postgres/z.ts', '../rows/x.js'],
   ['hub/store/rows/y.ts', '../../core/x.js'],
   ['hub/store/rows/z.ts', '@workbench-hub/shared/domain/x'],
-  ['packages/list-columns/y.ts', '@workbench-hub/shared/domain/x'],
   ['hub/core/y.ts', '@workbench-hub/shared/domain/x'],
   ['hub/core/ports/y.ts', '../x.js'],
   ['hub/core/y.test.ts', 'vitest'],
@@ -161,8 +152,6 @@ const targets = [
   ],
   ...['domain', 'runtime', 'config', 'tracing', 'instance-protocol'].map((folder) => `shared/${folder}/x.ts`),
   ...['workbench', 'client', 'cli'].map((name) => `packages/${name}/x.ts`),
-  'packages/list-columns/rows.ts',
-  'packages/list-columns/texts.ts',
   'shared/dist/domain/x.js',
 ];
 const npmPackages = [
