@@ -58,4 +58,5 @@ it.each([
 
 it('is shown by its code points', () => {
   expect(escapedName('a"\n\u0430\u{1f642}\u202e')).toBe(String.raw`"a\"\n\u{430}\u{1f642}\u{202e}"`);
+  expect(escapedName('~\u007f ')).toBe(String.raw`"~\u{7f} "`);
 });
