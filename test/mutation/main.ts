@@ -99,6 +99,9 @@ async function noticedBy(
     if (RUN_ONCE.test(file)) await copy.endTests();
     if (failure === undefined) continue;
     if ((await failureOf(failure.tests, copy, reach)) === undefined) return failure.text;
+    // A module that could not be imported stays so in the process.
+    await copy.endTests();
+    if ((await failureOf(failure.tests, copy, reach)) === undefined) return failure.text;
     const others = chunk.filter((test) => !failure.tests.includes(test));
     if (others.length > 0) waiting.unshift(others);
   }
