@@ -4,11 +4,17 @@ import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Task } from './task.js';
 
-export interface TaskFilter {
-  /** `id`, `name` and `creator` may hold wildcards; `name` is compared without regard to case. */
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly creator?: string | undefined;
+/** Texts of a task that a filter can search by a pattern with wildcards. */
+export const SEARCHED_TEXTS = [
+  { field: 'id', hasCase: true },
+  { field: 'name', hasCase: false },
+  { field: 'creator', hasCase: true },
+] as const;
+
+export type SearchedField = (typeof SEARCHED_TEXTS)[number]['field'];
+
+/** A pattern for each text that is searched, and other conditions. */
+export interface TaskFilter extends Partial<Readonly<Record<SearchedField, string | undefined>>> {
   readonly type?: TaskType | undefined;
   readonly priority?: Priority | undefined;
   /** Any of these statuses; empty for all. */
@@ -21,20 +27,17 @@ export interface TaskFilter {
 }
 
 /** Whether a task matches by what never changes. */
-export function matchesForGood(
-  { id, name, creator, requestedAtMs, type, priority }: Task,
-  filter: TaskFilter,
-): boolean {
+export function matchesForGood(task: Task, filter: TaskFilter): boolean {
+  const { requestedAtMs, type, priority } = task;
   if (filter.type !== undefined && filter.type !== type) return false;
   if (filter.priority !== undefined && filter.priority !== priority) return false;
   if (filter.requestedFromMs !== undefined && requestedAtMs < filter.requestedFromMs) return false;
   if (filter.requestedBeforeMs !== undefined && requestedAtMs >= filter.requestedBeforeMs) return false;
-  if (filter.id !== undefined && !matchesWildcard(filter.id, id)) return false;
-  if (filter.creator !== undefined && (creator === null || !matchesWildcard(filter.creator, creator)))
-    return false;
-  return (
-    filter.name === undefined || (name !== null && matchesWildcard(foldedName(filter.name), foldedName(name)))
-  );
+  return SEARCHED_TEXTS.every(({ field }) => {
+    const [pattern, text] = [filter[field], task[field]];
+    if (pattern === undefined) return true;
+    return text !== null && matchesWildcard(comparedText(field, pattern), comparedText(field, text));
+  });
 }
 
 /** Whether a task matches by what changes. */
@@ -46,6 +49,11 @@ export function matchesNow({ status, instance }: Task, { statuses, instances = [
 /** Whether the filter has a condition that a task may cease to match. */
 export function canCease({ statuses, instances = [] }: TaskFilter): boolean {
   return statuses.length > 0 || instances.length > 0;
+}
+
+/** A text, or a pattern for it, as it is compared. */
+export function comparedText(field: SearchedField, text: string): string {
+  return SEARCHED_TEXTS.some((each) => each.field === field && each.hasCase) ? text : foldedName(text);
 }
 
 /** A name as names are compared, without regard to case. Both forms of the Greek sigma are the same letter. */

@@ -1,5 +1,5 @@
 import { openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
-import { taskTextOf } from '@workbench-hub/hub/store/postgres/rows/task-text';
+import { TASK_TEXT_COLUMNS } from '@workbench-hub/hub/store/postgres/rows/task-text';
 import { requirementIds } from '@workbench-hub/hub/store/postgres/tasks/requirement-ids';
 import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
 import type { StoredTask, StoredTasks } from './stored-task.js';
@@ -19,15 +19,16 @@ const INSERT = `
   requests AS (
     INSERT INTO task_request (task_seq, id, requirement_id, requested_at, creator, name, classifiers, job)
     SELECT seq, id, requirement, requested_at, creator, name, classifiers, job FROM given)
-  INSERT INTO task_text (task_seq, requested_at, lasting_kind, id, name, creator)
-  SELECT seq, requested_at, lasting_kind, id, searchable_name, creator FROM given`;
+  INSERT INTO task_text (task_seq, requested_at, ${TASK_TEXT_COLUMNS.map(({ column }) => column).join(', ')})
+  SELECT seq, requested_at, ${TASK_TEXT_COLUMNS.map(({ column }) => `searched_${column}`).join(', ')} FROM given`;
 
 /** Columns of a given task. */
 const ROW_TYPE = `
   CREATE TYPE bench_task AS (
     id text, type text, status text, priority smallint, requirement bigint, requested_at bigint, started_at bigint,
     ended_at bigint, attempt integer, agent_id text, instance_id text, instance_version text, instance_revision text,
-    batch_status text, creator text, name text, searchable_name text, lasting_kind smallint, classifiers text, job text)`;
+    batch_status text, creator text, name text, classifiers text, job text,
+    ${TASK_TEXT_COLUMNS.map(({ column, type }) => `searched_${column} ${type}`).join(', ')})`;
 
 /** Upkeep that a server in use does by itself in time. */
 const SETTLE = [
@@ -46,13 +47,9 @@ export async function writeToPostgres(url: string, { requirements, tasks }: Stor
     const insert = statement(INSERT);
     for (const some of inParts(tasks)) {
       const rows = some.map((task) => {
-        const texts = taskTextOf({ ...task, priority: priorityOfRank(task.priority) });
-        return {
-          ...task,
-          requirement: rowIds[task.requirement],
-          lasting_kind: texts.lastingKind,
-          searchable_name: texts.name,
-        };
+        const listed = { ...task, priority: priorityOfRank(task.priority) };
+        const texts = TASK_TEXT_COLUMNS.map(({ column, valueIn }) => [`searched_${column}`, valueIn(listed)]);
+        return { ...task, requirement: rowIds[task.requirement], ...Object.fromEntries(texts) };
       });
       await database.rows(insert, [JSON.stringify(rows)]);
     }

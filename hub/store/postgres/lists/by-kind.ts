@@ -1,7 +1,7 @@
 /** Lists by type, status and priority: each kind of tasks is in the order of an index, of which only the entries up to the page are
  *  read, from the nearer end. Totals are kept. */
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
-import type { TaskFilter } from '../../../core/task-filter.js';
+import { SEARCHED_TEXTS, type TaskFilter } from '../../../core/task-filter.js';
 import { ALL_KINDS, kindsOf, type TaskKind } from '../../rows/task-kinds.js';
 import {
   COLUMNS,
@@ -14,15 +14,9 @@ import {
 } from './list-statement.js';
 
 /** Whether a filter is one by kinds only. */
-export function isByKind({
-  id,
-  name,
-  creator,
-  instances = [],
-  requestedFromMs,
-  requestedBeforeMs,
-}: TaskFilter): boolean {
-  const others = [id, name, creator, requestedFromMs, requestedBeforeMs];
+export function isByKind(filter: TaskFilter): boolean {
+  const { instances = [], requestedFromMs, requestedBeforeMs } = filter;
+  const others = [requestedFromMs, requestedBeforeMs, ...SEARCHED_TEXTS.map(({ field }) => filter[field])];
   return instances.length === 0 && others.every((condition) => condition === undefined);
 }
 

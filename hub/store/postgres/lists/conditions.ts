@@ -1,6 +1,6 @@
 /** Conditions of filters by texts, times and instances, on the narrow table of texts where that has all that is asked for. */
 import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
-import { foldedName, type TaskFilter } from '../../../core/task-filter.js';
+import { comparedText, SEARCHED_TEXTS, type TaskFilter } from '../../../core/task-filter.js';
 import { likePattern } from '../../rows/searchable-text.js';
 import { kindsOf, STATUS_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqlType } from '../connection/statement.js';
@@ -71,22 +71,22 @@ function together(
   };
 }
 
-function textConditions({ id, name, creator, requestedFromMs, requestedBeforeMs }: TaskFilter): Condition[] {
+function textConditions(filter: TaskFilter): Condition[] {
+  const { requestedFromMs, requestedBeforeMs } = filter;
   const conditions: Condition[] = [];
   const add = (parameter: string, type: SqlType, text: string, value: unknown) =>
     conditions.push({ parameter, type, value, sql: () => text });
-  if (id !== undefined && /[*?]/.test(id)) {
-    add('idPattern', 'text', 'task_text.id LIKE :idPattern', likePattern(id));
-  } else if (id !== undefined) {
-    // An id without wildcards has an index.
-    const one = 'task_text.task_seq = (SELECT task_seq FROM task_request WHERE task_request.id = :taskId)';
-    add('taskId', 'text', one, id);
-  }
-  if (name !== undefined) {
-    add('namePattern', 'text', 'task_text.name LIKE :namePattern', likePattern(foldedName(name)));
-  }
-  if (creator !== undefined) {
-    add('creatorPattern', 'text', 'task_text.creator LIKE :creatorPattern', likePattern(creator));
+  for (const { field } of SEARCHED_TEXTS) {
+    const pattern = filter[field];
+    if (pattern === undefined) continue;
+    if (field === 'id' && !/[*?]/.test(pattern)) {
+      // An id without wildcards has an index.
+      const one = 'task_text.task_seq = (SELECT task_seq FROM task_request WHERE task_request.id = :taskId)';
+      add('taskId', 'text', one, pattern);
+    } else {
+      const value = likePattern(comparedText(field, pattern));
+      add(`${field}Pattern`, 'text', `task_text.${field} LIKE :${field}Pattern`, value);
+    }
   }
   if (requestedFromMs !== undefined) {
     add('requestedFrom', 'bigint', 'task_text.requested_at >= :requestedFrom', requestedFromMs);

@@ -1,21 +1,18 @@
 /** The row of a task in the table of texts that lists search. */
-
-import type { NewTask } from '../../../core/task.js';
-import { foldedName } from '../../../core/task-filter.js';
-import { searchable } from '../../rows/searchable-text.js';
+import type { Task } from '../../../core/task.js';
+import { SEARCHED_COLUMNS, type SearchedTask } from '../../rows/searched-texts.js';
 import { lastingKindOf } from '../../rows/task-kinds.js';
 
-export function taskTextOf({
-  id,
-  type,
-  priority,
-  name,
-  creator,
-}: Pick<NewTask, 'id' | 'type' | 'priority' | 'name' | 'creator'>) {
-  return {
-    lastingKind: lastingKindOf(type, priority),
-    id: searchable(id),
-    name: name === null ? null : searchable(foldedName(name)),
-    creator: creator === null ? null : searchable(creator),
-  };
-}
+/** Columns of the row beside the number of the task and the time of its request. */
+export const TASK_TEXT_COLUMNS: readonly {
+  readonly column: string;
+  readonly type: 'text' | 'smallint';
+  readonly valueIn: (task: SearchedTask & Pick<Task, 'type' | 'priority'>) => string | number | null;
+}[] = [
+  {
+    column: 'lasting_kind',
+    type: 'smallint',
+    valueIn: ({ type, priority }) => lastingKindOf(type, priority),
+  },
+  ...SEARCHED_COLUMNS.map(({ column, textOf }) => ({ column, type: 'text', valueIn: textOf }) as const),
+];

@@ -4,7 +4,7 @@
  */
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ChangePage, TaskChange, TaskChanges } from '../../../core/ports/task-changes.js';
-import { taskOfRow } from '../../rows/task-row.js';
+import { taskIdOfRow, taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import type { ClaimLog } from '../lanes/claim-log.js';
@@ -281,7 +281,10 @@ export class ChangeLog implements TaskChanges {
    *  would be shown as it may never have been. */
   #settled(logged: readonly Logged[], tasks: ReadonlyMap<Change, RowWithTask>): readonly Logged[] {
     const { claims } = this.#options;
-    const at = logged.findIndex(({ change }) => claims.isUndurable(tasks.get(change)?.task[0] ?? ''));
+    const at = logged.findIndex(({ change }) => {
+      const row = tasks.get(change)?.task;
+      return row !== undefined && claims.isUndurable(taskIdOfRow(row));
+    });
     return at < 0 ? logged : logged.slice(0, at);
   }
 

@@ -3,9 +3,10 @@ import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { WaitingTask } from '../../../core/match-tasks.js';
 import type { NewTask } from '../../../core/task.js';
+import { REQUEST_COLUMNS } from '../../rows/task-fields.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import { addFiles, FILE_PARAMETERS, fileValues } from '../objects/file-references.js';
-import { taskTextOf } from '../rows/task-text.js';
+import { TASK_TEXT_COLUMNS } from '../rows/task-text.js';
 import type { RequirementIds } from './requirement-ids.js';
 
 /** Tasks that are inserted together or not at all. */
@@ -23,40 +24,41 @@ export interface Inserted {
   readonly taskIds: readonly string[];
 }
 
-const INSERT = laneStatement({
+/** A column of the input with the values of the tasks, but for those that come with the calls. */
+interface InputColumn {
+  readonly name: string;
+  readonly type: 'text' | 'bigint' | 'smallint';
+  readonly valueIn?: (task: NewTask) => string | number | null;
+}
+
+/** Columns of `task_text` in the input, where the request has others of the same names. */
+const textColumn = (column: string) => `searched_${column}`;
+
+const INPUT: readonly InputColumn[] = [
+  { name: 'type', type: 'text', valueIn: ({ type }) => type },
+  { name: 'status', type: 'text', valueIn: ({ status }) => status },
+  { name: 'priority', type: 'smallint', valueIn: ({ priority }) => priorityRank(priority) },
+  { name: 'notify_url', type: 'text', valueIn: ({ notify }) => notify?.url ?? null },
+  { name: 'notify_receiver', type: 'text', valueIn: ({ notify }) => notify?.receiver ?? null },
+  ...REQUEST_COLUMNS.map(({ column, ...rest }) => ({ name: column, ...rest })),
+  ...TASK_TEXT_COLUMNS.map(({ column, ...rest }) => ({ name: textColumn(column), ...rest })),
+  { name: 'requirement_id', type: 'bigint' },
+  { name: 'job', type: 'text' },
+  { name: 'key', type: 'text' },
+];
+
+const namesOf = (columns: readonly { readonly column: string }[]) =>
+  columns.map(({ column }) => column).join(', ');
+
+const INSERT = laneStatement<string>({
   parameters: {
-    ids: 'text[]',
-    types: 'text[]',
-    statuses: 'text[]',
-    priorities: 'smallint[]',
-    requirementIds: 'bigint[]',
-    requestedAts: 'bigint[]',
-    timeLimits: 'bigint[]',
-    creators: 'text[]',
-    names: 'text[]',
-    classifiers: 'text[]',
-    jobs: 'text[]',
-    requestIds: 'text[]',
-    traceContexts: 'text[]',
-    ignoredFields: 'text[]',
-    searchableIds: 'text[]',
-    searchableNames: 'text[]',
-    searchableCreators: 'text[]',
-    keys: 'text[]',
-    notifyUrls: 'text[]',
-    notifyReceivers: 'text[]',
-    lastingKinds: 'smallint[]',
+    ...Object.fromEntries(INPUT.map(({ name, type }) => [name, `${type}[]` as const])),
     ...FILE_PARAMETERS,
   },
   parts: `
     input AS (
-      SELECT given.* FROM held, unnest(
-        :ids, :types, :statuses, :priorities, :requirementIds, :requestedAts, :timeLimits, :creators, :names, :classifiers, :jobs,
-        :requestIds, :traceContexts, :ignoredFields, :searchableIds, :searchableNames, :searchableCreators, :keys, :notifyUrls,
-        :notifyReceivers, :lastingKinds) WITH ORDINALITY AS given (
-        id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name, classifiers, job,
-        request_id, trace_context, ignored_fields, searchable_id, searchable_name, searchable_creator, key, notify_url,
-        notify_receiver, lasting_kind, at)),
+      SELECT given.* FROM held, unnest(${INPUT.map(({ name }) => `:${name}`).join(', ')})
+        WITH ORDINALITY AS given (${INPUT.map(({ name }) => name).join(', ')}, at)),
     known AS (
       SELECT input.at, coalesce(idempotency_key.task_id, task_request.id) AS id FROM input
       JOIN idempotency_key ON idempotency_key.creator = coalesce(input.creator, '') AND idempotency_key.key = input.key
@@ -68,13 +70,11 @@ const INSERT = laneStatement({
       INSERT INTO task (seq, type, status, priority, requirement_id)
       SELECT seq, type, status, priority, requirement_id FROM added),
     requests AS (
-      INSERT INTO task_request (task_seq, id, requirement_id, requested_at, time_limit_s, creator, name, classifiers, request_id,
-                                trace_context, ignored_fields, job)
-      SELECT seq, id, requirement_id, requested_at, time_limit_s, creator, name, classifiers, request_id, trace_context,
-             ignored_fields, job FROM added),
+      INSERT INTO task_request (task_seq, requirement_id, job, ${namesOf(REQUEST_COLUMNS)})
+      SELECT seq, requirement_id, job, ${namesOf(REQUEST_COLUMNS)} FROM added),
     texts AS (
-      INSERT INTO task_text (task_seq, requested_at, lasting_kind, id, name, creator)
-      SELECT seq, requested_at, lasting_kind, searchable_id, searchable_name, searchable_creator FROM added),
+      INSERT INTO task_text (task_seq, requested_at, ${namesOf(TASK_TEXT_COLUMNS)})
+      SELECT seq, requested_at, ${TASK_TEXT_COLUMNS.map(({ column }) => textColumn(column)).join(', ')} FROM added),
     files AS (${addFiles('added')}),
     keys AS (
       INSERT INTO idempotency_key (creator, key, task_seq, task_id, used_at)
@@ -104,9 +104,9 @@ export function taskInsertion(requirements: RequirementIds): LaneWrite<Insertion
       const groups = await requirements.of(requirementKeys);
       return {
         ...valuesOfTasks(tasks),
-        jobs: insertions.flatMap(({ jobs }) => jobs),
-        requirementIds: requirementKeys.map((key) => groups.get(key)),
-        keys: keyOf,
+        requirement_id: requirementKeys.map((key) => groups.get(key)),
+        job: insertions.flatMap(({ jobs }) => jobs),
+        key: keyOf,
       };
     },
     // Another hub may have removed a requirement whose id is cached.
@@ -139,26 +139,8 @@ function insertedOf(tasks: readonly NewTask[], results: readonly Result[]): Inse
 }
 
 function valuesOfTasks(tasks: readonly NewTask[]) {
-  const texts = tasks.map(taskTextOf);
   return {
-    ids: tasks.map(({ id }) => id),
-    types: tasks.map(({ type }) => type),
-    statuses: tasks.map(({ status }) => status),
-    priorities: tasks.map(({ priority }) => priorityRank(priority)),
-    requestedAts: tasks.map(({ requestedAtMs }) => requestedAtMs),
-    timeLimits: tasks.map(({ timeLimitS }) => timeLimitS),
-    creators: tasks.map(({ creator }) => creator),
-    names: tasks.map(({ name }) => name),
-    classifiers: tasks.map(({ classifiers }) => JSON.stringify(classifiers)),
-    requestIds: tasks.map(({ requestId }) => requestId),
-    traceContexts: tasks.map(({ traceContext }) => traceContext),
-    ignoredFields: tasks.map(({ ignoredFields }) => ignoredFields),
-    searchableIds: texts.map(({ id }) => id),
-    searchableNames: texts.map(({ name }) => name),
-    searchableCreators: texts.map(({ creator }) => creator),
-    notifyUrls: tasks.map(({ notify }) => notify?.url ?? null),
-    notifyReceivers: tasks.map(({ notify }) => notify?.receiver ?? null),
-    lastingKinds: texts.map(({ lastingKind }) => lastingKind),
+    ...Object.fromEntries(INPUT.map(({ name, valueIn }) => [name, valueIn ? tasks.map(valueIn) : []])),
     ...fileValues(
       tasks.map(({ job }) =>
         filesOfJob(job).map((file, position) => ({ role: 'INPUT', position, path: null, file })),

@@ -2,7 +2,12 @@
 
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import { matchesWildcard, withSingleStars } from '@workbench-hub/shared/domain/wildcard';
-import { foldedName, type TaskFilter } from '../../../core/task-filter.js';
+import {
+  comparedText,
+  SEARCHED_TEXTS,
+  type SearchedField,
+  type TaskFilter,
+} from '../../../core/task-filter.js';
 import { fromSearchable, globPattern, searchable } from '../../rows/searchable-text.js';
 import { STATUS_NUMBERS, TYPE_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqliteDatabase } from '../connection/database.js';
@@ -19,15 +24,16 @@ export const PRIORITY = 'kind & 7';
 
 /** The condition of all fields, the cheap ones first. */
 export function conditionOf(filter: TaskFilter): Condition {
-  const { id, name, creator, instances = [], requestedFromMs, requestedBeforeMs } = filter;
+  const { instances = [], requestedFromMs, requestedBeforeMs } = filter;
   const parts: Condition[] = [...kindConditions(filter)];
   const add = (sql: string, ...values: (string | number)[]) => parts.push({ sql, values });
   if (requestedFromMs !== undefined) add('requested_at >= ?', requestedFromMs);
   if (requestedBeforeMs !== undefined) add('requested_at < ?', requestedBeforeMs);
   if (instances.length > 0) add('instance_id IN (SELECT value FROM json_each(?))', JSON.stringify(instances));
-  if (creator !== undefined) parts.push(textCondition('creator', creator));
-  if (name !== undefined) parts.push(textCondition('name', foldedName(name)));
-  if (id !== undefined) parts.push(idCondition(id));
+  for (const { field } of SEARCHED_TEXTS) {
+    const pattern = filter[field];
+    if (pattern !== undefined) parts.push(textCondition(field, pattern));
+  }
   return {
     sql: parts.length === 0 ? 'true' : parts.map(({ sql }) => sql).join(' AND '),
     values: parts.flatMap(({ values }) => values),
@@ -47,25 +53,25 @@ function kindConditions({ type, priority, statuses }: TaskFilter): Condition[] {
 
 const WILDCARDS = /[*?]/;
 
-function idCondition(id: string): Condition {
-  if (WILDCARDS.test(id)) return textCondition('id', id);
-  // An id without wildcards has an index.
-  return { sql: 'seq = (SELECT seq FROM task WHERE id = ?)', values: [id] };
-}
-
 /** Longest run of characters behind a `*` that GLOB looks for: it compares the run at each character of a text. */
 const LONGEST_RUN = 16;
 
-function textCondition(column: string, pattern: string): Condition {
-  if (!WILDCARDS.test(pattern)) return { sql: `${column} = ?`, values: [searchable(pattern)] };
+function textCondition(field: SearchedField, text: string): Condition {
+  const pattern = comparedText(field, text);
+  if (!WILDCARDS.test(pattern)) {
+    // An id without wildcards has an index.
+    return field === 'id'
+      ? { sql: 'seq = (SELECT seq FROM task WHERE id = ?)', values: [pattern] }
+      : { sql: `${field} = ?`, values: [searchable(pattern)] };
+  }
   const single = withSingleStars(pattern);
   const [head = '', ...runs] = single.split('*');
   if (runs.every((run) => run.length <= LONGEST_RUN)) {
-    return { sql: `${column} GLOB ?`, values: [globPattern(single)] };
+    return { sql: `${field} GLOB ?`, values: [globPattern(single)] };
   }
   // GLOB looks for the end of each run; the few texts that have all of them are compared in bounded time.
   const ends = runs.map((run) => run.slice(-LONGEST_RUN));
-  const sql = `${column} GLOB ? AND matches_wildcard(?, ${column})`;
+  const sql = `${field} GLOB ? AND matches_wildcard(?, ${field})`;
   return { sql, values: [globPattern([head, ...ends].join('*')), single] };
 }
 

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import { MIGRATIONS, migrate, type SqliteDatabase } from '../connection/database.js';
 import { listedTaskInsertion } from '../rows/listed-task.js';
 import { CHUNK_TASKS } from './chunks.js';
@@ -43,7 +44,7 @@ function read(query: Partial<ListQuery> = {}): ListPage {
   }
 }
 
-const namesOf = ({ rows }: ListPage) => (JSON.parse(rows) as unknown[][]).map((row) => row[18]);
+const namesOf = ({ rows }: ListPage) => (JSON.parse(rows) as TaskRow[]).map((row) => taskOfRow(row).name);
 
 describe('a list', () => {
   it('takes turns, and reads its page when all chunks are counted', () => {

@@ -3,6 +3,7 @@ import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { WaitingTask } from '../../../core/match-tasks.js';
 import type { NewTask } from '../../../core/task.js';
+import { REQUEST_COLUMNS } from '../../rows/task-fields.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { fileReferences } from '../objects/file-references.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
@@ -22,10 +23,18 @@ export function taskInsertion(
   requirements: RequirementIds,
   webhooks: Pick<WebhookOutbox, 'named'>,
 ): (task: NewTask) => WaitingTask {
-  const insert = db.prepare(`
-    INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
-                      classifiers, job, request_id, trace_context, ignored_fields)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const columns = [
+    'seq',
+    'type',
+    'status',
+    'priority',
+    'requirement_id',
+    'job',
+    ...REQUEST_COLUMNS.map(({ column }) => column),
+  ];
+  const insert = db.prepare<(string | number | null)[]>(
+    `INSERT INTO task (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  );
   const insertListed = listedTaskInsertion(db);
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
@@ -36,23 +45,8 @@ export function taskInsertion(
     const key = requirementKey(task.requirement);
     const groupId = requirements.of(key);
     const rank = priorityRank(task.priority);
-    insert.run(
-      seq,
-      task.id,
-      task.type,
-      task.status,
-      rank,
-      groupId,
-      task.requestedAtMs,
-      task.timeLimitS,
-      task.creator,
-      task.name,
-      JSON.stringify(task.classifiers),
-      JSON.stringify(task.job),
-      task.requestId,
-      task.traceContext,
-      task.ignoredFields,
-    );
+    const request = REQUEST_COLUMNS.map(({ valueIn }) => valueIn(task));
+    insert.run(seq, task.type, task.status, rank, groupId, JSON.stringify(task.job), ...request);
     insertListed(seq, { ...task, instanceId: task.instance?.id ?? null });
     filesOfJob(task.job).forEach((file, position) => {
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
