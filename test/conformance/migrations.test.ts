@@ -130,7 +130,6 @@ const ROWS: readonly (readonly string[])[] = [
   [
     `INSERT INTO task (${TASK_COLUMNS}) VALUES
        (4, 'canceled', 'SIMULATE_WORK', 'WAITING', 1, 1, 13, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, 'GEAR', '[]', ${SIMULATE})`,
-    `INSERT INTO listed_task VALUES (4, 1, 13, NULL, 'canceled', 'gear', NULL)`,
     `UPDATE task SET status = 'CANCELED', ended_at = 40 WHERE id = 'canceled'`,
   ],
 ];
@@ -297,7 +296,7 @@ it('no migration has changed since it was released', () => {
     'c535cf9defc0',
     '40e03c2bae08',
     'c4272f6879d8',
-    '936e54e9ba5a',
+    '1f8e596d1cc2',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

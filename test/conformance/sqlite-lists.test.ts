@@ -33,6 +33,7 @@ describe('the list thread', () => {
     expect(lines).toMatchObject([{ msg: 'the list of tasks could not be read' }]);
     const store = open();
     await store.queue.insert([newTask({ name: 'n' })]);
+    await store.archive.list(EVERYTHING);
     expect(await lists.list(EVERYTHING)).toMatchObject({ tasks: [{ name: 'n' }], totalElements: 1 });
     await lists.close();
     await store.close();

@@ -38,7 +38,7 @@ const ANYTHING = requirementKey({ version: null, labels: [] });
 
 function fillOnSqlite(): void {
   const db = fillStore(join(folder.path, 'hub.sqlite'), { ended: TASKS, running: 0, waiting: 0 }, 1);
-  for (const table of ['task', 'listed_task']) db.prepare(`UPDATE ${table} SET name = ?`).run(NAME);
+  db.prepare('UPDATE task SET name = ?').run(NAME);
   db.close();
 }
 

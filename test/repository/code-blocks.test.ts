@@ -167,7 +167,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
   ],
   'packages/docs/performance.md': [
     ['apt-get install', { unavailable: 'it takes an hour, and other products' }],
-    ['chunk:    SEARCH', { sample: 'a query plan' }],
+    ['next:             SEARCH', { sample: 'a query plan' }],
   ],
   'packages/docs/python.md': [
     ['build_wheel.py', PYTHON],

@@ -53,7 +53,7 @@ export function openSqliteStore(
     onSyncFailed: crash,
     watch,
   });
-  const lists = new TaskLists({ file, log });
+  const lists = new TaskLists({ file, rows: { db, commit, timers }, log });
   const store = portsOver(db, commit, lists, timers);
   return {
     ...store,

@@ -16,7 +16,7 @@ const RUNNING = 16;
 const REPEATS = 10;
 
 /** More filters than the hub remembers. */
-const OTHER_FILTERS = 40;
+const OTHER_FILTERS = 72;
 
 const READ_EVERY_MS = 2;
 

@@ -1,7 +1,5 @@
 import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/connection/database';
-import { listedTaskInsertion } from '@workbench-hub/hub/store/sqlite/rows/listed-task';
-import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
-import type { StoredTask, StoredTasks } from './stored-task.js';
+import type { StoredTasks } from './stored-task.js';
 
 const INSERT = `
   INSERT INTO task (id, type, status, priority, requirement_id, requested_at, started_at, ended_at, attempt, agent_id,
@@ -15,19 +13,11 @@ export function writeToSqlite(file: string, { requirements, tasks }: StoredTasks
   db.pragma('synchronous = OFF');
   const insertRequirement = db.prepare('INSERT INTO requirement (id, key) VALUES (?, ?)');
   const insert = db.prepare(INSERT);
-  const insertListed = listedTaskInsertion(db);
   db.transaction(() => {
     for (const [at, key] of requirements.entries()) insertRequirement.run(at + 1, key);
-    for (const task of tasks) insertListed(Number(insert.run(task).lastInsertRowid), listed(task));
+    for (const task of tasks) insert.run(task);
   })();
   db.pragma('synchronous = FULL');
   db.pragma('wal_checkpoint(TRUNCATE)');
   return db;
-}
-
-function listed({ id, type, status, priority, requested_at, instance_id, name, creator }: StoredTask) {
-  return {
-    ...{ id, type, status, name, creator, requestedAtMs: requested_at, instanceId: instance_id },
-    priority: priorityOfRank(priority),
-  };
 }

@@ -1,18 +1,27 @@
 /** The row of a task in the table of texts that lists search. */
+
 import type { Task } from '../../../core/task.js';
-import { SEARCHED_COLUMNS, type SearchedTask } from '../../rows/searched-texts.js';
+import type { SearchedField } from '../../../core/task-filter.js';
+import { SEARCHED_COLUMNS } from '../../rows/searched-texts.js';
 import { lastingKindOf } from '../../rows/task-kinds.js';
 
 /** Columns of the row beside the number of the task and the time of its request. */
 export const TASK_TEXT_COLUMNS: readonly {
   readonly column: string;
   readonly type: 'text' | 'smallint';
-  readonly valueIn: (task: SearchedTask & Pick<Task, 'type' | 'priority'>) => string | number | null;
+  readonly valueIn: (task: Pick<Task, SearchedField | 'type' | 'priority'>) => string | number | null;
 }[] = [
   {
     column: 'lasting_kind',
     type: 'smallint',
     valueIn: ({ type, priority }) => lastingKindOf(type, priority),
   },
-  ...SEARCHED_COLUMNS.map(({ column, textOf }) => ({ column, type: 'text', valueIn: textOf }) as const),
+  ...SEARCHED_COLUMNS.map(({ column, searched }) => ({
+    column,
+    type: 'text' as const,
+    valueIn: (task: Pick<Task, SearchedField>) => {
+      const text = task[column];
+      return text === null ? null : searched(text);
+    },
+  })),
 ];

@@ -25,7 +25,6 @@ import { keysOfDeletedTasks } from '../schema/migrations/0019-keys-of-deleted-ta
 import { taskDurations } from '../schema/migrations/0020-task-durations.js';
 import { listedTasks } from '../schema/migrations/0021-listed-tasks.js';
 import { refuseDamaged } from './integrity-check.js';
-import { addTextFunctions } from './text-functions.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -150,7 +149,6 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
     // Another process may have applied some in the meantime.
     const missing = migrations.slice(versionNow());
     if (missing.length === 0) return;
-    addTextFunctions(db);
     for (const migration of missing) db.exec(migration);
     db.pragma(`user_version = ${migrations.length}`);
   }).immediate();

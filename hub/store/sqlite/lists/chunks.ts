@@ -5,7 +5,7 @@
 export const CHUNK_TASKS = 2048;
 
 /** Filters of which the counts are kept. */
-const KEPT_FILTERS = 32;
+const KEPT_FILTERS = 64;
 
 /** Number of a chunk's matches in each group. */
 export type Counts = readonly number[];
@@ -17,6 +17,45 @@ export function chunkOf(seq: number): number {
 /** First and last `seq` of a chunk. */
 export function boundsOf(chunk: number): readonly [first: number, last: number] {
   return [chunk * CHUNK_TASKS, (chunk + 1) * CHUNK_TASKS - 1];
+}
+
+/** The chunks that have tasks, or had some. */
+export class KnownChunks {
+  /** Ascending. */
+  #chunks: readonly number[] = [];
+  readonly #nextSeq: (from: number) => number | undefined;
+
+  /** @param nextSeq Finds the first task from a `seq` on. */
+  constructor(nextSeq: (from: number) => number | undefined) {
+    this.#nextSeq = nextSeq;
+  }
+
+  /** All chunks now, the newest first. Tasks that are added to earlier ones are told of by {@link changed}. */
+  newestFirst(): number[] {
+    const found: number[] = [];
+    const last = this.#chunks.at(-1) ?? -1;
+    for (let chunk = this.#from(last + 1); chunk !== undefined; chunk = this.#from(chunk + 1))
+      found.push(chunk);
+    if (found.length > 0) this.#chunks = [...this.#chunks, ...found];
+    return this.#chunks.toReversed();
+  }
+
+  changed(chunks: readonly number[]): void {
+    const last = this.#chunks.at(-1) ?? -1;
+    const known = new Set(this.#chunks);
+    const added = chunks.filter((chunk) => chunk < last && !known.has(chunk));
+    if (added.length > 0) this.#chunks = [...known, ...added].sort((a, b) => a - b);
+  }
+
+  forgetAll(): void {
+    this.#chunks = [];
+  }
+
+  /** The first chunk from this one on that has a task. */
+  #from(chunk: number): number | undefined {
+    const seq = this.#nextSeq(boundsOf(chunk)[0]);
+    return seq === undefined ? undefined : chunkOf(seq);
+  }
 }
 
 /** Counts of the latest filters, in the chunks that have not changed since they were counted. */

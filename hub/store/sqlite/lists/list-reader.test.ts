@@ -2,9 +2,9 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import { MIGRATIONS, migrate, type SqliteDatabase } from '../connection/database.js';
-import { listedTaskInsertion } from '../rows/listed-task.js';
 import { CHUNK_TASKS } from './chunks.js';
 import { ListReader } from './list-reader.js';
+import { addTextFunctions, LISTED_STATEMENTS } from './listed-tasks.js';
 import type { ListPage, ListQuery } from './thread-messages.js';
 
 let db: SqliteDatabase;
@@ -13,6 +13,7 @@ let reader: ListReader;
 beforeEach(() => {
   db = new Database(':memory:');
   migrate(db, ':memory:', MIGRATIONS);
+  addTextFunctions(db);
   db.exec("INSERT INTO requirement VALUES (1, '[null,[]]')");
   nowMs = 0;
   reader = new ListReader(db, { monotonicMs: () => nowMs });
@@ -24,14 +25,18 @@ function insert(seq: number, name = `task ${seq}`): void {
     `INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, name, classifiers, job)
      VALUES (?, ?, 'SIMULATE_WORK', 'WAITING', 2, 1, 0, ?, '[]', '{}')`,
   ).run(seq, `id-${seq}`, name);
-  listedTaskInsertion(db)(seq, {
-    ...{ id: `id-${seq}`, type: 'SIMULATE_WORK', status: 'WAITING', priority: 'NORMAL' },
-    ...{ requestedAtMs: 0, instanceId: null, name, creator: null },
-  });
+  list(seq);
 }
 
-const setStatus = (seq: number, status: string) =>
+/** Writes the row that lists read. */
+function list(seq: number): void {
+  db.prepare(LISTED_STATEMENTS.write).run(JSON.stringify([seq]));
+}
+
+function setStatus(seq: number, status: string): void {
   db.prepare('UPDATE task SET status = ? WHERE seq = ?').run(status, seq);
+  list(seq);
+}
 
 const queryOf = (query: Partial<ListQuery>): ListQuery => ({ page: 0, size: 3, statuses: [], ...query });
 
@@ -75,6 +80,16 @@ describe('a list', () => {
     expect(namesOf(read())).toEqual(['new', 'old']);
   });
 
+  it('finds tasks in chunks that were empty before', () => {
+    insert(1, 'old');
+    insert(5 * CHUNK_TASKS, 'new');
+    expect(namesOf(read())).toEqual(['new', 'old']);
+    insert(2 * CHUNK_TASKS, 'late');
+    insert(7 * CHUNK_TASKS, 'newest');
+    reader.forget([2, 7]);
+    expect(namesOf(read({ size: 9 }))).toEqual(['newest', 'new', 'late', 'old']);
+  });
+
   it('counts the chunks again that have changed, and no others', () => {
     insert(1, 'old');
     insert(CHUNK_TASKS, 'new');
@@ -87,19 +102,22 @@ describe('a list', () => {
     expect(read({ statuses: ['WAITING'] }).totalElements).toBe(0);
   });
 
-  it('shows no task that has changed since its chunk was counted, even if nobody said so', () => {
+  it('shows no task that has changed since its row was written', () => {
     for (const seq of [1, 2, CHUNK_TASKS, CHUNK_TASKS + 1, CHUNK_TASKS + 2]) insert(seq);
     read({ statuses: ['WAITING'] });
-    setStatus(CHUNK_TASKS + 1, 'RUNNING');
+    db.prepare("UPDATE task SET status = 'RUNNING' WHERE seq = ?").run(CHUNK_TASKS + 1);
+    const names = [`task ${CHUNK_TASKS + 2}`, `task ${CHUNK_TASKS}`, 'task 2'];
     const waiting = read({ statuses: ['WAITING'] });
-    expect(namesOf(waiting)).toEqual([`task ${CHUNK_TASKS + 2}`, `task ${CHUNK_TASKS}`, 'task 2']);
+    expect(namesOf(waiting)).toEqual(names);
     expect(waiting.totalElements).toBe(4);
+    const below = Number.MAX_SAFE_INTEGER;
+    expect(namesOf(read({ statuses: ['WAITING'], below }))).toEqual(names);
   });
 
-  it('keeps the counts of 32 filters', () => {
+  it('keeps the counts of 64 filters', () => {
     insert(1);
     const countsOf = (filter: number) => reader.begin(queryOf({ name: `${filter}*` })).counts.size;
-    for (let filter = 0; filter < 33; filter++) read({ name: `${filter}*` });
+    for (let filter = 0; filter < 65; filter++) read({ name: `${filter}*` });
     expect(countsOf(1)).toBe(1);
     expect(countsOf(0)).toBe(0);
   });

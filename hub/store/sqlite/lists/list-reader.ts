@@ -8,7 +8,7 @@ import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/tas
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { STATUS_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqliteDatabase } from '../connection/database.js';
-import { boundsOf, CountedChunks, type Counts, chunkOf } from './chunks.js';
+import { CountedChunks, type Counts, chunkOf, KnownChunks } from './chunks.js';
 import { addWildcardFunction } from './filter-condition.js';
 import { type Grouping, LIST_STATEMENTS, type Matches, matchesOf } from './list-statements.js';
 import type { ChangedChunks, ListPage, ListQuery } from './thread-messages.js';
@@ -24,10 +24,10 @@ export interface ListInProgress {
   /** Matches of the wanted statuses; only of a window. */
   readonly wanted: Matches | undefined;
   readonly counts: Map<number, Counts>;
-  /** Chunks that have been looked at, the newest first. */
-  readonly chunks: number[];
-  /** Only tasks up to this `seq` are left to look at; undefined when none is. */
-  upTo: number | undefined;
+  /** The newest first. */
+  readonly chunks: readonly number[];
+  /** Number of chunks that are known to be counted. */
+  counted: number;
 }
 
 /** Some matches of a list in their order: those of a chunk, or of one group of it. */
@@ -40,7 +40,7 @@ export class ListReader {
   readonly #db: SqliteDatabase;
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #counted = new CountedChunks();
-  readonly #newest;
+  readonly #chunks: KnownChunks;
   readonly #rowsOf;
   readonly #byStart;
 
@@ -48,15 +48,21 @@ export class ListReader {
     this.#db = db;
     this.#clock = clock;
     addWildcardFunction(db);
-    this.#newest = db.prepare<[number], number>(LIST_STATEMENTS.newest).pluck();
+    const next = db.prepare<[number], number>(LIST_STATEMENTS.next).pluck();
+    this.#chunks = new KnownChunks((from) => next.get(from));
     this.#rowsOf = db.prepare<[string], string>(LIST_STATEMENTS.rows).pluck();
     this.#byStart = db.prepare<[string, number, number], number>(LIST_STATEMENTS.byStart).pluck();
   }
 
   /** Forgets what was counted in changed chunks. */
   forget(changed: ChangedChunks): void {
-    if (changed === 'MANY') this.#counted.forgetAll();
-    else this.#counted.forget(changed);
+    if (changed === 'MANY') {
+      this.#counted.forgetAll();
+      this.#chunks.forgetAll();
+    } else {
+      this.#counted.forget(changed);
+      this.#chunks.changed(changed);
+    }
   }
 
   begin(query: ListQuery): ListInProgress {
@@ -67,8 +73,8 @@ export class ListReader {
       matches,
       wanted: isWindow ? matchesOf(this.#db, query, 'NONE') : undefined,
       counts: this.#counted.of(matches.name),
-      chunks: [],
-      upTo: Number.MAX_SAFE_INTEGER,
+      chunks: this.#chunks.newestFirst(),
+      counted: 0,
     };
   }
 
@@ -83,19 +89,11 @@ export class ListReader {
 
   /** False when the turn ended before all chunks were counted. */
   #count(list: ListInProgress, untilMs: number): boolean {
-    while (list.upTo !== undefined) {
-      const seq = this.#newest.get(list.upTo);
-      if (seq === undefined) {
-        list.upTo = undefined;
-        continue;
-      }
-      const chunk = chunkOf(seq);
-      if (!list.counts.has(chunk)) {
-        if (this.#clock.monotonicMs() > untilMs) return false;
-        list.counts.set(chunk, list.matches.count(chunk));
-      }
-      list.chunks.push(chunk);
-      list.upTo = boundsOf(chunk)[0] - 1;
+    for (; list.counted < list.chunks.length; list.counted++) {
+      const chunk = list.chunks[list.counted] as number;
+      if (list.counts.has(chunk)) continue;
+      if (this.#clock.monotonicMs() > untilMs) return false;
+      list.counts.set(chunk, list.matches.count(chunk));
     }
     return true;
   }
@@ -105,8 +103,8 @@ export class ListReader {
     const { page, size, below, order } = list.query;
     if (below !== undefined) return this.#window(list, below);
     if (order === 'LONGEST_RUNNING_FIRST') return this.#longestRunning(list);
-    const seqs = seqsOfPage(list, sectionsOf(list), page * size, size);
-    return { rows: this.#rows(seqs), totalElements: totalOf(list) };
+    const { seqs, total } = matchesOnPage(list, page * size, size);
+    return { rows: this.#rows(seqs), totalElements: total };
   }
 
   #longestRunning(list: ListInProgress): ListPage {
@@ -166,28 +164,38 @@ function sectionsOf({ query, chunks }: ListInProgress): readonly Section[] {
   return PRIORITIES.flatMap((_, group) => oldestFirst.map((chunk) => ({ chunk, group })));
 }
 
-function seqsOfPage(
-  list: ListInProgress,
-  sections: readonly Section[],
-  from: number,
-  size: number,
-): number[] {
-  const isNewestFirst = list.query.order !== 'NEXT_TO_RUN_FIRST';
-  const seqs: number[] = [];
-  let before = 0;
-  for (const { chunk, group } of sections) {
-    const counts = countsIn(list, chunk);
-    const count = group === undefined ? sum(counts) : (counts[group] ?? 0);
-    if (before + count > from && count > 0) {
-      const found = list.matches.seqs(chunk, group);
-      if (found.length !== count) return seqsOfPage(recounted(list, chunk), sections, from, size);
-      if (isNewestFirst) found.reverse();
-      seqs.push(...found.slice(Math.max(from - before, 0), from + size - before));
+/** Matches from a place on, and the number of all. */
+function matchesOnPage(list: ListInProgress, from: number, size: number): { seqs: number[]; total: number } {
+  const sections = sectionsOf(list);
+  /** Sections that were read, of which the counts may be older. */
+  const read = new Map<Section, readonly number[]>();
+  for (;;) {
+    const seqs: number[] = [];
+    let total = 0;
+    let isRead = true;
+    for (const section of sections) {
+      const known = read.get(section);
+      const count = known?.length ?? countOf(list, section);
+      const isOnPage = count > 0 && total + count > from && total < from + size;
+      if (isOnPage && known) seqs.push(...known.slice(Math.max(from - total, 0), from + size - total));
+      else if (isOnPage) {
+        read.set(section, seqsOf(list, section));
+        isRead = false;
+      }
+      total += count;
     }
-    before += count;
-    if (before >= from + size) break;
+    if (isRead) return { seqs, total };
   }
-  return seqs;
+}
+
+function countOf(list: ListInProgress, { chunk, group }: Section): number {
+  const counts = countsIn(list, chunk);
+  return group === undefined ? sum(counts) : (counts[group] ?? 0);
+}
+
+function seqsOf({ query, matches }: ListInProgress, { chunk, group }: Section): readonly number[] {
+  const seqs = matches.seqs(chunk, group);
+  return query.order === 'NEXT_TO_RUN_FIRST' ? seqs : seqs.reverse();
 }
 
 /** At most `size` of the wanted tasks below a `seq`, newest first. */
@@ -202,17 +210,10 @@ function seqsOfWindow(list: ListInProgress, below: number, size: number): number
         : sum(statuses.map((status) => counts[STATUS_NUMBERS[status]] ?? 0));
     if (count === 0 || chunk > chunkOf(below)) continue;
     const found = list.wanted?.seqs(chunk) ?? [];
-    if (found.length !== count) return seqsOfWindow(recounted(list, chunk), below, size);
     seqs.push(...found.filter((seq) => seq < below).toReversed());
     if (seqs.length >= size) break;
   }
   return seqs.slice(0, size);
-}
-
-/** Without the counts of a chunk that has changed in the database since they were made. */
-function recounted(list: ListInProgress, chunk: number): ListInProgress {
-  list.counts.delete(chunk);
-  return list;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -5,7 +5,7 @@ import { STATUSES_BY_NUMBER } from '../../rows/task-kinds.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { TASK_COLUMNS } from '../rows/task-columns.js';
 import { boundsOf, type Counts } from './chunks.js';
-import { conditionOf, PRIORITY, STATUS } from './filter-condition.js';
+import { type Condition, conditionOf, PRIORITY, STATUS } from './filter-condition.js';
 
 /** Groups in which the matches of a chunk are counted. */
 export type Grouping = 'NONE' | 'BY_STATUS' | 'BY_PRIORITY';
@@ -23,8 +23,8 @@ const IN_CHUNK = 'seq BETWEEN ? AND ?';
 
 /** Statements whose text is the same for all lists. */
 export const LIST_STATEMENTS = {
-  /** The highest `seq` up to one. */
-  newest: 'SELECT seq FROM listed_task WHERE seq <= ? ORDER BY seq DESC LIMIT 1',
+  /** The first task from a `seq` on. */
+  next: 'SELECT seq FROM listed_task WHERE seq >= ? ORDER BY seq LIMIT 1',
   /** Many rows are returned as one JSON text, which is read in a fifth of the time and passed to another thread in a third. */
   rows: `
     SELECT json_group_array(json_array(${TASK_COLUMNS})) FROM (SELECT value AS seq FROM json_each(?)) AS wanted
@@ -47,26 +47,43 @@ export function countStatement(condition: string, grouping: Grouping): string {
 export interface Matches {
   /** Different for filters or groupings with different counts. */
   readonly name: string;
-  /** Number of a chunk's matches in each group. */
+  /** Number of a chunk's matches in each group, as the rows that lists read have them. */
   count(chunk: number): Counts;
-  /** `seq` of a chunk's matches in one group, or in all, ascending. */
-  seqs(chunk: number, group?: number): number[];
+  /** `seq` of the tasks of a chunk that match now, ascending: in one group, or in all. */
+  seqs(chunk: number, priorityRank?: number): number[];
 }
 
 export function matchesOf(db: SqliteDatabase, filter: TaskFilter, grouping: Grouping): Matches {
   const { sql, values } = conditionOf(filter);
   const count = db.prepare<unknown[], number[]>(countStatement(sql, grouping)).raw();
-  const select = `SELECT seq FROM listed_task WHERE ${IN_CHUNK} AND ${sql}`;
-  const all = db.prepare<unknown[], number>(`${select} ORDER BY seq`).pluck();
-  const ofGroup = db
-    .prepare<unknown[], number>(`${select} AND ${GROUPS[grouping].sql} = ? ORDER BY seq`)
-    .pluck();
+  // A row may be older than its task, whose status and instance may have changed.
+  const lasting = conditionOf({ ...filter, statuses: [], instances: [] });
+  const present = presentCondition(filter);
+  const select = (ofGroup: string) =>
+    db
+      .prepare<unknown[], number>(
+        `SELECT seq FROM (SELECT seq FROM listed_task WHERE ${IN_CHUNK} AND ${lasting.sql} ${ofGroup}) AS listed
+         WHERE ${present.sql} ORDER BY seq`,
+      )
+      .pluck();
+  const [all, ofPriority] = [select(''), select(`AND ${PRIORITY} = ?`)];
   return {
     name: JSON.stringify([grouping, sql, values]),
     count: (chunk) => count.get(...boundsOf(chunk), ...values) ?? [],
-    seqs: (chunk, group) =>
-      group === undefined
-        ? all.all(...boundsOf(chunk), ...values)
-        : ofGroup.all(...boundsOf(chunk), ...values, group),
+    seqs: (chunk, rank) =>
+      rank === undefined
+        ? all.all(...boundsOf(chunk), ...lasting.values, ...present.values)
+        : ofPriority.all(...boundsOf(chunk), ...lasting.values, rank, ...present.values),
+  };
+}
+
+/** The condition that a task, listed as `listed`, matches now by what can change. */
+function presentCondition({ statuses, instances = [] }: TaskFilter): Condition {
+  if (statuses.length === 0 && instances.length === 0) return { sql: 'true', values: [] };
+  const isIn = (column: string, values: readonly string[]) =>
+    values.length === 0 ? '' : `AND task.${column} IN (SELECT value FROM json_each(?))`;
+  return {
+    sql: `EXISTS (SELECT 1 FROM task WHERE task.seq = listed.seq ${isIn('status', statuses)} ${isIn('instance_id', instances)})`,
+    values: [statuses, instances].filter((each) => each.length > 0).map((each) => JSON.stringify(each)),
   };
 }

@@ -8,7 +8,8 @@ const BUSY_TIMEOUT_MS = 10_000;
 const CACHE_KIB = 1024;
 
 /** Beginning of the file that is read as memory that the system shares with its file cache: a scan takes half the time of one that
- *  copies each page. A failing disk then ends the process, as it does when a commit cannot be synced. */
+ *  copies each page. These pages count as memory of the process while they are mapped. A failing disk then ends the process, as it
+ *  does when a commit cannot be synced. */
 const MAPPED_BYTES = 2 ** 31 - 2 ** 16;
 
 /** A read-only connection for the list thread. */

@@ -1,4 +1,4 @@
-/** Lists of tasks, answered by a thread of their own, which starts with the first list. It is told which tasks have changed. */
+/** Lists of tasks, answered by a thread of their own, which starts with the first list. It is told which rows have changed. */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { HubError, invalidInput } from '../../../core/errors.js';
@@ -7,6 +7,7 @@ import type { Task } from '../../../core/task.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
 import { chunkOf } from './chunks.js';
+import { ListedTasks, type ListedTasksOptions } from './listed-tasks.js';
 import type {
   ChangedChunks,
   FromListThread,
@@ -25,6 +26,8 @@ const LIMITS = { maxYoungGenerationSizeMb: 3 } as const;
 
 export interface TaskListsOptions {
   readonly file: string;
+  /** Writes the rows that lists read; undefined when another store does. */
+  readonly rows?: Pick<ListedTasksOptions, 'db' | 'commit' | 'timers'>;
   readonly log: Logger;
 }
 
@@ -36,6 +39,7 @@ interface Call {
 export class TaskLists implements ChangedTasks {
   readonly #options: TaskListsOptions;
   readonly #calls = new Map<number, Call>();
+  readonly #listed: ListedTasks | undefined;
   #thread: Worker | undefined;
   #latestCall = 0;
   /** Chunks with changes of which the thread was not told. */
@@ -44,22 +48,29 @@ export class TaskLists implements ChangedTasks {
 
   constructor(options: TaskListsOptions) {
     this.#options = options;
+    const { rows } = options;
+    if (rows) this.#listed = new ListedTasks({ ...rows, onWritten: (seqs) => this.#rowsWritten(seqs) });
   }
 
   added(seq: number): void {
-    this.changed(seq);
+    this.#listed?.changed(seq);
   }
 
   changed(seq: number): void {
-    if (this.#thread && this.#changed.size <= MANY_CHUNKS) this.#changed.add(chunkOf(seq));
+    this.#listed?.changed(seq);
   }
 
   taskEnded(seq: number): void {
-    this.changed(seq);
+    this.#listed?.changed(seq);
   }
 
   removed(seq: number): void {
-    this.changed(seq);
+    this.#listed?.removed(seq);
+  }
+
+  #rowsWritten(seqs: readonly number[]): void {
+    if (!this.#thread) return;
+    for (const seq of seqs) if (this.#changed.size <= MANY_CHUNKS) this.#changed.add(chunkOf(seq));
   }
 
   async list(query: TaskQuery, signal?: AbortSignal): Promise<TaskPage> {
@@ -74,8 +85,9 @@ export class TaskLists implements ChangedTasks {
     return { tasks: tasksOf(rows), next: window.next?.toString() ?? null, counts: window.counts };
   }
 
-  #ask(query: ListQuery, signal?: AbortSignal): Promise<ListPage> {
-    return new Promise((resolve, reject) => {
+  async #ask(query: ListQuery, signal?: AbortSignal): Promise<ListPage> {
+    await this.#listed?.upToDate();
+    return await new Promise((resolve, reject) => {
       if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
       if (signal?.aborted) return reject(signal.reason);
       const call = ++this.#latestCall;

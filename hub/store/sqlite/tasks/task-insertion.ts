@@ -7,7 +7,6 @@ import { REQUEST_COLUMNS } from '../../rows/task-fields.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { fileReferences } from '../objects/file-references.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
-import { listedTaskInsertion } from '../rows/listed-task.js';
 import type { RequirementIds } from './requirement-ids.js';
 import type { WebhookOutbox } from './webhook-outbox.js';
 
@@ -35,7 +34,6 @@ export function taskInsertion(
   const insert = db.prepare<(string | number | null)[]>(
     `INSERT INTO task (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   );
-  const insertListed = listedTaskInsertion(db);
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
   let latestSeq = latestSeqOf(db);
@@ -47,7 +45,6 @@ export function taskInsertion(
     const rank = priorityRank(task.priority);
     const request = REQUEST_COLUMNS.map(({ valueIn }) => valueIn(task));
     insert.run(seq, task.type, task.status, rank, groupId, JSON.stringify(task.job), ...request);
-    insertListed(seq, { ...task, instanceId: task.instance?.id ?? null });
     filesOfJob(task.job).forEach((file, position) => {
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
     });
