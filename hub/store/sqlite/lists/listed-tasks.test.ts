@@ -97,6 +97,20 @@ it('changes that could not be written are written the next time', async () => {
   expect(kinds()).toEqual([WAITING]);
 });
 
+it('a task whose removal failed is written with its earlier changes', async () => {
+  const listed = start();
+  insert(1);
+  listed.added(1);
+  await listed.upToDate();
+  end(1);
+  listed.taskEnded(1);
+  db.exec('BEGIN; DELETE FROM task');
+  listed.removed(1);
+  db.exec('ROLLBACK');
+  await listed.upToDate();
+  expect(kinds()).toEqual([FINISHED]);
+});
+
 it('a removed task takes its row along', async () => {
   const listed = start();
   insert(1);

@@ -110,8 +110,8 @@ export class ListedTasks implements ChangedTasks {
     this.changed(seq);
   }
 
+  /** The row goes with its task. The transaction may yet fail: earlier changes stay to be written. */
   removed(seq: number): void {
-    this.#changed.delete(seq);
     this.#options.onWritten([seq]);
   }
 
