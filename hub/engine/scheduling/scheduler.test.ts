@@ -100,6 +100,11 @@ describe('the scheduler reads the queue', () => {
   });
 });
 
+it('the scheduler reads the groups when it is asked for them before its first round', async () => {
+  const { scheduler, instances } = schedulerOver({ idle: 0, waits: [waiting(1)] });
+  expect(await scheduler.groupsFor(instances.classes)).toEqual([groupOf(ANYTHING)]);
+});
+
 it('the scheduler knows the groups that an instance fits without reading the queue', async () => {
   const fitting = requirementKey({ version: '?', labels: [] });
   const waits = [
