@@ -121,7 +121,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const proofs = attemptProofs(key);
   const engine = await openEngine(storing, { store, files, accounts, metrics, tracing, proofs });
   observeHub(metrics, {
-    archive: store.archive,
+    tasks: engine.tasks,
     nodes: engine.nodes,
     isShutdownPrepared: () => engine.shutdown.status.initiated,
     disk: () => diskSpace(dataDir),

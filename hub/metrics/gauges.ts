@@ -3,13 +3,13 @@ import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { isOwnAgentId } from '../core/own-agent.js';
 import type { Nodes } from '../core/ports/nodes.js';
-import type { TaskArchive } from '../core/ports/task-archive.js';
+import type { TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
 import { originOf } from '../core/webhook-addresses.js';
 import type { HubMetrics } from './hub-metrics.js';
 
 export interface Observable {
-  readonly archive: TaskArchive;
+  readonly tasks: { list(query: TaskQuery): Promise<TaskPage> };
   readonly nodes: Nodes;
   /** Whether a shutdown is prepared, so that no new tasks are accepted. */
   readonly isShutdownPrepared: () => boolean;
@@ -22,9 +22,9 @@ export interface Observable {
 }
 
 export function observeHub(metrics: HubMetrics, hub: Observable): void {
-  const { archive, nodes } = hub;
-  const count = async (query: Pick<Parameters<TaskArchive['list']>[0], 'statuses' | 'priority'>) =>
-    (await archive.list({ page: 0, size: 1, ...query })).totalElements;
+  const { tasks, nodes } = hub;
+  const count = async (query: Pick<TaskQuery, 'statuses' | 'priority'>) =>
+    (await tasks.list({ page: 0, size: 1, ...query })).totalElements;
   metrics.observe('tasks_waiting', 'Waiting tasks, by priority.', 'priority', async () => {
     const waiting = PRIORITIES.map(async (priority) => [
       priority,
