@@ -99,13 +99,26 @@ async function noticedBy(
     if (RUN_ONCE.test(file)) await copy.endTests();
     if (failure === undefined) continue;
     if ((await failureOf(failure.tests, copy, reach)) === undefined) return failure.text;
-    // A module that could not be imported stays so in the process.
-    await copy.endTests();
-    if ((await failureOf(failure.tests, copy, reach)) === undefined) return failure.text;
+    if (await failsInFreshProcess(failure.tests, [file], change, copy, reach)) return failure.text;
     const others = chunk.filter((test) => !failure.tests.includes(test));
     if (others.length > 0) waiting.unshift(others);
   }
   return undefined;
+}
+
+/** Whether tests fail with the change alone, each time in a process of their own: a module that could not be imported stays so in its
+ *  process. */
+async function failsInFreshProcess(
+  tests: readonly string[],
+  files: readonly string[],
+  change: (text: string) => string,
+  copy: ProductCopy,
+  reach: Reach,
+): Promise<boolean> {
+  await copy.endTests();
+  const withChange = await copy.with(files, change, () => failureOf(tests, copy, reach));
+  await copy.endTests();
+  return withChange !== undefined && (await failureOf(tests, copy, reach)) === undefined;
 }
 
 /** The first tests that take `limitMs` together without a change, and the thorough ones. */
