@@ -19,7 +19,7 @@ export function boundsOf(chunk: number): readonly [first: number, last: number] 
   return [chunk * CHUNK_TASKS, (chunk + 1) * CHUNK_TASKS - 1];
 }
 
-/** The chunks that have tasks, or had some. */
+/** The chunks that have tasks. */
 export class KnownChunks {
   /** Ascending. */
   #chunks: readonly number[] = [];
@@ -30,7 +30,7 @@ export class KnownChunks {
     this.#nextSeq = nextSeq;
   }
 
-  /** All chunks now, the newest first. Tasks that are added to earlier ones are told of by {@link changed}. */
+  /** All chunks now, the newest first. Changes of earlier ones are told by {@link changed}. */
   newestFirst(): number[] {
     const found: number[] = [];
     const last = this.#chunks.at(-1) ?? -1;
@@ -40,11 +40,16 @@ export class KnownChunks {
     return this.#chunks.toReversed();
   }
 
+  /** Adds those of these chunks that have tasks, and forgets the others. */
   changed(chunks: readonly number[]): void {
-    const last = this.#chunks.at(-1) ?? -1;
     const known = new Set(this.#chunks);
-    const added = chunks.filter((chunk) => chunk < last && !known.has(chunk));
-    if (added.length > 0) this.#chunks = [...known, ...added].sort((a, b) => a - b);
+    const last = this.#chunks.at(-1) ?? -1;
+    for (const chunk of chunks) {
+      if (this.#from(chunk) !== chunk) known.delete(chunk);
+      // Later ones are found by newestFirst.
+      else if (chunk < last) known.add(chunk);
+    }
+    this.#chunks = [...known].sort((a, b) => a - b);
   }
 
   forgetAll(): void {

@@ -88,6 +88,12 @@ describe('a list', () => {
     insert(7 * CHUNK_TASKS, 'newest');
     reader.forget([2, 7]);
     expect(namesOf(read({ size: 9 }))).toEqual(['newest', 'new', 'late', 'old']);
+    db.prepare('DELETE FROM listed_task WHERE seq >= ?').run(5 * CHUNK_TASKS);
+    reader.forget([5, 7]);
+    expect(reader.begin(queryOf({})).chunks).toEqual([2, 0]);
+    insert(5 * CHUNK_TASKS + 1, 'again');
+    reader.forget([5]);
+    expect(namesOf(read())).toEqual(['again', 'late', 'old']);
   });
 
   it('counts the chunks again that have changed, and no others', () => {

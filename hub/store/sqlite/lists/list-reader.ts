@@ -80,11 +80,8 @@ export class ListReader {
 
   /** Works on a list for one turn; returns its page when all chunks are counted. */
   goOn(list: ListInProgress): ListPage | undefined {
-    const until = this.#clock.monotonicMs() + TURN_MS;
-    return this.#db.transaction(() => {
-      const isComplete = this.#count(list, until);
-      return isComplete ? this.#page(list) : undefined;
-    })();
+    const isComplete = this.#count(list, this.#clock.monotonicMs() + TURN_MS);
+    return isComplete ? this.#db.transaction(() => this.#page(list))() : undefined;
   }
 
   /** False when the turn ended before all chunks were counted. */

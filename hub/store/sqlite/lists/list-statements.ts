@@ -56,13 +56,12 @@ export interface Matches {
 export function matchesOf(db: SqliteDatabase, filter: TaskFilter, grouping: Grouping): Matches {
   const { sql, values } = conditionOf(filter);
   const count = db.prepare<unknown[], number[]>(countStatement(sql, grouping)).raw();
-  // A row may be older than its task, whose status and instance may have changed.
-  const lasting = conditionOf({ ...filter, statuses: [], instances: [] });
+  // A row may be older than its task, which then may match no longer.
   const present = presentCondition(filter);
   const select = (ofGroup: string) =>
     db
       .prepare<unknown[], number>(
-        `SELECT seq FROM (SELECT seq FROM listed_task WHERE ${IN_CHUNK} AND ${lasting.sql} ${ofGroup}) AS listed
+        `SELECT seq FROM (SELECT seq FROM listed_task WHERE ${IN_CHUNK} AND ${sql} ${ofGroup}) AS listed
          WHERE ${present.sql} ORDER BY seq`,
       )
       .pluck();
@@ -72,8 +71,8 @@ export function matchesOf(db: SqliteDatabase, filter: TaskFilter, grouping: Grou
     count: (chunk) => count.get(...boundsOf(chunk), ...values) ?? [],
     seqs: (chunk, rank) =>
       rank === undefined
-        ? all.all(...boundsOf(chunk), ...lasting.values, ...present.values)
-        : ofPriority.all(...boundsOf(chunk), ...lasting.values, rank, ...present.values),
+        ? all.all(...boundsOf(chunk), ...values, ...present.values)
+        : ofPriority.all(...boundsOf(chunk), ...values, rank, ...present.values),
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Keeps the table `listed_task` in step with the tasks. It is written before a list is read, and whenever many tasks have changed,
  * all of these at once: so a task that comes and ends in between costs one row, not three changes of it. After a crash, rows may be
- * older than their tasks, or missing; the first list looks for them, a part at a time, so that it does not delay the hub.
+ * older than their tasks, or missing; the first write looks for them, a part at a time, so that it does not delay the hub.
  */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Statement } from 'better-sqlite3';
@@ -14,8 +14,8 @@ import type { ChangedTasks } from '../rows/changed-tasks.js';
 /** Changed tasks that are written without waiting for a list: a few milliseconds of work. */
 const MANY = 1024;
 
-/** Tasks that are looked at in one transaction to find rows that are older than their tasks: some milliseconds. */
-const PART = 8192;
+/** Tasks that are looked at in one transaction to find rows that are older than their tasks, or missing: some milliseconds. */
+const PART = 2048;
 
 const numbered = (column: string, numbers: Readonly<Record<string, number>>) =>
   `CASE ${column} ${Object.entries(numbers)
@@ -32,8 +32,11 @@ export const LISTED_STATEMENTS = {
            task.requested_at, task.instance_id, ${TEXTS.map((field) => `searched_${field}(task.${field})`).join(', ')}
     FROM json_each(?) AS changed CROSS JOIN task ON task.seq = changed.value WHERE true
     ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, instance_id = excluded.instance_id`,
-  /** Rows of tasks that have not ended as far as is known: only these may be older than their tasks. */
-  notEnded: 'SELECT json_group_array(seq) FROM listed_task WHERE seq BETWEEN ? AND ? AND (kind >> 3) & 7 < 2',
+  /** Rows that are older than their tasks: only those of tasks that have not ended as far as is known can be. */
+  outdated: `
+    SELECT json_group_array(listed.seq) FROM listed_task AS listed JOIN task ON task.seq = listed.seq
+    WHERE listed.seq BETWEEN ? AND ? AND (listed.kind >> 3) & 7 < 2
+      AND ((listed.kind >> 3) & 7 <> ${numbered('task.status', STATUS_NUMBERS)} OR listed.instance_id IS NOT task.instance_id)`,
   tasks: 'SELECT json_group_array(seq) FROM task WHERE seq BETWEEN ? AND ?',
   nextListed: 'SELECT min(seq) FROM listed_task WHERE seq >= ?',
   nextTask: 'SELECT min(seq) FROM task WHERE seq >= ?',
@@ -50,7 +53,7 @@ interface Doubtful {
 
 export interface ListedTasksOptions {
   readonly db: SqliteDatabase;
-  readonly commit: Pick<GroupCommit, 'freeing'>;
+  readonly commit: Pick<GroupCommit, 'freeing' | 'relaxed'>;
   readonly timers: Pick<Timers, 'soon'>;
   /** Called when the rows of these tasks were written, or removed. */
   readonly onWritten: (seqs: readonly number[]) => void;
@@ -64,6 +67,8 @@ export class ListedTasks implements ChangedTasks {
   /** The write in progress, or the last one. */
   #latest: Promise<void> = Promise.resolve();
   #isWanted = false;
+  /** Whether the latest write failed. */
+  #hasFailed = false;
   readonly #doubtful: Doubtful[];
 
   constructor(options: ListedTasksOptions) {
@@ -78,7 +83,7 @@ export class ListedTasks implements ChangedTasks {
     this.#doubtful = [
       {
         next: plucked(LISTED_STATEMENTS.nextListed),
-        seqs: plucked(LISTED_STATEMENTS.notEnded),
+        seqs: plucked(LISTED_STATEMENTS.outdated),
         from: 0,
         to: listed,
       },
@@ -97,11 +102,11 @@ export class ListedTasks implements ChangedTasks {
 
   changed(seq: number): void {
     this.#changed.add(seq);
-    if (this.#changed.size < MANY || this.#isWanted) return;
+    if (this.#changed.size < MANY || this.#isWanted || this.#hasFailed) return;
     this.#isWanted = true;
     this.#options.timers.soon(() => {
       this.#isWanted = false;
-      // A list that needs the rows tells of a fault.
+      // The next list tries again, and tells of the fault.
       this.upToDate().catch(() => undefined);
     });
   }
@@ -117,7 +122,13 @@ export class ListedTasks implements ChangedTasks {
 
   /** Resolves when all changes that are committed now are in the table. Rejects as the store does. */
   upToDate(): Promise<void> {
-    this.#latest = this.#latest.catch(() => undefined).then(() => this.#writeAll());
+    this.#latest = this.#latest
+      .catch(() => undefined)
+      .then(async () => {
+        this.#hasFailed = true;
+        await this.#writeAll();
+        this.#hasFailed = false;
+      });
     return this.#latest;
   }
 
@@ -130,7 +141,9 @@ export class ListedTasks implements ChangedTasks {
     if (changed.length === 0) return;
     this.#changed.clear();
     try {
-      await this.#writeRows(() => JSON.stringify(changed));
+      const { commit, onWritten } = this.#options;
+      // On a full disk, it may use what is held for deletions, which need lists.
+      onWritten(await commit.freeing(() => this.#writeRows(JSON.stringify(changed)), { durable: false }));
     } catch (error) {
       for (const seq of changed) this.#changed.add(seq);
       throw error;
@@ -138,27 +151,21 @@ export class ListedTasks implements ChangedTasks {
   }
 
   async #writePart(range: Doubtful): Promise<void> {
+    const { commit, onWritten } = this.#options;
     let first = range.from;
-    await this.#writeRows(() => {
+    const written = await commit.relaxed(() => {
       first = range.next.get(range.from) ?? Number.MAX_SAFE_INTEGER;
-      return range.seqs.get(first, Math.min(first + PART - 1, range.to)) ?? '[]';
+      return this.#writeRows(range.seqs.get(first, Math.min(first + PART - 1, range.to)) ?? '[]');
     });
+    onWritten(written);
     range.from = first + PART;
     await new Promise<void>((resolve) => this.#options.timers.soon(resolve));
   }
 
-  /** Needs no sync: the rows can be made again. On a full disk, it may use what is held for deletions, which lists lead to. */
-  async #writeRows(seqs: () => string): Promise<void> {
-    const { commit, onWritten } = this.#options;
-    const written = await commit.freeing(
-      () => {
-        const found = seqs();
-        if (found !== '[]') this.#write.run(found);
-        return found;
-      },
-      { durable: false },
-    );
-    onWritten(JSON.parse(written) as number[]);
+  /** Writes the rows of these tasks, within a transaction that needs no sync: they can be made again. */
+  #writeRows(seqs: string): readonly number[] {
+    if (seqs !== '[]') this.#write.run(seqs);
+    return JSON.parse(seqs) as number[];
   }
 }
 
