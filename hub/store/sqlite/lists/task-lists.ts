@@ -86,7 +86,7 @@ export class TaskLists implements ChangedTasks {
   }
 
   async #ask(query: ListQuery, signal?: AbortSignal): Promise<ListPage> {
-    await this.#listed?.upToDate();
+    await this.#listed?.upToDate().catch(unlessFull);
     return await new Promise((resolve, reject) => {
       if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
       if (signal?.aborted) return reject(signal.reason);
@@ -165,6 +165,11 @@ export class TaskLists implements ChangedTasks {
     this.#options.log.error({ err: cause }, 'the list of tasks could not be read');
     return new HubError('STORE_UNAVAILABLE', 'the hub cannot read its list of tasks', { cause });
   }
+}
+
+/** On a full disk, lists count the rows as they are, and still show only tasks that match. */
+function unlessFull(error: unknown): void {
+  if (!(error instanceof HubError && error.code === 'STORAGE_FULL')) throw error;
 }
 
 function tasksOf(rows: string): Task[] {
