@@ -10,7 +10,7 @@ const FIRST_REPLACEMENT = 0xf0000;
 const REPLACEMENT_OF_NUL = 0xf0800;
 
 export function searchable(text: string): string {
-  // Most texts have none, and this is said of each new task.
+  // Most texts have none of these.
   if (text.search(REPLACED) < 0) return text;
   return text.replace(REPLACED, (each) =>
     String.fromCodePoint(

@@ -24,7 +24,7 @@ export interface Inserted {
   readonly taskIds: readonly string[];
 }
 
-/** A column of the input with the values of the tasks, but for those that come with the calls. */
+/** A column of the input. Its values come from the tasks, or, without `valueIn`, from the calls. */
 interface InputColumn {
   readonly name: string;
   readonly type: 'text' | 'bigint' | 'smallint';

@@ -1,7 +1,7 @@
 /**
- * Answers list queries from the table `listed_task`. A list counts its matches chunk by chunk, the newest first, and reads the
- * matches of those chunks alone that its page is in. The counts are kept: the next list by the same filter counts the chunks that have
- * changed since.
+ * Answers list queries from the table `listed_task`. A list counts its matches chunk by chunk, the newest first, and reads only the
+ * matches of the chunks that its page falls into. The counts are kept: the next list by the same filter counts only the chunks that
+ * have changed since.
  */
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
@@ -137,7 +137,7 @@ function groupingOf({ below, order }: ListQuery): Grouping {
   return order === 'NEXT_TO_RUN_FIRST' ? 'BY_PRIORITY' : 'NONE';
 }
 
-/** What has changed since it was counted is counted again. */
+/** Counts of a chunk, made again when it has changed since they were made. */
 function countsIn({ counts, matches }: ListInProgress, chunk: number): Counts {
   const known = counts.get(chunk);
   if (known) return known;

@@ -86,6 +86,26 @@ it('rows that are older than their tasks after a crash, or missing, are found by
   expect(written.filter((seqs) => seqs.length > 0)).toEqual([[50_000], [900_000_000]]);
 });
 
+it('a write that fails is tried again when there are twice as many changes, without a list', async () => {
+  const listed = start();
+  const add = (from: number, to: number) => {
+    for (let seq = from; seq <= to; seq++) {
+      insert(seq);
+      listed.added(seq);
+    }
+  };
+  add(1, 1023);
+  fault = new Error('the disk is full');
+  await expect(listed.upToDate()).rejects.toThrow('the disk is full');
+  fault = undefined;
+  add(1024, 2045);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(rows()).toHaveLength(0);
+  add(2046, 2046);
+  while (rows().length === 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(rows()).toHaveLength(2046);
+});
+
 it('changes that could not be written are written the next time', async () => {
   const listed = start();
   insert(1);

@@ -32,7 +32,7 @@ export const LISTED_STATEMENTS = {
            task.requested_at, task.instance_id, ${TEXTS.map((field) => `searched_${field}(task.${field})`).join(', ')}
     FROM json_each(?) AS changed CROSS JOIN task ON task.seq = changed.value WHERE true
     ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, instance_id = excluded.instance_id`,
-  /** Rows that are older than their tasks: only those of tasks that have not ended as far as is known can be. */
+  /** Rows that are older than their tasks. Rows of ended tasks cannot be: an ended task changes no more. */
   outdated: `
     SELECT json_group_array(listed.seq) FROM listed_task AS listed JOIN task ON task.seq = listed.seq
     WHERE listed.seq BETWEEN ? AND ? AND (listed.kind >> 3) & 7 < 2
@@ -66,9 +66,10 @@ export class ListedTasks implements ChangedTasks {
   readonly #changed = new Set<number>();
   /** The write in progress, or the last one. */
   #latest: Promise<void> = Promise.resolve();
-  #isWanted = false;
-  /** Whether the latest write failed. */
-  #hasFailed = false;
+  /** Number of changed tasks that are written without waiting for a list: twice as many as there are after each write that failed. */
+  #many = MANY;
+  /** Whether such a write has not ended. */
+  #isWriting = false;
   readonly #doubtful: Doubtful[];
 
   constructor(options: ListedTasksOptions) {
@@ -102,12 +103,14 @@ export class ListedTasks implements ChangedTasks {
 
   changed(seq: number): void {
     this.#changed.add(seq);
-    if (this.#changed.size < MANY || this.#isWanted || this.#hasFailed) return;
-    this.#isWanted = true;
+    if (this.#changed.size < this.#many || this.#isWriting) return;
+    this.#isWriting = true;
     this.#options.timers.soon(() => {
-      this.#isWanted = false;
       // The next list tries again, and tells of the fault.
-      this.upToDate().catch(() => undefined);
+      const written = this.upToDate().catch(() => undefined);
+      void written.then(() => {
+        this.#isWriting = false;
+      });
     });
   }
 
@@ -124,11 +127,16 @@ export class ListedTasks implements ChangedTasks {
   upToDate(): Promise<void> {
     this.#latest = this.#latest
       .catch(() => undefined)
-      .then(async () => {
-        this.#hasFailed = true;
-        await this.#writeAll();
-        this.#hasFailed = false;
-      });
+      .then(() => this.#writeAll())
+      .then(
+        () => {
+          this.#many = MANY;
+        },
+        (error: unknown) => {
+          this.#many = Math.max(MANY, 2 * this.#changed.size);
+          throw error;
+        },
+      );
     return this.#latest;
   }
 
