@@ -12,6 +12,9 @@ import { expectNoSecret, keepSecret } from '../support/secrets.js';
 import { queryAt } from '../support/stores/postgres.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
+/** Time for the build and both programs to start, on a busy machine. */
+const START_TIMEOUT_MS = 150_000;
+
 /** Occupies the default port, unless another program does already. */
 let holder: Server;
 
@@ -151,7 +154,11 @@ describe('the quickstart', () => {
     const killed = execFile(process.execPath, ['deploy/quickstart/quickstart.mjs'], { cwd: ROOT });
     let printed = '';
     killed.stdout?.on('data', (text: string) => (printed += text));
-    await eventually(() => /^Agent: .+, process \d+/m.test(printed));
+    killed.stderr?.on('data', (text: string) => (printed += text));
+    let hasEnded = false;
+    killed.once('close', () => (hasEnded = true));
+    await eventually(() => hasEnded || /^Agent: .+, process \d+/m.test(printed), START_TIMEOUT_MS);
+    expect(hasEnded, printed).toBe(false);
     killed.kill('SIGKILL');
     const pids = pidsIn(printed);
     expect(pids.map(isAlive)).toEqual([true, true]);
@@ -161,5 +168,5 @@ describe('the quickstart', () => {
     expect(existsSync(left)).toBe(false);
     await eventually(() => !pids.some(isAlive));
     await rm(savedFolder(stdout), { recursive: true });
-  });
+  }, 360_000);
 });
