@@ -4,15 +4,15 @@ import { shownAgentId } from '../../../core/own-agent.js';
 import type { AgentView, InstanceView } from '../../../core/ports/nodes.js';
 import type { NamedSize, Task } from '../../../core/task.js';
 import { describeState, withIgnoredFields } from '../../../core/task-message.js';
+import { presentTexts } from '../common/task-fields.js';
 
 /** `waitMessage` is why it waits; null when it does not. */
 export function presentTask(task: Task, waitMessage: string | null) {
   return {
     id: task.id,
     type: task.type,
-    ...(task.name === null ? {} : { name: task.name }),
+    ...presentTexts(task),
     priority: task.priority,
-    ...(task.creator === null ? {} : { creator: task.creator }),
     classifiers: task.classifiers,
     ...presentTimestamps(task),
     status: task.status,

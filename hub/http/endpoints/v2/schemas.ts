@@ -15,7 +15,7 @@ import {
 import { pageSchema } from '../../routing/responses/page.js';
 import { shown, shownDefault } from '../../wire/openapi-overrides.js';
 import { jobKindSchema } from '../common/job-kind-schemas.js';
-import { commonFilterFields } from '../common/task-filter-fields.js';
+import { commonFilterFields, textFields } from '../common/task-fields.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -100,9 +100,8 @@ export const taskSchema = z
   .object({
     id,
     type: z.enum(TASK_TYPES),
-    name: z.string().optional(),
+    ...textFields,
     priority: z.enum(PRIORITIES),
-    creator: z.string().optional().meta({ description: 'Present when security is enabled.' }),
     classifiers: z.array(z.object({ type: z.enum(CLASSIFIER_TYPES), value: z.string() })),
     requestedDatetime,
     startedDatetime,

@@ -10,6 +10,7 @@ import { enumeration } from '../../requests/parsing/validation.js';
 import { type Endpoint, type EndpointInput, endpoint } from '../../routing/endpoint.js';
 import { shown, shownWithoutNull } from '../../wire/openapi-overrides.js';
 import { listClient } from '../common/list-client.js';
+import { patternFields, patternsOf } from '../common/task-fields.js';
 import { presentTaskItem } from './present-task.js';
 import { taskItem } from './task-schemas.js';
 
@@ -39,9 +40,7 @@ const timestamp = (description: string) =>
 
 const filterSchema = z
   .object({
-    id: pattern('Whole identifier, with the wildcards * and ?.'),
-    name: pattern('Whole name, with the wildcards * and ?, without case.'),
-    creator: pattern('Whole user name, with the wildcards * and ?.'),
+    ...patternFields(pattern),
     type: enumeration(TASK_TYPES).nullish().meta({ override: shownWithoutNull }),
     priority: enumeration(PRIORITIES).nullish().meta({ override: shownWithoutNull }),
     status: z
@@ -152,11 +151,9 @@ export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitReason'
 }
 
 function filterOf(filter: z.output<typeof filterSchema>): TaskFilter {
-  const { id, name, creator, type, priority, status, instance, from, to } = filter;
+  const { type, priority, status, instance, from, to } = filter;
   return {
-    id: id ?? undefined,
-    name: name ?? undefined,
-    creator: creator ?? undefined,
+    ...patternsOf(filter),
     type: type ?? undefined,
     priority: priority ?? undefined,
     statuses: status ?? [],

@@ -7,6 +7,7 @@ import { describeState } from '../../../core/task-message.js';
 import type { WaitReason } from '../../../core/wait-reason.js';
 import { originOf } from '../../../core/webhook-addresses.js';
 import type { AttemptDetails, InputFile, TaskDetails } from '../../../engine/tasks/task-details.js';
+import { presentTexts } from '../common/task-fields.js';
 
 /** `wait` is why it waits; null when it does not. */
 export function presentTaskItem(task: Task, wait: WaitReason | null) {
@@ -14,8 +15,7 @@ export function presentTaskItem(task: Task, wait: WaitReason | null) {
   return {
     id: task.id,
     type: task.type,
-    ...(task.name === null ? {} : { name: task.name }),
-    ...(task.creator === null ? {} : { creator: task.creator }),
+    ...presentTexts(task),
     priority: task.priority,
     classifiers: task.classifiers,
     status: task.status,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TaskFilter } from '../../../core/task-filter.js';
 import { queryList, queryTimestamp } from '../../requests/parsing/validation.js';
 import { shown } from '../../wire/openapi-overrides.js';
-import { commonFilterFields } from '../common/task-filter-fields.js';
+import { commonFilterFields, patternsOf } from '../common/task-fields.js';
 
 export const taskFilterFields = {
   ...commonFilterFields,
@@ -26,13 +26,11 @@ export const taskFilterFields = {
 const taskFilterQuery = z.object(taskFilterFields);
 
 export function taskFilterOf(query: z.output<typeof taskFilterQuery>): TaskFilter {
-  const { id, type, name, priority, creator, status, instance, from, to } = query;
+  const { type, priority, status, instance, from, to } = query;
   return {
-    id,
+    ...patternsOf(query),
     type,
-    name,
     priority,
-    creator,
     statuses: status,
     instances: instance,
     requestedFromMs: from,

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { DELIVERY_STATES } from '../../../core/ports/webhook-deliveries.js';
 import { CRITERION_TYPES, VERDICTS } from '../../../core/wait-reason.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
+import { textFields } from '../common/task-fields.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -68,8 +69,7 @@ export const requirementSchema = z
 const taskFields = {
   id: z.string().meta({ description: 'Identifier of the task.', example: EXAMPLE_ID }),
   type: z.enum(TASK_TYPES),
-  name: z.string().optional(),
-  creator: z.string().optional().meta({ description: 'Present when security is enabled.' }),
+  ...textFields,
   priority: z.enum(PRIORITIES),
   classifiers: z.array(z.object({ type: z.enum(CLASSIFIER_TYPES), value: z.string() })),
   status: z.enum(TASK_STATUSES),
