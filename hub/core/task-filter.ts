@@ -9,6 +9,7 @@ export const SEARCHED_TEXTS = [
   { field: 'id', hasCase: true },
   { field: 'name', hasCase: false },
   { field: 'creator', hasCase: true },
+  { field: 'note', hasCase: false },
 ] as const;
 
 export type SearchedField = (typeof SEARCHED_TEXTS)[number]['field'];

@@ -23,6 +23,8 @@ export interface Task {
   readonly id: string;
   readonly type: TaskType;
   readonly name: string | null;
+  /** Text of the creator about the task. */
+  readonly note: string | null;
   readonly creator: string | null;
   readonly classifiers: readonly Classifier[];
   readonly requirement: Requirement;

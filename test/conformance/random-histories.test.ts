@@ -63,6 +63,7 @@ const time = fc.nat(50);
 interface GivenTask {
   readonly at: number;
   readonly name: string | null;
+  readonly note: string | null;
   readonly creator: string | null;
   readonly label: string;
   readonly priority: Priority;
@@ -74,6 +75,7 @@ interface GivenTask {
 const givenTask = fc.record<GivenTask>({
   at: taskNumber,
   name: nullable,
+  note: nullable,
   creator: nullable,
   label: fc.constantFrom('', 'gears', 'ü'),
   priority: fc.constantFrom(...PRIORITIES),
@@ -315,6 +317,7 @@ class Player {
           { name: '?? 1' },
           { name: 'σ*ς' },
           { creator: '*' },
+          { note: '?*' },
           { order: 'NEXT_TO_RUN_FIRST' },
         ]
           .concat(TASK_STATUSES.map((status) => ({ statuses: [status] }) as object))
@@ -353,6 +356,7 @@ const refOf = ({ at, attempt: number }: Ref) => ({
 function taskOf({
   at,
   name: ofTask,
+  note,
   creator,
   label,
   priority,
@@ -370,6 +374,7 @@ function taskOf({
   return newTask({
     id: idOf(at),
     name: ofTask,
+    note,
     creator,
     priority,
     requestedAtMs: at,

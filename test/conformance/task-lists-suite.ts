@@ -31,6 +31,7 @@ const NAMES = [
   'Long '.repeat(60),
 ];
 const CREATORS = ['anna', 'Anna', 'bob'];
+const NOTES = ['Softer bearing\nsecond try', 'see Größe 7', '🚀', '', 'n'.repeat(2000)];
 
 const orNull = <T>(random: SeededRandom, items: readonly T[]) => (random.oneIn(6) ? null : random.of(items));
 
@@ -42,6 +43,7 @@ function randomTask(random: SeededRandom): NewTask {
     job: type === 'SIMULATE_WORK' ? { type, durationS: 1 } : { type, ...files },
     name: orNull(random, NAMES),
     creator: orNull(random, CREATORS),
+    note: orNull(random, NOTES),
     priority: random.of(PRIORITIES),
   });
 }
@@ -73,6 +75,7 @@ function randomQuery(random: SeededRandom, known: readonly Task[]): TaskQuery {
       ]),
     ),
     creator: maybe(random.of(['anna', '*nna', 'b?b', '*'])),
+    note: maybe(random.of(['*TRY', '*bearing*second*', '*größe*', '??', '', 'N*', '*'])),
     type: maybe(random.of(TASK_TYPES)),
     priority: maybe(random.of(PRIORITIES)),
     statuses: TASK_STATUSES.filter(() => random.oneIn(3)),
@@ -85,10 +88,11 @@ function expectedOf(tasks: readonly Task[], query: TaskQuery): { ids: string[]; 
   const fits = (pattern: string | undefined, text: string | null) =>
     pattern === undefined || (text !== null && matchesWildcard(pattern, text));
   const matching = tasks.filter(
-    ({ id, name, creator, type, priority, status }) =>
+    ({ id, name, creator, note, type, priority, status }) =>
       fits(query.id, id) &&
       fits(query.name?.toLowerCase(), name?.toLowerCase() ?? null) &&
       fits(query.creator, creator) &&
+      fits(query.note?.toLowerCase(), note?.toLowerCase() ?? null) &&
       (query.type ?? type) === type &&
       (query.priority ?? priority) === priority &&
       (query.statuses.length === 0 || query.statuses.includes(status)),

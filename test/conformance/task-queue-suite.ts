@@ -66,6 +66,7 @@ export function describeTaskQueue(open: OpenStore): void {
       const task = newTask({
         type: 'EXECUTE_BATCH_JOB',
         name: 'Größe "7"',
+        note: 'Second try,\nwith the softer \0 bearing.',
         creator: 'anna',
         classifiers: [
           { type: 'VERSION', value: '9.*' },

@@ -44,6 +44,7 @@ it('a form with every part creates the same job as JSON', async () => {
     text: shown,
   } = await create([
     text('name', 'run 7'),
+    text('note', 'softer bearing'),
     text('variable', 'load=12=13'),
     text('variable', 'empty='),
     text('version', '9.*'),
@@ -62,6 +63,7 @@ it('a form with every part creates the same job as JSON', async () => {
   expect(body).toMatchObject({
     type: 'EXECUTE_BATCH_JOB',
     name: 'run 7',
+    note: 'softer bearing',
     status: 'WAITING',
     priority: 'HIGH',
     classifiers: [
@@ -115,7 +117,7 @@ describe('a form is refused, and nothing of it is kept,', () => {
     [
       'with an unknown text',
       [SCRIPT, text('variables', 'a=1')],
-      'form: has the unknown part "variables"; known are script, model, file, modelType, storedModel, hostModel, storedFile, variable, name, version, labels, priority, timeLimit',
+      'form: has the unknown part "variables"; known are script, model, file, modelType, storedModel, hostModel, storedFile, variable, name, note, version, labels, priority, timeLimit',
     ],
     ['with a file in place of a text', [SCRIPT, file('name', 'a.txt', 'x')], 'name: must be a text'],
     ['with a text in place of a file', [text('script', 'print(1)')], 'script: must be a file'],

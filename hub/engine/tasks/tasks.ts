@@ -40,6 +40,7 @@ import type { TaskLists } from './task-lists.js';
 
 export interface TaskRequest {
   readonly name: string | null;
+  readonly note?: string | null;
   readonly creator: string | null;
   readonly classifiers: readonly Classifier[];
   readonly timeLimitS: number | null;
@@ -152,7 +153,13 @@ export class Tasks {
   #newTask(request: TaskRequest): NewTask {
     const { runtime, defaultVersion } = this.#options;
     const { name, creator, classifiers, timeLimitS, job } = request;
-    const { requestId = null, traceContext = null, ignoredFields = null, notify = null } = request;
+    const {
+      note = null,
+      requestId = null,
+      traceContext = null,
+      ignoredFields = null,
+      notify = null,
+    } = request;
     const { requirement, priority, errors } = classify(classifiers, defaultVersion);
     const faults = [...errors.map(validationErrorOf), ...this.notifyErrors(notify)];
     if (faults.length > 0) throw invalidInput(faults);
@@ -160,6 +167,7 @@ export class Tasks {
       id: runtime.newId(),
       type: job.type,
       name,
+      note,
       creator,
       classifiers: classifiers.map(({ type, value }) => ({
         type,
@@ -337,13 +345,14 @@ export class Tasks {
 /** Fields of a task by which a repeated request is recognized. */
 function requestOf({
   name,
+  note,
   classifiers,
   timeLimitS,
   job,
   notify = null,
-}: Pick<Task, 'name' | 'classifiers' | 'timeLimitS'> &
+}: Pick<Task, 'name' | 'note' | 'classifiers' | 'timeLimitS'> &
   Pick<NewTask, 'notify'> & { readonly job: Job | undefined }) {
-  return { name, classifiers, timeLimitS, job: job && withoutFilenames(job), notify };
+  return { name, note, classifiers, timeLimitS, job: job && withoutFilenames(job), notify };
 }
 
 function validationErrorOf({ index, member, message }: ClassifierError): ValidationError {

@@ -40,6 +40,7 @@ export const TASK_COLUMNS = [
   { column: 'request_id', of: 'request', field: 'requestId', type: 'text' },
   { column: 'trace_context', of: 'request', field: 'traceContext', type: 'text' },
   { column: 'ignored_fields', of: 'request', field: 'ignoredFields', type: 'text' },
+  { column: 'note', of: 'request', field: 'note', type: 'text' },
 ] as const satisfies readonly TaskColumn[];
 
 type Column = (typeof TASK_COLUMNS)[number];

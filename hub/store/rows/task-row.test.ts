@@ -32,6 +32,7 @@ it('a row is read as its task, whichever version wrote it', () => {
     requestId: 'request-7',
     traceContext: '00-trace-span-01',
     ignoredFields: 'timeLimt',
+    note: null,
   });
 });
 

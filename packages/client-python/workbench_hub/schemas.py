@@ -409,6 +409,8 @@ class _ExecuteBatchJobRequest(TypedDict):
 class ExecuteBatchJobRequest(_ExecuteBatchJobRequest, total=False):
     # Label for the task.
     name: str
+    # Text about the task, for people.
+    note: str
     # Conditions for the workbench instance, and the priority.
     classifiers: List[Classifier]
     # Longest run in seconds; a longer one is ended, and the task is FAILED.
@@ -778,6 +780,8 @@ class _NewBatchJob(TypedDict):
 class NewBatchJob(_NewBatchJob, total=False):
     # Label for the task.
     name: str
+    # Text about the task, for people.
+    note: str
     # Conditions for the workbench instance, and the priority.
     classifiers: List[Classifier]
     # Longest run in seconds; a longer one is ended, and the task is FAILED.
@@ -863,6 +867,8 @@ class _NewSimulateWork(TypedDict):
 class NewSimulateWork(_NewSimulateWork, total=False):
     # Label for the task.
     name: str
+    # Text about the task, for people.
+    note: str
     # Conditions for the workbench instance, and the priority.
     classifiers: List[Classifier]
     # Longest run in seconds; a longer one is ended, and the task is FAILED.
@@ -1037,6 +1043,8 @@ class _SimulateWorkRequest(TypedDict):
 class SimulateWorkRequest(_SimulateWorkRequest, total=False):
     # Label for the task.
     name: str
+    # Text about the task, for people.
+    note: str
     # Conditions for the workbench instance, and the priority.
     classifiers: List[Classifier]
     # Longest run in seconds; a longer one is ended, and the task is FAILED.
@@ -1140,6 +1148,8 @@ class Task(_Task, total=False):
     name: str
     # Present when security is enabled.
     creator: str
+    # Text of the creator about the task.
+    note: str
     # When execution began; absent before. Local time of the hub.
     startedDatetime: str
     # When execution ended; absent before. Local time of the hub.
@@ -1195,6 +1205,8 @@ class TaskDetails(_TaskDetails, total=False):
     name: str
     # Present when security is enabled.
     creator: str
+    # Text of the creator about the task.
+    note: str
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # Why the task waits, as data; absent when it does not wait.
@@ -1351,6 +1363,7 @@ TaskFilter = TypedDict("TaskFilter", {
     "id": "str",
     "name": "str",
     "creator": "str",
+    "note": "str",
     "type": 'Literal["SIMULATE_WORK", "EXECUTE_BATCH_JOB"]',
     "priority": 'Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]',
     "status": 'List[Literal["WAITING", "RUNNING", "FINISHED", "FAILED", "CANCELED"]]',
@@ -1396,6 +1409,8 @@ class TaskItem(_TaskItem, total=False):
     name: str
     # Present when security is enabled.
     creator: str
+    # Text of the creator about the task.
+    note: str
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # Why the task waits, as data; absent when it does not wait.

@@ -64,6 +64,10 @@ export type SimulateWorkRequest = {
      */
     name?: string;
     /**
+     * Text about the task, for people.
+     */
+    note?: string;
+    /**
      * Conditions for the workbench instance, and the priority.
      */
     classifiers?: Array<Classifier>;
@@ -93,6 +97,10 @@ export type ExecuteBatchJobRequest = {
      * Label for the task.
      */
     name?: string;
+    /**
+     * Text about the task, for people.
+     */
+    note?: string;
     /**
      * Conditions for the workbench instance, and the priority.
      */
@@ -219,6 +227,10 @@ export type NewSimulateWork = {
      */
     name?: string;
     /**
+     * Text about the task, for people.
+     */
+    note?: string;
+    /**
      * Conditions for the workbench instance, and the priority.
      */
     classifiers?: Array<Classifier>;
@@ -242,6 +254,10 @@ export type NewBatchJob = {
      * Label for the task.
      */
     name?: string;
+    /**
+     * Text about the task, for people.
+     */
+    note?: string;
     /**
      * Conditions for the workbench instance, and the priority.
      */
@@ -352,6 +368,10 @@ export type TaskFilter = {
      * Whole user name, with the wildcards * and ?.
      */
     creator?: string;
+    /**
+     * Whole note, with the wildcards * and ?, without case.
+     */
+    note?: string;
     type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
     priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
     /**
@@ -843,11 +863,15 @@ export type Task = {
     id: string;
     type: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
     name?: string;
-    priority: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
     /**
      * Present when security is enabled.
      */
     creator?: string;
+    /**
+     * Text of the creator about the task.
+     */
+    note?: string;
+    priority: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
     classifiers: Array<{
         type: 'VERSION' | 'PRIORITY' | 'LABLES';
         value: string;
@@ -1533,6 +1557,10 @@ export type TaskItem = {
      * Present when security is enabled.
      */
     creator?: string;
+    /**
+     * Text of the creator about the task.
+     */
+    note?: string;
     priority: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
     classifiers: Array<{
         type: 'VERSION' | 'PRIORITY' | 'LABLES';
@@ -1675,6 +1703,10 @@ export type TaskDetails = {
      * Present when security is enabled.
      */
     creator?: string;
+    /**
+     * Text of the creator about the task.
+     */
+    note?: string;
     priority: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
     classifiers: Array<{
         type: 'VERSION' | 'PRIORITY' | 'LABLES';
@@ -3469,16 +3501,20 @@ export type ListTasksData = {
          * Whole identifier, with the wildcards * and ?.
          */
         id?: string;
-        type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
         /**
          * Whole name, with the wildcards * and ?, without case.
          */
         name?: string;
-        priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
         /**
          * Whole user name, with the wildcards * and ?.
          */
         creator?: string;
+        /**
+         * Whole note, with the wildcards * and ?, without case.
+         */
+        note?: string;
+        type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
+        priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
         /**
          * Any of these.
          */
@@ -5110,6 +5146,10 @@ export type CreateBatchJobByFormData = {
          */
         name?: string;
         /**
+         * Text about the task, for people.
+         */
+        note?: string;
+        /**
          * Requested version, with the wildcards * and ?.
          */
         version?: string;
@@ -5195,16 +5235,20 @@ export type ListTasksByPlaceData = {
          * Whole identifier, with the wildcards * and ?.
          */
         id?: string;
-        type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
         /**
          * Whole name, with the wildcards * and ?, without case.
          */
         name?: string;
-        priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
         /**
          * Whole user name, with the wildcards * and ?.
          */
         creator?: string;
+        /**
+         * Whole note, with the wildcards * and ?, without case.
+         */
+        note?: string;
+        type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
+        priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
         /**
          * Any of these.
          */
@@ -5810,16 +5854,20 @@ export type StreamEventsData = {
          * Whole identifier, with the wildcards * and ?.
          */
         id?: string;
-        type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
         /**
          * Whole name, with the wildcards * and ?, without case.
          */
         name?: string;
-        priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
         /**
          * Whole user name, with the wildcards * and ?.
          */
         creator?: string;
+        /**
+         * Whole note, with the wildcards * and ?, without case.
+         */
+        note?: string;
+        type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
+        priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
         /**
          * Any of these.
          */

@@ -12,12 +12,14 @@ const PATTERNS = {
   id: 'Whole identifier, with the wildcards * and ?.',
   name: 'Whole name, with the wildcards * and ?, without case.',
   creator: 'Whole user name, with the wildcards * and ?.',
+  note: 'Whole note, with the wildcards * and ?, without case.',
 } satisfies Record<SearchedField, string>;
 
 /** Schemas of the texts that are shown as they are, and absent for a task without them. */
 export const textFields = {
   name: z.string().optional(),
   creator: z.string().optional().meta({ description: 'Present when security is enabled.' }),
+  note: z.string().optional().meta({ description: 'Text of the creator about the task.' }),
 } satisfies Partial<Record<keyof Task, z.ZodType>>;
 
 const SHOWN_TEXTS = Object.keys(textFields) as (keyof typeof textFields)[];

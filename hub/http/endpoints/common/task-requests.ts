@@ -114,6 +114,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
   ) => {
     const request = {
       name: body.name ?? null,
+      note: body.note ?? null,
       creator: creatorOf(caller),
       classifiers: body.classifiers ?? [],
       timeLimitS: body.timeLimit ?? null,

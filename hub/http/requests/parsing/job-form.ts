@@ -36,6 +36,7 @@ export const JOB_FORM = {
     isRepeated: true,
   },
   name: { description: 'Label for the task.', kind: 'TEXT' },
+  note: { description: 'Text about the task, for people.', kind: 'TEXT' },
   version: { description: 'Requested version, with the wildcards * and ?.', kind: 'TEXT' },
   labels: { description: 'Requested labels, separated by commas.', kind: 'TEXT' },
   priority: { description: 'HIGHEST, HIGH, NORMAL, LOW or LOWEST.', kind: 'TEXT' },
@@ -55,7 +56,7 @@ const CLASSIFIER_OF = { version: 'VERSION', labels: 'LABLES', priority: 'PRIORIT
 /** The request that the form stands for. Throws INVALID_INPUT. */
 export function jobOfForm(form: ReceivedForm): ExecuteBatchJobRequest {
   const parts = new FormParts(form);
-  const [name, timeLimit] = [parts.text('name'), parts.text('timeLimit')];
+  const [name, note, timeLimit] = [parts.text('name'), parts.text('note'), parts.text('timeLimit')];
   if (parts.files('script').length === 0)
     throw invalidInput([{ where: 'script', what: 'is required: a file' }]);
   const classifiers = Object.entries(CLASSIFIER_OF).flatMap(([part, type]) => {
@@ -64,6 +65,7 @@ export function jobOfForm(form: ReceivedForm): ExecuteBatchJobRequest {
   });
   return validated(executeBatchJobRequest, {
     ...(name === undefined ? {} : { name }),
+    ...(note === undefined ? {} : { note }),
     ...(timeLimit === undefined
       ? {}
       : { timeLimit: /^\d{1,15}$/.test(timeLimit) ? Number(timeLimit) : timeLimit }),

@@ -39,6 +39,11 @@ const requestHead = {
     .max(1000)
     .nullish()
     .meta({ description: 'Label for the task.', example: 'run 7', override: shownWithoutNull }),
+  note: z.string().max(2000).nullish().meta({
+    description: 'Text about the task, for people.',
+    example: 'second try, with the softer bearing',
+    override: shownWithoutNull,
+  }),
   classifiers: classifiersSchema,
   timeLimit: z.int().min(1).nullish().meta({
     description: 'Longest run in seconds; a longer one is ended, and the task is FAILED.',

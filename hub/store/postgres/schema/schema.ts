@@ -17,6 +17,7 @@ import { lanesOfHubs } from './migrations/0015-lanes-of-hubs.js';
 import { uploadsAndKeys } from './migrations/0016-uploads-and-keys.js';
 import { kindsOfJobs } from './migrations/0017-kinds-of-jobs.js';
 import { taskDurations } from './migrations/0018-task-durations.js';
+import { notes } from './migrations/0019-notes.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -36,5 +37,6 @@ export const MIGRATIONS: readonly Migration[] = [
   uploadsAndKeys,
   kindsOfJobs,
   taskDurations,
+  notes,
   accounts,
 ];

@@ -24,6 +24,7 @@ import { blobCatalogue } from '../schema/migrations/0018-blob-catalogue.js';
 import { keysOfDeletedTasks } from '../schema/migrations/0019-keys-of-deleted-tasks.js';
 import { taskDurations } from '../schema/migrations/0020-task-durations.js';
 import { listedTasks } from '../schema/migrations/0021-listed-tasks.js';
+import { notes } from '../schema/migrations/0022-notes.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly string[] = [
   keysOfDeletedTasks,
   taskDurations,
   listedTasks,
+  notes,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */
