@@ -13,6 +13,7 @@ export interface JobOptions {
   readonly file: readonly string[];
   readonly var: Readonly<Record<string, string>>;
   readonly name?: string;
+  readonly note?: string;
   readonly version?: string;
   readonly label: readonly string[];
   readonly priority?: Priority;
@@ -33,6 +34,7 @@ export function withJobOptions(command: Command): Command {
     .option('-f, --file <path[=name]>', 'additional file, or a folder with all its files', collect, [])
     .option('--var <key=value>', 'variable for the scripts', collectVariable, {})
     .option('-n, --name <text>', 'label of the task')
+    .option('--note <text>', 'text about the task, for people')
     .option('--version <pattern>', 'version of the workbench, with the wildcards * and ?')
     .option('-l, --label <label>', 'label that the instance must have', collect, [])
     .addOption(new Option('-p, --priority <priority>', 'priority').choices(PRIORITIES).argParser(upper))
@@ -49,6 +51,7 @@ export async function jobOf(options: JobOptions): Promise<Job> {
     file: files,
     var: variables,
     name,
+    note,
     version,
     label,
     priority,
@@ -63,6 +66,7 @@ export async function jobOf(options: JobOptions): Promise<Job> {
     ...(modelType === undefined ? {} : { modelType }),
     ...(files.length === 0 ? {} : { files: await additionalFiles(files) }),
     ...(name === undefined ? {} : { name }),
+    ...(note === undefined ? {} : { note }),
     ...(version === undefined ? {} : { version }),
     ...(priority === undefined ? {} : { priority }),
     ...(timeLimit === undefined ? {} : { timeLimitS: timeLimit }),

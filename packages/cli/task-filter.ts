@@ -9,6 +9,7 @@ export interface FilterOptions {
   readonly status: readonly string[];
   readonly name?: string;
   readonly creator?: string;
+  readonly note?: string;
   readonly priority?: string;
   readonly instance: readonly string[];
   readonly from?: string;
@@ -34,6 +35,7 @@ export function withFilterOptions(command: Command): Command {
     .option('--status <status>', 'WAITING, RUNNING, FINISHED, FAILED or CANCELED', collectUpper, [])
     .option('--name <pattern>', 'name, with the wildcards * and ?')
     .option('--creator <pattern>', 'user, with the wildcards * and ?')
+    .option('--note <pattern>', 'note, with the wildcards * and ?')
     .addOption(new Option('--priority <priority>', 'priority').argParser(upper))
     .option('--instance <id>', 'instance', collect, [])
     .option(
@@ -44,11 +46,21 @@ export function withFilterOptions(command: Command): Command {
 }
 
 /** The filter of these options; without any condition, all tasks match. */
-export function filterOf({ status, instance, name, creator, priority, from, to }: FilterOptions): TaskFilter {
+export function filterOf({
+  status,
+  instance,
+  name,
+  note,
+  creator,
+  priority,
+  from,
+  to,
+}: FilterOptions): TaskFilter {
   return {
     ...(status.length === 0 ? {} : { status }),
     ...(instance.length === 0 ? {} : { instance }),
     ...(name === undefined ? {} : { name }),
+    ...(note === undefined ? {} : { note }),
     ...(creator === undefined ? {} : { creator }),
     ...(priority === undefined ? {} : { priority }),
     ...(from === undefined ? {} : { from: timeOf('--from', from) }),

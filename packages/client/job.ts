@@ -15,6 +15,8 @@ export interface StoredInput {
 export interface Job {
   /** Label of the task. */
   readonly name?: string;
+  /** Text about the task, for people. */
+  readonly note?: string;
   /**
    * The model. A `File` has its type in its name, which the task shows; a blob, bytes or a text need `modelType`. `hostPath` is the path of a
    * model that the simulation host can read itself.
@@ -45,11 +47,12 @@ const TYPE_OF_EXTENSION: Readonly<Record<string, string>> = { xml: 'MJCF' };
 
 /** The request that creates this job. Throws TypeError when the type of the model is unknown. */
 export async function requestOf(job: Job, store: StoreInput): Promise<ExecuteBatchJobRequest> {
-  const { name, scripts, files = {}, variables = {}, timeLimitS } = job;
+  const { name, note, scripts, files = {}, variables = {}, timeLimitS } = job;
   const classifiers = classifiersOf(job);
   const variablesToInject = Object.entries(variables).map(([key, value]) => ({ key, value: String(value) }));
   return {
     ...(name === undefined ? {} : { name }),
+    ...(note === undefined ? {} : { note }),
     ...(classifiers.length === 0 ? {} : { classifiers }),
     ...(timeLimitS === undefined ? {} : { timeLimit: timeLimitS }),
     ...(await modelOf(job, store)),
@@ -74,13 +77,14 @@ function classifiersOf({
 }
 
 /** The fields of a job that its task shows as they were. */
-export function jobFields({ name, classifiers, timeLimit }: TaskDetails): Omit<Job, 'scripts'> {
+export function jobFields({ name, note, classifiers, timeLimit }: TaskDetails): Omit<Job, 'scripts'> {
   const classifier = (type: string) => classifiers.find((each) => each.type === type)?.value;
   const version = classifier('VERSION');
   const labels = classifier('LABLES');
   const priority = classifier('PRIORITY');
   return {
     ...(name === undefined ? {} : { name }),
+    ...(note === undefined ? {} : { note }),
     ...(timeLimit === undefined ? {} : { timeLimitS: timeLimit }),
     ...(version === undefined ? {} : { version }),
     ...(labels === undefined ? {} : { labels: labels.split(',') }),

@@ -40,6 +40,9 @@ async function startedHub(config: Record<string, unknown> = {}, port = 0): Promi
   return hub;
 }
 
+/** Note of two lines, of which the second tries to change the terminal. */
+const NOTE = 'softer bearing\n\u001b[1msecond try';
+
 const ANSWER = `
 const { writeFileSync, readFileSync, mkdirSync } = require('node:fs');
 console.log('it began');
@@ -140,12 +143,13 @@ describe('wb', () => {
     const hub = await startedHub();
     const script = write('run.js', ANSWER);
     const id = (
-      await wb(hub, ['submit', '--script', script, '--var', 'factor=7', '--name', 'gears'])
+      await wb(hub, ['submit', '--script', script, '--var', 'factor=7', '--name', 'gears', '--note', NOTE])
     ).stdout.trim();
     const log = await wb(hub, ['log', '--follow', id]);
     expect(log).toMatchObject({ code: 0, stdout: 'it began\n' });
     const shown = await wb(hub, ['task', id]);
     expect(shown.stdout).toContain('variable   factor=7');
+    expect(shown.stdout).toContain('note       softer bearing\n           \\u001b[1msecond try\n');
     expect(shown.stdout).toContain('plots/answer.txt, 2 B');
 
     const other = (await wb(hub, ['rerun', id, '--var', 'factor=8'])).stdout.trim();
@@ -153,6 +157,8 @@ describe('wb', () => {
     expect(readFileSync(join(folder.path, 'again/plots/answer.txt'), 'utf8')).toBe('48');
     expect((await wb(hub, ['task', other])).stdout).toContain('scripts/1 (run.js), ');
     expect((await wb(hub, ['tasks', '--name', 'gears'])).stdout.match(/FINISHED/g)).toHaveLength(2);
+    expect((await wb(hub, ['tasks', '--note', '*BEARING*'])).stdout.match(/FINISHED/g)).toHaveLength(2);
+    expect((await wb(hub, ['tasks', '--note', 'bearing'])).stdout).not.toContain('FINISHED');
 
     const never = (await wb(hub, ['submit', '--script', script, '--version', '1.*'])).stdout.trim();
     expect((await wb(hub, ['explain', never])).stdout).toContain('1.*');

@@ -134,13 +134,15 @@ class Ends(OnSite):
         self.hub.cancel(task)
 
     def test_tasks_are_canceled_explained_listed_and_deleted(self) -> None:
-        task = self.hub.submit(script=b"1", name="lonely", version="never")
+        task = self.hub.submit(script=b"1", name="lonely", note="Softer\nbearing", version="never")
         self.assertRaises(Conflict, self.hub.delete, task)
         explained = self.hub.explain(task)
         self.assertEqual(explained.get("verdict"), "NEVER")
         self.assertEqual(self.hub.explain(labels="node").get("verdict"), "SOON")
         self.assertIn(task.id, [each["id"] for each in self.hub.tasks(status=["WAITING"], name="lonely")])
         self.assertEqual([each["id"] for each in self.hub.tasks(name="lonely", limit=1)], [task.id])
+        [found] = self.hub.tasks(note="softer*")
+        self.assertEqual((found["id"], found.get("note")), (task.id, "Softer\nbearing"))
         self.hub.cancel(task)
         self.assertRaises(TaskCanceled, self.hub.wait, task)
         self.assertRaises(Conflict, self.hub.cancel, task)

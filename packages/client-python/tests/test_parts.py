@@ -229,6 +229,7 @@ class Jobs(unittest.TestCase):
             labels=["gears", "linux"],
             priority="HIGH",
             time_limit=5,
+            note="softer\nbearing",
         )
         document = self.document(job, "gear-1.xml")
         self.assertEqual(base64.b64decode(document["inputScripts"][0]["content"]), b"\x00" * 500_000)
@@ -249,6 +250,7 @@ class Jobs(unittest.TestCase):
         types = {each["type"]: each["value"] for each in document["classifiers"]}
         self.assertEqual(types, {"VERSION": "9.*", "LABLES": "gears,linux", "PRIORITY": "HIGH"})
         self.assertEqual((document["name"], document["timeLimit"]), ("n", 5))
+        self.assertEqual(document["note"], "softer\nbearing")
 
     def test_scripts_have_the_names_of_their_files_that_the_hub_takes(self) -> None:
         taken = ["run.js", "wörfe.py", "x" * 255]

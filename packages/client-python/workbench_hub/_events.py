@@ -49,6 +49,7 @@ class EventMethods:
         status: Union[str, Sequence[str]] = (),
         name: Optional[str] = None,
         creator: Optional[str] = None,
+        note: Optional[str] = None,
         priority: Optional[str] = None,
         type: Optional[str] = None,
         id: Optional[str] = None,
@@ -62,7 +63,7 @@ class EventMethods:
         query: Query = {
             "status": [status] if isinstance(status, str) else list(status),
             "instance": [instance] if isinstance(instance, str) else list(instance),
-            **{"name": name, "creator": creator, "priority": priority, "type": type, "id": id},
+            **{"name": name, "creator": creator, "note": note, "priority": priority, "type": type, "id": id},
         }
         return _follow(self._calls, query, since)
 

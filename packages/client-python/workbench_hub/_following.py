@@ -131,6 +131,7 @@ class Following:
         status: Union[str, Sequence[str]] = (),
         name: Optional[str] = None,
         creator: Optional[str] = None,
+        note: Optional[str] = None,
         priority: Optional[str] = None,
         type: Optional[str] = None,
         id: Optional[str] = None,
@@ -139,7 +140,7 @@ class Following:
         """Tasks, newest first, at most `limit` of them. Texts may hold the wildcards `*` and `?`."""
         query: Query = {
             "status": [status] if isinstance(status, str) else list(status),
-            **{"name": name, "creator": creator, "priority": priority, "type": type, "id": id},
+            **{"name": name, "creator": creator, "note": note, "priority": priority, "type": type, "id": id},
         }
         found: List[Any] = []
         if limit is not None and limit <= 2000:

@@ -72,6 +72,7 @@ class Job:
     time_limit: Optional[int] = None
     duration: Optional[int] = None
     notify: Optional[str] = None
+    note: Optional[str] = None
 
     def at(self, point: Variables, number: int) -> Job:
         """The job of one point of a sweep: its variables are added, and its number to the name."""
@@ -94,6 +95,8 @@ def request_of(job: Job, store: Callable[[Path], Optional[str]]) -> Tuple[str, B
     document: Dict[str, Any] = {"classifiers": classifiers_of(job)}
     if job.name is not None:
         document["name"] = job.name
+    if job.note is not None:
+        document["note"] = job.note
     if job.time_limit is not None:
         document["timeLimit"] = job.time_limit
     if job.notify is not None:

@@ -33,6 +33,7 @@ class TaskMethods(Creation, Following):
         files: Optional[Files] = None,
         variables: Optional[Variables] = None,
         name: Optional[str] = None,
+        note: Optional[str] = None,
         version: Optional[str] = None,
         labels: Union[str, Sequence[str]] = (),
         priority: Optional[str] = None,
@@ -45,11 +46,12 @@ class TaskMethods(Creation, Following):
 
         Scripts, model and files are paths of this machine, or bytes; a model is handed over to the input storage, and sent only
         when it is not there. `duration` in place of `script` blocks an instance for that many seconds. `time_limit` is in
-        seconds too. `notify` is an address that gets a webhook when the task ends, if the hub allows it. Raises `Locked` while
-        the hub prepares its shutdown, and `LostAnswer` when it is unknown whether a task was created.
+        seconds too. `note` is a text about the task, for people. `notify` is an address that gets a webhook when the task
+        ends, if the hub allows it. Raises `Locked` while the hub prepares its shutdown, and `LostAnswer` when it is unknown
+        whether a task was created.
         """
         job = Job(
-            script, model, files, variables, name, version, labels, priority, time_limit, duration, notify
+            script, model, files, variables, name, version, labels, priority, time_limit, duration, notify, note
         )
         return self._create(job, progress)
 
@@ -61,6 +63,7 @@ class TaskMethods(Creation, Following):
         files: Optional[Files] = None,
         variables: Optional[Variables] = None,
         name: Optional[str] = None,
+        note: Optional[str] = None,
         version: Optional[str] = None,
         labels: Union[str, Sequence[str]] = (),
         priority: Optional[str] = None,
@@ -76,7 +79,7 @@ class TaskMethods(Creation, Following):
     ) -> Result:
         """`submit` and `wait`. An interrupt leaves the task alone, unless `cancel_on_interrupt` is set."""
         job = Job(
-            script, model, files, variables, name, version, labels, priority, time_limit, duration, notify
+            script, model, files, variables, name, version, labels, priority, time_limit, duration, notify, note
         )
         task = self._create(job, progress)
         try:
@@ -110,6 +113,7 @@ class TaskMethods(Creation, Following):
         files: Optional[Files] = None,
         variables: Optional[Variables] = None,
         name: Optional[str] = None,
+        note: Optional[str] = None,
         version: Optional[str] = None,
         labels: Union[str, Sequence[str]] = (),
         priority: Optional[str] = None,
@@ -133,6 +137,7 @@ class TaskMethods(Creation, Following):
         files: Optional[Files] = None,
         variables: Optional[Variables] = None,
         name: Optional[str] = None,
+        note: Optional[str] = None,
         version: Optional[str] = None,
         labels: Union[str, Sequence[str]] = (),
         priority: Optional[str] = None,
@@ -166,7 +171,7 @@ class TaskMethods(Creation, Following):
             return pool.ordered() if ordered else pool.completed()
         if items is not None:
             raise UsageError("map takes points and a job, or a function and its items")
-        job = Job(script, model, files, variables, name, version, labels, priority, time_limit)
+        job = Job(script, model, files, variables, name, version, labels, priority, time_limit, note=note)
         if isinstance(job.model, (str, os.PathLike)):
             self.storage.name_for(local_file(job.model), progress)
         folder = None if out is None else Path(out)
