@@ -47,12 +47,14 @@ describe.runIf(hasBrowser)('a new job', () => {
     await page.getByRole('button', { name: 'newest (9.1.0)' }).click();
     await page.getByRole('button', { name: 'gears', exact: true }).click();
     await page.getByLabel('Name of the task').fill('gear pair');
+    await page.getByLabel('Note', { exact: true }).fill('softer bearing\nsecond try');
     await page.getByText('The same outside the browser').click();
     await page.getByText("--name 'gear pair'").waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Hand in' }).click();
 
     await page.getByRole('heading', { name: 'gear pair' }).waitFor();
+    expect(await page.locator('.facts .note').innerText()).toBe('softer bearing\nsecond try');
     await page.locator('.log-lines').getByText('at 1500 rpm').waitFor();
     await page.getByRole('tab', { name: 'Outputs 1' }).waitFor();
 

@@ -105,6 +105,7 @@ describe('a draft', () => {
       labels: ['gpu'],
       version: ' 9.* ',
       timeLimitS: '60',
+      note: ' softer bearing\n',
     };
     const job = await jobOf(
       {
@@ -116,7 +117,13 @@ describe('a draft', () => {
       },
       load,
     );
-    expect(job).toMatchObject({ labels: ['gpu'], version: '9.*', timeLimitS: 60, variables: { n: '1' } });
+    expect(job).toMatchObject({
+      labels: ['gpu'],
+      version: '9.*',
+      timeLimitS: 60,
+      note: 'softer bearing',
+      variables: { n: '1' },
+    });
     expect((job.model as File).name).toBe('gear.xml');
     expect(await Promise.all(job.scripts.map((script) => (script as Blob).text()))).toEqual([
       'one.js',
@@ -124,6 +131,7 @@ describe('a draft', () => {
     ]);
     expect(Object.keys(job.files ?? {})).toEqual(['mesh/a.stl']);
     expect(job).not.toHaveProperty('priority');
+    expect(await jobOf(draftWith('one.js'), load)).not.toHaveProperty('note');
   });
 
   it('gives a script a first line for its program, the likely one or the chosen one', async () => {
@@ -145,6 +153,7 @@ describe('a draft', () => {
     const task = {
       id: 'T',
       name: 'gear',
+      note: 'softer bearing',
       priority: 'HIGH',
       classifiers: [
         { type: 'VERSION', value: '9.*' },
@@ -161,6 +170,7 @@ describe('a draft', () => {
     const draft = draftOfTask(task);
     expect(draft).toMatchObject({
       name: 'gear (2)',
+      note: 'softer bearing',
       version: '9.*',
       labels: ['gears', 'linux'],
       priority: 'HIGH',

@@ -29,6 +29,8 @@ export interface Variable {
 
 export interface Draft {
   readonly name: string;
+  /** Text about the task, of at most {@link MAX_NOTE_LENGTH} characters; empty for none. */
+  readonly note: string;
   readonly files: readonly DraftFile[];
   readonly variables: readonly Variable[];
   /** Pattern with the wildcards * and ?; empty for any. */
@@ -43,8 +45,12 @@ export interface Draft {
   readonly simulatedS?: string;
 }
 
+/** Longest note that the hub takes, in characters. */
+export const MAX_NOTE_LENGTH = 2000;
+
 export const EMPTY_DRAFT: Draft = {
   name: '',
+  note: '',
   files: [],
   variables: [],
   version: '',
@@ -136,7 +142,7 @@ function isWholeSeconds(text: string): boolean {
 
 /** The job of a draft, with the contents of its files. */
 export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blob>): Promise<Job> {
-  const { name, files, variables, version, labels, priority, timeLimitS, hostPath } = draft;
+  const { name, note, files, variables, version, labels, priority, timeLimitS, hostPath } = draft;
   const of = (role: FileRole) => files.filter((file) => file.role === role);
   const [model] = of('MODEL');
   const scripts: Blob[] = [];
@@ -153,6 +159,7 @@ export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blo
     variables: Object.fromEntries(used.map(({ key, value }) => [key, value])),
     labels,
     ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(note.trim() === '' ? {} : { note: note.trim() }),
     ...(model ? await modelOf(model, load) : {}),
     ...(!model && hostPath.trim() !== '' ? { model: { hostPath: hostPath.trim() } } : {}),
     ...(version.trim() === '' ? {} : { version: version.trim() }),
@@ -187,10 +194,22 @@ const ROLE_OF = { MODEL: 'MODEL', SCRIPT: 'SCRIPT', ADDITIONAL_FILE: 'FILE' } as
 
 /** The job of a task once more, with files that stay at the hub until they are needed. */
 export function draftOfTask(task: TaskDetails): Draft {
-  const { id, name, inputs, variables, classifiers, priority, timeLimit, hostModel, duration } = task;
+  const {
+    id,
+    name,
+    note = '',
+    inputs,
+    variables,
+    classifiers,
+    priority,
+    timeLimit,
+    hostModel,
+    duration,
+  } = task;
   const classifier = (wanted: string) => classifiers.find(({ type }) => type === wanted)?.value ?? '';
   return {
     name: name === undefined ? '' : nameAgain(name),
+    note,
     files: inputs.map((input) => draftFileOf(id, input)),
     variables,
     version: classifier('VERSION'),

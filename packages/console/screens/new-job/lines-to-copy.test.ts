@@ -22,6 +22,7 @@ const DRAFT: Draft = {
   labels: ['gears', 'linux'],
   priority: 'HIGH',
   timeLimitS: '60',
+  note: 'softer bearing\n$(second) try',
 };
 
 it('gives a command whose words a shell reads as they are meant', () => {
@@ -38,6 +39,7 @@ it('gives a command whose words a shell reads as they are meant', () => {
     '--priority HIGH',
     '--time-limit 60',
     "--name 'anna'\\''s $(gear)'",
+    "--note 'softer bearing\n$(second) try'",
     '--out results',
   ]);
 });
@@ -60,6 +62,7 @@ it('gives Python with the same values', () => {
     'priority="HIGH",',
     'time_limit=60,',
     'name="anna\'s $(gear)",',
+    'note="softer bearing\\n$(second) try",',
     'out="results",',
   ]);
 });

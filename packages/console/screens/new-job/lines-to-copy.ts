@@ -3,7 +3,7 @@ import type { Draft, FileRole } from './draft.js';
 
 /** The command `wb run` with this job. */
 export function commandOf(draft: Draft, hubUrl: string): string {
-  const { name, variables, version, labels, priority, timeLimitS } = draft;
+  const { name, note, variables, version, labels, priority, timeLimitS } = draft;
   const of = (role: FileRole) => draft.files.filter((file) => file.role === role);
   const options = [
     ...of('MODEL').map(({ path }) => ['--model', path]),
@@ -16,6 +16,7 @@ export function commandOf(draft: Draft, hubUrl: string): string {
     ...(priority === 'NORMAL' ? [] : [['--priority', priority]]),
     ...(timeLimitS === '' ? [] : [['--time-limit', timeLimitS]]),
     ...(name === '' ? [] : [['--name', name]]),
+    ...(note === '' ? [] : [['--note', note]]),
     ['--out', 'results'],
   ];
   const words = options.map(([option = '', value = '']) => `${option} ${shellWord(value)}`);
@@ -24,7 +25,7 @@ export function commandOf(draft: Draft, hubUrl: string): string {
 
 /** A call of `workbench_hub` with this job. */
 export function pythonOf(draft: Draft, hubUrl: string): string {
-  const { name, variables, version, labels, priority, timeLimitS } = draft;
+  const { name, note, variables, version, labels, priority, timeLimitS } = draft;
   const of = (role: FileRole) => draft.files.filter((file) => file.role === role).map(({ path }) => path);
   const [model] = of('MODEL');
   const used = variables.filter(({ key }) => key !== '');
@@ -45,6 +46,7 @@ export function pythonOf(draft: Draft, hubUrl: string): string {
     ...(priority === 'NORMAL' ? [] : [`priority=${pythonText(priority)}`]),
     ...(timeLimitS === '' ? [] : [`time_limit=${timeLimitS}`]),
     ...(name === '' ? [] : [`name=${pythonText(name)}`]),
+    ...(note === '' ? [] : [`note=${pythonText(note)}`]),
     'out="results"',
   ];
   return [

@@ -127,11 +127,12 @@ function useEarlierTask(): EarlierTask | undefined {
 }
 
 async function createSimulatedWork(draft: Draft, duration: number, signal: AbortSignal) {
-  const { name, timeLimitS } = draft;
+  const { name, note, timeLimitS } = draft;
   const body = {
     duration,
     classifiers: classifiersOf(draft),
     ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(note.trim() === '' ? {} : { note: note.trim() }),
     ...(timeLimitS === '' ? {} : { timeLimit: Number(timeLimitS) }),
   };
   return (await api.createSimulateWork({ client: patientHub.client, body, signal, throwOnError: true })).data;

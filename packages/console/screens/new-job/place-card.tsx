@@ -3,7 +3,7 @@ import { usePreferences } from '../../base/preference-store.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
-import type { Draft } from './draft.js';
+import { type Draft, MAX_NOTE_LENGTH } from './draft.js';
 import { useOffers } from './use-offers.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -101,7 +101,7 @@ function OtherLabel({ onAdd }: { readonly onAdd: (labels: readonly string[]) => 
   );
 }
 
-/** Name, priority and time limit. */
+/** Name, priority, time limit and note. */
 export function MoreCard({ draft, onChange }: PartProps) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
@@ -142,6 +142,18 @@ export function MoreCard({ draft, onChange }: PartProps) {
           placeholder={words.noLimit}
           value={draft.timeLimitS}
           onChange={(event) => onChange({ ...draft, timeLimitS: event.target.value.trim() })}
+        />
+      </div>
+      <div className="field note">
+        <label htmlFor="note">{words.note}</label>
+        <textarea
+          id="note"
+          className="input"
+          rows={2}
+          maxLength={MAX_NOTE_LENGTH}
+          placeholder={words.noteHint}
+          value={draft.note}
+          onChange={(event) => onChange({ ...draft, note: event.target.value })}
         />
       </div>
     </section>

@@ -59,6 +59,8 @@ export const de: DictionaryLike<typeof en> = {
   more: 'Name und Reihenfolge',
   name: 'Name der Aufgabe',
   nameHint: 'für Sie und andere',
+  note: 'Notiz',
+  noteHint: 'was Sie versuchen, und warum',
   priority: 'Priorität',
   timeLimit: 'Zeitgrenze in Sekunden',
   noLimit: 'keine',

@@ -57,6 +57,8 @@ export const en = {
   more: 'Name and order',
   name: 'Name of the task',
   nameHint: 'for yourself and others',
+  note: 'Note',
+  noteHint: 'what you try, and why',
   priority: 'Priority',
   timeLimit: 'Time limit in seconds',
   noLimit: 'none',

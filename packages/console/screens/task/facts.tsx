@@ -17,7 +17,7 @@ export function Facts({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();
   const [{ language }] = usePreferences();
-  const { requirement, instance, creator, startedAt, endedAt, timeLimit, duration, hostModel } = task;
+  const { requirement, instance, creator, note, startedAt, endedAt, timeLimit, duration, hostModel } = task;
   return (
     <section className="card facts" aria-labelledby="facts-title">
       <h2 id="facts-title">{words.facts}</h2>
@@ -36,6 +36,11 @@ export function Facts({ task }: { readonly task: TaskDetails }) {
           </Fact>
         )}
         {creator !== undefined && <Fact label={words.creator}>{creator}</Fact>}
+        {note !== undefined && (
+          <Fact label={words.note}>
+            <span className="note">{note}</span>
+          </Fact>
+        )}
         <Fact label={words.priority}>{common.priority[task.priority]}</Fact>
         <Fact label={words.needs}>
           <span className="tags">

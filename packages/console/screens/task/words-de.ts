@@ -58,6 +58,7 @@ export const de: DictionaryLike<typeof en> = {
   requested: 'Angefragt',
   started: 'Begonnen',
   creator: 'Von',
+  note: 'Notiz',
   priority: 'Priorität',
   needs: 'Braucht',
   anyVersion: 'jede Version',

@@ -56,6 +56,7 @@ export const en = {
   requested: 'Requested',
   started: 'Started',
   creator: 'By',
+  note: 'Note',
   priority: 'Priority',
   needs: 'Needs',
   anyVersion: 'any version',

@@ -48,6 +48,15 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         />
       </div>
       <div className="chip">
+        <span aria-hidden="true">{words.note}</span>
+        <TypedFilter
+          value={filters.note}
+          label={words.note}
+          hint={words.anyNote}
+          onChange={(note) => onChange({ note })}
+        />
+      </div>
+      <div className="chip">
         <span aria-hidden="true">{words.instance}</span>
         <TypedFilter
           value={filters.instance}

@@ -6,6 +6,7 @@ it('come back from an address as they were', () => {
     ...NO_FILTERS,
     status: ['RUNNING', 'FAILED'] as const,
     name: 'a&b=ü *',
+    note: 'softer\nbearing',
     priority: 'HIGH',
     period: 'day' as const,
   };
@@ -42,7 +43,9 @@ it('leave out what an address says wrongly', () => {
   });
 });
 
-it('find a text anywhere in the name, and take wildcards as they are', () => {
+it('find a text anywhere in the name or the note, and take wildcards as they are', () => {
+  expect(hubFilterOf({ ...NO_FILTERS, note: ' Bearing ' }, 0)).toEqual({ note: '*Bearing*' });
+  expect(hubFilterOf({ ...NO_FILTERS, note: 'second*' }, 0)).toEqual({ note: 'second*' });
   expect(hubFilterOf({ ...NO_FILTERS, name: ' gear ' }, 0)).toEqual({ name: '*gear*' });
   expect(hubFilterOf({ ...NO_FILTERS, name: 'gear*' }, 0)).toEqual({ name: 'gear*' });
 });

@@ -26,6 +26,8 @@ export interface Filters {
   /** Part of the name, or with wildcards the whole of it. */
   readonly name: string;
   readonly creator: string;
+  /** Part of the note, or with wildcards the whole of it. */
+  readonly note: string;
   readonly priority: string;
   readonly instance: string;
   readonly period: TimeChoice;
@@ -38,6 +40,7 @@ export const NO_FILTERS: Filters = {
   status: [],
   name: '',
   creator: '',
+  note: '',
   priority: '',
   instance: '',
   period: '',
@@ -55,6 +58,7 @@ export function filtersIn(search: string): Filters {
     status: STATUSES.filter((status) => statuses.includes(status)),
     name: text('name'),
     creator: text('creator'),
+    note: text('note'),
     priority: PRIORITIES.find((priority) => priority === text('priority')) ?? '',
     instance: text('instance'),
     period: TIME_CHOICES.find((period) => period === text('period')) ?? '',
@@ -74,11 +78,12 @@ export function searchOf(filters: Filters): string {
 
 /** Filters as the hub takes them. A period ends now, and begins at a whole minute so that it stays the same for a while. */
 export function hubFilterOf(filters: Filters, nowMs: number): TaskFilter {
-  const { status, name, creator, priority, instance } = filters;
+  const { status, name, creator, note, priority, instance } = filters;
   return {
     ...(status.length === 0 ? {} : { status: [...status] }),
     ...nameOrIdOf(name.trim()),
     ...(creator.trim() === '' ? {} : { creator: creator.trim() }),
+    ...(note.trim() === '' ? {} : { note: patternOf(note.trim()) }),
     ...(priority === '' ? {} : { priority: priority as NonNullable<TaskFilter['priority']> }),
     ...(instance.trim() === '' ? {} : { instance: [instance.trim()] }),
     ...timesOf(filters, nowMs),
@@ -120,7 +125,7 @@ export function nameOrIdOf(text: string): TaskFilter {
   return text === '' ? {} : { name: patternOf(text) };
 }
 
-/** A text without wildcards may be anywhere in the name. */
+/** A text without wildcards may be anywhere in what is searched. */
 function patternOf(text: string): string {
   return /[*?]/.test(text) ? text : `*${text}*`;
 }

@@ -128,7 +128,8 @@ function useRowKeys(
 function TaskCells({ task }: { readonly task: TaskItem }) {
   const common = useCommonWords();
   const nameOf = useTaskName();
-  const { id, status, message, classifiers, priority, instance, creator, requestedAt, startedAt } = task;
+  const { id, status, message, classifiers, priority, instance, creator, note, requestedAt, startedAt } =
+    task;
   const wants = classifiers.filter(({ type }) => type !== 'PRIORITY');
   return (
     <>
@@ -142,6 +143,11 @@ function TaskCells({ task }: { readonly task: TaskItem }) {
         <span className="under">
           <span className="mono">{shortIdOf(id)}</span>
           {creator !== undefined && <span>{creator}</span>}
+          {note !== undefined && (
+            <span className="note" title={note}>
+              {note}
+            </span>
+          )}
           {message !== undefined && (
             <span className="message">
               <TaskReason task={task} />

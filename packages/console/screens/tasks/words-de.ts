@@ -9,6 +9,8 @@ export const de: DictionaryLike<typeof en> = {
   nameHint: 'Teil des Namens (oder * und ?) oder die Kennung',
   creator: 'Angelegt von',
   anybody: 'jedem',
+  note: 'Notiz',
+  anyNote: 'jede',
   priority: 'Priorität',
   anyPriority: 'Jede',
   instance: 'Instanz',

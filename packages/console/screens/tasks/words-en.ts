@@ -7,6 +7,8 @@ export const en = {
   nameHint: 'Part of the name (or * and ?), or the id',
   creator: 'Created by',
   anybody: 'anyone',
+  note: 'Note',
+  anyNote: 'any',
   priority: 'Priority',
   anyPriority: 'Any',
   instance: 'Instance',
