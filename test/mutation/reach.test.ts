@@ -80,4 +80,9 @@ describe('the reach of tests', () => {
     const reach = reachOf({ 'outer.test.ts': [outer], 'other.test.ts': ['hub/core/b.ts:3'] });
     expect(testsAt(reach, FILE, TEXT, placeOf('1;'))).toEqual(['outer.test.ts']);
   });
+
+  it('gives for a file without functions all tests that reach its folder', () => {
+    const reach = reachOf({ 'near.test.ts': ['hub/core/b.ts:3'], 'far.test.ts': ['hub/engine/b.ts:3'] });
+    expect(testsAt(reach, 'hub/core/constants.ts', 'export const A = 1;', 17)).toEqual(['near.test.ts']);
+  });
 });

@@ -1,7 +1,7 @@
 /** Which tests reach which functions of the product. */
 import { createHash } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import type { ProductCopy } from './product-copy.js';
 import { commandOf, TESTS, WORLDS } from './suites.js';
@@ -100,9 +100,11 @@ async function runGroup(
 /** Tests that reach the function around a place, those that look at least else and end soonest first. */
 export function testsAt(reach: Reach, file: string, text: string, place: number): readonly string[] {
   const region = regionOf(file, text, place);
-  // Code outside of functions runs once for many test files.
+  // Code outside of functions runs once for many test files: those count that reach a function of its file, or, for a file
+  // without functions, of its folder.
+  const near = bodiesOf(text).length > 0 ? `${file}:` : `${dirname(file)}/`;
   const reaches = ({ regions }: Reach['tests'][string]) =>
-    region === file ? regions.some((each) => each.startsWith(`${file}:`)) : regions.includes(region);
+    region === file ? regions.some((each) => each.startsWith(near)) : regions.includes(region);
   return Object.entries(reach.tests)
     .filter(([test, each]) => !reach.failing.includes(test) && reaches(each))
     .sort(([, a], [, b]) => cost(a) - cost(b))

@@ -5,7 +5,7 @@
 export const CHUNK_TASKS = 2048;
 
 /** Filters of which the counts are kept. */
-const KEPT_FILTERS = 64;
+export const KEPT_FILTERS = 64;
 
 /** Number of a chunk's matches in each group. */
 export type Counts = readonly number[];
