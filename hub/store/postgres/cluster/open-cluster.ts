@@ -55,6 +55,7 @@ export async function openCluster(database: Database, options: ClusterOptions): 
   return parts.ports;
 }
 
+/** The parts of a membership, each made of those before it. News reach them when they are opened. */
 class ClusterParts {
   readonly signals: ClusterSignals;
   readonly role: SchedulerRole;
@@ -86,32 +87,13 @@ class ClusterParts {
     this.#timers = timers;
     this.#timings = timings;
     this.#holders = holders;
-    this.#control = new ControlConnection({
-      ...{ database, timers, timings, log, channel: CHANNEL },
-      onNotification: (payload) => this.#receiver.receive(payload),
-      onReopened: () => this.#reopened(),
-    });
-    const control = this.#control;
+    this.#control = new ControlConnection({ database, timers, timings, log, channel: CHANNEL });
     const common = {
-      self,
-      hubId,
-      incarnation,
-      database,
-      control,
-      retries,
-      holders,
-      lapseMs,
-      clock,
-      timers,
-      timings,
-      log,
+      ...{ self, hubId, incarnation, database, retries, holders, lapseMs, clock, timers, timings, log },
+      control: this.#control,
     };
     this.#sender = new MessageSender(common);
-    this.hubs = new HubRows({
-      ...common,
-      onBroken: options.onBroken,
-      onCutOff: () => this.signals.tell({ kind: 'CUT_OFF' }),
-    });
+    this.hubs = new HubRows({ ...common, onBroken: options.onBroken });
     this.role = new SchedulerRole({ ...common, onFree: () => this.#sendToOthers({ role: 'FREE' }) });
     this.presence = new ClusterPresence(common);
     this.preparations = clusterPreparations(common);
@@ -123,15 +105,7 @@ class ClusterParts {
     this.signals = new ClusterSignals({
       ...common,
       send: (signal) => this.#sendToOthers(signal),
-      caughtUp: () => this.#caughtUp(),
       claimedTasks: options.claimedTasks,
-    });
-    this.#receiver = new MessageReceiver({
-      ownHead: this.#sender.head,
-      onContent: (content) => this.#receive(content),
-      take: (from, signals) => this.signals.take(from, signals),
-      textsOf: longSignals(database),
-      onGap: () => this.#resyncs.soon(),
     });
     this.#resyncs = new Resyncs({
       timers,
@@ -140,10 +114,20 @@ class ClusterParts {
       isNeeded: () => this.hubs.others() > 0,
       resync: () => this.#resync(),
     });
+    this.#receiver = new MessageReceiver({
+      ownHead: this.#sender.head,
+      onContent: (content) => this.#receive(content),
+      take: (from, signals) => this.signals.take(from, signals),
+      textsOf: longSignals(database),
+      onGap: () => this.#resyncs.soon(),
+    });
   }
 
   async open(): Promise<void> {
-    await this.#control.open();
+    await this.#control.open({
+      heard: (payload) => this.#receiver.receive(payload),
+      reopened: () => this.#reopened(),
+    });
     try {
       await this.hubs.register();
       await this.presence.readHolders();
@@ -153,7 +137,10 @@ class ClusterParts {
       throw error;
     }
     this.#isAlone = this.hubs.others() === 0;
-    this.hubs.start((heartbeat) => this.#found(heartbeat));
+    this.hubs.start({
+      found: (heartbeat) => this.#found(heartbeat),
+      cutOff: () => this.signals.tell({ kind: 'CUT_OFF' }),
+    });
     this.#resyncs.start(this.#timings.settleMs);
     this.#announce();
   }
@@ -165,7 +152,7 @@ class ClusterParts {
       signals: {
         tell: (signal) => signals.tell(signal),
         hear: (listener) => signals.hear(listener),
-        caughtUp: () => signals.caughtUp(),
+        caughtUp: () => this.#caughtUp(),
       },
       roles: { contend: (holder) => role.contend(holder), resign: () => role.resign() },
       presence: {
@@ -227,7 +214,7 @@ class ClusterParts {
   }
 
   #sendToOthers(message: Parameters<MessageSender['send']>[0]): void {
-    if (this.hubs.others() > 0) this.#sender.send(message);
+    if (!this.#isAlone) this.#sender.send(message);
   }
 
   /** Tells the others that this hub has begun, and finds out whether notifications arrive. */

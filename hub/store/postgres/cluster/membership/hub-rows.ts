@@ -46,8 +46,13 @@ export interface HubRowsOptions {
   readonly log: Logger;
   /** Another hub with the same id has begun, or newer ones have changed the tables too much: this one must end. */
   readonly onBroken: (why: Error) => void;
+}
+
+export interface HeartbeatListener {
+  /** The row was renewed. */
+  found(heartbeat: Heartbeat): void;
   /** The row could not be renewed for so long that the others will soon take this hub for gone. Called again while that lasts. */
-  readonly onCutOff: () => void;
+  cutOff(): void;
 }
 
 /** Findings of a heartbeat. */
@@ -64,7 +69,7 @@ export class HubRows implements Hubs {
   readonly ownId: string;
   readonly #options: HubRowsOptions;
   readonly #loop: Loop;
-  #found: (heartbeat: Heartbeat) => void = () => undefined;
+  #listener: HeartbeatListener | undefined;
   /** Addresses of the other live hubs, by id. */
   #live: ReadonlyMap<string, string> = new Map();
   #address = '';
@@ -114,9 +119,9 @@ export class HubRows implements Hubs {
     await this.#writeHeartbeat();
   }
 
-  /** Begins to renew the row; `found` is called after each renewal. */
-  start(found: (heartbeat: Heartbeat) => void): void {
-    this.#found = found;
+  /** Begins to renew the row. */
+  start(listener: HeartbeatListener): void {
+    this.#listener = listener;
     this.#loop.start(this.#options.timings.heartbeatMs);
   }
 
@@ -159,13 +164,13 @@ export class HubRows implements Hubs {
   }
 
   async #pass(): Promise<number> {
-    const { timings, clock, log, onCutOff } = this.#options;
+    const { timings, clock, log } = this.#options;
     const startedAtMs = clock.monotonicMs();
     try {
       const heartbeat = await this.#writeHeartbeat();
       if (this.#isFailing) log.info('the heartbeat of this hub is written again');
       this.#isFailing = false;
-      if (!this.#loop.isStopped && heartbeat) this.#found(heartbeat);
+      if (!this.#loop.isStopped && heartbeat) this.#listener?.found(heartbeat);
       if (startedAtMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(startedAtMs);
     } catch (error) {
       if (error instanceof StartRefused) this.#break(error);
@@ -177,7 +182,7 @@ export class HubRows implements Hubs {
           );
         this.#isFailing = true;
         const isCutOff = clock.monotonicMs() - this.#seenAtMs >= timings.cutOffMs;
-        if (isCutOff && this.others() > 0) onCutOff();
+        if (isCutOff && this.others() > 0) this.#listener?.cutOff();
       }
     }
     return timings.heartbeatMs;

@@ -10,7 +10,6 @@ export interface ClusterSignalsOptions {
   readonly holders: AgentHolders;
   /** Sends a signal to the other hubs, if there are any. */
   readonly send: (signal: SentSignal) => void;
-  readonly caughtUp: () => Promise<void>;
   /** Reads running tasks by id; those that no longer run may be missing. */
   readonly claimedTasks: (taskIds: readonly string[]) => Promise<readonly ClaimedTask[]>;
   readonly log: Pick<Logger, 'error'>;
@@ -22,9 +21,9 @@ type OwnKind = 'RESYNC' | 'REPLACED' | 'OCCUPIED' | 'HUBS' | 'CUT_OFF';
 /** News of an agent's connection, which count as long as that connection does. */
 type ConnectionSignal = Extract<Signal, { readonly kind: 'JOINED' | 'READY' | 'INSTANCE' | 'LEFT' }>;
 
-export class ClusterSignals implements Signals {
+export class ClusterSignals implements Pick<Signals, 'tell' | 'hear'> {
   readonly #options: ClusterSignalsOptions;
-  readonly #own: Signals;
+  readonly #own: Pick<Signals, 'tell' | 'hear'>;
 
   constructor(options: ClusterSignalsOptions) {
     this.#options = options;
@@ -33,10 +32,6 @@ export class ClusterSignals implements Signals {
 
   hear(listener: SignalListener): () => void {
     return this.#own.hear(listener);
-  }
-
-  caughtUp(): Promise<void> {
-    return this.#options.caughtUp();
   }
 
   tell(signal: Signal): void {

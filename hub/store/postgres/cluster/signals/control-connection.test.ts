@@ -19,10 +19,11 @@ it('hears what other hubs say, on its latest connection only', async () => {
     ...{ timers: runtime.timers, timings: CLUSTER_TIMINGS, channel: 'hubs' },
     database: { connect } as unknown as Database,
     log: { warn: () => undefined } as unknown as Logger,
-    onNotification: (payload) => void heard.push(payload),
-    onReopened: () => void heard.push('reopened'),
   });
-  await control.open();
+  await control.open({
+    heard: (payload) => void heard.push(payload),
+    reopened: () => void heard.push('reopened'),
+  });
   listeners[0]?.('first');
   ends[0]?.();
   await runtime.advance(1);

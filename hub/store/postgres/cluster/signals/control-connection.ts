@@ -15,14 +15,18 @@ export interface ControlOptions {
   readonly log: Logger;
   /** Channel of the notifications. */
   readonly channel: string;
-  readonly onNotification: (payload: string) => void;
+}
+
+export interface ControlListener {
+  heard(payload: string): void;
   /** The connection was opened again: notifications may have been lost. */
-  readonly onReopened: () => void;
+  reopened(): void;
 }
 
 export class ControlConnection implements Pick<Queries, 'rows'> {
   readonly #options: ControlOptions;
   readonly #delay: WakeableDelay;
+  #listener: ControlListener | undefined;
   #connection: Connection | undefined;
   #isClosed = false;
 
@@ -31,14 +35,21 @@ export class ControlConnection implements Pick<Queries, 'rows'> {
     this.#delay = new WakeableDelay(options.timers);
   }
 
-  /** Opens it for the first time. Rejects with `DatabaseFault`. */
-  async open(): Promise<void> {
-    const { database, timings, channel, onNotification } = this.#options;
+  /** Opens it, and again whenever it breaks. Rejects with `DatabaseFault` when it cannot be opened for the first time. */
+  open(listener: ControlListener): Promise<void> {
+    this.#listener = listener;
+    return this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const { database, timings, channel } = this.#options;
     const connection = await database.connect({ statementTimeoutMs: timings.silenceMs });
     const isCurrent = () => this.#connection === connection;
     try {
       // A connection that was given up may still bring some.
-      await this.#inTime(connection.listen(channel, (payload) => isCurrent() && onNotification(payload)));
+      await this.#inTime(
+        connection.listen(channel, (payload) => isCurrent() && this.#listener?.heard(payload)),
+      );
     } catch (error) {
       end(connection);
       throw error;
@@ -98,8 +109,8 @@ export class ControlConnection implements Pick<Queries, 'rows'> {
   async #reopen(): Promise<void> {
     while (!this.#isClosed) {
       try {
-        await this.open();
-        return this.#isClosed ? undefined : this.#options.onReopened();
+        await this.#open();
+        return this.#isClosed ? undefined : this.#listener?.reopened();
       } catch {
         await this.#delay.wait(RECONNECT_EVERY_MS);
       }
