@@ -163,18 +163,29 @@ async function take(
     if (!opened.isFile()) return { gone: true };
     if (!stay && opened.nlink === 1n) {
       const moved = await into.move((path) => directory.moveOut(name, path));
-      let kept: FileRef | undefined;
-      try {
-        kept = moved && (await keepMoved(moved, file, opened, readAll));
-      } finally {
-        if (!kept) await moved?.discard();
-      }
+      const kept = moved && (await keepOrDiscard(moved, file, opened, readAll));
       if (kept) return kept;
     }
     return await copy(file, into, readAll);
   } finally {
     await file.close();
   }
+}
+
+/** The moved file as it is kept; undefined when it was discarded instead, and must be copied. */
+async function keepOrDiscard(
+  moved: MovedFile,
+  file: FileHandle,
+  opened: BigIntStats,
+  readAll: ReadAll,
+): Promise<FileRef | undefined> {
+  let kept: FileRef | undefined;
+  try {
+    kept = await keepMoved(moved, file, opened, readAll);
+  } finally {
+    if (!kept) await moved.discard();
+  }
+  return kept;
 }
 
 /** The moved file; undefined when it is not the opened one, or when somebody may still write into it: it has another name, or

@@ -1,4 +1,4 @@
-import type { BigIntStats } from 'node:fs';
+import type { BigIntStats, Dirent } from 'node:fs';
 import { MAX_PATH_LENGTH } from '@workbench-hub/shared/domain/relative-path';
 import type { FileState } from '../core/outputs.js';
 import { codeOf, type Directory, type Listing } from './directory.js';
@@ -28,6 +28,11 @@ export async function* listFiles(
 ): AsyncGenerator<ListedFile> {
   const descent = new DirectoryWalk(top);
   const folders: (readonly Buffer[])[] = [[]];
+  const onNoFile = (entry: Dirent<Buffer>, folder: readonly Buffer[], path: Buffer) => {
+    if (!entry.isDirectory()) onOther(path);
+    else if (folder.length < DEEPEST) folders.push([...folder, entry.name]);
+    else onFault(path, `it lies more than ${DEEPEST} folders deep`);
+  };
   try {
     for (let folder = folders.pop(); folder; folder = folders.pop()) {
       const at = joinBytes(folder);
@@ -35,15 +40,13 @@ export async function* listFiles(
       if (!found) continue;
       for (const entry of found.entries) {
         const name: Buffer = entry.name;
-        const path = at.length === 0 ? name : joinBytes([at, name]);
-        if (entry.isDirectory()) {
-          if (folder.length < DEEPEST) folders.push([...folder, name]);
-          else onFault(path, `it lies more than ${DEEPEST} folders deep`);
-        } else if (entry.isFile()) {
-          const state = await stateOf(found, name);
-          if (state === 'NO_RIGHT') onFault(path, 'its folder may not be entered');
-          else if (state) yield { path, folder, name, state };
-        } else onOther(path);
+        const path = pathIn(at, name);
+        if (!entry.isFile()) {
+          onNoFile(entry, folder, path);
+          continue;
+        }
+        const state = await stateOf(found, name, (why) => onFault(path, why));
+        if (state) yield { path, folder, name, state };
       }
     }
   } finally {
@@ -70,17 +73,20 @@ async function listed(
   }
 }
 
+/** Undefined when it is no longer a file, or may not be read. */
 async function stateOf(
   { directory, isSmall }: ListedFolder,
   name: Buffer,
-): Promise<FileState | 'NO_RIGHT' | undefined> {
+  onFault: (why: string) => void,
+): Promise<FileState | undefined> {
   try {
     const found = isSmall ? directory.statNow(name) : await directory.stat(name);
     return found.isFile() ? stateFrom(found) : undefined;
   } catch (error) {
     if (isGone(error)) return undefined;
-    if (codeOf(error) === 'EACCES') return 'NO_RIGHT';
-    throw error;
+    if (codeOf(error) !== 'EACCES') throw error;
+    onFault('its folder may not be entered');
+    return undefined;
   }
 }
 
@@ -93,6 +99,11 @@ export function isGone(error: unknown): boolean {
 /** Attributes that are compared. */
 export function stateFrom(stats: Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs' | 'ino'>): FileState {
   return { sizeBytes: stats.size, modifiedNs: stats.mtimeNs, changedNs: stats.ctimeNs, inode: stats.ino };
+}
+
+/** Path of an entry of a folder, which is empty for the top. */
+function pathIn(folder: Buffer, name: Buffer): Buffer {
+  return folder.length === 0 ? name : joinBytes([folder, name]);
 }
 
 function joinBytes(parts: readonly Buffer[]): Buffer {

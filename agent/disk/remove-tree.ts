@@ -17,24 +17,39 @@ const PASSES = 10_000;
 export async function removeTree(parent: Directory, name: Name): Promise<void> {
   let triesLeft = TRIES;
   for (let pass = 1; ; pass++) {
-    let removal: Removal | undefined;
-    try {
-      const directory = opened(parent, name);
-      if (directory === undefined) return;
-      if (directory === 'NO_DIRECTORY') return await removeFile(parent, name);
-      try {
-        removal = new Removal(directory);
-        await removal.empty(directory, 0);
-      } finally {
-        directory.close();
-      }
-      return await parent.removeDirectory(name);
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return;
-      if (removal?.fault !== undefined) throw removal.fault;
-      if (!removal?.isToBeRepeated) triesLeft--;
-      if (!isOfAChange(error) || triesLeft === 0 || pass === PASSES) throw error;
+    const obstacle = await removeInOnePass(parent, name);
+    if (!obstacle) return;
+    const { error, isToBeRepeated } = obstacle;
+    if (!isToBeRepeated) triesLeft--;
+    if (!isOfAChange(error) || triesLeft === 0 || pass === PASSES) throw error;
+  }
+}
+
+/** What ended a pass before everything was removed. */
+interface Obstacle {
+  readonly error: unknown;
+  /** True when the pass has shortened the tree, and another one goes on with it. */
+  readonly isToBeRepeated: boolean;
+}
+
+/** Undefined when nothing is left. Rejects with the error of an entry that cannot be removed. */
+async function removeInOnePass(parent: Directory, name: Name): Promise<Obstacle | undefined> {
+  let removal: Removal | undefined;
+  try {
+    const directory = opened(parent, name);
+    if (directory === undefined) return undefined;
+    if (directory === 'NO_DIRECTORY') {
+      await removeFile(parent, name);
+      return undefined;
     }
+    removal = new Removal(directory);
+    await removal.emptyTop();
+    await parent.removeDirectory(name);
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    if (removal?.fault !== undefined) throw removal.fault;
+    return { error, isToBeRepeated: removal?.isToBeRepeated ?? false };
   }
 }
 
@@ -49,8 +64,17 @@ class Removal {
     this.#top = top;
   }
 
+  /** Empties the top, and closes it. */
+  async emptyTop(): Promise<void> {
+    try {
+      await this.#empty(this.#top, 0);
+    } finally {
+      this.#top.close();
+    }
+  }
+
   /** Never rejects. */
-  async empty(directory: Directory, depth: number): Promise<void> {
+  async #empty(directory: Directory, depth: number): Promise<void> {
     let entries: readonly Dirent<Buffer>[];
     try {
       ({ entries } = await directory.list());
@@ -79,7 +103,7 @@ class Removal {
         this.isToBeRepeated = true;
         return;
       }
-      await this.empty(directory, depth);
+      await this.#empty(directory, depth);
     } finally {
       directory.close();
     }

@@ -289,31 +289,41 @@ export class Supervisor {
   #onEnded(run: Run, end: ProgramEnd): void {
     for (const timer of run.timers) timer.cancel();
     run.startDeadline?.cancel();
-    const { phase, busy } = this.#instance;
     if (run.endedWithJob !== null) {
       this.#onEndedWithJob(run.endedWithJob);
       return;
     }
+    const { phase, busy } = this.#instance;
     const isForAnother = end.kind === 'KILLED_FOR';
     const workers = othersAtWork(end) + (busy ? 1 : 0);
     const wanted = phase === 'STOPPING' || run.onPurpose || isForAnother;
-    const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
-    // The reasons of other ends are complete.
-    const exited = end.kind === 'EXITED' && run.fault === null;
-    const unready = exited && run.upSinceMs === null && !wanted ? ' before it was ready' : '';
-    const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
-    const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
-    this.#note(wanted ? 'info' : 'error', `${reason}${unready}${lastWords}`);
-    if (!wanted) this.crashes.add(`${reason}${unready}${lastWords}`, this.#task?.taskId ?? null);
+    const why = this.#reportEnd(run, end, wanted);
     // If it worked alone, it is the cause.
     const isOfOthers = isForAnother || othersAtWork(end) > 0;
-    run.lost.abort(new ProgramLost(`${reason}${lastWords}`, { isOfOthers }));
+    run.lost.abort(new ProgramLost(why, { isOfOthers }));
     this.#forgetRun();
     // Before the first of them starts again.
     if (workers > 1) this.#options.sharing?.crashed();
     const upForMs = run.upSinceMs === null ? 0 : this.#nowMs() - run.upSinceMs;
     if (isOfOthers && !wanted) this.#handle({ type: 'ENDED_TOGETHER' });
     else this.#handle({ type: 'ENDED', onPurpose: run.onPurpose || isForAnother, upForMs });
+  }
+
+  /** Logs the end of a run, one that was not wanted as a crash, too; returns why it ended. */
+  #reportEnd(run: Run, end: ProgramEnd, wanted: boolean): string {
+    const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
+    if (wanted) {
+      this.#note('info', reason);
+      return reason;
+    }
+    // The reasons of other ends are complete.
+    const exited = end.kind === 'EXITED' && run.fault === null;
+    const unready = exited && run.upSinceMs === null ? ' before it was ready' : '';
+    const words = this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
+    const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
+    this.#note('error', `${reason}${unready}${lastWords}`);
+    this.crashes.add(`${reason}${unready}${lastWords}`, this.#task?.taskId ?? null);
+    return `${reason}${lastWords}`;
   }
 
   /** The attempt continues with the outputs of the job: its program is not lost. */

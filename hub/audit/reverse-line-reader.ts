@@ -24,11 +24,7 @@ export async function* readLinesBackwards(handle: FileHandle, endOffset: number)
     const piece = buffer.subarray(0, bytesRead);
     const lines: LineAt[] = [];
     let lineEnd = piece.length;
-    for (
-      let at = piece.lastIndexOf(NEW_LINE);
-      at >= 0;
-      at = at === 0 ? -1 : piece.lastIndexOf(NEW_LINE, at - 1)
-    ) {
+    for (let at = newLineBefore(piece, piece.length); at >= 0; at = newLineBefore(piece, at)) {
       if (rest !== null) lines.push(lineOf(start + at + 1, piece.subarray(at + 1, lineEnd), rest));
       rest = Buffer.alloc(0);
       lineEnd = at;
@@ -39,6 +35,11 @@ export async function* readLinesBackwards(handle: FileHandle, endOffset: number)
     yield lines.filter(({ text }) => text !== '');
     end = start;
   }
+}
+
+/** Index of the last new line before `end`; -1 for none. */
+function newLineBefore(piece: Buffer, end: number): number {
+  return end === 0 ? -1 : piece.lastIndexOf(NEW_LINE, end - 1);
 }
 
 function lineOf(offset: number, beginning: Buffer, rest: Buffer): LineAt {

@@ -10,7 +10,7 @@ import {
   fullFilesIn,
 } from './audit-folder.js';
 import { entryOf } from './audit-line.js';
-import { readLinesBackwards } from './reverse-line-reader.js';
+import { type LineAt, readLinesBackwards } from './reverse-line-reader.js';
 
 /** Position of an entry: everything before it is older. */
 export interface Position {
@@ -56,26 +56,46 @@ export async function* readBackwards(
     const handle = await openIfThere(folder, series, file);
     if (handle === undefined) continue;
     try {
-      const { size, mtimeMs } = await handle.stat();
-      // A file last written before the wanted time has no matching entry.
-      if (query.fromMs !== undefined && mtimeMs + FILE_TIME_LAG_MS < query.fromMs) continue;
-      const end = file.number === before.number ? Math.min(before.offset, size) : size;
+      const end = await endOfWanted(handle, file.number, before, query);
+      if (end === undefined) continue;
       for await (const lines of readLinesBackwards(handle, end)) {
         if (client.aborted) return;
-        for (const { offset, text } of lines) {
-          const entry = looksRight(text) ? entryOf(text) : undefined;
-          if (!entry || !isAskedFor(entry, query)) continue;
-          yield { position: { number: file.number, offset }, atMs: entry.atMs, entry };
-        }
-        const oldest = lines.at(-1);
-        const atMs = oldest && entryOf(oldest.text)?.atMs;
-        if (oldest && atMs !== undefined)
-          yield { position: { number: file.number, offset: oldest.offset }, atMs };
+        yield* passedIn(lines, file.number, query, looksRight);
       }
     } finally {
       await handle.close();
     }
   }
+}
+
+/** Offset up to which a file has entries before a position; undefined when none of them can match. */
+async function endOfWanted(
+  handle: FileHandle,
+  number: number,
+  before: Position,
+  { fromMs }: AuditQuery,
+): Promise<number | undefined> {
+  const { size, mtimeMs } = await handle.stat();
+  // A file last written before the wanted time has no matching entry.
+  if (fromMs !== undefined && mtimeMs + FILE_TIME_LAG_MS < fromMs) return undefined;
+  return number === before.number ? Math.min(before.offset, size) : size;
+}
+
+/** The matching entries among lines of a file, and then the progress to the last of the lines. */
+function* passedIn(
+  lines: readonly LineAt[],
+  number: number,
+  query: AuditQuery,
+  looksRight: (text: string) => boolean,
+): Generator<Passed> {
+  for (const { offset, text } of lines) {
+    const entry = looksRight(text) ? entryOf(text) : undefined;
+    if (!entry || !isAskedFor(entry, query)) continue;
+    yield { position: { number, offset }, atMs: entry.atMs, entry };
+  }
+  const oldest = lines.at(-1);
+  const atMs = oldest && entryOf(oldest.text)?.atMs;
+  if (oldest && atMs !== undefined) yield { position: { number, offset: oldest.offset }, atMs };
 }
 
 /** Newest first. */

@@ -91,20 +91,30 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
   const unpaired = pools.map((pool): UnpairedHeads => ({ ...pool, next: 0 }));
 
   while (!free.isEmpty) {
-    let best: { task: WaitingTask; pool: UnpairedHeads } | undefined;
-    for (const pool of unpaired) {
-      if (isAllowed) skipExcluded(pool, free, isAllowed);
-      const task = pool.heads[pool.next];
-      if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
-      if (free.hasAny(pool.fitting)) best = { task, pool };
-    }
-    if (!best) break;
-    const { task, pool } = best;
+    const first = firstPairable(unpaired, free, isAllowed);
+    if (!first) break;
+    const { task, pool } = first;
     pool.next++;
     const isAgentAllowed = isAllowed && ((agentId: string) => isAllowed(task.taskId, agentId));
     pairings.push({ task, instance: free.take(pool.fitting, isAgentAllowed) });
   }
   return pairings;
+}
+
+/** The first task for which an instance is left, and its pool. */
+function firstPairable(
+  pools: readonly UnpairedHeads[],
+  free: FreeInstances,
+  isAllowed: IsAllowed | undefined,
+): { readonly task: WaitingTask; readonly pool: UnpairedHeads } | undefined {
+  let first: { task: WaitingTask; pool: UnpairedHeads } | undefined;
+  for (const pool of pools) {
+    if (isAllowed) skipExcluded(pool, free, isAllowed);
+    const task = pool.heads[pool.next];
+    if (!task || (first && compareWaiting(first.task, task) < 0)) continue;
+    if (free.hasAny(pool.fitting)) first = { task, pool };
+  }
+  return first;
 }
 
 /** Skips tasks that may not go to any agent with a fitting instance left. */

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
-import { extract } from 'tar-stream';
+import { extract, type Header } from 'tar-stream';
 import { SUMS } from './tar-writer.js';
 
 const READ_BYTES = 256 * 1024;
@@ -32,8 +32,7 @@ export async function unpackArchive(
   options: UnpackOptions,
 ): Promise<ReadonlyMap<string, string>> {
   const refuse = (why: string) => new StartRefused(`${file} cannot be restored: ${why}; nothing was changed`);
-  const digests = new Map<string, string>();
-  let sums: string | undefined;
+  let unpacked: Unpacked;
   const tar = extract();
   const source = createReadStream(file, { highWaterMark: READ_BYTES });
   const watched = async function* (pieces: AsyncIterable<Buffer>) {
@@ -42,33 +41,14 @@ export async function unpackArchive(
       yield piece;
     }
   };
-  const unpacked = (await isCompressed(file))
+  const ended = (await isCompressed(file))
     ? pipeline(source, watched, createGunzip(), tar)
     : pipeline(source, watched, tar);
-  // Errors of the archive end the loop below.
-  unpacked.catch(() => undefined);
+  // Errors of the archive end the unpacking of its entries.
+  ended.catch(() => undefined);
   try {
-    for await (const entry of tar) {
-      const { name, type, size = 0 } = entry.header;
-      const content = entry as AsyncIterable<Uint8Array>;
-      if (sums !== undefined) throw refuse(`${name} comes after the digests`);
-      if (type !== 'file') throw refuse(`${name} is no file`);
-      if (digests.has(name)) throw refuse(`${name} is in it twice`);
-      if (name === SUMS) {
-        sums = await textOf(content, size, refuse);
-        continue;
-      }
-      if (digests.size === 0) {
-        if (name !== options.firstName) throw refuse('it is no backup of a hub');
-        const text = await textOf(content, size, refuse);
-        options.onFirst(text);
-        digests.set(name, createHash('sha256').update(text).digest('hex'));
-        continue;
-      }
-      if (!options.isKnown(name)) throw refuse(`${JSON.stringify(name)} is not an entry of a backup`);
-      digests.set(name, await unpack(content, join(folder, name)));
-    }
-    await unpacked;
+    unpacked = await unpackEntries(tar as AsyncIterable<Entry>, folder, options, refuse);
+    await ended;
   } catch (error) {
     if (error instanceof StartRefused || isOfTheSystem(error)) throw error;
     throw refuse(`it is damaged, or not a backup (${(error as Error).message})`);
@@ -76,6 +56,60 @@ export async function unpackArchive(
     source.destroy();
     tar.destroy();
   }
+  verify(unpacked, refuse);
+  return unpacked.digests;
+}
+
+/** An entry of an archive: what it is, and its content. */
+interface Entry extends AsyncIterable<Uint8Array> {
+  readonly header: Pick<Header, 'name' | 'type' | 'size'>;
+}
+
+/** The refusal of the archive for a reason. */
+type Refuse = (why: string) => StartRefused;
+
+interface Unpacked {
+  /** Digests of the entries, by name. */
+  readonly digests: ReadonlyMap<string, string>;
+  /** The digest list; undefined when the archive ends before it. */
+  readonly sums: string | undefined;
+}
+
+async function unpackEntries(
+  tar: AsyncIterable<Entry>,
+  folder: string,
+  options: UnpackOptions,
+  refuse: Refuse,
+): Promise<Unpacked> {
+  const digests = new Map<string, string>();
+  let sums: string | undefined;
+  for await (const entry of tar) {
+    const { name, type } = entry.header;
+    if (sums !== undefined) throw refuse(`${name} comes after the digests`);
+    if (type !== 'file') throw refuse(`${name} is no file`);
+    if (digests.has(name)) throw refuse(`${name} is in it twice`);
+    if (name === SUMS) sums = await textOf(entry, refuse);
+    else if (digests.size === 0) digests.set(name, await readFirst(entry, options, refuse));
+    else if (options.isKnown(name)) digests.set(name, await unpack(entry, join(folder, name)));
+    else throw refuse(`${JSON.stringify(name)} is not an entry of a backup`);
+  }
+  return { digests, sums };
+}
+
+/** Passes the first entry on; resolves with its digest. */
+async function readFirst(
+  entry: Entry,
+  { firstName, onFirst }: UnpackOptions,
+  refuse: Refuse,
+): Promise<string> {
+  if (entry.header.name !== firstName) throw refuse('it is no backup of a hub');
+  const text = await textOf(entry, refuse);
+  onFirst(text);
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Throws unless the archive has its digest list, and exactly the entries of that. */
+function verify({ digests, sums }: Unpacked, refuse: Refuse): void {
   if (sums === undefined) throw refuse('its end is missing');
   const expected = new Map(
     sums
@@ -88,10 +122,9 @@ export async function unpackArchive(
   }
   const [unexpected] = [...digests.keys()].filter((name) => !expected.has(name));
   if (unexpected !== undefined) throw refuse(`${unexpected} has no digest`);
-  return digests;
 }
 
-async function unpack(entry: AsyncIterable<Uint8Array>, path: string): Promise<string> {
+async function unpack(entry: Entry, path: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const hash = createHash('sha256');
   const handle = await open(path, 'wx', 0o600);
@@ -105,11 +138,8 @@ async function unpack(entry: AsyncIterable<Uint8Array>, path: string): Promise<s
   return hash.digest('hex');
 }
 
-async function textOf(
-  entry: AsyncIterable<Uint8Array>,
-  size: number,
-  refuse: (why: string) => Error,
-): Promise<string> {
+async function textOf(entry: Entry, refuse: Refuse): Promise<string> {
+  const { size = 0 } = entry.header;
   if (size > MAX_SUMS_BYTES) throw refuse('it is no backup of a hub');
   const pieces: Uint8Array[] = [];
   for await (const piece of entry) pieces.push(piece);

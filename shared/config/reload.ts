@@ -31,24 +31,39 @@ export function reloading<Config>({ config: initial, load, reloadable, steps, lo
   return async (): Promise<void> => {
     const loaded = load();
     if ('config' in loaded) valid = loaded.config;
-    const done: string[] = [];
-    const kept: string[] =
-      'config' in loaded ? [] : [`the former configuration stays in use: ${loaded.faults.join('; ')}`];
-    for (const step of steps) {
-      try {
-        const sentence = await step.run(valid);
-        if (sentence !== null) done.push(sentence);
-      } catch (error) {
-        if (error instanceof StartRefused) kept.push(error.message);
-        else log.error({ err: error }, 'a part could not be reloaded');
-      }
-    }
+    const { done, kept } = await runAll(steps, valid, log);
+    if ('faults' in loaded) log.error(`the former configuration stays in use: ${loaded.faults.join('; ')}`);
     for (const message of kept) log.error(message);
     log.info({ done }, 'reloaded');
     const keys = changedKeys(initial, valid).filter((key) => !isReloadable(key));
     if (keys.length > 0)
       log.warn({ keys }, 'these changes of the configuration take effect at the next start');
   };
+}
+
+/** What steps did, and why parts keep their former state, in sentences; a step that fails is logged, and the others run. */
+interface StepResults {
+  readonly done: readonly string[];
+  readonly kept: readonly string[];
+}
+
+async function runAll<Config>(
+  steps: readonly ReloadStep<Config>[],
+  config: Config,
+  log: Logger,
+): Promise<StepResults> {
+  const done: string[] = [];
+  const kept: string[] = [];
+  for (const step of steps) {
+    try {
+      const sentence = await step.run(config);
+      if (sentence !== null) done.push(sentence);
+    } catch (error) {
+      if (error instanceof StartRefused) kept.push(error.message);
+      else log.error({ err: error }, 'a part could not be reloaded');
+    }
+  }
+  return { done, kept };
 }
 
 /** The step that reopens the log file and takes the settings of the log. */

@@ -51,32 +51,15 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
       errors.push({ index, member: 'type', message: `${type} is given more than once` });
     }
     seen.add(type);
+    const refuse = (message: string) => errors.push({ index, member: 'value', message });
     if (type === 'VERSION') {
-      version = value.trim();
-      if (version === '') errors.push({ index, member: 'value', message: 'must name a version' });
-      if (version.length > MAX_PATTERN_LENGTH) {
-        const message = `a version must have at most ${MAX_PATTERN_LENGTH} characters`;
-        errors.push({ index, member: 'value', message });
-      }
+      version = parseVersion(value, refuse);
     } else if (type === 'PRIORITY') {
-      const found = PRIORITIES.find((candidate) => candidate === value.trim().toUpperCase());
-      if (found) priority = found;
-      else errors.push({ index, member: 'value', message: `must be one of ${PRIORITIES.join(', ')}` });
+      priority = parsePriority(value, priority, refuse);
     } else {
-      const asked = parseLabels(value);
-      if (asked.length === 0)
-        errors.push({ index, member: 'value', message: 'must name at least one label' });
-      if (asked.some((label) => label.length > MAX_LABEL_LENGTH)) {
-        const message = `a label must have at most ${MAX_LABEL_LENGTH} characters`;
-        errors.push({ index, member: 'value', message });
-      }
-      for (const label of asked) labels.add(label);
+      for (const label of parseLabels(value, refuse)) labels.add(label);
       if (labels.size > MAX_LABELS) {
-        errors.push({
-          index,
-          member: 'value',
-          message: `must not name more than ${MAX_LABELS} labels in all`,
-        });
+        refuse(`must not name more than ${MAX_LABELS} labels in all`);
         break;
       }
     }
@@ -84,12 +67,35 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
   return { requirement: { version, labels: [...labels].sort() }, priority, errors };
 }
 
+/** Takes what is wrong with a value. */
+type Refuse = (message: string) => void;
+
+function parseVersion(text: string, refuse: Refuse): string {
+  const version = text.trim();
+  if (version === '') refuse('must name a version');
+  if (version.length > MAX_PATTERN_LENGTH) {
+    refuse(`a version must have at most ${MAX_PATTERN_LENGTH} characters`);
+  }
+  return version;
+}
+
+function parsePriority(text: string, otherwise: Priority, refuse: Refuse): Priority {
+  const priority = PRIORITIES.find((candidate) => candidate === text.trim().toUpperCase());
+  if (!priority) refuse(`must be one of ${PRIORITIES.join(', ')}`);
+  return priority ?? otherwise;
+}
+
 /** Labels of a comma-separated list, in lower case; empty ones are dropped. */
-function parseLabels(text: string): string[] {
-  return text
+function parseLabels(text: string, refuse: Refuse): string[] {
+  const labels = text
     .split(',')
     .map((label) => label.trim().toLowerCase())
     .filter((label) => label !== '');
+  if (labels.length === 0) refuse('must name at least one label');
+  if (labels.some((label) => label.length > MAX_LABEL_LENGTH)) {
+    refuse(`a label must have at most ${MAX_LABEL_LENGTH} characters`);
+  }
+  return labels;
 }
 
 /** Key of a requirement: equal requirements have equal keys, whatever the order and case of the client's text. */

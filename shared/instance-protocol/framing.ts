@@ -20,6 +20,18 @@ export interface LineSplitter {
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
+/** The lines of a text of whole lines, without line ends and without empty ones. */
+function linesOf(text: string): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+    const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end);
+    if (line !== '') lines.push(line);
+    start = end + 1;
+  }
+  return lines;
+}
+
 /** Splits a byte stream into lines of UTF-8, each of at most `maxLineBytes`. */
 export function lineSplitter(maxLineBytes: number): LineSplitter {
   /** Its first `heldBytes` are the beginning of an incomplete line. */
@@ -49,17 +61,8 @@ export function lineSplitter(maxLineBytes: number): LineSplitter {
 
   return {
     push(chunk) {
-      const lines: string[] = [];
       const endOfLines = chunk.lastIndexOf(LINE_FEED) + 1;
-      if (endOfLines > 0) {
-        const text = textUpTo(chunk, endOfLines);
-        let start = 0;
-        for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-          const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end);
-          if (line !== '') lines.push(line);
-          start = end + 1;
-        }
-      }
+      const lines = endOfLines > 0 ? linesOf(textUpTo(chunk, endOfLines)) : [];
       if (endOfLines < chunk.length) hold(chunk.subarray(endOfLines));
       if (heldBytes > maxLineBytes) {
         throw new ProtocolViolation(`a line is longer than ${maxLineBytes} bytes`);

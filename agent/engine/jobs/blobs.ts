@@ -2,7 +2,7 @@
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
-import { backOff } from '@workbench-hub/shared/runtime/back-off';
+import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
@@ -95,44 +95,76 @@ export class Blobs {
 
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {
     const { cache, connected, runtime, log } = this.#options;
-    const pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
-    let furthestBytes = 0;
-    for (let triesLeft = TRIES; ; ) {
+    const tries = new Tries(backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random));
+    for (;;) {
       const hub = await connected(signal);
       try {
         await withAnyOf([signal, hub.ended], (either) => this.#fetch(file, hub.files, either));
         return;
       } catch (error) {
         signal.throwIfAborted();
-        if (!(error instanceof TransferFailed || error instanceof BlobMismatch || hub.ended.aborted)) {
-          const why = messageOf(error);
-          throw (
-            hostFaultOf(NOT_STORED, error) ??
-            new JobFailed(`${NOT_STORED} on the agent's host: ${why}`, { cause: error })
-          );
-        }
-        if (error instanceof TransferFailed && error.failure === 'MISSING') {
-          throw new JobFailed(`the hub has no blob ${file.digest} that the job needs`, { cause: error });
-        }
-        const keptBytes = await cache.keptBytes(file.digest);
-        if (keptBytes > furthestBytes) {
-          // There was progress: frequent interruptions are no reason to give up.
-          furthestBytes = keptBytes;
-          triesLeft = TRIES;
-          pauses.reset();
-        } else if (hub.ended.aborted) pauses.reset();
-        else if (!isUnavailable(error)) triesLeft--;
+        const lasting = lastingFaultOf(error, file, hub.ended);
+        if (lasting) throw lasting;
+        tries.failed(error, await cache.keptBytes(file.digest), hub.ended.aborted);
+        if (tries.left === 0) throw notFetched(error);
         const reason = messageOf(error);
-        if (triesLeft === 0) {
-          const what = 'an input file could not be fetched from the hub';
-          // A process with too many open files reaches no hub either.
-          throw hostFaultOf(what, error) ?? new JobFailed(`${what}: ${reason}`, { cause: error });
-        }
         log.warn({ digest: file.digest, reason }, 'downloading an input file failed; trying again');
-        await pause(runtime.timers, pauses.nextMs(), signal);
+        await pause(runtime.timers, tries.nextPauseMs(), signal);
       }
     }
   }
+}
+
+/** The tries of one download that are left, and the pauses between them. */
+class Tries {
+  readonly #pauses: BackOff;
+  #left = TRIES;
+  #furthestBytes = 0;
+
+  constructor(pauses: BackOff) {
+    this.#pauses = pauses;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Counts a try after which `keptBytes` of the blob are there. `isLinkEnded`: the link ended meanwhile. */
+  failed(error: unknown, keptBytes: number, isLinkEnded: boolean): void {
+    if (keptBytes > this.#furthestBytes) {
+      // There was progress: frequent interruptions are no reason to give up.
+      this.#furthestBytes = keptBytes;
+      this.#left = TRIES;
+      this.#pauses.reset();
+    } else if (isLinkEnded) this.#pauses.reset();
+    else if (!isUnavailable(error)) this.#left--;
+  }
+
+  nextPauseMs(): number {
+    return this.#pauses.nextMs();
+  }
+}
+
+/** The fault that another try would meet again; undefined for one of the link or of the hub, which may pass. `linkEnded` is aborted
+ *  with the link. */
+function lastingFaultOf(error: unknown, { digest }: FileRef, linkEnded: AbortSignal): Error | undefined {
+  if (!(error instanceof TransferFailed || error instanceof BlobMismatch || linkEnded.aborted)) {
+    return (
+      hostFaultOf(NOT_STORED, error) ??
+      new JobFailed(`${NOT_STORED} on the agent's host: ${messageOf(error)}`, { cause: error })
+    );
+  }
+  if (error instanceof TransferFailed && error.failure === 'MISSING') {
+    return new JobFailed(`the hub has no blob ${digest} that the job needs`, { cause: error });
+  }
+  return undefined;
+}
+
+/** The failure of a job for whose file there are no tries left. */
+function notFetched(error: unknown): Error {
+  const what = 'an input file could not be fetched from the hub';
+  // A process with too many open files reaches no hub either.
+  return hostFaultOf(what, error) ?? new JobFailed(`${what}: ${messageOf(error)}`, { cause: error });
 }
 
 /** Whether the hub could not use its store. */

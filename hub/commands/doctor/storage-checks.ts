@@ -139,10 +139,7 @@ async function faultOfBlob(
 ): Promise<string | undefined> {
   const { digest, sizeBytes, encrypted } = blob;
   const opened = await openBlob(files, blob, key);
-  if (!opened) {
-    const foreign = encrypted && key ? await fileOfAnotherKey(files, key) : undefined;
-    return foreign === undefined ? 'is missing' : `cannot be read: ${anotherKey(foreign).message}`;
-  }
+  if (!opened) return await faultOfAbsence(files, encrypted ? key : null);
   const { name, file } = opened;
   try {
     const expected = encrypted ? encryptedSize(sizeBytes) : sizeBytes;
@@ -158,6 +155,12 @@ async function faultOfBlob(
   } finally {
     await file.close();
   }
+}
+
+/** Why there is no file for a blob. `key` is that of an encrypted one. */
+async function faultOfAbsence(files: PlacedFiles, key: Buffer | null): Promise<string> {
+  const foreign = key ? await fileOfAnotherKey(files, key) : undefined;
+  return foreign === undefined ? 'is missing' : `cannot be read: ${anotherKey(foreign).message}`;
 }
 
 async function openBlob(

@@ -76,9 +76,7 @@ export class LogFollower {
       while (!client.aborted && !this.#isClosed) {
         isWanted = false;
         const task = await tasks.get(id);
-        for await (const event of hasEnded(task.status)
-          ? this.#ended(task, place, client)
-          : this.#live(task, place)) {
+        for await (const event of this.#now(task, place, client)) {
           if (client.aborted || this.#isClosed) return;
           yield event;
           place = event.place;
@@ -107,6 +105,11 @@ export class LogFollower {
 
   #isElsewhere({ status, instance }: Task): boolean {
     return status === 'RUNNING' && instance !== null && !this.#options.sessions.isConnected(instance.agentId);
+  }
+
+  /** What is to be read of the output at present. */
+  #now(task: Task, from: LogPlace, client: Disconnect): AsyncGenerator<LogEvent> {
+    return hasEnded(task.status) ? this.#ended(task, from, client) : this.#live(task, from);
   }
 
   async *#live(task: Task, from: LogPlace): AsyncGenerator<LogEvent> {

@@ -26,6 +26,18 @@ function indexed() {
   return { index, instance, idle, found, order };
 }
 
+/** Expects the agents of each class in order, with these numbers of busy instances. */
+function expectSorted({ idle }: InstanceIndex, busy: ReadonlyMap<string, number>): void {
+  for (const { count, agents } of idle.values()) {
+    expect(agents).toEqual([...agents].sort(compareLocations));
+    expect(agents.flatMap(({ instances }) => instances)).toHaveLength(count);
+    for (const { agentId, busy: busyOfAgent, idleSinceMs, instances } of agents) {
+      expect(busyOfAgent).toBe(busy.get(agentId) ?? 0);
+      expect(idleSinceMs).toBe(instances[0]?.idleSinceMs);
+    }
+  }
+}
+
 describe('idle instances are found', () => {
   it('by class, then by agent', () => {
     const { instance, idle, found } = indexed();
@@ -96,23 +108,21 @@ describe('the first agent', () => {
     const { index, instance } = indexed();
     const all = Array.from({ length: 40 }, (_, at) => instance(`i${at}`, `agent ${at % 13}`));
     const busy = new Map<string, number>();
+    const changeBusy = (agentId: string, change: number) => {
+      busy.set(agentId, (busy.get(agentId) ?? 0) + change);
+      index.changeBusy(agentId, change);
+    };
     for (let step = 0; step < 400; step++) {
       const one = all[(step * 17) % 40] as IndexedInstance & { idleSinceMs: number };
-      const { agentId } = one;
-      const isIdle = one.availability === 'IDLE';
-      if (!isIdle) one.idleSinceMs = (step * 7919) % 101;
-      const change = isIdle ? 1 : (busy.get(agentId) ?? 0) > 0 ? -1 : 0;
-      busy.set(agentId, (busy.get(agentId) ?? 0) + change);
-      if (change !== 0) index.changeBusy(agentId, change);
-      index.setAvailability(one, isIdle ? 'UP' : 'IDLE');
-      for (const { count, agents } of index.idle.values()) {
-        expect(agents).toEqual([...agents].sort(compareLocations));
-        expect(agents.flatMap(({ instances }) => instances)).toHaveLength(count);
-        for (const ofAgent of agents) {
-          expect(ofAgent.busy).toBe(busy.get(ofAgent.agentId) ?? 0);
-          expect(ofAgent.idleSinceMs).toBe(ofAgent.instances[0]?.idleSinceMs);
-        }
+      if (one.availability === 'IDLE') {
+        changeBusy(one.agentId, 1);
+        index.setAvailability(one, 'UP');
+      } else {
+        one.idleSinceMs = (step * 7919) % 101;
+        if (busy.get(one.agentId)) changeBusy(one.agentId, -1);
+        index.setAvailability(one, 'IDLE');
       }
+      expectSorted(index, busy);
     }
   });
 });

@@ -12,6 +12,50 @@ const waiting = (sequence: number, priorityRank = 2): WaitingTask => ({
 
 const ids = (tasks: readonly WaitingTask[]) => tasks.map(({ taskId }) => taskId);
 
+/** Random numbers below a limit, the same for the same seed. */
+const numbersOf = (seed: number) => {
+  let state = seed;
+  return (limit: number) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % limit;
+  };
+};
+
+/** Expects the known tasks to be the first of the sorted waiting ones, and all where the cache says so. */
+const expectFirst = (heads: QueueHeadCache, sorted: readonly WaitingTask[], at: string) => {
+  expect(ids(heads.known), at).toEqual(ids(sorted).slice(0, heads.known.length));
+  if (heads.isEmpty) expect(sorted).toEqual([]);
+  if (heads.reaches(7)) expect(heads.known.length).toBe(sorted.length);
+};
+
+/** Changes a pool in an order that the seed decides, and expects the known tasks to be its first after each change. */
+const changeAndExpectFirst = (seed: number) => {
+  const below = numbersOf(seed);
+  let stored = Array.from({ length: below(10) }, (_, at) => waiting(at, below(3)));
+  const heads = new QueueHeadCache(stored.length === 0);
+  for (let sequence = 10; sequence < 60; sequence++) {
+    const what = below(4);
+    const [first] = heads.known;
+    if (what === 0 && first) {
+      stored = stored.filter(({ taskId }) => taskId !== first.taskId);
+      heads.remove(first.taskId);
+    } else if (what === 1 && !heads.reaches(2)) {
+      heads.beginRead();
+      const read = [...stored].sort(compareWaiting).slice(0, 3);
+      const isComplete = stored.length <= 3;
+      const late = waiting(sequence, below(3));
+      stored.push(late);
+      heads.add(late, 3);
+      heads.endRead(read, isComplete, 3);
+    } else {
+      const task = waiting(sequence, below(3));
+      stored.push(task);
+      heads.add(task, 3);
+    }
+    expectFirst(heads, stored.sort(compareWaiting), `seed ${seed}, ${sequence}`);
+  }
+};
+
 describe('the first tasks of a pool', () => {
   it('are all waiting tasks of a pool that was empty', () => {
     const heads = new QueueHeadCache(true);
@@ -64,38 +108,6 @@ describe('the first tasks of a pool', () => {
   });
 
   it('are at any time the first of all waiting tasks, whatever changes', () => {
-    for (let seed = 1; seed <= 40; seed++) {
-      let state = seed;
-      const below = (limit: number) => {
-        state = (state * 48_271) % 2_147_483_647;
-        return state % limit;
-      };
-      let stored = Array.from({ length: below(10) }, (_, at) => waiting(at, below(3)));
-      const heads = new QueueHeadCache(stored.length === 0);
-      for (let sequence = 10; sequence < 60; sequence++) {
-        const what = below(4);
-        const [first] = heads.known;
-        if (what === 0 && first) {
-          stored = stored.filter(({ taskId }) => taskId !== first.taskId);
-          heads.remove(first.taskId);
-        } else if (what === 1 && !heads.reaches(2)) {
-          heads.beginRead();
-          const read = [...stored].sort(compareWaiting).slice(0, 3);
-          const isComplete = stored.length <= 3;
-          const late = waiting(sequence, below(3));
-          stored.push(late);
-          heads.add(late, 3);
-          heads.endRead(read, isComplete, 3);
-        } else {
-          const task = waiting(sequence, below(3));
-          stored.push(task);
-          heads.add(task, 3);
-        }
-        const first6 = ids(stored.sort(compareWaiting)).slice(0, heads.known.length);
-        expect(ids(heads.known), `seed ${seed}, ${sequence}`).toEqual(first6);
-        if (heads.isEmpty) expect(stored).toEqual([]);
-        if (heads.reaches(7)) expect(heads.known.length).toBe(stored.length);
-      }
-    }
+    for (let seed = 1; seed <= 40; seed++) changeAndExpectFirst(seed);
   });
 });

@@ -3,6 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Context, Handler } from 'hono';
+import type { Caller } from '../../core/access.js';
 import type { AuditTrail } from '../../core/ports/audit.js';
 import type { Hold } from '../../core/ports/blobs.js';
 import type { RequestMetrics, RouteMetrics } from '../../core/ports/metrics.js';
@@ -20,7 +21,7 @@ import { endSpan, requestSpans, type SpanOfRequest } from '../requests/request-s
 import { Client, type TrustedProxies } from '../wire/client.js';
 import { pathOf, statusOf } from '../wire/errors.js';
 import { requestIdOf } from '../wire/request-id.js';
-import { roomOf } from '../wire/response-memory.js';
+import { type ResponseRoom, roomOf } from '../wire/response-memory.js';
 import type { Endpoint, EndpointResult } from './endpoint.js';
 import { type AdmittedRequest, DeferredCall, type DeferredRoute } from './responses/deferred-call.js';
 import { DeferredResponse, deferResponse } from './responses/deferred-response.js';
@@ -142,10 +143,7 @@ class EndpointHandler {
     const caller = await this.#services.guard(this.#access, incoming.headers.authorization, (identified) => {
       audited.caller = identified;
     });
-    if (this.#isShared && this.#access !== 'OPEN') {
-      permit.identify(caller.username);
-      room.countFor(caller.username);
-    }
+    this.#countFor(caller, permit, room);
     const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
     const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
     spec.admit?.();
@@ -155,8 +153,7 @@ class EndpointHandler {
     if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
     // The endpoint itself reads a form or a stream, which is still arriving.
     if (!spec.form && !spec.stream) permit.startWork();
-    const ignoredFields =
-      spec.warnsOfUnknownFields && spec.body ? unknownFieldsOf(spec.body, unvalidated) : null;
+    const ignoredFields = this.#ignoredFieldsOf(unvalidated);
     const result = await handle({
       params,
       query,
@@ -206,6 +203,19 @@ class EndpointHandler {
 
   #senderOf(client: Client): Sender | null {
     return this.#isShared ? { address: client.network, isOpenEndpoint: this.#access === 'OPEN' } : null;
+  }
+
+  /** Counts the request, and its response in memory, for the share of the caller. */
+  #countFor({ username }: Caller, permit: RequestPermit, room: ResponseRoom): void {
+    if (!this.#isShared || this.#access === 'OPEN') return;
+    permit.identify(username);
+    room.countFor(username);
+  }
+
+  /** Fields of a body that the endpoint does not know, where it warns of them; null for none. */
+  #ignoredFieldsOf(unvalidated: unknown): string | null {
+    const { body, warnsOfUnknownFields } = this.#endpoint.spec;
+    return warnsOfUnknownFields && body ? unknownFieldsOf(body, unvalidated) : null;
   }
 
   #isSlow({ startedMs }: Call): boolean {

@@ -19,7 +19,7 @@ import { lockDatabase } from './connection/hub-lock.js';
 import { type Database, openPool } from './connection/pool.js';
 import { Reachability } from './connection/reachability.js';
 import { openConfirmedBatches } from './lanes/confirmed-batches.js';
-import { sharedKeyFiles } from './objects/shared-key-files.js';
+import { SharedKeyFiles } from './objects/shared-key-files.js';
 import { FinishingMigration } from './schema/finish-migration.js';
 import { migrate } from './schema/migrate.js';
 import { newestGeneration } from './schema/migration.js';
@@ -116,7 +116,7 @@ async function openMember({ database, hubId, opened }: Member, options: OpenForH
   return {
     ...tasks,
     accounts: postgresAccountStore(database, options),
-    keyFiles: sharedKeyFiles(database, { ...options, isAlone: () => !isShared() }),
+    keyFiles: new SharedKeyFiles(database, { ...options, isAlone: () => !isShared() }),
     loginRecords: postgresLoginRecords(database, { clock, timers, log }),
     clock,
     sizes: () => sizesOf(database),

@@ -83,7 +83,7 @@ export function portsOver(
   const pending: PendingCompletions = new Map();
   const names = nameTable(db);
   return {
-    queue: sqliteTaskQueue(db, commit, changed, pending, names, outbox),
+    queue: sqliteTaskQueue({ db, commit, changed, pending, names, outbox }),
     archive: sqliteTaskArchive(db, commit, lists, changed, pending),
     changes,
     exclusions: sqliteTaskExclusions(db, commit),

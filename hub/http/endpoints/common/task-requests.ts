@@ -153,7 +153,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
     createBatchJob: async (request, onceBy) => {
       const { body, hold } = request;
       const errors = [...tasks.classifierErrors(body.classifiers ?? []), ...tasks.notifyErrors(body.notify)];
-      const job = await parseBatchJob(body, errors, files, storage, limits, hold);
+      const job = await parseBatchJob(body, errors, { files, storage, limits }, hold);
       return create(request, job, onceBy);
     },
     simulateWorkResult: (request, present) => atEnd(request, 'SIMULATE_WORK', present),

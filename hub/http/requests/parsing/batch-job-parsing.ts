@@ -16,40 +16,126 @@ import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } f
 import type { ExecuteBatchJobRequest } from './request-schemas.js';
 import { NO_FILE, StoredInputs } from './stored-inputs.js';
 
+/** Where files of jobs are, and how much a request may bring. */
+export interface JobFiles {
+  readonly files: BlobStore;
+  readonly storage: Storage;
+  readonly limits: FileLimits;
+}
+
 /** Checks everything before it stores anything further. Throws INVALID_INPUT with all validation errors, BODY_TOO_LARGE and
  *  INPUT_STORAGE_OFF. The blobs are held by `hold`. */
 export async function parseBatchJob(
   request: ExecuteBatchJobRequest,
   ruleErrors: readonly ValidationError[],
-  files: BlobStore,
-  storage: Storage,
-  { maxFileBytes, maxFiles }: FileLimits,
+  { files, storage, limits }: JobFiles,
   hold: Hold,
 ): Promise<Job> {
-  const additional = request.additionalFiles ?? [];
-  const variables = request.variablesToInject ?? [];
-  const reference = request.inputModelReference ?? null;
-  const inputs = new StoredInputs(storage, hold);
-  const errors: ValidationError[] = [...ruleErrors];
-
-  let tooLarge: HubError | undefined;
-  const decode = (where: string, text: string | StoredBlob): Buffer | StoredBlob => {
-    if (text instanceof StoredBlob) return text;
-    const content = decodeBase64(text);
-    if (!content) errors.push({ where, what: NOT_BASE64 });
-    else if (content.length > maxFileBytes) tooLarge ??= fileTooLarge(where, maxFileBytes);
-    return content ?? Buffer.alloc(0);
-  };
-  const store = (content: Buffer | StoredBlob): Promise<FileRef> =>
+  const checked = await checkedFiles(request, ruleErrors, new StoredInputs(storage, hold), limits);
+  const store = (content: Content): Promise<FileRef> =>
     content instanceof StoredBlob ? content.ref : files.put(content, hold);
-  if (request.inputModel && reference) {
+
+  // At the same time, so that one transaction stores all.
+  const [model, scripts, additionalFiles] = await Promise.all([
+    checked.model && store(checked.model),
+    Promise.all(checked.scripts.map((script) => store(script))),
+    Promise.all(checked.additionalFiles.map((content) => ('digest' in content ? content : store(content)))),
+  ]);
+  const { modelPath, referencedModel: referenced, paths } = checked;
+  const job: Job = {
+    type: 'EXECUTE_BATCH_JOB',
+    model:
+      model && modelPath
+        ? { kind: 'BLOB', path: modelPath, ...model, ...filenameOf(request.inputModel) }
+        : referenced,
+    scripts: scripts.map((script, at) => ({ ...script, ...filenameOf(request.inputScripts[at]) })),
+    additionalFiles: additionalFiles.map((file, at) => ({ path: paths[at] as string, ...file })),
+    variables: (request.variablesToInject ?? []).map(({ key, value }) => ({ key, value })),
+  };
+  const sizeErrors = jobSizeErrors(job);
+  if (sizeErrors.length > 0) throw invalidInput(sizeErrors);
+  return job;
+}
+
+/** A file that the request brings: decoded, or in the blob store already. */
+type Content = Buffer | StoredBlob;
+
+/** Files of a request that has no validation errors. */
+interface CheckedFiles {
+  readonly model: Content | null;
+  /** Name of the model in the working directory; null for none, or for one that is read in place. */
+  readonly modelPath: string | null;
+  readonly referencedModel: ModelSource | null;
+  readonly scripts: readonly Content[];
+  readonly additionalFiles: readonly (Content | FileRef)[];
+  /** Paths of the additional files. */
+  readonly paths: readonly string[];
+}
+
+async function checkedFiles(
+  request: ExecuteBatchJobRequest,
+  ruleErrors: readonly ValidationError[],
+  inputs: StoredInputs,
+  { maxFileBytes, maxFiles }: FileLimits,
+): Promise<CheckedFiles> {
+  const { inputModel, inputModelReference: reference, inputScripts } = request;
+  const additional = request.additionalFiles ?? [];
+  const errors: ValidationError[] = [...ruleErrors];
+  const decoder = new ContentDecoder(maxFileBytes, errors);
+  if (inputModel && reference) {
     errors.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
   }
-  const model = request.inputModel ? decode('inputModel.content', request.inputModel.content) : null;
-  const scripts = request.inputScripts.map(({ content }, at) =>
-    decode(`inputScripts[${at}].content`, content),
+  const model = inputModel ? decoder.decode('inputModel.content', inputModel.content) : null;
+  const scripts = inputScripts.map(({ content }, at) =>
+    decoder.decode(`inputScripts[${at}].content`, content),
   );
-  const contents: (Buffer | StoredBlob | FileRef)[] = [];
+  const additionalFiles = await additionalContents(additional, decoder, inputs, errors);
+  const referenced = reference ? await referencedModel(reference, inputs, errors) : null;
+  const modelPath = inputModel ? modelFileName(inputModel.type) : stagedName(referenced);
+  const paths = additional.map(({ filename }) => filename);
+  errors.push(...additionalFileErrors(paths, modelPath), ...variableErrors(request.variablesToInject ?? []));
+  const modelFiles = model || referenced?.kind === 'BLOB' ? 1 : 0;
+  if (modelFiles + scripts.length + additionalFiles.length > maxFiles)
+    errors.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
+  if (errors.length > 0) throw invalidInput(errors);
+  if (decoder.tooLarge) throw decoder.tooLarge;
+  return { model, modelPath, referencedModel: referenced, scripts, additionalFiles, paths };
+}
+
+/** Decodes the contents of files, and notes what is wrong with them. */
+class ContentDecoder {
+  readonly #maxFileBytes: number;
+  readonly #errors: ValidationError[];
+  #tooLarge: HubError | undefined;
+
+  constructor(maxFileBytes: number, errors: ValidationError[]) {
+    this.#maxFileBytes = maxFileBytes;
+    this.#errors = errors;
+  }
+
+  /** Refusal of the first file that is too large; undefined without one. */
+  get tooLarge(): HubError | undefined {
+    return this.#tooLarge;
+  }
+
+  /** Content of a file; an empty one, with a validation error, for what is not Base64. */
+  decode(where: string, text: string | StoredBlob): Content {
+    if (text instanceof StoredBlob) return text;
+    const content = decodeBase64(text);
+    if (!content) this.#errors.push({ where, what: NOT_BASE64 });
+    else if (content.length > this.#maxFileBytes) this.#tooLarge ??= fileTooLarge(where, this.#maxFileBytes);
+    return content ?? Buffer.alloc(0);
+  }
+}
+
+/** Contents of the additional files, and what the input storage has for the others; none for those with a validation error. */
+async function additionalContents(
+  additional: NonNullable<ExecuteBatchJobRequest['additionalFiles']>,
+  decoder: ContentDecoder,
+  inputs: StoredInputs,
+  errors: ValidationError[],
+): Promise<(Content | FileRef)[]> {
+  const contents: (Content | FileRef)[] = [];
   for (const [at, file] of additional.entries()) {
     const where = `additionalFiles[${at}]`;
     // Null means absent, as elsewhere.
@@ -57,39 +143,12 @@ export async function parseBatchJob(
     const storageName = file.storageName ?? undefined;
     if (content !== undefined && storageName !== undefined) {
       errors.push({ where: `${where}.storageName`, what: 'and content exclude each other' });
-    } else if (content !== undefined) contents.push(decode(`${where}.content`, content));
+    } else if (content !== undefined) contents.push(decoder.decode(`${where}.content`, content));
     else if (storageName !== undefined) {
       contents.push(await inputs.find(storageName, `${where}.storageName`, errors));
     } else errors.push({ where: `${where}.content`, what: 'is required, or storageName in its place' });
   }
-  const referenced = reference ? await referencedModel(reference, inputs, errors) : null;
-  const modelPath = request.inputModel ? modelFileName(request.inputModel.type) : stagedName(referenced);
-  const paths = additional.map(({ filename }) => filename);
-  errors.push(...additionalFileErrors(paths, modelPath), ...variableErrors(variables));
-  const fileCount = (model || referenced?.kind === 'BLOB' ? 1 : 0) + scripts.length + contents.length;
-  if (fileCount > maxFiles) errors.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
-  if (errors.length > 0) throw invalidInput(errors);
-  if (tooLarge) throw tooLarge;
-
-  // At the same time, so that one transaction stores all.
-  const [storedModel, storedScripts, storedFiles] = await Promise.all([
-    model && store(model),
-    Promise.all(scripts.map((script) => store(script))),
-    Promise.all(contents.map((content) => ('digest' in content ? content : store(content)))),
-  ]);
-  const job: Job = {
-    type: 'EXECUTE_BATCH_JOB',
-    model:
-      storedModel && modelPath
-        ? { kind: 'BLOB', path: modelPath, ...storedModel, ...filenameOf(request.inputModel) }
-        : referenced,
-    scripts: storedScripts.map((script, at) => ({ ...script, ...filenameOf(request.inputScripts[at]) })),
-    additionalFiles: storedFiles.map((file, at) => ({ path: paths[at] as string, ...file })),
-    variables: variables.map(({ key, value }) => ({ key, value })),
-  };
-  const sizeErrors = jobSizeErrors(job);
-  if (sizeErrors.length > 0) throw invalidInput(sizeErrors);
-  return job;
+  return contents;
 }
 
 /** The name of a model or a script, if it has one. */

@@ -46,7 +46,7 @@ export class AccountWork {
       } catch (error) {
         if (!(error instanceof DatabaseFault)) throw error;
         if (error.isOutcomeUnknown) unknown ??= error;
-        const isPassing = unknown ? !isFinal(error) && error.kind !== 'TIMEOUT' : error.kind === 'BROKEN';
+        const isPassing = mayPass(error, unknown !== undefined);
         const isOver = clock.monotonicMs() - startedMs >= HOLD_MS;
         // A last try that changed nothing says nothing of those before.
         if (!isPassing || isOver) throw this.#logged(error, storeError(unknown ?? error));
@@ -77,4 +77,9 @@ export class AccountWork {
     this.#runtime.log?.error({ err: error }, 'the accounts in the database could not be used');
     return translated;
   }
+}
+
+/** Whether another try may succeed where one has failed. `isUnknown`: it, or one before, may have taken effect. */
+function mayPass(fault: DatabaseFault, isUnknown: boolean): boolean {
+  return isUnknown ? !isFinal(fault) && fault.kind !== 'TIMEOUT' : fault.kind === 'BROKEN';
 }

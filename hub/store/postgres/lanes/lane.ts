@@ -76,6 +76,18 @@ interface LaneState extends OutcomeRow {
 /** A batch that took place: rows of its statement, or its outcome alone when its response was lost. */
 type Written = { readonly rows: readonly OutcomeRow[] } | OutcomeRow;
 
+/** A batch that is sent until it has taken place. */
+interface Sending {
+  readonly write: LaneWrite<never, unknown>;
+  readonly calls: readonly never[];
+  /** Values of the claims that it logs. */
+  readonly logged: Values<string>;
+  /** Undefined before the first try, and after a conflict. */
+  values: Values<string> | undefined;
+  /** Whether it may have taken place. */
+  isUnknown: boolean;
+}
+
 const NO_CLAIMS: NotedClaims = { claims: [], batch: 0 };
 
 export class Lane {
@@ -237,37 +249,49 @@ export class Lane {
     calls: readonly never[],
     { claims, batch }: NotedClaims,
   ): Promise<Written> {
-    const { db } = this.#options;
-    const { id, incarnation } = this.#lane;
     const logged = write.isDurable ? { notedSeqs: claims.map(({ seq }) => seq), notedBatch: batch } : {};
-    let values: Values<string> | undefined;
-    let isUnknown = false;
+    const sending: Sending = { write, calls, logged, values: undefined, isUnknown: false };
     const delays = retryDelays();
     for (;;) {
       try {
-        values ??= { ...logged, ...(await write.values(calls)) };
-        const own = { laneId: id, incarnation, batch: this.#batch + 1, ...this.#written() };
-        const rows = await rowsOf<OutcomeRow, string>(db, write.statement, { ...own, ...values });
-        const written = rows.length > 0 ? { rows } : await this.#find(this.#batch + 1);
-        isUnknown = written !== undefined;
-        // Until a batch that was found is confirmed, a standby without it may take over.
-        const isTold =
-          rows.length > 0 || !write.isDurable || !written || (await this.#confirm(this.#batch + 1));
+        const written = await this.#sendOnce(sending);
         this.#reached();
-        if (written && isTold) return written;
+        if (written) return written;
       } catch (error) {
         if (!(error instanceof DatabaseFault)) throw error;
-        isUnknown ||= error.isOutcomeUnknown;
-        this.#unreached(error);
-        if (error.kind === 'CONFLICT') {
-          write.conflicted?.();
-          values = undefined;
-        }
-        if (this.#mustGiveUp()) throw isUnknown ? this.#endUncertain(error) : error;
-        if (!isUnknown && !this.#mayRepeat(error)) throw error;
+        this.#sendingFailed(sending, error);
       }
       await this.#wait(delays.nextMs());
     }
+  }
+
+  /** Sends a batch; undefined when it has not taken place, or is not confirmed. */
+  async #sendOnce(sending: Sending): Promise<Written | undefined> {
+    const { write, calls, logged } = sending;
+    const { id, incarnation } = this.#lane;
+    sending.values ??= { ...logged, ...(await write.values(calls)) };
+    const own = { laneId: id, incarnation, batch: this.#batch + 1, ...this.#written() };
+    const values = { ...own, ...sending.values };
+    const rows = await rowsOf<OutcomeRow, string>(this.#options.db, write.statement, values);
+    if (rows.length > 0) return { rows };
+    const found = await this.#find(this.#batch + 1);
+    sending.isUnknown = found !== undefined;
+    if (!found || !write.isDurable) return found;
+    // Until a batch that was found is confirmed, a standby without it may take over.
+    return (await this.#confirm(this.#batch + 1)) ? found : undefined;
+  }
+
+  /** Throws unless the batch is sent again. */
+  #sendingFailed(sending: Sending, fault: DatabaseFault): void {
+    const { write } = sending;
+    sending.isUnknown ||= fault.isOutcomeUnknown;
+    this.#unreached(fault);
+    if (fault.kind === 'CONFLICT') {
+      write.conflicted?.();
+      sending.values = undefined;
+    }
+    if (this.#mustGiveUp()) throw sending.isUnknown ? this.#endUncertain(fault) : fault;
+    if (!sending.isUnknown && !this.#mayRepeat(fault)) throw fault;
   }
 
   #mustGiveUp(): boolean {

@@ -51,82 +51,118 @@ interface SharedRows {
   readonly isClear: boolean;
 }
 
-export function sharedKeyFiles(
-  db: Database,
-  { dataDir, isAlone, storageKey, log }: SharedKeyFilesOptions,
-): KeyFiles {
+export class SharedKeyFiles implements KeyFiles {
+  readonly #db: Database;
+  readonly #options: SharedKeyFilesOptions;
   /** Contents at the last call, by file. */
-  const shared = new Map<string, string>();
+  readonly #shared = new Map<string, string>();
+  #isPrepared = false;
+  #latest: Promise<void> = Promise.resolve();
 
-  const rows = () => sharedRows(db, { dataDir, storageKey, isAlone });
+  constructor(db: Database, options: SharedKeyFilesOptions) {
+    this.#db = db;
+    this.#options = options;
+  }
+
+  share(beforeReplacing: BeforeReplacing = async () => undefined): Promise<void> {
+    this.#latest = this.#latest.catch(() => undefined).then(() => this.#share(beforeReplacing));
+    return this.#latest;
+  }
+
+  async #share(beforeReplacing: BeforeReplacing): Promise<void> {
+    const { dataDir, log } = this.#options;
+    if (!this.#isPrepared) await this.#sealAgain(await this.#rows());
+    this.#isPrepared = true;
+    const before = await this.#rows();
+    const { files } = (await this.#publish(before)) ? await this.#rows() : before;
+    for (const [name, { content }] of files) {
+      const path = join(dataDir, name);
+      const own = await contentOf(path);
+      if (own !== content) {
+        if (own !== undefined && !this.#shared.has(name)) await beforeReplacing(name, own);
+        await replacePrivateFile(path, content);
+        log.info({ file: path }, 'took over the key file of the other hubs');
+      }
+      this.#shared.set(name, content);
+    }
+  }
+
+  #rows(): Promise<SharedRows> {
+    return sharedRows(this.#db, this.#options);
+  }
 
   /** Brings what is new in the files to the database; true when there was something. */
-  async function publish({ files, sealRow, seal, isClear }: SharedRows): Promise<boolean> {
+  async #publish({ files, sealRow, seal, isClear }: SharedRows): Promise<boolean> {
+    const { dataDir, isAlone, storageKey } = this.#options;
     // Hubs without the key must be able to read what is new, too.
     const staysClear = isClear && (storageKey === null || !isAlone());
-    if (!staysClear && !seal) return false;
-    if (!staysClear && sealRow === undefined && seal) {
-      await rowsOf(db, ADD, { name: SEAL, content: seal.seal(SEAL, '') });
-      await rows();
+    const usedSeal = staysClear ? undefined : seal;
+    if (!staysClear && !usedSeal) return false;
+    if (usedSeal && sealRow === undefined) {
+      await rowsOf(this.#db, ADD, { name: SEAL, content: usedSeal.seal(SEAL, '') });
+      await this.#rows();
     }
     let isAny = false;
     for (const name of KEY_FILES) {
       if (name === STORAGE_KEY && !(staysClear && storageKey === null)) continue;
       const content = await contentOf(join(dataDir, name));
-      const known = files.get(name);
-      if (content === undefined || content === known?.content) continue;
-      const former = shared.get(name);
-      const row = staysClear || !seal ? content : seal.seal(name, content);
-      if (known === undefined) await rowsOf(db, ADD, { name, content: row });
-      else if (known.content === former && content !== former)
-        await rowsOf(db, REPLACE, { name, content: row, former: known.row });
-      else continue;
-      isAny = true;
+      const file = { name, content, former: this.#shared.get(name), known: files.get(name) };
+      if (await publishFile(this.#db, file, usedSeal)) isAny = true;
     }
     return isAny;
   }
 
   /** Seals, with the configured key, the rows of an earlier start that had none; other hubs that run may not have it yet. */
-  async function sealAgain({ files, sealRow, seal, isClear }: SharedRows): Promise<void> {
+  async #sealAgain({ files, sealRow, seal, isClear }: SharedRows): Promise<void> {
+    const { isAlone, storageKey, log } = this.#options;
     if (isClear && storageKey === null) log.warn(CLEAR);
     if (!seal || storageKey === null) return;
     if (!isAlone()) {
       if (isClear) log.warn(CLEAR_BESIDE_OTHERS);
       return;
     }
-    const others = [...files].filter(([name, { row }]) => !seal.isOwn(name, row));
-    for (const [name, { row, content }] of others)
-      await rowsOf(db, REPLACE, { name, content: seal.seal(name, content), former: row });
+    const sealed = await sealOthers(this.#db, files, seal);
     if (sealRow !== undefined && !seal.isOwn(SEAL, sealRow))
-      await rowsOf(db, REPLACE, { name: SEAL, content: seal.seal(SEAL, ''), former: sealRow });
-    await rowsOf(db, REMOVE, { name: STORAGE_KEY });
-    if (others.length > 0) log.info('sealed the keys in the database with storage.encryptionKey');
+      await rowsOf(this.#db, REPLACE, { name: SEAL, content: seal.seal(SEAL, ''), former: sealRow });
+    await rowsOf(this.#db, REMOVE, { name: STORAGE_KEY });
+    if (sealed > 0) log.info('sealed the keys in the database with storage.encryptionKey');
   }
+}
 
-  let isPrepared = false;
-  let latest: Promise<void> = Promise.resolve();
-  const share = async (beforeReplacing: BeforeReplacing = async () => undefined) => {
-    if (!isPrepared) await sealAgain(await rows());
-    isPrepared = true;
-    const before = await rows();
-    const { files } = (await publish(before)) ? await rows() : before;
-    for (const [name, { content }] of files) {
-      const path = join(dataDir, name);
-      const own = await contentOf(path);
-      if (own !== content) {
-        if (own !== undefined && !shared.has(name)) await beforeReplacing(name, own);
-        await replacePrivateFile(path, content);
-        log.info({ file: path }, 'took over the key file of the other hubs');
-      }
-      shared.set(name, content);
-    }
-  };
-  return {
-    share: (beforeReplacing) => {
-      latest = latest.catch(() => undefined).then(() => share(beforeReplacing));
-      return latest;
-    },
-  };
+/** A key file of this hub, and what it was. */
+interface OwnFile {
+  readonly name: string;
+  /** Undefined for a file that does not exist. */
+  readonly content: string | undefined;
+  /** Content at the last call. */
+  readonly former: string | undefined;
+  /** The row of the database. */
+  readonly known: SharedFile | undefined;
+}
+
+/** Brings a file to the database if it is new there, or was changed here alone; true when it was. Without a seal, in clear. */
+async function publishFile(
+  db: Database,
+  { name, content, former, known }: OwnFile,
+  seal: KeySeal | undefined,
+): Promise<boolean> {
+  if (content === undefined || content === known?.content) return false;
+  const row = seal ? seal.seal(name, content) : content;
+  if (known === undefined) {
+    await rowsOf(db, ADD, { name, content: row });
+    return true;
+  }
+  if (known.content !== former) return false;
+  await rowsOf(db, REPLACE, { name, content: row, former: known.row });
+  return true;
+}
+
+/** Seals rows that are in clear or sealed with other keys; resolves with their number. */
+async function sealOthers(db: Database, files: SharedRows['files'], seal: KeySeal): Promise<number> {
+  const others = [...files].filter(([name, { row }]) => !seal.isOwn(name, row));
+  for (const [name, { row, content }] of others)
+    await rowsOf(db, REPLACE, { name, content: seal.seal(name, content), former: row });
+  return others.length;
 }
 
 /** Reads all rows, and opens them. Throws `StartRefused` without the key that sealed them. */

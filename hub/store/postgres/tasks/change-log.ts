@@ -318,28 +318,15 @@ function loggedAfter(after: Place, rows: readonly [SinceRow, ...SinceRow[]], lim
   const batches = batchesOf(rows).filter(({ transaction }) => transaction < held);
   const earlier = batches.filter(({ transaction }) => transaction < after.transaction);
   const later = batches.slice(earlier.length);
-  const untold = new Set(earlier.map(({ transaction }) => transaction));
-  const open = [...new Set([...known, ...underWay])].sort((a, b) => a - b);
-  const isOpen = (each: number) => untold.has(each) || underWay.includes(each);
-  const placeAt = (transaction: number, told: number): Place => ({
-    ...{ transaction, told },
-    underWay: open.filter((each) => each < transaction && isOpen(each)),
-  });
-  const logged: Logged[] = [];
-  // They are told whole, since a place does not say how much of them was told.
-  for (const { transaction, changes } of earlier) {
-    for (const [at, change] of changes.entries()) {
-      if (at === changes.length - 1) untold.delete(transaction);
-      logged.push({ change, place: placeAt(after.transaction, after.told) });
-    }
-  }
-  let end = placeAt(after.transaction, after.told);
-  for (const { transaction, changes } of later) {
-    const from = transaction === after.transaction ? after.told : 0;
-    for (const [at, change] of changes.entries()) {
+  const places = openPlaces(after, underWay, earlier);
+  const logged = loggedEarlier(after, earlier, places);
+  let end = places.at(after.transaction, after.told);
+  for (const batch of later) {
+    const from = batch.transaction === after.transaction ? after.told : 0;
+    for (const [at, change] of batch.changes.entries()) {
       if (at < from) continue;
       if (logged.length >= limits.changes) return { logged, end, isRead: false };
-      end = at === changes.length - 1 ? placeAt(transaction + 1, 0) : placeAt(transaction, at + 1);
+      end = placeIn(batch, at + 1, places);
       logged.push({ change, place: end });
     }
   }
@@ -347,7 +334,51 @@ function loggedAfter(after: Place, rows: readonly [SinceRow, ...SinceRow[]], lim
   return { logged, end, isRead: held < Number.POSITIVE_INFINITY || later.length < limits.batches };
 }
 
-function batchesOf(rows: readonly SinceRow[]) {
+/** Places after a page or a part of it, with the transactions that are open at them. */
+interface OpenPlaces {
+  at(transaction: number, told: number): Place;
+  /** The changes of an earlier transaction are told: it is open at no place from now on. */
+  told(transaction: number): void;
+}
+
+/** Open are the transactions that are under way, and those of `earlier` batches until they are told. */
+function openPlaces(after: Place, underWay: readonly number[], earlier: readonly Batch[]): OpenPlaces {
+  const untold = new Set(earlier.map(({ transaction }) => transaction));
+  const open = [...new Set([...after.underWay, ...underWay])].sort((a, b) => a - b);
+  const isOpen = (each: number) => untold.has(each) || underWay.includes(each);
+  return {
+    at: (transaction, told) => ({
+      ...{ transaction, told },
+      underWay: open.filter((each) => each < transaction && isOpen(each)),
+    }),
+    told: (transaction) => void untold.delete(transaction),
+  };
+}
+
+/** The place after the first changes of a batch, as many as are `told`. */
+function placeIn({ transaction, changes }: Batch, told: number, places: OpenPlaces): Place {
+  return told === changes.length ? places.at(transaction + 1, 0) : places.at(transaction, told);
+}
+
+/** Changes of transactions before a place; all of them, since a place does not say how much of them was told. */
+function loggedEarlier(after: Place, earlier: readonly Batch[], places: OpenPlaces): Logged[] {
+  const logged: Logged[] = [];
+  for (const { transaction, changes } of earlier) {
+    for (const [at, change] of changes.entries()) {
+      if (at === changes.length - 1) places.told(transaction);
+      logged.push({ change, place: places.at(after.transaction, after.told) });
+    }
+  }
+  return logged;
+}
+
+/** Changes of one transaction. */
+interface Batch {
+  readonly transaction: number;
+  readonly changes: readonly Change[];
+}
+
+function batchesOf(rows: readonly SinceRow[]): Batch[] {
   return rows.flatMap(({ transaction, changes }) =>
     transaction === null || changes === null ? [] : [{ transaction, changes }],
   );

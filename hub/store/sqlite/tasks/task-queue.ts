@@ -12,16 +12,18 @@ import { requirementRemoval } from './requirement-removal.js';
 import { taskInsertion } from './task-insertion.js';
 import type { WebhookOutbox } from './webhook-outbox.js';
 
-export function sqliteTaskQueue(
-  db: SqliteDatabase,
-  commit: GroupCommit,
-  changed: ChangedTasks,
-  pending: PendingCompletions,
-  names: NameTable,
-  webhooks: WebhookOutbox,
-): TaskQueue {
+export interface TaskQueueParts {
+  readonly db: SqliteDatabase;
+  readonly commit: GroupCommit;
+  readonly changed: ChangedTasks;
+  readonly pending: PendingCompletions;
+  readonly names: NameTable;
+  readonly outbox: WebhookOutbox;
+}
+
+export function sqliteTaskQueue({ db, commit, changed, pending, names, outbox }: TaskQueueParts): TaskQueue {
   const requirements = requirementIds(db, commit);
-  const insert = taskInsertion(db, changed, requirements, webhooks);
+  const insert = taskInsertion(db, changed, requirements, outbox);
   const keyed = keyedInsertions(db, insert);
   const removeUnusedRequirements = requirementRemoval(db);
   const attempts = attemptWrites(db, changed, names);
