@@ -75,21 +75,35 @@ export function stage({ root, program, version, folder, addon }) {
   const { workspaces } = PROGRAMS[program];
   const without = [...NEVER_INSTALLED, ...(addon === 'binary' ? ['prebuild-install'] : [])];
   const packages = productionPackages(locked, workspaces, { root, without });
-  for (const { from, to, entry } of packages) {
-    const isOurs = !from.includes('node_modules/');
-    const parts = isOurs ? OWN_PARTS : basename(from) === 'better-sqlite3' ? ADDON_PARTS[addon] : ['.'];
-    for (const part of parts) {
-      if (part === 'bin' && !entry.bin) continue;
-      const isWanted = isOurs && part === 'dist' ? hasSource(join(root, from)) : () => true;
-      copy(join(root, from, part), join(folder, to, part), isWanted);
-    }
-    adaptManifest(join(folder, to, 'package.json'), { without, ownVersion: isOurs ? version : undefined });
-    for (const file of binFiles(isOurs ? entry.bin : undefined)) chmodSync(join(folder, to, file), 0o755);
+  for (const each of packages) {
+    const isOurs = !each.from.includes('node_modules/');
+    if (isOurs) copyOwnParts(each, { root, folder });
+    else copyInstalledParts(each, { root, folder, addon });
+    const manifest = join(folder, each.to, 'package.json');
+    adaptManifest(manifest, { without, ownVersion: isOurs ? version : undefined });
+    if (isOurs) makeExecutable(each, folder);
   }
   const buildInfo = join(folder, 'node_modules/@workbench-hub/shared/dist/build-info.json');
   if (existsSync(buildInfo)) writeJson(buildInfo, { ...readJson(buildInfo), version });
   copy(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   return packages;
+}
+
+function copyOwnParts({ from, to, entry }, { root, folder }) {
+  for (const part of OWN_PARTS) {
+    if (part === 'bin' && !entry.bin) continue;
+    const isWanted = part === 'dist' ? hasSource(join(root, from)) : undefined;
+    copy(join(root, from, part), join(folder, to, part), isWanted);
+  }
+}
+
+function copyInstalledParts({ from, to }, { root, folder, addon }) {
+  const parts = basename(from) === 'better-sqlite3' ? ADDON_PARTS[addon] : ['.'];
+  for (const part of parts) copy(join(root, from, part), join(folder, to, part));
+}
+
+function makeExecutable({ to, entry }, folder) {
+  for (const file of binFiles(entry.bin)) chmodSync(join(folder, to, file), 0o755);
 }
 
 /**

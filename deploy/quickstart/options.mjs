@@ -27,12 +27,7 @@ export function readOptions(args) {
     allowPositionals: true,
     tokens: true,
   });
-  for (const { kind, rawName, name, value } of tokens) {
-    if (kind !== 'option') continue;
-    if (!KNOWN.has(name)) throw refusal(`There is no option ${rawName}.`);
-    if (name === 'stop' ? !value : value !== undefined)
-      throw refusal(name === 'stop' ? '--stop needs a folder.' : `${rawName} takes no value.`);
-  }
+  for (const token of tokens) if (token.kind === 'option') expectKnown(token);
   if (positionals.length > 0) throw refusal(`"${positionals[0]}" is no option.`);
   if (values.stop !== undefined && (values.keep || values.postgres || values.cluster))
     throw refusal('--stop starts nothing, so no other option goes with it.');
@@ -42,6 +37,13 @@ export function readOptions(args) {
 }
 
 const KNOWN = new Set(['keep', 'postgres', 'cluster', 'stop', 'help']);
+
+/** Throws for an option that is unknown, lacks its value, or has one too many. */
+function expectKnown({ rawName, name, value }) {
+  if (!KNOWN.has(name)) throw refusal(`There is no option ${rawName}.`);
+  if (name === 'stop' && !value) throw refusal('--stop needs a folder.');
+  if (name !== 'stop' && value !== undefined) throw refusal(`${rawName} takes no value.`);
+}
 
 function refusal(why) {
   return new Error(`${why} The options are:\n${USAGE}`);

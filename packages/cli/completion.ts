@@ -187,26 +187,32 @@ function place(program: Command, given: readonly string[]): Place {
   let args = 0;
   let open: Option | undefined;
   const hubOptions: Record<string, string> = {};
-  const take = (option: Option, value: string) => {
-    if (['hub', 'profile', 'caFile'].includes(option.attributeName()))
-      hubOptions[option.attributeName()] = value;
-  };
   for (const word of given) {
     const next = command.commands.find((each) => each.name() === word);
     if (open) {
-      take(open, word);
+      keepHubOption(hubOptions, open, word);
       open = undefined;
     } else if (word.startsWith('-')) {
       const [name = '', value] = word.split('=', 2);
       const option = optionOf(command, name);
-      if (option && value !== undefined) take(option, value);
-      else if (option && (option.required || option.optional)) open = option;
+      if (option && value !== undefined) keepHubOption(hubOptions, option, value);
+      else if (takesValue(option)) open = option;
     } else if (next) {
       command = next;
       path.push(word);
     } else args++;
   }
   return { command, path, args, open, hubOptions };
+}
+
+/** Keeps the value of an option that names the hub. */
+function keepHubOption(hubOptions: Record<string, string>, option: Option, value: string): void {
+  const name = option.attributeName();
+  if (['hub', 'profile', 'caFile'].includes(name)) hubOptions[name] = value;
+}
+
+function takesValue(option: Option | undefined): boolean {
+  return option !== undefined && (option.required || option.optional);
 }
 
 function optionOf(command: Command, name: string): Option | undefined {

@@ -5,7 +5,7 @@ import { type Credentials, Hub, TokenCredentials } from '@workbench-hub/client';
 import { EnvHttpProxyAgent, FormData as UndiciFormData, fetch as undiciFetch } from 'undici';
 import { tell } from './console.js';
 import { messageOf, UsageError } from './exit-codes.js';
-import { profileOf, readProfiles } from './profiles.js';
+import { type Profile, profileOf, readProfiles } from './profiles.js';
 import { SignOnCredentials } from './sign-on.js';
 
 /** Options that every command takes. */
@@ -56,11 +56,18 @@ export async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv = pro
   const isOfEnvironment = ofEnvironment === undefined || ofEnvironment === url;
   const given = isOfEnvironment ? env['WB_TOKEN'] : undefined;
   const own = profile?.url === url ? profile : undefined;
-  if (!given && own?.signOn)
-    return { url, fetch: connect, credentials: new SignOnCredentials(own.name, own, connect) };
-  const token = given || own?.token;
-  const credentials = token === undefined ? undefined : new TokenCredentials(token);
-  return { url, fetch: connect, credentials };
+  return { url, fetch: connect, credentials: credentialsOf(given, own, connect) };
+}
+
+/** Credentials for a hub: a token that is given, or else what its profile keeps. */
+function credentialsOf(
+  given: string | undefined,
+  profile: (Profile & { readonly name: string }) | undefined,
+  connect: typeof fetch,
+): Credentials | undefined {
+  if (given) return new TokenCredentials(given);
+  if (profile?.signOn) return new SignOnCredentials(profile.name, profile, connect);
+  return profile?.token === undefined ? undefined : new TokenCredentials(profile.token);
 }
 
 /** Throws {@link UsageError} for a text that is no address of a hub. */

@@ -26,17 +26,9 @@ export async function* eventStream(
     hasOpened = true;
   };
   for (;;) {
-    const headers = {
-      accept: 'text/event-stream',
-      ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
-    };
+    const request = { ...options, headers: headersAfter(lastId) };
     try {
-      for await (const event of oneStream(
-        connection,
-        path,
-        { ...options, headers },
-        { outer: signal, onOpen },
-      )) {
+      for await (const event of oneStream(connection, path, request, { outer: signal, onOpen })) {
         delayMs = FIRST_DELAY_MS;
         if (event.id !== undefined) lastId = event.id;
         if (event.data !== '') yield event;
@@ -44,12 +36,24 @@ export async function* eventStream(
     } catch (error) {
       signal?.throwIfAborted();
       if (!hasOpened || !isConnectionLoss(error)) throw error;
-      // A connection that broke is told of by the requests that follow, a silence by nothing else.
-      if (error instanceof UnreachableError) connection.tellRetry(error);
+      tellSilence(connection, error);
     }
     await pause(delayMs, signal);
     delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
   }
+}
+
+/** Headers of a request for the events after the one with this id. */
+function headersAfter(lastId: string | undefined): Record<string, string> {
+  return {
+    accept: 'text/event-stream',
+    ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+  };
+}
+
+/** Tells of a silence: a connection that broke is told of by the requests that follow, a silence by nothing else. */
+function tellSilence(connection: Connection, error: unknown): void {
+  if (error instanceof UnreachableError) connection.tellRetry(error);
 }
 
 /** Events of one response, until it ends or falls silent. */

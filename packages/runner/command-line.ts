@@ -41,26 +41,17 @@ export function readCommandLine(args: string[]): CommandLine {
   }
 }
 
+const QUOTED = /"([^"]*)"|'([^']*)'/g;
+/** Word of a command: parts in quotes, and characters between them. */
+const WORD = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
+
 /** Splits a command into words at whitespace; single or double quotes keep a word together. A `\` is an ordinary character, as
  *  in Windows paths. Throws for an unclosed quote. */
 export function splitWords(command: string): string[] {
-  const words: string[] = [];
-  let word: string | undefined;
-  let quote: string | undefined;
-  for (const character of command) {
-    if (quote === undefined && /\s/.test(character)) {
-      if (word !== undefined) words.push(word);
-      word = undefined;
-    } else if (quote === undefined && (character === '"' || character === "'")) {
-      quote = character;
-      word ??= '';
-    } else if (character === quote) {
-      quote = undefined;
-    } else {
-      word = (word ?? '') + character;
-    }
-  }
-  if (quote !== undefined) throw new Error(`--interpreter has a quote that is not closed: ${command}`);
-  if (word !== undefined) words.push(word);
-  return words;
+  const hasOpenQuote = /["']/.test(command.replace(QUOTED, ''));
+  if (hasOpenQuote) throw new Error(`--interpreter has a quote that is not closed: ${command}`);
+  const words = command.match(WORD) ?? [];
+  return words.map((word) =>
+    word.replace(QUOTED, (_, double?: string, single?: string) => double ?? single ?? ''),
+  );
 }

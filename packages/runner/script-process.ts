@@ -155,18 +155,23 @@ function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<vo
     watch,
     async drain() {
       if (watched === undefined && source instanceof ScriptPipe) {
-        // Read again for the end, which is missing while another process holds the pipe.
-        for (let reads = 0; reads < 2 && !source.isEnded; reads++) {
-          const piece = source.readNow();
-          const text = piece ? decoder.write(piece) : source.isEnded ? decoder.end() : '';
-          // The job's response follows over the same connection: nothing may be held back any longer.
-          if (text !== '') void send(text).catch(() => undefined);
-        }
+        forwardNow(source, decoder, send);
         if (source.isEnded) return;
       }
       await watch().drained();
     },
   };
+}
+
+/** Forwards what an unwatched pipe holds at the end of its script. */
+function forwardNow(pipe: ScriptPipe, decoder: StringDecoder, send: (text: string) => Promise<void>): void {
+  // Read again for the end, which is missing while another process holds the pipe.
+  for (let reads = 0; reads < 2 && !pipe.isEnded; reads++) {
+    const piece = pipe.readNow();
+    const text = piece ? decoder.write(piece) : pipe.isEnded ? decoder.end() : '';
+    // The job's response follows over the same connection: nothing may be held back any longer.
+    if (text !== '') void send(text).catch(() => undefined);
+  }
 }
 
 interface WatchedStream {

@@ -72,7 +72,10 @@ export interface ThrownDescription {
 }
 
 /** The simulator's script, as a function of the globals that it gets instead of the realm's. */
-export type SimulatorScript = (
+export type SimulatorScript = (...globals: SimulatorGlobals) => (options: object) => Promise<MainModule>;
+
+/** Globals of the simulator's script, in the order of its parameters (realm-sources.ts). */
+type SimulatorGlobals = readonly [
   functionMaker: unknown,
   finalizationRegistry: undefined,
   webAssembly: unknown,
@@ -81,7 +84,7 @@ export type SimulatorScript = (
   crypto: object,
   performance: object,
   ofTypes: (registered: object) => object,
-) => (options: object) => Promise<MainModule>;
+];
 
 /** A call of an imported function, with pointers into the simulator's memory among its values. */
 export type ImportCall = readonly [name: string, ...values: (number | bigint)[]];

@@ -122,14 +122,24 @@ class Description {
       const property = Reflect.getOwnPropertyDescriptor(object, key);
       if (!property) continue;
       const isShown = property.enumerable === true;
-      if (!isShown && !(kind === 'error' && (key === 'cause' || key === 'errors'))) continue;
-      const { get, set, value } = property;
-      const described: DescribedValue =
-        get || set ? ['accessor', get && set ? 'both' : get ? 'get' : 'set'] : this.#value(value, depth);
+      if (!isShown && !(kind === 'error' && holdsErrors(key))) continue;
+      const described = this.#property(property, depth);
       properties.push([typeof key === 'symbol' ? describedSymbol(key) : key, described, isShown]);
     }
     return properties;
   }
+
+  /** Value of a property; a getter is not called. */
+  #property({ get, set, value }: PropertyDescriptor, depth: number): DescribedValue {
+    if (get && set) return ['accessor', 'both'];
+    if (get) return ['accessor', 'get'];
+    return set ? ['accessor', 'set'] : this.#value(value, depth);
+  }
+}
+
+/** Whether an error has other errors in this property, which is shown although it cannot be enumerated. */
+function holdsErrors(key: PropertyKey): boolean {
+  return key === 'cause' || key === 'errors';
 }
 
 function describedSymbol(symbol: symbol): ['symbol', string | null] {
@@ -165,17 +175,19 @@ function withoutContent(object: object): DescribedObject {
   if (object instanceof RegExp) return { kind: 'text', className, text: `${object}` };
   if (object instanceof WeakMap || object instanceof WeakSet)
     return { kind: 'text', className, text: `${className} { <items unknown> }` };
+  const text = boxedText(object);
+  return text === undefined ? { kind: 'object', className, ...tagged } : { kind: 'text', className, text };
+}
+
+/** Text of an object that holds a primitive value; undefined for any other. */
+function boxedText(object: object): string | undefined {
   for (const Boxed of [Number, String, Boolean, Symbol, BigInt]) {
     if (!(object instanceof Boxed)) continue;
     const held: unknown = object.valueOf();
     const text = typeof held === 'string' ? `'${held}'` : String(held);
-    return {
-      kind: 'text',
-      className,
-      text: `[${Boxed.name}: ${text}${typeof held === 'bigint' ? 'n' : ''}]`,
-    };
+    return `[${Boxed.name}: ${text}${typeof held === 'bigint' ? 'n' : ''}]`;
   }
-  return { kind: 'object', className, ...tagged };
+  return undefined;
 }
 
 /** Name of the class of an object, by the nearest prototype that has a constructor of which it is an instance. */

@@ -68,32 +68,40 @@ function emptyObject({ kind, text = '', length = 0 }: DescribedObject): object {
   }
 }
 
-function fill(
-  object: object,
-  described: DescribedObject,
-  valueFor: (value: DescribedValue) => unknown,
-): void {
-  const { kind, items = [], entries = [], properties = [], length = 0, text = '' } = described;
-  if (kind === 'array') {
-    for (const [index, item] of items.entries()) {
-      if (!Array.isArray(item) || item[0] !== 'hole') (object as unknown[])[index] = valueFor(item);
-    }
-  } else if (kind === 'map') {
-    for (const [key, value] of entries) (object as Map<unknown, unknown>).set(valueFor(key), valueFor(value));
-    for (let more = entries.length; more < length; more++) (object as Map<unknown, unknown>).set({}, 0);
-  } else if (kind === 'set') {
-    for (const item of items) (object as Set<unknown>).add(valueFor(item));
-    for (let more = items.length; more < length; more++) (object as Set<unknown>).add({});
-  }
+type ValueFor = (value: DescribedValue) => unknown;
+
+function fill(object: object, described: DescribedObject, valueFor: ValueFor): void {
+  const { kind, properties = [], text = '' } = described;
+  if (kind === 'array') fillArray(object as unknown[], described, valueFor);
+  else if (kind === 'map') fillMap(object as Map<unknown, unknown>, described, valueFor);
+  else if (kind === 'set') fillSet(object as Set<unknown>, described, valueFor);
   for (const property of properties) define(object, property, valueFor);
   if (kind === 'text') showAsText(object as ShownObject, text);
 }
 
-function define(
-  object: object,
-  [key, value, enumerable]: DescribedProperty,
-  valueFor: (value: DescribedValue) => unknown,
+function fillArray(list: unknown[], { items = [] }: DescribedObject, valueFor: ValueFor): void {
+  for (const [index, item] of items.entries()) {
+    if (!Array.isArray(item) || item[0] !== 'hole') list[index] = valueFor(item);
+  }
+}
+
+/** Fills a map; what is not described of it is counted only. */
+function fillMap(
+  map: Map<unknown, unknown>,
+  { entries = [], length = 0 }: DescribedObject,
+  valueFor: ValueFor,
 ): void {
+  for (const [key, value] of entries) map.set(valueFor(key), valueFor(value));
+  for (let more = entries.length; more < length; more++) map.set({}, 0);
+}
+
+/** Fills a set; what is not described of it is counted only. */
+function fillSet(set: Set<unknown>, { items = [], length = 0 }: DescribedObject, valueFor: ValueFor): void {
+  for (const item of items) set.add(valueFor(item));
+  for (let more = items.length; more < length; more++) set.add({});
+}
+
+function define(object: object, [key, value, enumerable]: DescribedProperty, valueFor: ValueFor): void {
   const isAccessor = Array.isArray(value) && value[0] === 'accessor';
   const content: PropertyDescriptor = isAccessor ? {} : { value: valueFor(value) };
   if (isAccessor && value[1] !== 'set') content.get = () => undefined;

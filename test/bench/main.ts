@@ -7,6 +7,7 @@ import { machine, versions } from './machine.js';
 import { reportProfiles } from './profiles/report.js';
 import { runWorkload, type WorkloadResult } from './run-workload.js';
 import { costTable, processTable, tableOf, targetTable } from './table.js';
+import type { Workload } from './workload.js';
 import { STORES, WORKLOADS } from './workloads.js';
 
 const HELP = `npm run bench -- [workload ...] [options]
@@ -43,19 +44,13 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(HELP);
-  const wanted = values.store ?? storeFor(positionals);
-  const store = STORES.find((kind) => kind === wanted);
-  if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(wanted)}`);
-  const workloads = WORKLOADS[store];
-  const unknown = positionals.filter((name) => !workloads.some((workload) => workload.name === name));
-  if (unknown.length > 0)
-    throw new Error(`on ${store} there is no workload ${unknown.join(', ')}\n\n${HELP}`);
+  const store = storeOf(values.store ?? storeFor(positionals));
+  const workloads = workloadsOf(store, positionals);
 
   const about = { at: new Date().toISOString(), store, versions: versions(), machine: machine() };
   console.log(JSON.stringify(about));
   const results: WorkloadResult[] = [];
   for (const workload of workloads) {
-    if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
     const profiles = values.profile === undefined ? undefined : resolve(values.profile, workload.name);
     const result = await runWorkload(workload, {
       runs: numberOf('runs', values.runs),
@@ -67,31 +62,58 @@ async function main(): Promise<void> {
       say: console.log,
     });
     results.push(result);
-    console.log(`\n${workload.name}: ${workload.what}\n\n${tableOf(result.figures)}\n`);
-    if (result.targets.length > 0) console.log(`${targetTable(result.targets)}\n`);
-    console.log(`${processTable(result.processes)}\n`);
-    const costs = profiles === undefined ? [] : reportProfiles(profiles, result);
-    if (costs.length > 0) console.log(`${costTable(costs)}\n`);
-    for (const skipped of result.skipped) console.log(`NOT MEASURED: ${skipped}\n`);
+    print(result, profiles);
   }
   if (values.json !== undefined) {
     writeFileSync(values.json, `${JSON.stringify({ ...about, results }, null, 2)}\n`);
   }
-  const beyond = results.flatMap(({ figures, targets }) => [
-    ...figures.filter((figure) => !withinLimit(figure)).map(({ name }) => name),
-    ...targets.filter(({ verdict }) => verdict === 'MISSED').map(({ target }) => `not ${target}`),
-  ]);
-  if (beyond.length > 0) {
-    console.log(`Missed: ${beyond.join('; ')}`);
+  const missed = results.flatMap(missedOf);
+  if (missed.length > 0) {
+    console.log(`Missed: ${missed.join('; ')}`);
     process.exitCode = 1;
   }
 }
 
+type Store = (typeof STORES)[number];
+
+function storeOf(wanted: string): Store {
+  const store = STORES.find((kind) => kind === wanted);
+  if (!store) throw new Error(`--store must be ${STORES.join(' or ')}, not ${JSON.stringify(wanted)}`);
+  return store;
+}
+
 /** The store on which there are these workloads. */
 function storeFor(names: readonly string[]): string {
-  const isOn = (store: (typeof STORES)[number]) =>
+  const isOn = (store: Store) =>
     names.every((name) => WORKLOADS[store].some((workload) => workload.name === name));
   return STORES.find(isOn) ?? 'sqlite';
+}
+
+/** The workloads of these names on a store; all of them when none is named. */
+function workloadsOf(store: Store, names: readonly string[]): readonly Workload[] {
+  const workloads = WORKLOADS[store];
+  const unknown = names.filter((name) => !workloads.some((workload) => workload.name === name));
+  if (unknown.length > 0)
+    throw new Error(`on ${store} there is no workload ${unknown.join(', ')}\n\n${HELP}`);
+  return names.length === 0 ? workloads : workloads.filter(({ name }) => names.includes(name));
+}
+
+/** Prints the tables of a workload; `profiles` is the folder of its profiles. */
+function print(result: WorkloadResult, profiles: string | undefined): void {
+  console.log(`\n${result.workload}: ${result.what}\n\n${tableOf(result.figures)}\n`);
+  if (result.targets.length > 0) console.log(`${targetTable(result.targets)}\n`);
+  console.log(`${processTable(result.processes)}\n`);
+  const costs = profiles === undefined ? [] : reportProfiles(profiles, result);
+  if (costs.length > 0) console.log(`${costTable(costs)}\n`);
+  for (const skipped of result.skipped) console.log(`NOT MEASURED: ${skipped}\n`);
+}
+
+/** Figures beyond their limits, and targets that were not met. */
+function missedOf({ figures, targets }: WorkloadResult): string[] {
+  return [
+    ...figures.filter((figure) => !withinLimit(figure)).map(({ name }) => name),
+    ...targets.filter(({ verdict }) => verdict === 'MISSED').map(({ target }) => `not ${target}`),
+  ];
 }
 
 function numberOf(name: string, text: string): number {

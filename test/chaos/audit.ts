@@ -53,12 +53,17 @@ export async function auditByRest(
       twice.push(`${task.id}: ended as ${JSON.stringify(task.end)}, and is now ${JSON.stringify(end)}`);
     }
     if (end.status === 'CANCELED' && task.isToBeCanceled) continue;
-    const isGood =
-      end.status === 'FINISHED' &&
-      end.outputDigest === task.expectedDigest &&
-      end.batchStatus === (task.kind === 'execute-batch-job' ? 'OK' : null);
-    if (!isGood) wrong.push(`${task.id} (${task.kind}): ${JSON.stringify(end)}`);
+    if (!hasSucceeded(task, end)) wrong.push(`${task.id} (${task.kind}): ${JSON.stringify(end)}`);
   }
+}
+
+/** Whether a task has finished well, with the outputs that are expected of it. */
+function hasSucceeded({ kind, expectedDigest }: Acknowledged, end: Ending): boolean {
+  return (
+    end.status === 'FINISHED' &&
+    end.outputDigest === expectedDigest &&
+    end.batchStatus === (kind === 'execute-batch-job' ? 'OK' : null)
+  );
 }
 
 /** Whether a client saw this end: the files of a canceled attempt may arrive after it (contract 2.9). */

@@ -382,5 +382,6 @@ function startService(
   const file = join(folder, `${name}.yaml`);
   writeFileSync(file, JSON.stringify(config));
   const script = `${kind}/bin/workbench-${kind}.js`;
-  return startProgram(script, ['--config', file], folder, environmentOf(folder, name, preload?.(name)), by);
+  const env = environmentOf(folder, name, preload?.(name));
+  return startProgram(script, ['--config', file], folder, env, { by });
 }

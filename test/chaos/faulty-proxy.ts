@@ -105,20 +105,26 @@ export class FaultyProxy {
   async #carry(from: Socket, to: Socket): Promise<void> {
     try {
       for await (const piece of from as AsyncIterable<Buffer>) {
-        for (let at = 0; at < piece.length; ) {
-          while (this.#mode === 'STALL') await pause(TRICKLE_EVERY_MS);
-          const isSlow = this.#mode === 'SLOW';
-          const part = isSlow ? piece.subarray(at, at + TRICKLE_BYTES) : piece.subarray(at);
-          at += part.length;
-          if (to.destroyed || to.writableEnded) return;
-          if (!to.write(part)) await drained(to);
-          if (isSlow) await pause(TRICKLE_EVERY_MS);
-        }
+        if (!(await this.#pass(piece, to))) return;
       }
       to.end();
     } catch {
       to.destroy(); // the other side has gone
     }
+  }
+
+  /** Passes a piece on, in parts or late as the mode has it by then; false when the socket takes no more. */
+  async #pass(piece: Buffer, to: Socket): Promise<boolean> {
+    for (let at = 0; at < piece.length; ) {
+      while (this.#mode === 'STALL') await pause(TRICKLE_EVERY_MS);
+      const isSlow = this.#mode === 'SLOW';
+      const part = isSlow ? piece.subarray(at, at + TRICKLE_BYTES) : piece.subarray(at);
+      at += part.length;
+      if (to.destroyed || to.writableEnded) return false;
+      if (!to.write(part)) await drained(to);
+      if (isSlow) await pause(TRICKLE_EVERY_MS);
+    }
+    return true;
   }
 }
 

@@ -197,19 +197,7 @@ class Player {
   async #perform(given: Step): Promise<void> {
     const { queue } = this.#hub.store;
     if (given.kind === 'claim') return this.#claim(this.#idOf(given.at));
-    if (given.kind === 'requeue' || given.kind === 'end') {
-      const taskId = this.#idOf(given.at);
-      const task = this.#tasks.get(taskId);
-      if (task?.status !== 'RUNNING') return;
-      const ref = { taskId, attempt: task.attempt, instanceId: INSTANCE.id };
-      const isRequeued = given.kind === 'requeue';
-      const done = isRequeued
-        ? await queue.requeue([{ ref, loss: 'RETURN' }])
-        : await queue.end([{ ref, ending: WELL, endedAtMs: 9 }]);
-      expect(done).toEqual([true]);
-      this.#tasks.set(taskId, { ...task, status: isRequeued ? 'WAITING' : 'FINISHED' });
-      return;
-    }
+    if (given.kind === 'requeue' || given.kind === 'end') return this.#endAttempt(given);
     if (given.kind === 'release') return this.#hub.isHeld ? this.#release() : undefined;
     if (given.kind === 'kill' || given.kind === 'replace') return this.#kill(given.kind === 'replace');
     // One batch of new tasks is under way at a time.
@@ -234,6 +222,21 @@ class Player {
     const claims = [{ taskId, instance: INSTANCE, startedAtMs: 1 }];
     for (const { ref } of await this.#hub.store.queue.claim(claims))
       this.#tasks.set(taskId, { status: 'RUNNING', attempt: ref.attempt });
+  }
+
+  /** Ends the attempt of a task, if it runs; the task ends, or waits again. */
+  async #endAttempt({ kind, at }: { readonly kind: 'requeue' | 'end'; readonly at: number }): Promise<void> {
+    const { queue } = this.#hub.store;
+    const taskId = this.#idOf(at);
+    const task = this.#tasks.get(taskId);
+    if (task?.status !== 'RUNNING') return;
+    const ref = { taskId, attempt: task.attempt, instanceId: INSTANCE.id };
+    const isRequeued = kind === 'requeue';
+    const done = isRequeued
+      ? await queue.requeue([{ ref, loss: 'RETURN' }])
+      : await queue.end([{ ref, ending: WELL, endedAtMs: 9 }]);
+    expect(done).toEqual([true]);
+    this.#tasks.set(taskId, { ...task, status: isRequeued ? 'WAITING' : 'FINISHED' });
   }
 
   async #release(): Promise<void> {

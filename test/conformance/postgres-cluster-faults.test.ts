@@ -41,19 +41,21 @@ describe.skipIf(!hasPostgres)('hubs whose connections break', () => {
     state.share = 0.1;
     const agents = Array.from({ length: 8 }, (_, n) => `x${n}`);
     const last = new Map<string, { hub: TestHub; epoch: number } | undefined>();
+    /** Lets an agent join one of the hubs, perhaps after another, and sometimes leave again. */
+    const move = async (id: string, leftAtMs: number) => {
+      const hub = random() < 0.5 ? a : b;
+      const former = last.get(id);
+      const epoch = await joinAgent(hub, id);
+      expect(epoch).toBeGreaterThan(former?.epoch ?? 0);
+      last.set(id, { hub, epoch });
+      if (former) expect(await former.hub.presence.leave(id, former.epoch, 5)).toBe(false);
+      if (random() > 0.3) return;
+      expect(await hub.presence.leave(id, epoch, leftAtMs)).toBe(true);
+      last.set(id, undefined);
+    };
     await Promise.all(
       agents.map(async (id) => {
-        for (let round = 0; round < 10; round++) {
-          const hub = random() < 0.5 ? a : b;
-          const former = last.get(id);
-          const epoch = await joinAgent(hub, id);
-          expect(epoch).toBeGreaterThan(former?.epoch ?? 0);
-          last.set(id, { hub, epoch });
-          if (former) expect(await former.hub.presence.leave(id, former.epoch, 5)).toBe(false);
-          if (random() > 0.3) continue;
-          expect(await hub.presence.leave(id, epoch, 1000 + round)).toBe(true);
-          last.set(id, undefined);
-        }
+        for (let round = 0; round < 10; round++) await move(id, 1000 + round);
       }),
     );
     state.share = 0;

@@ -171,15 +171,18 @@ export function describeTaskChanges(open: OpenStore): void {
     const seen = new Map<string, string>();
     let cursor = start;
     let isDone = false;
+    /** Reads the next page; tells whether it is the last for now. */
+    const readPage = async () => {
+      const page = await since(cursor, 7);
+      for (const [id, status] of statuses(page.changes) as [string, string][]) seen.set(id, status);
+      cursor = page.cursor;
+      return page.isLast;
+    };
     const reading = (async () => {
       for (let wasDone = false; ; wasDone = isDone) {
-        const page = await since(cursor, 7);
-        for (const [id, status] of statuses(page.changes) as [string, string][]) seen.set(id, status);
-        cursor = page.cursor;
-        if (page.isLast) {
-          if (wasDone && cursor === (await store.changes.latest())) return;
-          await new Promise((resolve) => setImmediate(resolve));
-        }
+        if (!(await readPage())) continue;
+        if (wasDone && cursor === (await store.changes.latest())) return;
+        await new Promise((resolve) => setImmediate(resolve));
       }
     })();
     const expected = new Map<string, string>();

@@ -2,7 +2,7 @@
 import type { TaskOrder, TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import type { NewTask, Task } from '@workbench-hub/hub/core/task';
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type SeededRandom, seededRandom } from '../support/random.js';
@@ -124,15 +124,20 @@ export function describeTaskLists(open: OpenStore): void {
     if (status === 'WAITING') {
       if (random.oneIn(4)) await queue.cancel([id], ['WAITING'], at);
       else await queue.claim([{ taskId: id, instance: INSTANCE, startedAtMs: at }]);
-    } else if (status === 'RUNNING') {
-      const what = random.below(4);
-      if (what === 0) await queue.requeue([{ ref, loss: 'LOSS' }]);
-      else if (what === 1) await queue.cancel([id], ['RUNNING'], at);
-      else {
-        const ending = random.oneIn(3) ? ({ ...WELL, status: 'FAILED' } as const) : WELL;
-        await queue.end([{ ref, ending, endedAtMs: at }]);
-      }
-    } else if (random.oneIn(4)) await archive.remove([id]);
+    } else if (status === 'RUNNING') await endAttempt(random, ref, at);
+    else if (random.oneIn(4)) await archive.remove([id]);
+  }
+
+  /** Ends an attempt that runs: it is lost, canceled, or ends by itself. */
+  async function endAttempt(random: SeededRandom, ref: AttemptRef, endedAtMs: number): Promise<void> {
+    const { queue } = store;
+    const what = random.below(4);
+    if (what === 0) await queue.requeue([{ ref, loss: 'LOSS' }]);
+    else if (what === 1) await queue.cancel([ref.taskId], ['RUNNING'], endedAtMs);
+    else {
+      const ending = random.oneIn(3) ? ({ ...WELL, status: 'FAILED' } as const) : WELL;
+      await queue.end([{ ref, ending, endedAtMs }]);
+    }
   }
 
   /** The existing tasks, oldest first. */
@@ -150,19 +155,24 @@ export function describeTaskLists(open: OpenStore): void {
     expect(listed).toEqual(ids.map((id) => known.get(id)));
   }
 
+  /** Inserts tasks, while transitions of earlier ones happen; gives their ids. */
+  async function makeHistory(random: SeededRandom): Promise<string[]> {
+    const ids: string[] = [];
+    for (let at = 0; at < TASKS; at++) {
+      const task = randomTask(random);
+      await store.queue.insert([task]);
+      ids.push(task.id);
+      // Also the latest, so that its removal is tried, too.
+      for (const each of await present([random.of(ids), ids.at(-1) ?? ''])) await happen(random, each);
+      if (at % 40 === 0) await compare(random, await present(ids));
+    }
+    return ids;
+  }
+
   describe.each([1, 2])('with a history by seed %d', (seed) => {
     it('lists are the same as a comparison of single tasks, before and after a restart', async () => {
       const random = seededRandom(seed);
-      const ids: string[] = [];
-      for (let at = 0; at < TASKS; at++) {
-        const task = randomTask(random);
-        await store.queue.insert([task]);
-        ids.push(task.id);
-        // Also the latest, so that its removal is tried, too.
-        for (const each of await present([random.of(ids), ids.at(-1) ?? ''])) await happen(random, each);
-        if (at % 40 === 0) await compare(random, await present(ids));
-      }
-      const tasks = await present(ids);
+      const tasks = await present(await makeHistory(random));
       for (let at = 0; at < QUERIES; at++) await compare(random, tasks);
       store = await store.reopen();
       for (let at = 0; at < QUERIES; at++) await compare(random, tasks);

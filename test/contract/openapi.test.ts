@@ -34,6 +34,17 @@ beforeAll(async () => {
 });
 
 const schema = (name: string) => document.components.schemas[name] as Schema;
+/** An example of a schema: its own, or one that is made of those of its members. */
+function exampleOf(each: Schema): unknown {
+  if (each.$ref) return exampleOf(schema(each.$ref.split('/').at(-1) ?? ''));
+  if (each['example'] !== undefined) return each['example'];
+  if (each.type === 'array') return each.items ? [exampleOf(each.items)] : [];
+  if (each.enum) return each.enum[0];
+  if (each.type !== 'object') return undefined;
+  const members = Object.entries(each.properties ?? {}).map(([key, member]) => [key, exampleOf(member)]);
+  return Object.fromEntries(members);
+}
+
 const parametersOf = (path: string, method = 'get') =>
   ((document.paths[path]?.[method] ?? {}) as { parameters?: Parameter[] }).parameters ?? [];
 const queryOf = (path: string, method = 'get') =>
@@ -102,6 +113,7 @@ describe('parameters in the document', () => {
         name: text,
         priority: { type: 'string', enum: ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] },
         creator: text,
+        note: text,
         status: anyOf('WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'),
       },
     ],
@@ -188,19 +200,8 @@ describe('requests in the document', () => {
   });
 
   it('have examples that the hub accepts', async () => {
-    const exampleOf = (name: string): unknown => {
-      const build = (each: Schema): unknown => {
-        if (each.$ref) return build(schema(each.$ref.split('/').at(-1) ?? ''));
-        if (each['example'] !== undefined) return each['example'];
-        if (each.type === 'array') return each.items ? [build(each.items)] : [];
-        if (each.enum) return each.enum[0];
-        const members = Object.entries(each.properties ?? {}).map(([key, member]) => [key, build(member)]);
-        return each.type === 'object' ? Object.fromEntries(members) : undefined;
-      };
-      return build(schema(name));
-    };
     const api = new Api(hub);
-    const request = exampleOf('SimulateWorkRequest');
+    const request = exampleOf(schema('SimulateWorkRequest'));
     expect(request).toMatchObject({ duration: expect.any(Number), name: expect.any(String) });
     expect((await api.post(`${TASKS}/simulate-work/create`, request)).status).toBe(201);
   });

@@ -19,6 +19,15 @@ const version = (value: string): Classifier => ({ type: 'VERSION', value });
 
 const statusOf = async (id: string) => (await engine.tasks.get(id)).status;
 
+const tenInstances = (prefix: string, own: string[]) =>
+  Array.from({ length: 10 }, (_, at) => ({ id: `${prefix}-${at}`, labels: own }));
+
+async function endAllThatRun(agent: Awaited<ReturnType<typeof join>>): Promise<void> {
+  for (const { ref } of agent.assigned) {
+    if ((await statusOf(ref.taskId)) === 'RUNNING') await agent.end(ref, 'OK');
+  }
+}
+
 describe('dispatching', () => {
   it('assigns a waiting task to a new instance, with all that it needs to run', async () => {
     const task = await engine.tasks.create({
@@ -159,11 +168,9 @@ describe('dispatching', () => {
 
   it('fills many instances of many agents from a long queue, each task once', async () => {
     const ids: string[] = [];
-    for (let at = 0; at < 40; at++) ids.push(await createWith(...(at % 2 ? [labels('b')] : [])));
-    const instances = (prefix: string, count: number, own: string[]) =>
-      Array.from({ length: count }, (_, at) => ({ id: `${prefix}-${at}`, labels: own }));
-    const a = await join({ id: 'a', instances: instances('a', 10, []) });
-    const b = await join({ id: 'b', instances: instances('b', 10, ['b']) });
+    for (let pair = 0; pair < 20; pair++) ids.push(await createWith(), await createWith(labels('b')));
+    const a = await join({ id: 'a', instances: tenInstances('a', []) });
+    const b = await join({ id: 'b', instances: tenInstances('b', ['b']) });
     const given = [...a.assigned, ...b.assigned].map(({ ref }) => ref.taskId);
     expect(given).toHaveLength(20);
     expect(new Set(given).size).toBe(20);
@@ -173,11 +180,7 @@ describe('dispatching', () => {
     );
 
     while (a.assigned.length + b.assigned.length < 40) {
-      for (const agent of [a, b]) {
-        for (const { ref } of agent.assigned) {
-          if ((await statusOf(ref.taskId)) === 'RUNNING') await agent.end(ref, 'OK');
-        }
-      }
+      for (const agent of [a, b]) await endAllThatRun(agent);
     }
     for (const agent of [a, b]) for (const { ref } of agent.assigned) await agent.end(ref, 'OK');
     expect(new Set([...a.assigned, ...b.assigned].map(({ ref }) => ref.taskId))).toEqual(new Set(ids));

@@ -56,6 +56,14 @@ describe('an agent that disconnects between the claim of a task and its assignme
   );
 });
 
+/** Whether a cancel by force took place; an error other than that the task has ended is the result. */
+function cancelByForce(id: string): Promise<unknown> {
+  return engine.tasks.cancel(id, true, ANYBODY).then(
+    () => true,
+    (error: { code?: string }) => error.code !== 'TASK_NOT_CANCELABLE' && error,
+  );
+}
+
 describe('a cancel by force that races with the end', () => {
   it.each([0, 1, 2, 3, 4, 5, 6, 8, 10])(
     'wins or loses, and hub and agent agree (%d microtasks)',
@@ -64,14 +72,12 @@ describe('a cancel by force that races with the end', () => {
         const agent = await join();
         const id = await create();
         const { ref } = agent.latest;
-        const cancel = () =>
-          engine.tasks.cancel(id, true, ANYBODY).then(
-            () => true,
-            (error: { code?: string }) => error.code !== 'TASK_NOT_CANCELABLE' && error,
-          );
-        const first = cancelFirst ? cancel() : agent.end(ref, 'OK');
+        const cancel = () => cancelByForce(id);
+        const end = () => agent.end(ref, 'OK');
+        const [begin, follow] = cancelFirst ? [cancel, end] : [end, cancel];
+        const first = begin();
         for (let at = 0; at < microtasks; at++) await Promise.resolve();
-        const second = cancelFirst ? agent.end(ref, 'OK') : cancel();
+        const second = follow();
         const outcomes = await Promise.all([first, second]);
         const [canceled, counted] = cancelFirst ? outcomes : outcomes.toReversed();
         expect([canceled, counted]).toContain(true);

@@ -364,14 +364,7 @@ describe('the messages of the instance protocol', () => {
   it.each(blocks.filter(isMessage).map((block) => [whereIs(block), block.text]))(
     'at %s are valid',
     (_, text) => {
-      for (const message of messagesIn(text)) {
-        expect(message.jsonrpc).toBe('2.0');
-        const schema = message.method === undefined ? RESULTS[message.id ?? 0] : PARAMETERS[message.method];
-        const value = message.method === undefined ? message.result : message.params;
-        if (message.error !== undefined) expect(message.error.code).toBeTypeOf('number');
-        else if (schema === null) expect(value).toBeTypeOf('object');
-        else expect(() => readAs(schema as Schema, value), `${message.method}`).not.toThrow();
-      }
+      for (const message of messagesIn(text)) expectValid(message);
     },
   );
 });
@@ -430,6 +423,15 @@ const RESULTS: Readonly<Record<number, Schema | null>> = {
   4: null,
   5: null,
 };
+
+function expectValid({ jsonrpc, id, method, params, result, error }: Message): void {
+  expect(jsonrpc).toBe('2.0');
+  const schema = method === undefined ? RESULTS[id ?? 0] : PARAMETERS[method];
+  const value = method === undefined ? result : params;
+  if (error !== undefined) expect(error.code).toBeTypeOf('number');
+  else if (schema === null) expect(value).toBeTypeOf('object');
+  else expect(() => readAs(schema as Schema, value), `${method}`).not.toThrow();
+}
 
 /** One message, broken into lines, or one in each line. */
 function messagesIn(text: string): Message[] {

@@ -31,7 +31,7 @@ async function refusal(
     args,
     folder.path,
     {},
-    by,
+    { by },
   );
   const exitCode = await ended;
   const text = [...printed, ...lines.map((line) => JSON.stringify(line))].join('\n');

@@ -60,14 +60,9 @@ describe.skipIf(node === undefined)('on Node.js 24', () => {
   it('a hub whose SQLite add-on was built for another Node.js reports how to rebuild it', async () => {
     const file = join(folder.path, 'hub.yaml');
     writeFileSync(file, JSON.stringify({ server: { port: 0 }, dataDir: join(folder.path, 'hub') }));
-    const hub = startProgram(
-      'hub/bin/workbench-hub.js',
-      ['--config', file],
-      folder.path,
-      newer.env,
-      [],
-      newer.node,
-    );
+    const hub = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder.path, newer.env, {
+      node: newer.node,
+    });
     expect(await hub.ended).toBe(2);
     const said = [...hub.lines.map(({ msg }) => msg), ...hub.printed].join(' ');
     expect(said).toContain('npm rebuild better-sqlite3');

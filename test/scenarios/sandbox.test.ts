@@ -140,7 +140,7 @@ describe('an agent whose sandbox does not work', () => {
       ['--config', join(folder.path, 'agent.json')],
       folder.path,
       given,
-      by,
+      { by },
     );
     expect(await start.ended).toBe(2);
     expect(start.lines.at(-1)?.msg).toMatch(sentence);
@@ -167,6 +167,6 @@ function checkConfig(
     ['--config', file, '--check-config'],
     folder.path,
     env,
-    by,
+    { by },
   );
 }

@@ -35,6 +35,21 @@ async function expectAllFinished(accepted: readonly string[], hub: ClusterHub): 
   expect(workers.violations).toEqual([]);
 }
 
+/** Creates jobs, the first two of which take some seconds; gives their ids. */
+async function createSixJobs({ baseUrl }: ClusterHub): Promise<string[]> {
+  const client = restClient(baseUrl);
+  const ids: string[] = [];
+  for (let number = 0; number < 6; number++) {
+    ids.push(
+      await client.createBatchJob({
+        name: `job ${number}`,
+        inputScripts: [{ content: base64(`setTimeout(() => undefined, ${number < 2 ? 2000 : 1})`) }],
+      }),
+    );
+  }
+  return ids;
+}
+
 describe.runIf(hasPostgres)('several hubs', () => {
   beforeEach(async () => {
     folder = await temporaryFolder();
@@ -168,16 +183,7 @@ describe.runIf(hasPostgres)('several hubs', () => {
         });
       let agent = startHost();
       await agent.logged(({ msg }) => msg === 'joined the hub');
-      const client = restClient((hubs[0] as ClusterHub).baseUrl);
-      const ids: string[] = [];
-      for (let number = 0; number < 6; number++) {
-        ids.push(
-          await client.createBatchJob({
-            name: `job ${number}`,
-            inputScripts: [{ content: base64(`setTimeout(() => undefined, ${number < 2 ? 2000 : 1})`) }],
-          }),
-        );
-      }
+      const ids = await createSixJobs(hubs[0] as ClusterHub);
       await eventually(async () => (await cluster.tasks()).some(({ status }) => status === 'RUNNING'));
       await Promise.all([...hubs.map((hub) => hub.kill()), agent.kill(), server.kill()]);
 

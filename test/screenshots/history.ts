@@ -125,16 +125,7 @@ function insertTasks(db: SqliteDatabase, rows: readonly Row[], random: SeededRan
     VALUES (?, 'EXECUTE_BATCH_JOB', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   for (const row of rows) {
     const { status, study, number, requestedAtMs, waitedMs, ranMs, priority } = row;
-    const { version, label, host, instances } = study;
     const hasRun = status === 'FINISHED' || status === 'FAILED';
-    const instance = hasRun
-      ? [host, `${label}-${1 + (number % instances)}`, version.replace('*', '1.0'), '4711']
-      : [null, null, null, null];
-    const classifiers = [
-      { type: 'VERSION', value: version },
-      { type: 'LABLES', value: label },
-      ...(priority === 'NORMAL' ? [] : [{ type: 'PRIORITY', value: priority }]),
-    ];
     const startedAtMs = requestedAtMs + waitedMs;
     insert.run(
       idOf(requestedAtMs, random),
@@ -145,15 +136,29 @@ function insertTasks(db: SqliteDatabase, rows: readonly Row[], random: SeededRan
       hasRun ? startedAtMs : null,
       status === 'WAITING' ? null : startedAtMs + ranMs,
       hasRun ? 1 : 0,
-      ...instance,
+      ...(hasRun ? instanceOf(row) : [null, null, null, null]),
       status === 'FINISHED' ? 'OK' : null,
       CREATORS[number % CREATORS.length],
       study.name(number),
-      JSON.stringify(classifiers),
+      JSON.stringify(classifiersOf(row)),
       status === 'FAILED' ? study.fault : null,
       jobOf(number),
     );
   }
+}
+
+/** Agent, id, version and revision of the instance that ran a task. */
+function instanceOf({ study, number }: Row): string[] {
+  const { version, label, host, instances } = study;
+  return [host, `${label}-${1 + (number % instances)}`, version.replace('*', '1.0'), '4711'];
+}
+
+function classifiersOf({ study, priority }: Row): { type: string; value: string }[] {
+  return [
+    { type: 'VERSION', value: study.version },
+    { type: 'LABLES', value: study.label },
+    ...(priority === 'NORMAL' ? [] : [{ type: 'PRIORITY', value: priority }]),
+  ];
 }
 
 /** A job whose files are gone, as they are after a restore without them. */

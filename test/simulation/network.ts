@@ -8,6 +8,19 @@ import type { World } from './world.js';
 /** Accepts a connection of an agent. */
 export type Accept = (carry: (handlers: Handlers) => Transport, agentId: string) => void;
 
+/** The way between an agent and a hub that its requests take beside their connection. */
+interface RequestWay {
+  readonly agentId: string;
+  readonly address: string;
+}
+
+/** Ends of a request before its time. */
+interface Interruption {
+  readonly signal: AbortSignal;
+  /** Error of a request that the network does not carry. */
+  readonly unreachable: (why: string) => Error;
+}
+
 export class Network {
   readonly #world: World;
   readonly #wire: BrokenWire;
@@ -101,12 +114,10 @@ export class Network {
   /** A request body as its receiver reads it: in delayed pieces until the connection breaks. Then it throws the error of
    *  `unreachable`; earlier pieces have arrived. */
   async *body(
-    agentId: string,
-    address: string,
+    { agentId, address }: RequestWay,
     { sender, receiver }: { readonly sender: Process; readonly receiver: Process },
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    signal: AbortSignal,
-    unreachable: (why: string) => Error,
+    { signal, unreachable }: Interruption,
   ): AsyncGenerator<Uint8Array> {
     const world = this.#world;
     let fail!: () => void;
@@ -148,12 +159,10 @@ export class Network {
   /** One request of an agent beside its connection, which `serve` performs in the hub. Rejects with the error of
    *  `unreachable` when no response arrives, and with the signal's reason. */
   request<T>(
-    agentId: string,
-    address: string,
+    { agentId, address }: RequestWay,
     agent: Process,
     serve: () => Promise<T>,
-    signal: AbortSignal,
-    unreachable: (why: string) => Error,
+    { signal, unreachable }: Interruption,
   ): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason);
     let onAbort!: () => void;

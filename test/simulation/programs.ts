@@ -33,6 +33,14 @@ export interface ProgramRules {
 /** Called when the job of a task ends with its process, perhaps because of the job of another instance. */
 export type LostThroughOthers = (taskId: string, instanceId: string) => void;
 
+/** What the programs of an agent process have in common. */
+interface Host {
+  readonly agent: Process;
+  readonly rules: ProgramRules;
+  readonly disk: AgentDisk;
+  readonly onLostThroughOthers: LostThroughOthers;
+}
+
 interface Job {
   readonly taskId: string;
   readonly hangs: boolean;
@@ -66,11 +74,8 @@ class SimulatedProgram implements Program {
     pid: number,
     settings: ProgramSettings,
     listener: ProgramListener,
-    agent: Process,
-    rules: ProgramRules,
-    disk: AgentDisk,
     crowd: Set<SimulatedProgram>,
-    onLostThroughOthers: LostThroughOthers,
+    { agent, rules, disk, onLostThroughOthers }: Host,
   ) {
     this.#onLostThroughOthers = onLostThroughOthers;
     this.isJoined = crowd.size > 0;
@@ -264,10 +269,7 @@ class SimulatedProgram implements Program {
 
 /** The instance programs of one agent process; they end with it. */
 export class SimulatedPrograms implements Programs {
-  readonly #agent: Process;
-  readonly #rules: ProgramRules;
-  readonly #disk: AgentDisk;
-  readonly #onLostThroughOthers: LostThroughOthers;
+  readonly #host: Host;
   #running: SimulatedProgram[] = [];
   /** Programs in common processes by their name. */
   readonly #crowds = new Map<string, Set<SimulatedProgram>>();
@@ -278,24 +280,13 @@ export class SimulatedPrograms implements Programs {
     disk: AgentDisk,
     onLostThroughOthers: LostThroughOthers = () => undefined,
   ) {
-    this.#onLostThroughOthers = onLostThroughOthers;
-    this.#agent = agent;
-    this.#rules = rules;
-    this.#disk = disk;
+    this.#host = { agent, rules, disk, onLostThroughOthers };
   }
 
   start(settings: ProgramSettings, listener: ProgramListener): Program {
     this.#running = this.running;
-    const program = new SimulatedProgram(
-      this.#running.length + 1,
-      settings,
-      listener,
-      this.#agent,
-      this.#rules,
-      this.#disk,
-      this.#crowdOf(settings),
-      this.#onLostThroughOthers,
-    );
+    const pid = this.#running.length + 1;
+    const program = new SimulatedProgram(pid, settings, listener, this.#crowdOf(settings), this.#host);
     this.#running.push(program);
     return program;
   }

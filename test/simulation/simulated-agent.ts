@@ -302,10 +302,10 @@ export class SimulatedAgent {
     const { network, hubs, world } = this.#around;
     const hub = hubs.at(address);
     const unreachable = (why: string) => new TransferFailed('UNREACHABLE', why);
+    const way = { agentId: this.id, address };
     const request = <T>(serve: () => Promise<T>, signal: AbortSignal): Promise<T> =>
       network.request(
-        this.id,
-        address,
+        way,
         process,
         () => {
           if (world.turbulent && world.happens(0.05)) return Promise.reject(unreachable('503'));
@@ -313,8 +313,7 @@ export class SimulatedAgent {
             throw transferError(error);
           });
         },
-        signal,
-        unreachable,
+        { signal, unreachable },
       );
     return {
       uploadedBytes: (digest, signal) =>
@@ -327,17 +326,17 @@ export class SimulatedAgent {
           const content = await hub.blobOf(digest);
           if (!content) throw new TransferFailed('MISSING', `no content ${digest}`);
           const begin = fromByte > content.length ? 0 : fromByte;
-          const way = { sender: hub.process, receiver: process };
+          const ends = { sender: hub.process, receiver: process };
           const pieces = piecesOf(content.subarray(begin));
           return {
             fromByte: begin,
-            content: network.body(this.id, address, way, pieces, signal, unreachable),
+            content: network.body(way, ends, pieces, { signal, unreachable }),
           };
         }, signal),
       upload: (file, content, fromByte, signal) =>
         request(() => {
-          const way = { sender: process, receiver: hub.process };
-          const body = network.body(this.id, address, way, content, signal, unreachable);
+          const ends = { sender: process, receiver: hub.process };
+          const body = network.body(way, ends, content, { signal, unreachable });
           return hub.receive(this.id, file, body, fromByte);
         }, signal),
     };

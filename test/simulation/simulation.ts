@@ -225,6 +225,24 @@ class Simulation {
 
   async run(): Promise<void> {
     const world = this.#world;
+    this.#startProcesses();
+    const turbulentMs = world.between(60_000, 900_000);
+    this.#beginTurbulence(turbulentMs);
+    const giveUpAtMs = turbulentMs + (this.#receivers.happen ? WEBHOOK_PATIENCE_MS : PATIENCE_MS);
+    await this.#runUntilOver(giveUpAtMs);
+    // A fault that waited for its moment may have ended a hub just now.
+    while (!this.#hubs.areReady && world.nowMs < giveUpAtMs && (await this.#step()));
+    for (const { database } of this.#hubs.all) if (database) database.link.isAtRest = true;
+    if (world.violations.length < ENOUGH_VIOLATIONS) {
+      this.#receivers.check(this.#hubs.first.store.tasks());
+      await this.invariants.finish(this.#hubs, this.#present, this.#clients.inputDigests);
+    }
+    this.#endProcesses();
+  }
+
+  /** Starts hubs and agents, now and whenever they have ended. */
+  #startProcesses(): void {
+    const world = this.#world;
     for (const hub of this.#hubs.all) {
       hub.onEnd = () => this.#startLater(() => this.#startHub(hub));
       hub.onReady = () => this.#clients.comeBack();
@@ -234,7 +252,11 @@ class Simulation {
       agent.onEnd = () => this.#startLater(() => this.#retired.has(agent) || agent.start());
       world.after(world.between(0, 3000), () => agent.start());
     }
-    const turbulentMs = world.between(60_000, 900_000);
+  }
+
+  /** Begins the load, and faults that are over after this time. */
+  #beginTurbulence(turbulentMs: number): void {
+    const world = this.#world;
     this.#clients.start(world.between(3, 40), turbulentMs);
     this.#faults.start();
     this.#delays.start();
@@ -243,8 +265,11 @@ class Simulation {
       world.after(world.between(0, turbulentMs), () => this.#retire(world.random.of(this.#agents)));
     }
     world.after(turbulentMs, () => this.#calm());
+  }
 
-    const giveUpAtMs = turbulentMs + (this.#receivers.happen ? WEBHOOK_PATIENCE_MS : PATIENCE_MS);
+  /** Runs the world until all has been over for a while, or there is no event left, or it is time to give up. */
+  async #runUntilOver(giveUpAtMs: number): Promise<void> {
+    const world = this.#world;
     let overAtMs: number | undefined;
     while (world.nowMs < Math.min(giveUpAtMs, (overAtMs ?? giveUpAtMs) + AFTERMATH_MS)) {
       if (world.violations.length >= ENOUGH_VIOLATIONS || !(await this.#step())) break;
@@ -254,13 +279,10 @@ class Simulation {
       if (isOver && overAtMs === undefined) this.invariants.beginAftermath(this.#hubs);
       overAtMs = isOver ? (overAtMs ?? world.nowMs) : undefined;
     }
-    // A fault that waited for its moment may have ended a hub just now.
-    while (!this.#hubs.areReady && world.nowMs < giveUpAtMs && (await this.#step()));
-    for (const { database } of this.#hubs.all) if (database) database.link.isAtRest = true;
-    if (world.violations.length < ENOUGH_VIOLATIONS) {
-      this.#receivers.check(this.#hubs.first.store.tasks());
-      await this.invariants.finish(this.#hubs, this.#present, this.#clients.inputDigests);
-    }
+  }
+
+  /** Ends hubs and agents, which are not started again. */
+  #endProcesses(): void {
     for (const hub of this.#hubs.all) hub.onEnd = () => undefined;
     for (const agent of this.#agents) {
       agent.onEnd = () => undefined;

@@ -10,6 +10,18 @@ interface CalmOptions {
   readonly limitMs: number;
 }
 
+/** A person who calls a hub. */
+interface Caller {
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+interface RequestParts {
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 interface Page<T> {
   readonly content: readonly T[];
 }
@@ -24,14 +36,13 @@ export async function becomeQuiet({ cluster, limitMs }: CalmOptions): Promise<vo
   await eventually(async () => {
     const { serving } = cluster;
     if (serving.length < hubs.length) throw new Error(`only ${serving.length} hubs serve`);
-    for (const { name } of agents)
-      await ask(serving[0] ?? '', token, 'POST', `/api/x/agents/${name}/undrain`);
-    const open = await openTasks(serving[0] ?? '', token);
+    const operator = { baseUrl: serving[0] ?? '', token };
+    for (const { name } of agents) await ask(operator, 'POST', `/api/x/agents/${name}/undrain`);
+    const open = await openTasks(operator.baseUrl, token);
     if (open > 0) throw new Error(`${open} tasks are open`);
     for (const baseUrl of serving) {
       const { content } = await ask<Page<{ status: string; working: boolean }>>(
-        baseUrl,
-        token,
+        { baseUrl, token },
         'GET',
         '/api/2.0/workbench/node/instance/list?size=50',
       );
@@ -49,7 +60,7 @@ export async function removeAll({ cluster, limitMs }: CalmOptions): Promise<void
   await eventually(async () => {
     const [baseUrl = ''] = cluster.serving;
     const asOperator = <T>(method: string, path: string, body?: unknown) =>
-      ask<T>(baseUrl, operatorToken, method, path, body);
+      ask<T>({ baseUrl, token: operatorToken }, method, path, { body });
     await asOperator('POST', '/api/x/tasks/cancel', { filter: {}, dryRun: false, force: true });
     await asOperator('POST', '/api/x/tasks/delete', { filter: {}, dryRun: false });
     const tokens = await asOperator<Page<{ id: string }>>(
@@ -58,7 +69,7 @@ export async function removeAll({ cluster, limitMs }: CalmOptions): Promise<void
     );
     for (const { id } of tokens.content) await asOperator('DELETE', `/api/x/tokens/${id}`);
     await asOperator('DELETE', `/api/x/users/${LOGS_IN.username}/sessions`);
-    for (const whose of [token, operatorToken]) await removeFilesOf(baseUrl, whose);
+    for (const whose of [token, operatorToken]) await removeFilesOf({ baseUrl, token: whose });
     const left = await asOperator<{ totalElements: number }>('GET', '/api/2.0/workbench/task/list?size=1');
     if (left.totalElements > 0) throw new Error(`${left.totalElements} tasks are left`);
     return true;
@@ -66,33 +77,28 @@ export async function removeAll({ cluster, limitMs }: CalmOptions): Promise<void
 }
 
 /** Removes unfinished uploads and input files of a caller. */
-async function removeFilesOf(baseUrl: string, token: string): Promise<void> {
-  const tus = { 'tus-resumable': '1.0.0' };
+async function removeFilesOf(caller: Caller): Promise<void> {
+  const headers = { 'tus-resumable': '1.0.0' };
   const uploads = await ask<{ uploads: readonly { id: string }[] }>(
-    baseUrl,
-    token,
+    caller,
     'GET',
     '/api/x/storage/input/uploads',
   );
   for (const { id } of uploads.uploads)
-    await ask(baseUrl, token, 'DELETE', `/api/x/storage/input/uploads/${id}`, undefined, tus);
+    await ask(caller, 'DELETE', `/api/x/storage/input/uploads/${id}`, { headers });
   const files = await ask<{ files: readonly { name: string }[] }>(
-    baseUrl,
-    token,
+    caller,
     'GET',
     '/api/x/storage/input?limit=100',
   );
-  for (const { name } of files.files)
-    await ask(baseUrl, token, 'DELETE', `/api/2.0/storage/input/${name}/delete`);
+  for (const { name } of files.files) await ask(caller, 'DELETE', `/api/2.0/storage/input/${name}/delete`);
 }
 
 async function ask<T>(
-  baseUrl: string,
-  token: string,
+  { baseUrl, token }: Caller,
   method: string,
   path: string,
-  body?: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  { body, headers = {} }: RequestParts = {},
 ): Promise<T> {
   const response = await fetch(`${baseUrl}${path}`, {
     method,

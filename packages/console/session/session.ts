@@ -170,25 +170,29 @@ export class Session implements Credentials {
     return alone(LOCK, async () => {
       // A token that another tab has just got has arrived by now.
       await new Promise((resolve) => setTimeout(resolve));
-      if (this.#token !== rejected && this.#token !== undefined) return true;
-      for (;;) {
-        const { method, refresh } = REQUESTS[readLoginMethod() ?? 'password'];
-        const response = await this.#send(refresh, { method });
-        if (response.ok) {
-          await this.#take(response);
-          return true;
-        }
-        if (ENDED.includes(response.status)) {
-          // Unless somebody has logged in meanwhile.
-          if (this.#token === rejected) forgetLoginMethod();
-          return false;
-        }
-        if (!isWaiting && response.status === UNAVAILABLE) throw await refusalIn(response);
-        // Refused for a reason that passes: too many refreshes, or a busy hub.
-        const seconds = Number(response.headers.get('retry-after') ?? 1);
-        await new Promise((resolve) => setTimeout(resolve, Math.max(seconds, 1) * 1000));
-      }
+      const isRenewed = this.#token !== rejected && this.#token !== undefined;
+      return isRenewed || this.#refresh(rejected, isWaiting);
     });
+  }
+
+  async #refresh(rejected: string | undefined, isWaiting: boolean): Promise<boolean> {
+    for (;;) {
+      const { method, refresh } = REQUESTS[readLoginMethod() ?? 'password'];
+      const response = await this.#send(refresh, { method });
+      if (response.ok) {
+        await this.#take(response);
+        return true;
+      }
+      if (ENDED.includes(response.status)) {
+        // Unless somebody has logged in meanwhile.
+        if (this.#token === rejected) forgetLoginMethod();
+        return false;
+      }
+      if (!isWaiting && response.status === UNAVAILABLE) throw await refusalIn(response);
+      // Refused for a reason that passes: too many refreshes, or a busy hub.
+      const seconds = Number(response.headers.get('retry-after') ?? 1);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(seconds, 1) * 1000));
+    }
   }
 
   /** Continues the session that this browser may have: the hub records each refused request. */

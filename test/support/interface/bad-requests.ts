@@ -93,30 +93,67 @@ function badValues(
 ): BadRequest[] {
   // The first alternative has the faults of the whole, too.
   if (schema.oneOf) return schema.oneOf.flatMap((option) => badValues(option, field, isRequired, whole));
+  const faulty = [
+    ...valuesOfWrongType(schema),
+    ...(isRequired ? [['is null', null] as const] : []),
+    ...valuesOutOfBounds(schema),
+    ...textsOfWrongForm(schema),
+    ...listsOfWrongLength(schema),
+  ];
+  return [
+    ...faulty.map(([fault, value]) => ({ field, fault, json: whole(value) })),
+    ...badItems(schema, field, whole),
+    ...badMembers(schema, field, whole),
+  ];
+}
+
+/** What is wrong about a value, and the value. */
+type Faulty = readonly [fault: string, value: unknown];
+
+function valuesOfWrongType({ type }: JsonSchema): Faulty[] {
+  const fits = (name: string) => type === name || (type === 'integer' && name === 'number');
+  return Object.entries(WRONG_TYPES)
+    .filter(([name]) => !fits(name))
+    .map(([name, value]) => [`is of type ${name}`, value]);
+}
+
+function valuesOutOfBounds({ type, minimum, maximum, maxLength }: JsonSchema): Faulty[] {
+  const faulty: Faulty[] = [];
+  if (type === 'integer') faulty.push(['is a fraction', 1.5]);
+  if (minimum !== undefined) faulty.push(['is too small', minimum - 1]);
+  if (maximum !== undefined) faulty.push(['is too large', maximum + 1]);
+  if (maxLength !== undefined) faulty.push(['is too long', 'x'.repeat(maxLength + 1)]);
+  return faulty;
+}
+
+function textsOfWrongForm({ enum: values, pattern, format }: JsonSchema): Faulty[] {
+  const faulty: Faulty[] = [];
+  if (values) faulty.push(['is an unknown value', 'NONSENSE']);
+  if (values || pattern) faulty.push(['is empty', '']);
+  if (pattern && !new RegExp(pattern, 'u').test(ANOTHER_FORM))
+    faulty.push(['has another form', ANOTHER_FORM]);
+  if (format === 'byte')
+    for (const text of ['*', 'A', 'AA=', 'AA==AA==', '_-__']) faulty.push([`is ${text}`, text]);
+  return faulty;
+}
+
+function listsOfWrongLength({ items, minItems, maxItems }: JsonSchema): Faulty[] {
+  if (!items) return [];
+  const list = (length: number) => Array.from({ length }, () => leastOf(items));
+  const faulty: Faulty[] = [];
+  if (minItems !== undefined) faulty.push(['has too few items', list(minItems - 1)]);
+  if (maxItems !== undefined) faulty.push(['has too many items', list(maxItems + 1)]);
+  return faulty;
+}
+
+/** Lists with one bad item. */
+function badItems({ items }: JsonSchema, field: string, whole: (value: unknown) => unknown): BadRequest[] {
+  return items ? badValues(items, `${field}[0]`, true, (value) => whole([value])) : [];
+}
+
+/** Objects with one bad member, or without one that is required. */
+function badMembers(schema: JsonSchema, field: string, whole: (value: unknown) => unknown): BadRequest[] {
   const bad: BadRequest[] = [];
-  const add = (fault: string, value: unknown) => bad.push({ field, fault, json: whole(value) });
-  for (const [name, value] of Object.entries(WRONG_TYPES)) {
-    const fits = schema.type === name || (schema.type === 'integer' && name === 'number');
-    if (!fits) add(`is of type ${name}`, value);
-  }
-  if (isRequired) add('is null', null);
-  if (schema.type === 'integer') add('is a fraction', 1.5);
-  if (schema.minimum !== undefined) add('is too small', schema.minimum - 1);
-  if (schema.maximum !== undefined) add('is too large', schema.maximum + 1);
-  if (schema.maxLength !== undefined) add('is too long', 'x'.repeat(schema.maxLength + 1));
-  if (schema.enum) add('is an unknown value', 'NONSENSE');
-  if (schema.enum || schema.pattern) add('is empty', '');
-  if (schema.pattern && !new RegExp(schema.pattern, 'u').test(ANOTHER_FORM))
-    add('has another form', ANOTHER_FORM);
-  if (schema.format === 'byte')
-    for (const text of ['*', 'A', 'AA=', 'AA==AA==', '_-__']) add(`is ${text}`, text);
-  const { items } = schema;
-  if (items) {
-    const list = (length: number) => Array.from({ length }, () => leastOf(items));
-    if (schema.minItems !== undefined) add('has too few items', list(schema.minItems - 1));
-    if (schema.maxItems !== undefined) add('has too many items', list(schema.maxItems + 1));
-    bad.push(...badValues(items, `${field}[0]`, true, (value) => whole([value])));
-  }
   const least = leastOf(schema) as Record<string, unknown>;
   for (const [key, member] of Object.entries(schema.properties ?? {})) {
     const memberField = field === 'body' ? key : `${field}.${key}`;

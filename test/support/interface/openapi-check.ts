@@ -45,7 +45,8 @@ export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
     return validator;
   };
 
-  return ({ method, path, status, contentType, text }) => {
+  return (answer) => {
+    const { method, path, status, text } = answer;
     const template = templateOf(document, path);
     const operation = template && document.paths[template]?.[method.toLowerCase()];
     if (!template || !operation) return;
@@ -53,18 +54,27 @@ export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
     const response = operation.responses[status];
     if (!response) throw new Error(`${where}, of which the document knows nothing`);
     const [mediaType] = Object.keys(response.content ?? {});
-    if (mediaType === undefined) {
-      if (text !== '') throw new Error(`${where} with a body, of which the document knows nothing`);
-      return;
-    }
-    if (contentType?.split(';')[0] !== mediaType)
-      throw new Error(`${where} as ${contentType}, not ${mediaType}`);
+    expectContentType(answer, mediaType, where);
     if (mediaType !== 'application/json') return;
     const pointer = ['paths', template, method.toLowerCase(), 'responses', String(status)];
     const validate = validatorOf(...pointer, 'content', mediaType, 'schema');
     if (validate(JSON.parse(text))) return;
     throw new Error(`${where} with ${text}, but ${ajv.errorsText(validate.errors, { dataVar: 'the body' })}`);
   };
+}
+
+/** Throws for another content type than the documented one, or a body where the document has none. */
+function expectContentType(
+  { contentType, text }: AnswerToCheck,
+  documented: string | undefined,
+  where: string,
+): void {
+  if (documented === undefined) {
+    if (text !== '') throw new Error(`${where} with a body, of which the document knows nothing`);
+    return;
+  }
+  if (contentType?.split(';')[0] !== documented)
+    throw new Error(`${where} as ${contentType}, not ${documented}`);
 }
 
 /** Errors of a JSON value against the schema at a pointer to a request body or response; empty when it is valid. */

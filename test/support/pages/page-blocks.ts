@@ -15,12 +15,14 @@ export function blocksOf(page: string): string[] {
     if (text.startsWith('```')) {
       isCode = !isCode;
       close();
-    } else if (!isCode) {
-      const isRow = text.startsWith('|');
-      if (text === '' || text.startsWith('#') || isRow || /^(?:[-*]|\d+\.) /.test(text)) close();
-      if (isRow && !isHeadOfTable(lines, at)) blocks.push(text);
-      if (!isRow && text !== '' && !text.startsWith('#')) open.push(text);
+      continue;
     }
+    if (isCode) continue;
+    const isRow = text.startsWith('|');
+    const saysNothing = text === '' || text.startsWith('#');
+    if (saysNothing || isRow || /^(?:[-*]|\d+\.) /.test(text)) close();
+    if (isRow && !isHeadOfTable(lines, at)) blocks.push(text);
+    if (!isRow && !saysNothing) open.push(text);
   }
   close();
   return blocks;

@@ -58,14 +58,21 @@ export async function endPrograms(): Promise<void> {
   started.clear();
 }
 
-/** Runs a program of this repository: `hub/bin/workbench-hub.js`. `by` is a command that wraps it, `node` its Node.js. */
+/** Commands that run a program of this repository. */
+interface Wrapping {
+  /** Command that wraps a program. */
+  readonly by?: readonly string[];
+  /** Path of the Node.js that runs it; that of the tests when left out. */
+  readonly node?: string;
+}
+
+/** Runs a program of this repository: `hub/bin/workbench-hub.js`. */
 export function startProgram(
   script: string,
   args: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv = {},
-  by: readonly string[] = [],
-  node = process.execPath,
+  { by = [], node = process.execPath }: Wrapping = {},
 ): Program {
   return startCommand([...by, node, join(ROOT, script), ...args], cwd, env);
 }
@@ -165,23 +172,19 @@ export async function startHub(
   const store = await storeFor(dataDir);
   writeFileSync(file, JSON.stringify({ server: { port }, dataDir, store, ...config }));
   dataDirs.add(dataDir);
-  const program = startProgram(script, ['--config', file], folder, env, by);
+  const program = startProgram(script, ['--config', file], folder, env, { by });
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
   keepSecretsOfDataDir(dataDir);
   return Object.assign(program, { baseUrl: String(address), tokenFile: join(dataDir, 'agent-token') });
 }
 
-/** Starts an agent in `folder` for this hub; `by` is a command that wraps it, `node` its Node.js. */
+/** Starts an agent in `folder` for this hub. */
 export function startAgent(
   folder: string,
   hub: Pick<HubProgram, 'baseUrl' | 'tokenFile'>,
   id: string,
   config: Record<string, unknown>,
-  {
-    node,
-    env,
-    by,
-  }: { readonly node?: string; readonly env?: NodeJS.ProcessEnv; readonly by?: readonly string[] } = {},
+  { env, ...wrapping }: Wrapping & { readonly env?: NodeJS.ProcessEnv } = {},
 ): Program {
   const file = join(folder, `${id}.yaml`);
   const dataDir = join(folder, id);
@@ -196,5 +199,5 @@ export function startAgent(
       ...config,
     }),
   );
-  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder, env, by, node);
+  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder, env, wrapping);
 }

@@ -137,18 +137,7 @@ export class ObjectStore {
     const method = request.method ?? '';
     this.requests.push(`${method} ${key === '' ? 'bucket' : 'object'}`);
     const fault = this.faultOf({ method, key, query });
-    if (fault === 'HANG') return;
-    if (fault === 'CUT') {
-      request.on('end', () => request.socket.resetAndDestroy()).resume();
-      return;
-    }
-    if (fault && 'status' in fault) {
-      request.resume();
-      respond(response, fault.status, `<Error><Code>${fault.code}</Code></Error>`);
-      return;
-    }
-    if (fault && 'cutAfter' in fault) cutAfter(response, fault.cutAfter);
-    if (fault && 'stallAfter' in fault) stallAfter(response, fault.stallAfter);
+    if (fault && befall(request, response, fault)) return;
     if (method === 'GET' && query.has('uploads')) {
       respond(response, 200, this.#listed(query));
       return;
@@ -204,6 +193,23 @@ export class ObjectStore {
       });
     return `<ListMultipartUploadsResult>${uploads.join('')}</ListMultipartUploadsResult>`;
   }
+}
+
+/** Lets a fault befall a request; tells whether the fault takes the place of the store's response. */
+function befall(request: IncomingMessage, response: ServerResponse, fault: StoreFault): boolean {
+  if (fault === 'HANG') return true;
+  if (fault === 'CUT') {
+    request.on('end', () => request.socket.resetAndDestroy()).resume();
+    return true;
+  }
+  if ('status' in fault) {
+    request.resume();
+    respond(response, fault.status, `<Error><Code>${fault.code}</Code></Error>`);
+    return true;
+  }
+  if ('cutAfter' in fault) cutAfter(response, fault.cutAfter);
+  if ('stallAfter' in fault) stallAfter(response, fault.stallAfter);
+  return false;
 }
 
 function respond(response: ServerResponse, status: number, body: string): void {

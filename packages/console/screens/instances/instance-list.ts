@@ -55,31 +55,45 @@ export function listOf(
 ): InstanceList {
   const counts = Object.fromEntries(STATES.map((each) => [each, 0])) as Record<InstanceState, number>;
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = new Map<string | undefined, WorkbenchInstance[]>();
-  const known = new Map(agents.map((agent) => [agent.id, agent]));
-  let matching = 0;
+  const known = new Map<string | undefined, AgentState>(agents.map((agent) => [agent.id, agent]));
+  const matching: WorkbenchInstance[] = [];
   for (const instance of instances) {
     if (!words.every((word) => textOf(instance).includes(word))) continue;
-    const agentId = instance.agentId ?? undefined;
-    const its = stateOf(instance, agentId === undefined ? undefined : known.get(agentId));
+    const its = stateOf(instance, known.get(agentIdOf(instance)));
     counts[its]++;
-    if (state !== undefined && state !== its) continue;
-    matching++;
-    if (matching > MAX_ROWS) continue;
-    const group = found.get(agentId);
-    if (group) group.push(instance);
-    else found.set(agentId, [instance]);
+    if (state === undefined || state === its) matching.push(instance);
   }
+  const found = byAgent(matching.slice(0, MAX_ROWS));
   const ids = new Set(found.keys());
   if (state === undefined && words.length === 0) for (const { id } of agents) ids.add(id);
-  // Sorting puts undefined at the end, and the own machine comes first.
-  const named = [...ids].filter((id) => id !== undefined).toSorted((a, b) => a.localeCompare(b));
-  const groups = [...(ids.has(undefined) ? [undefined] : []), ...named].map((id) => ({
+  const groups = inOrder(ids).map((id) => ({
     id,
-    agent: id === undefined ? undefined : known.get(id),
+    agent: known.get(id),
     instances: found.get(id) ?? [],
   }));
-  return { groups, counts, matching };
+  return { groups, counts, matching: matching.length };
+}
+
+/** Id of the agent of an instance; undefined for the hub's own machine. */
+function agentIdOf({ agentId }: WorkbenchInstance): string | undefined {
+  return agentId ?? undefined;
+}
+
+function byAgent(instances: readonly WorkbenchInstance[]): Map<string | undefined, WorkbenchInstance[]> {
+  const found = new Map<string | undefined, WorkbenchInstance[]>();
+  for (const instance of instances) {
+    const group = found.get(agentIdOf(instance));
+    if (group) group.push(instance);
+    else found.set(agentIdOf(instance), [instance]);
+  }
+  return found;
+}
+
+/** Ids of agents by name, after the hub's own machine. */
+function inOrder(ids: ReadonlySet<string | undefined>): (string | undefined)[] {
+  // Sorting puts undefined at the end, and the own machine comes first.
+  const named = [...ids].filter((id) => id !== undefined).toSorted((a, b) => a.localeCompare(b));
+  return [...(ids.has(undefined) ? [undefined] : []), ...named];
 }
 
 function textOf({ id, version, revision, labels, agentId }: WorkbenchInstance): string {

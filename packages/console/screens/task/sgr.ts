@@ -50,40 +50,57 @@ export function plainLine(line: string): string {
     .join('');
 }
 
+/** What a code begins that is followed by a colour of the palette, or by one in red, green and blue. */
+const EXTENDED: Readonly<Record<number, 'colour' | 'ground'>> = { 38: 'colour', 48: 'ground' };
+
 function changed(style: Style, parameters: string): Style {
   const codes = parameters.split(/[;:]/).map((code) => Number(code === '' ? 0 : code));
   let now: Style = style;
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] ?? 0;
-    if (code === 38 || code === 48) {
-      const isPalette = codes[at + 1] === 5;
-      const colour = codes[at + 2] ?? 0;
-      // The first 16 of the 256 colours have a place in every theme; the others are left out.
-      if (isPalette && colour < 16) now = { ...now, [code === 38 ? 'colour' : 'ground']: colour };
-      at += isPalette ? 2 : 4;
-    } else now = withCode(now, code);
+    const extended = EXTENDED[code];
+    if (extended === undefined) {
+      now = withCode(now, code);
+      continue;
+    }
+    const isPalette = codes[at + 1] === 5;
+    const colour = codes[at + 2] ?? 0;
+    // The first 16 of the 256 colours have a place in every theme; the others are left out.
+    if (isPalette && colour < 16) now = { ...now, [extended]: colour };
+    at += isPalette ? 2 : 4;
   }
   return now;
 }
+
+/** What is set by the codes that choose no colour. */
+const WEIGHTS: Readonly<Record<number, Style>> = {
+  1: { isBold: true },
+  2: { isDim: true },
+  3: { isItalic: true },
+  4: { isUnderlined: true },
+  22: { isBold: false, isDim: false },
+  23: { isItalic: false },
+  24: { isUnderlined: false },
+};
+
+/** Rows of eight codes that choose a colour, the first of which has this number. */
+const COLOURS = [
+  { code: 30, chooses: 'colour', first: 0 },
+  { code: 40, chooses: 'ground', first: 0 },
+  { code: 90, chooses: 'colour', first: 8 },
+  { code: 100, chooses: 'ground', first: 8 },
+] as const;
 
 function withCode(style: Style, code: number): Style {
   const { colour: _, ...noColour } = style;
   const { ground: __, ...noGround } = style;
   if (code === 0) return PLAIN;
-  if (code === 1) return { ...style, isBold: true };
-  if (code === 2) return { ...style, isDim: true };
-  if (code === 3) return { ...style, isItalic: true };
-  if (code === 4) return { ...style, isUnderlined: true };
-  if (code === 22) return { ...style, isBold: false, isDim: false };
-  if (code === 23) return { ...style, isItalic: false };
-  if (code === 24) return { ...style, isUnderlined: false };
-  if (code >= 30 && code <= 37) return { ...style, colour: code - 30 };
   if (code === 39) return noColour;
-  if (code >= 40 && code <= 47) return { ...style, ground: code - 40 };
   if (code === 49) return noGround;
-  if (code >= 90 && code <= 97) return { ...style, colour: code - 82 };
-  if (code >= 100 && code <= 107) return { ...style, ground: code - 92 };
-  return style;
+  const row = COLOURS.find((each) => code >= each.code && code < each.code + 8);
+  if (row) return { ...style, [row.chooses]: row.first + code - row.code };
+  const weight = WEIGHTS[code];
+  return weight ? { ...style, ...weight } : style;
 }
 
 /** Classes of a style, which the stylesheet gives colours of the theme. */

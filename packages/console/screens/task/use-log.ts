@@ -51,21 +51,38 @@ async function read(
       signal.aborted || store.set({ text, version: store.get().version + 1, isComplete });
     const timer = setInterval(() => text.takeChange() && show(false), SHOW_EVERY_MS);
     try {
-      if (hasEnded) await readFile(id, text, signal);
-      else if (!(await follow(id, text, words, signal))) text = await wholeLog(id, text, signal);
+      text = await complete(id, hasEnded, text, words, signal);
       show(true);
       return;
     } catch (error) {
       if (signal.aborted) return;
-      // That the hub is away is said above all screens.
-      const refusal = error instanceof HubError ? error : undefined;
-      if (refusal !== undefined) store.set({ ...store.get(), error: refusal });
-      const delayMs = refusal === undefined ? RETRY_MS : RETRY_REFUSED_MS;
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      await waitAfter(error, store);
     } finally {
       clearInterval(timer);
     }
   }
+}
+
+/** Shows a refusal of the hub; resolves when the hub may be asked again. */
+async function waitAfter(error: unknown, store: Store<LogState>): Promise<void> {
+  // That the hub is away is said above all screens.
+  const refusal = error instanceof HubError ? error : undefined;
+  if (refusal !== undefined) store.set({ ...store.get(), error: refusal });
+  const delayMs = refusal === undefined ? RETRY_MS : RETRY_REFUSED_MS;
+  await new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/** The log in full. What arrives is appended to `text`, which is the result unless some of it was skipped. */
+async function complete(
+  id: string,
+  hasEnded: boolean,
+  text: LogText,
+  words: LogWords,
+  signal: AbortSignal,
+): Promise<LogText> {
+  if (!hasEnded) return (await follow(id, text, words, signal)) ? text : wholeLog(id, text, signal);
+  await readFile(id, text, signal);
+  return text;
 }
 
 /** The log file in the place of a live log with gaps; the live log if there is no file. */

@@ -66,16 +66,22 @@ function indented(text: string): string {
   const parts: string[] = [];
   let depth = 0;
   let before = '';
-  const line = () => parts.push('\n', '  '.repeat(depth));
   for (const [token] of text.matchAll(TOKENS)) {
-    const isEnd = token === '}' || token === ']';
-    if (isEnd) {
-      depth--;
-      if (before !== '{' && before !== '[') line();
-    } else if (before === '{' || before === '[' || before === ',') line();
+    if (isEnd(token)) depth--;
+    // Nothing is between the brackets of what is empty.
+    const isOnNewLine = isEnd(token) ? !isBegin(before) : isBegin(before) || before === ',';
+    if (isOnNewLine) parts.push('\n', '  '.repeat(depth));
     parts.push(token === ':' ? ': ' : token);
-    if (token === '{' || token === '[') depth++;
+    if (isBegin(token)) depth++;
     before = token;
   }
   return parts.join('');
+}
+
+function isBegin(token: string): boolean {
+  return token === '{' || token === '[';
+}
+
+function isEnd(token: string): boolean {
+  return token === '}' || token === ']';
 }

@@ -40,7 +40,7 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
   const change = useMutation({ mutationFn: () => changeAll(request, setChanged) });
   const { data } = preview;
   const count = numberText(changed, language);
-  const hits = data && hitsText(data, language, words);
+  const canBegin = data !== undefined && data.matched !== 0 && !change.isSuccess;
   return (
     <AlertDialog.Root open onOpenChange={(isOpen) => isOpen || change.isPending || onClose()}>
       <AlertDialog.Portal>
@@ -74,7 +74,7 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
             <AlertDialog.Close className="button" disabled={change.isPending}>
               {change.isIdle ? words.keep : words.close}
             </AlertDialog.Close>
-            {hits !== undefined && data?.matched !== 0 && !change.isSuccess && (
+            {canBegin && (
               <button
                 type="button"
                 className="button danger"
@@ -82,11 +82,7 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
                 onClick={() => change.mutate()}
               >
                 <Icon name={kind === 'cancel' ? 'ban' : 'trash'} />
-                {change.isError
-                  ? words.again
-                  : kind === 'cancel'
-                    ? words.doCancel(hits)
-                    : words.doDelete(hits)}
+                {change.isError ? words.again : beginText(kind, hitsText(data, language, words), words)}
               </button>
             )}
           </div>
@@ -149,6 +145,15 @@ function Hits({ outcome: { tasks } }: { readonly outcome: api.BulkOutcome }) {
       ))}
     </ul>
   );
+}
+
+/** Words of the button that begins the change. */
+function beginText(
+  kind: BulkKind,
+  hits: string,
+  { doCancel, doDelete }: Pick<typeof en, 'doCancel' | 'doDelete'>,
+): string {
+  return kind === 'cancel' ? doCancel(hits) : doDelete(hits);
 }
 
 function hitsText(
