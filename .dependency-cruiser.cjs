@@ -183,7 +183,7 @@ module.exports = {
     {
       name: 'adapters-import-only-inward',
       comment:
-        'An adapter translates between one technology and the engine. It knows neither its neighbours nor who puts ' +
+        'An adapter translates between one technology and the engine. It knows neither its neighbors nor who puts ' +
         'it together; what two of them need is a port in core or belongs in shared.',
       severity: 'error',
       from: { path: adapter },

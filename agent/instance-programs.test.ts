@@ -36,7 +36,7 @@ describe('instances', () => {
     [
       'exits-at-once',
       '20s',
-      /exited with code 3 before it was ready; its last lines on standard error: no licence found/,
+      /exited with code 3 before it was ready; its last lines on standard error: no license found/,
     ],
     [
       'prints-rubbish',

@@ -42,7 +42,7 @@ command
     'Checks configuration, folders, keys, sandboxes and programs of an agent, and the way to its hub, whether or not it ' +
       'runs, and says what is wrong and what to do. Changes nothing. Exits with 1 when there is a fault.',
   )
-  .option('--no-programs', 'start no instance program: each may take a licence')
+  .option('--no-programs', 'start no instance program: each may take a license')
   .option('--json', 'print JSON')
   .action((options: DoctorCommandOptions) => doctor(command.opts<Options>(), options));
 

@@ -9,6 +9,11 @@ const cruised = ['shared', 'hub', 'agent', 'packages', 'test', 'deploy'];
 const checks = {
   types: ['@typescript/native/bin/tsc', '-b'],
   'format and lint (biome)': ['@biomejs/biome/bin/biome', 'check', '--error-on-warnings'],
+  'spelling (cspell)': [
+    'cspell/bin.mjs',
+    ...['lint', '--config', '.cspell/cspell.config.mjs', '--no-progress', '--no-summary'],
+    '**/*.{md,ts,tsx,mjs,js,cjs,py,css,yaml}',
+  ],
   'unused code (knip)': ['knip/bin/knip.js', '--config', '.knip.json', '--no-progress'],
   'import directions (dependency-cruiser)': [
     'dependency-cruiser/bin/dependency-cruise.mjs',

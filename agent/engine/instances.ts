@@ -31,11 +31,12 @@ export class Instances {
     this.#options = options;
     this.#cooldowns = backOff(MIN_COOLDOWN_MS, MAX_COOLDOWN_MS, options.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
-    const sharings = new Map<string, ProcessSharing>();
+    const sharedProcesses = new Map<string, ProcessSharing>();
     const sharingOf = ({ commonProcess }: InstanceSettings): ProcessSharing | null => {
       if (commonProcess === null) return null;
-      const sharing = sharings.get(commonProcess) ?? new ProcessSharing(commonProcess, options.runtime.clock);
-      sharings.set(commonProcess, sharing);
+      const sharing =
+        sharedProcesses.get(commonProcess) ?? new ProcessSharing(commonProcess, options.runtime.clock);
+      sharedProcesses.set(commonProcess, sharing);
       return sharing;
     };
     this.#supervisors = new Map(

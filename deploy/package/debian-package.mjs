@@ -78,7 +78,7 @@ export function debianPackage({ root, program, version, work, out, seconds, main
       size: said('du', ['-sk', '--exclude=DEBIAN', tree]).split('\t')[0],
     }),
   );
-  normaliseModes(tree);
+  normalizeModes(tree);
   const file = join(out, `${name}_${debianVersion}_${architecture}.deb`);
   execFileSync(
     'dpkg-deb',
@@ -113,7 +113,7 @@ function packagedUnit(root, name) {
   return unit.slice(section).replace(start, `ExecStart=/usr/bin/${name} `);
 }
 
-/** Debian's machine-readable form, with the licence that each package states. */
+/** Debian's machine-readable form, with the license that each package states. */
 function copyright(packages) {
   const others = packages
     .filter(({ from }) => from.includes('node_modules/'))
@@ -124,7 +124,7 @@ function copyright(packages) {
   return lines([
     'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/',
     'Upstream-Name: Workbench Hub',
-    `Comment: Bundled are Node.js ${process.versions.node} (MIT and others) and these npm packages, whose licence texts`,
+    `Comment: Bundled are Node.js ${process.versions.node} (MIT and others) and these npm packages, whose license texts`,
     ' are in their folders below /usr/lib:',
     ...new Set(others),
     '',
@@ -151,7 +151,7 @@ function librariesOf(binaries, work, name) {
 }
 
 /** Modes that do not depend on the builder's umask; dpkg-deb sets the times. */
-function normaliseModes(tree) {
+function normalizeModes(tree) {
   execFileSync('chmod', ['-R', 'u=rwX,go=rX', tree]);
 }
 

@@ -91,7 +91,7 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
   const unpaired = pools.map((pool): UnpairedHeads => ({ ...pool, next: 0 }));
 
   while (!free.isEmpty) {
-    const first = firstPairable(unpaired, free, isAllowed);
+    const first = firstToPair(unpaired, free, isAllowed);
     if (!first) break;
     const { task, pool } = first;
     pool.next++;
@@ -102,7 +102,7 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
 }
 
 /** The first task for which an instance is left, and its pool. */
-function firstPairable(
+function firstToPair(
   pools: readonly UnpairedHeads[],
   free: FreeInstances,
   isAllowed: IsAllowed | undefined,

@@ -28,7 +28,7 @@ export function scryptPasswords(cost: ScryptCost = COST): Passwords {
   };
 }
 
-/** Runs in Node's thread pool. Passwords are normalised, so that equal-looking ones are equal. */
+/** Runs in Node's thread pool. Passwords are normalized, so that equal-looking ones are equal. */
 function derive(password: string, salt: Buffer, length: number, { ln, r, p }: ScryptCost): Promise<Buffer> {
   const N = 2 ** ln;
   const maxmem = 128 * r * (N + p) + 1024 ** 2;

@@ -144,7 +144,7 @@ async function takeUsers(
   { security }: Pick<HubConfig, 'security'>,
   log: Logger,
 ): Promise<void> {
-  const { overridden, ...done } = await users.synchronise(security.users);
+  const { overridden, ...done } = await users.synchronize(security.users);
   for (const username of overridden) {
     log.warn({ username }, 'this user was created by a command; the configuration now defines it');
   }

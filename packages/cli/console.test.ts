@@ -39,7 +39,7 @@ describe('output of a job', () => {
     );
   });
 
-  it('has its colours on a terminal, also in pieces, and they end with it', () => {
+  it('has its colors on a terminal, also in pieces, and they end with it', () => {
     expect(written(true, 'a\u001b', '[1;3', '1mred', '\u001b[0m.')).toBe('a\u001b[1;31mred\u001b[0m.');
     expect(written(true, '\u001b[8mhidden')).toBe('\u001b[8mhidden\u001b[0m');
     expect(written(true, 'a\u001b[12')).toBe('a\\u001b[12');

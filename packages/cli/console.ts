@@ -20,7 +20,7 @@ export function tell(text: string): void {
   stream.end();
 }
 
-/** Colours and other looks of text (SGR), and the characters that rule a terminal or the direction of writing. */
+/** Colors and other looks of text (SGR), and the characters that rule a terminal or the direction of writing. */
 const CONTROLS = /\p{Cc}(?:\[[\d;:]{0,40}m)?|[\u202a-\u202e\u2066-\u2069]/gu;
 /** Look of text, after its first character, that goes on in the next piece. */
 const UNFINISHED = /^(?:\[[\d;:]{0,40})?$/;

@@ -139,11 +139,11 @@ describe('an instance program and its host', () => {
   });
 
   it('say why a program could not start, and let it be tried again', async () => {
-    let licences = 0;
+    let licenses = 0;
     const { host } = converse(ok, {
-      initialize: () => (licences++ > 0 ? Promise.resolve() : Promise.reject(new Error('no licence'))),
+      initialize: () => (licenses++ > 0 ? Promise.resolve() : Promise.reject(new Error('no license'))),
     });
-    await expect(host.initialize(initialize)).rejects.toThrow('no licence');
+    await expect(host.initialize(initialize)).rejects.toThrow('no license');
     await expect(host.initialize(initialize)).resolves.toMatchObject({ name: 'test-program' });
   });
 
@@ -431,15 +431,15 @@ describe('a program that serves several instances', () => {
   });
 
   it('says which instance could not start, and lets it be tried again', async () => {
-    let licences = 1;
+    let licenses = 1;
     const { host } = converse(ok, {
       ...shareable,
-      startInstance: () => (licences-- > 0 ? Promise.resolve() : Promise.reject(new Error('no licence'))),
+      startInstance: () => (licenses-- > 0 ? Promise.resolve() : Promise.reject(new Error('no license'))),
     });
     await host.initialize(offer);
     await host.startInstance(one);
-    await expect(host.startInstance(two)).rejects.toThrow('no licence');
-    licences = 1;
+    await expect(host.startInstance(two)).rejects.toThrow('no license');
+    licenses = 1;
     await host.startInstance(two);
     await host.simulateWork({ taskId: 'task-2', durationMs: 0, instanceId: 'sim-2' });
   });

@@ -29,7 +29,7 @@ export interface InstanceProgram {
   startsScripts?: boolean;
   /** Kind of jobs that it runs, for the hub; absent when it does not say. */
   runs?: JobKind;
-  /** Prepares the process (loads a library, checks a licence), before any instance is used. */
+  /** Prepares the process (loads a library, checks a license), before any instance is used. */
   initialize?(params: InitializeParams): Promise<void>;
   /** Prepares an instance, which is used after it has resolved. */
   startInstance?(instance: ServedInstanceProfile): Promise<void>;

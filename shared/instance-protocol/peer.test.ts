@@ -73,7 +73,7 @@ describe('RpcPeer', () => {
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}',
       'what?',
     ],
-    ['no JSON', 'Loading licence ...', 'found "Loading licence ..."'],
+    ['no JSON', 'Loading license ...', 'found "Loading license ..."'],
     ['JSON that is no message', '{"id":1}', 'not a JSON-RPC 2.0 message'],
     ['an answer without result and error', '{"jsonrpc":"2.0","id":1}', 'not a JSON-RPC 2.0 message'],
     ['an answer to nothing', '{"jsonrpc":"2.0","id":null,"result":{}}', 'not a JSON-RPC 2.0 message'],

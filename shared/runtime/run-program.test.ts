@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 /** Runs fixtures/service-program.mjs, and signals it as often as it says that it is ready for one. */
-async function run(behaviour: string, signal: NodeJS.Signals = 'SIGTERM') {
+async function run(behavior: string, signal: NodeJS.Signals = 'SIGTERM') {
   const program = fileURLToPath(new URL('fixtures/service-program.mjs', import.meta.url));
-  const child = spawn(process.execPath, [program, behaviour], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, behavior], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;

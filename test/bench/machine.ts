@@ -79,7 +79,7 @@ export function countDescendants(pid: number): number {
   return descendants(pid).length;
 }
 
-/** Processor seconds of the whole machine: more than the measured processes have used is the neighbours' part. */
+/** Processor seconds of the whole machine: more than the measured processes have used is the neighbors' part. */
 export function machineCpuSeconds(): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = (
     readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? ''

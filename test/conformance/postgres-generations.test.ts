@@ -1,4 +1,4 @@
-/** Schema generations: what hubs of neighbouring ones may do to a database on which both work, and what is refused in words. */
+/** Schema generations: what hubs of neighboring ones may do to a database on which both work, and what is refused in words. */
 
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';

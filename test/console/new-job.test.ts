@@ -131,7 +131,7 @@ describe.runIf(hasBrowser)('a new job', () => {
     await expectAccessible(page);
   });
 
-  it('moves the focus to what was added, and to the neighbour of what was removed', async () => {
+  it('moves the focus to what was added, and to the neighbor of what was removed', async () => {
     const page = await visit({ path: '/new' });
     await drop(page, { 'one.js': '1', 'two.js': '2' });
     const focused = page.locator(':focus');

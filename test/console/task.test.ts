@@ -13,7 +13,7 @@ const LONG_LINE = 10_000_000;
 describe.runIf(hasBrowser)('the screen of a task', () => {
   consoleForAllTests();
 
-  it('follows the log as it comes, in its colours and as text only, to the end', async () => {
+  it('follows the log as it comes, in its colors and as text only, to the end', async () => {
     const script = [
       '#!/bin/sh',
       `printf '${ESC}[31mhot${ESC}[0m <img src=x onerror="document.title=1"> ${ESC}]0;title\\007end\\n'`,

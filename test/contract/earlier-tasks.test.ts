@@ -106,7 +106,7 @@ describe.each([
   ] as const)('shows a failed batch job (%s) without the message of 2.x', async (outcome, status) => {
     const id = await create('execute-batch-job', SCRIPTS);
     const { ref } = await agent.hear('assign');
-    await agent.end(ref, outcome, { message: 'no licence' });
+    await agent.end(ref, outcome, { message: 'no license' });
     const expected = { id, status: 'FAILED', ...status, ...workbench, outputFiles: [] };
     expect(await result('execute-batch-job', id)).toEqual(expected);
   });

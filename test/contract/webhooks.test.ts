@@ -257,7 +257,7 @@ describe('a webhook', () => {
     for (const outcome of ['OK', 'FAILED'] as const) {
       ids.push(await api.simulateWork());
       const { ref } = await agent.hear('assign');
-      await agent.end(ref, outcome, { message: outcome === 'OK' ? null : 'no licence' });
+      await agent.end(ref, outcome, { message: outcome === 'OK' ? null : 'no license' });
     }
     const [finished, failed] = ids;
     await receiver.hear(finished);

@@ -28,7 +28,7 @@ const OPERATORS: Swaps = {
   [K.MinusEqualsToken]: '+=',
 };
 
-/** Calls for people alone: what they print is no behaviour that a test must hold. */
+/** Calls for people alone: what they print is no behavior that a test must hold. */
 const LOG_CALL = /^(?:await )?(?:this\.)?#?(?:\w+\.)*#?log(?:ger)?(?:\(|\.\w+\()/;
 const STATEMENT_OF_SQL = /\b(?:SELECT|INSERT|UPDATE|DELETE)\b/;
 
@@ -107,7 +107,7 @@ function isSql(node: ts.Node): node is SqlText {
   return isTemplate && STATEMENT_OF_SQL.test(node.getText());
 }
 
-/** Conditions of a statement: each AND becomes an OR, and each comparison its neighbour. */
+/** Conditions of a statement: each AND becomes an OR, and each comparison its neighbor. */
 function mutateSql(node: SqlText, file: ts.SourceFile, add: Add): void {
   const parts = ts.isNoSubstitutionTemplateLiteral(node)
     ? [node]

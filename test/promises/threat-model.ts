@@ -227,7 +227,7 @@ export const THREAT_MODEL: PagePromises = {
       heldBy: [
         test(
           'test/console/task.test.ts',
-          'follows the log as it comes, in its colours and as text only, to the end',
+          'follows the log as it comes, in its colors and as text only, to the end',
         ),
         test('packages/console/screens/task/sgr.test.ts', 'keeps markup as text'),
         test('packages/console/screens/task/sgr.test.ts', 'is cut into parts with their styles'),
@@ -557,7 +557,7 @@ export const THREAT_MODEL: PagePromises = {
       ],
     },
     {
-      begins: '| a neighbour of a reverse',
+      begins: '| a neighbor of a reverse',
       heldBy: [
         test(
           'test/contract/audit.test.ts',

@@ -102,11 +102,11 @@ it('tells the id for which a credential is not valid, and the start of a program
     cwd: folder.path,
     input: enroll.stdout,
   });
-  const failing = [{ id: 'sim', version: '1', command: ['sh', '-c', 'echo no licence >&2; exit 3'] }];
+  const failing = [{ id: 'sim', version: '1', command: ['sh', '-c', 'echo no license >&2; exit 3'] }];
   const { code, stdout } = await doctor({ hub: address, id: 'other', instances: failing });
   expect(code, stdout).toBe(1);
   expect(stdout).toContain(
-    'FAULT    start of sim: the program exited with code 3; its last words: "no licence"',
+    'FAULT    start of sim: the program exited with code 3; its last words: "no license"',
   );
   expect(stdout).toContain('FAULT    credential: the credential of agent host is not valid for the id other');
 

@@ -32,7 +32,7 @@ describe('an instance program', () => {
           version: '1',
           command: [NODE, '-e', 'console.log("Welcome!"); setInterval(() => {}, 1000)'],
         },
-        { id: 'ending', version: '1', command: [NODE, '-e', 'console.error("no licence"); process.exit(3)'] },
+        { id: 'ending', version: '1', command: [NODE, '-e', 'console.error("no license"); process.exit(3)'] },
       ],
     });
     const said = (instance: string, text: RegExp) =>

@@ -127,7 +127,7 @@ describe.runIf(hasPostgres)('a rolling upgrade', () => {
     );
   });
 
-  it('refuses hubs that are two generations apart, in words, and lets neighbours work', async () => {
+  it('refuses hubs that are two generations apart, in words, and lets neighbors work', async () => {
     const old = await startOld();
     const token = (await logIn(new Api(old), 'anna')).accessToken;
     await expect(startLater(old, 2)).rejects.toThrow(

@@ -5,7 +5,7 @@ import { checkHubs } from './hub-checks.js';
 import { tryPrograms } from './program-starts.js';
 
 export interface DoctorOptions extends HostCheckOptions {
-  /** False: starts no instance program, which may take a licence. */
+  /** False: starts no instance program, which may take a license. */
   readonly startPrograms: boolean;
 }
 

@@ -95,7 +95,7 @@ function clockFinding(offsetMs: number): Finding {
   return warning(
     'clock',
     `${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} that of the hub`,
-    'synchronise both hosts (chronyd, systemd-timesyncd): logs cannot be compared, and certificates may seem expired',
+    'synchronize both hosts (chronyd, systemd-timesyncd): logs cannot be compared, and certificates may seem expired',
   );
 }
 

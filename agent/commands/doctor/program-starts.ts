@@ -24,7 +24,7 @@ export interface ProgramStartOptions {
 /** Length of the standard error of a program that a finding repeats. */
 const LAST_WORDS_LENGTH = 500;
 
-/** One finding for each different program; one after the other, since each may take memory or a licence. */
+/** One finding for each different program; one after the other, since each may take memory or a license. */
 export async function tryPrograms(config: AgentConfig, options: ProgramStartOptions): Promise<Finding[]> {
   const { environment, sandbox, prepareDirectory, runtime } = options;
   const { log } = await openLog({ name: 'doctor', level: 'silent', file: null, rotation: null });

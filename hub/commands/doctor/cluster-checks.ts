@@ -12,7 +12,7 @@ const MAX_OFFSET_MS = 2000;
 const TAKEOVER_MS = 8000;
 const LOOK_EVERY_MS = 1000;
 
-const SYNCHRONISE = 'synchronise their machines (chronyd, systemd-timesyncd): their logs cannot be compared';
+const SYNCHRONIZE = 'synchronize their machines (chronyd, systemd-timesyncd): their logs cannot be compared';
 
 export type ClusterStore = Pick<StoreMaintenance, 'hubs'>;
 
@@ -100,7 +100,7 @@ function checkHubClocks(hubs: readonly HubView[]): Finding[] {
     return warning(
       check,
       `that of ${id} is ${secondsIn(Math.abs(offsetMs))} ${side} that of the database`,
-      SYNCHRONISE,
+      SYNCHRONIZE,
     );
   });
 }

@@ -95,7 +95,7 @@ export async function checkClocks(store: StoreMaintenance): Promise<Finding[]> {
     warning(
       check,
       `that of ${agentId} was ${(Math.abs(offsetMs) / 1000).toFixed(0)} s ${offsetMs > 0 ? 'ahead' : 'behind'} when it last joined`,
-      'synchronise both hosts (chronyd, systemd-timesyncd): logs cannot be compared, and certificates may seem expired',
+      'synchronize both hosts (chronyd, systemd-timesyncd): logs cannot be compared, and certificates may seem expired',
     ),
   );
 }

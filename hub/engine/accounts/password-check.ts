@@ -66,11 +66,11 @@ export async function passwordCheck({
   const throttle = new LoginThrottle(records);
   const turns = new LoginQueue(clock);
   // An unknown name takes the same time as a known one; this hash has no password.
-  const nobodysHash = await passwords.hash('the password of nobody');
+  const hashOfNobody = await passwords.hash('the password of nobody');
 
   const verify = async (username: string, password: string): Promise<UserRecord> => {
     const user = await users.find(username);
-    const fits = await passwords.verify(password, user?.passwordHash ?? nobodysHash);
+    const fits = await passwords.verify(password, user?.passwordHash ?? hashOfNobody);
     if (!user || !fits || user.disabled) throw wrongPassword();
     return user;
   };

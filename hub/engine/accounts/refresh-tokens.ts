@@ -1,6 +1,6 @@
 /**
  * Refresh tokens: 43 letters, digits, `-` and `_`. The first 21 are the family, which all tokens of a session share and by
- * which the hub finds it; the rest changes with each refresh. So an old token is recognised without a row of its own: its
+ * which the hub finds it; the rest changes with each refresh. So an old token is recognized without a row of its own: its
  * family belongs to a session, and it is neither the current token nor the one spent last.
  */
 import type { RefreshState, Secrets } from '../../core/ports/accounts.js';

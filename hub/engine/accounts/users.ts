@@ -17,7 +17,7 @@ export interface ConfiguredUser {
   readonly roles: readonly Role[];
 }
 
-/** Usernames by result of the synchronisation with the configuration. */
+/** Usernames by result of the synchronization with the configuration. */
 export interface ImportedUsers {
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -101,7 +101,7 @@ export class Users {
   }
 
   /** Makes the users of source CONFIGURATION equal to the list. Removed users and changed passwords end sessions. */
-  async synchronise(configured: readonly ConfiguredUser[]): Promise<ImportedUsers> {
+  async synchronize(configured: readonly ConfiguredUser[]): Promise<ImportedUsers> {
     const { store, clock } = this.#options;
     const done = {
       added: [] as string[],

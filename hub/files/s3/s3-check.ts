@@ -55,7 +55,7 @@ async function clockOf(bucket: S3Bucket): Promise<Finding> {
   return warning(
     check,
     words,
-    'synchronise them (chronyd, systemd-timesyncd): requests are refused when they differ by 15 minutes',
+    'synchronize them (chronyd, systemd-timesyncd): requests are refused when they differ by 15 minutes',
   );
 }
 

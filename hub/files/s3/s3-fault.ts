@@ -112,7 +112,7 @@ function wordsOfCode(
       return [
         'REFUSED',
         'the clocks of this machine and of the object store differ too much',
-        'synchronise them (chronyd, systemd-timesyncd)',
+        'synchronize them (chronyd, systemd-timesyncd)',
       ];
     case 'AccessDenied':
     case 'AllAccessDisabled':

@@ -36,7 +36,7 @@ describe('an endpoint with a cookie', () => {
       'a link from a foreign page',
       { host: 'hub', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
     ],
-    ['a page of a neighbour', { host: 'hub.example.org', 'sec-fetch-site': 'same-site' }],
+    ['a page of a neighbor', { host: 'hub.example.org', 'sec-fetch-site': 'same-site' }],
     ['a foreign page of an old browser', { host: 'hub', origin: 'https://evil.example' }],
     ['a page without an origin', { host: 'hub', origin: 'null' }],
     ['a page on another port', { host: 'hub:8080', origin: 'http://hub:8081' }],

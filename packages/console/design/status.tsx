@@ -12,12 +12,12 @@ const ICONS: Readonly<Record<Status, IconName>> = {
   CANCELED: 'circle-slash',
 };
 
-/** Class that gives the colours of a status to what is in it. */
+/** Class that gives the colors of a status to what is in it. */
 export function statusClass(status: Status): string {
   return `of-${status.toLowerCase()}`;
 }
 
-/** Status of a task by icon, word and colour. */
+/** Status of a task by icon, word and color. */
 export function StatusBadge({
   status,
   isPlain = false,

@@ -10,7 +10,7 @@ interface IconProps {
   readonly className?: string;
 }
 
-/** A line icon in the colour of the text. Words beside it, or the label of its button, say what it means. */
+/** A line icon in the color of the text. Words beside it, or the label of its button, say what it means. */
 export function Icon({ name, size = 16, className = '' }: IconProps) {
   return (
     <svg

@@ -16,7 +16,7 @@ import { en } from './words-en.js';
 interface Command {
   readonly key: string;
   readonly label: string;
-  /** More about it, in a quieter colour. */
+  /** More about it, in a quieter color. */
   readonly more?: string;
   readonly icon: IconName;
   readonly run: () => void;

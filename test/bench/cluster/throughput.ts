@@ -84,7 +84,7 @@ async function measure(
       samples: [
         ...samples.map((sample) => ({ ...sample, name: `${name}: ${sample.name}` })),
         ...cpu,
-        { name: `${name}: neighbours meanwhile (CPU)`, value: othersS, unit: 's' },
+        { name: `${name}: neighbors meanwhile (CPU)`, value: othersS, unit: 's' },
       ],
       use,
     };

@@ -91,7 +91,7 @@ async function taskWithLog(hub: HubProgram, { folder, scale }: ConsoleStage): Pr
   return id;
 }
 
-/** Writes lines as solvers print them, some of them in colour; returns the size. */
+/** Writes lines as solvers print them, some of them in color; returns the size. */
 async function writeLog(path: string, leastBytes: number): Promise<number> {
   const file = await open(path, 'w');
   try {

@@ -15,7 +15,7 @@ const CHARACTER_WIDTH = 6.2;
 const MIN_WIDTH = 3;
 
 /** Colors by owner of the code. */
-const COLOURS: readonly (readonly [RegExp, string])[] = [
+const COLORS: readonly (readonly [RegExp, string])[] = [
   [/^(?:hub|agent|shared|packages)\//, '#e8743b'],
   [/^node:/, '#9fc5a8'],
   [/^$/, '#c9c9c9'],
@@ -70,7 +70,7 @@ function rectangle({ frame, ms }: Bar, left: number, width: number, level: numbe
   const y = (level + 1.5) * BAR_HEIGHT;
   const label = name || file.replace(/^.*\//, '') || '(no name)';
   const room = Math.floor((width - 4) / CHARACTER_WIDTH);
-  const fill = COLOURS.find(([pattern]) => pattern.test(file))?.[1];
+  const fill = COLORS.find(([pattern]) => pattern.test(file))?.[1];
   const share = ((ms / allMs) * 100).toFixed(1);
   const text =
     room < 3

@@ -109,7 +109,7 @@ async function measure(
       const more: Sample[] = [
         // More meaningful than the rates when the machine has other work.
         { name: 'CPU for each task', value: ((measuredCpuS - loadCpuS) * 1000) / size, unit: 'ms' },
-        { name: 'neighbours meanwhile (CPU)', value: Math.max(0, othersS), unit: 's' },
+        { name: 'neighbors meanwhile (CPU)', value: Math.max(0, othersS), unit: 's' },
         // Sum of the peaks, which need not have been at the same time.
         {
           name: 'peak memory of all processes',

@@ -22,7 +22,7 @@ export class ClaimLog {
   readonly #underWay = new Set<NotedClaims>();
   readonly #batch: () => number;
   /** Ids of tasks, with the numbers of their claims that are not durable. */
-  readonly #undurable = new Map<string, number>();
+  readonly #notDurable = new Map<string, number>();
 
   /** @param batch Tells the number of the latest batch of claims whose claims were noted. */
   constructor(batch: () => number) {
@@ -35,7 +35,7 @@ export class ClaimLog {
 
   /** Claims of these tasks are sent. */
   begin(taskIds: readonly string[]): void {
-    for (const id of taskIds) this.#undurable.set(id, (this.#undurable.get(id) ?? 0) + 1);
+    for (const id of taskIds) this.#notDurable.set(id, (this.#notDurable.get(id) ?? 0) + 1);
   }
 
   /** They took place for some of the tasks, and not for the others. */
@@ -75,13 +75,13 @@ export class ClaimLog {
     if (this.#underWay.delete(taken)) this.#waiting = [...taken.claims, ...this.#waiting];
   }
 
-  isUndurable(taskId: string): boolean {
-    return this.#undurable.has(taskId);
+  isNotDurable(taskId: string): boolean {
+    return this.#notDurable.has(taskId);
   }
 
   #forget(taskId: string): void {
-    const left = (this.#undurable.get(taskId) ?? 0) - 1;
-    if (left > 0) this.#undurable.set(taskId, left);
-    else this.#undurable.delete(taskId);
+    const left = (this.#notDurable.get(taskId) ?? 0) - 1;
+    if (left > 0) this.#notDurable.set(taskId, left);
+    else this.#notDurable.delete(taskId);
   }
 }

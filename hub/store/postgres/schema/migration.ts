@@ -1,4 +1,4 @@
-/** Migrations of the schema on PostgreSQL, and the schema generations that they belong to. Hubs of neighbouring generations work on one
+/** Migrations of the schema on PostgreSQL, and the schema generations that they belong to. Hubs of neighboring generations work on one
  *  database. */
 
 /** In their order within a generation. */

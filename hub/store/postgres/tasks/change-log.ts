@@ -283,7 +283,7 @@ export class ChangeLog implements TaskChanges {
     const { claims } = this.#options;
     const at = logged.findIndex(({ change }) => {
       const row = tasks.get(change)?.task;
-      return row !== undefined && claims.isUndurable(taskIdOfRow(row));
+      return row !== undefined && claims.isNotDurable(taskIdOfRow(row));
     });
     return at < 0 ? logged : logged.slice(0, at);
   }

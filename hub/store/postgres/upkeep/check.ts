@@ -230,7 +230,7 @@ function checkClock({ now_ms }: ServerSettings, beforeMs: number, afterMs: numbe
   return warning(
     check,
     `that of the server is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's`,
-    'synchronise both (chronyd, systemd-timesyncd)',
+    'synchronize both (chronyd, systemd-timesyncd)',
   );
 }
 

@@ -124,7 +124,7 @@ export class GroupCommit {
     try {
       results = this.#transaction(group);
     } catch (error) {
-      // One failing operation must not fail its neighbours, so each is retried alone.
+      // One failing operation must not fail its neighbors, so each is retried alone.
       const [first] = group;
       if (first && group.length === 1 && !first.frees) first.reject(this.#translate(error));
       else for (const operation of group) this.#alone(operation);

@@ -54,7 +54,7 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
   #durable: number;
   #removedUpTo: number;
   /** Changed tasks whose changes are committed, but not durable yet: since the latest sync began, and before. */
-  #undurable = new Set<Change>();
+  #notDurable = new Set<Change>();
   #syncing = new Set<Change>();
   #syncTimer: Timer | undefined;
 
@@ -76,8 +76,8 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
     });
     commit.onSync(() => {
       const latest = this.#latest;
-      this.#syncing = this.#undurable;
-      this.#undurable = new Set();
+      this.#syncing = this.#notDurable;
+      this.#notDurable = new Set();
       return () => this.#synced(latest);
     });
   }
@@ -141,7 +141,7 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
 
   #committed(): void {
     if (this.#noted.length === 0) return;
-    for (const change of this.#noted) this.#undurable.add(change);
+    for (const change of this.#noted) this.#notDurable.add(change);
     this.#latest += this.#noted.length;
     this.#noted = [];
     this.#syncSoon();
@@ -178,8 +178,8 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
   /** The changes up to the first whose task has changed again in a way that a power failure may still undo: shown now, its task
    *  would be shown as it may never have been. */
   #settled(logged: readonly NumberedChange[]): readonly NumberedChange[] {
-    if (this.#undurable.size + this.#syncing.size === 0) return logged;
-    const at = logged.findIndex(({ change }) => this.#undurable.has(change) || this.#syncing.has(change));
+    if (this.#notDurable.size + this.#syncing.size === 0) return logged;
+    const at = logged.findIndex(({ change }) => this.#notDurable.has(change) || this.#syncing.has(change));
     return at < 0 ? logged : logged.slice(0, at);
   }
 

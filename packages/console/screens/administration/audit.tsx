@@ -21,7 +21,7 @@ const SELDOM_EVERY_MS = 10_000;
 const MINUTE_MS = 60_000;
 const PERIODS = ['', 'hour', 'day', 'week'] as const;
 const OUTCOMES = ['ALLOWED', 'REFUSED', 'FAILED'] as const;
-const COLOURS = { ALLOWED: 'of-finished', REFUSED: 'of-failed', FAILED: 'of-waiting' } as const;
+const COLORS = { ALLOWED: 'of-finished', REFUSED: 'of-failed', FAILED: 'of-waiting' } as const;
 
 interface AuditFilters {
   readonly user: string;
@@ -156,7 +156,7 @@ function Entries({ entries }: { readonly entries: readonly api.AuditEntry[] }) {
               <Time at={entry.at} />
             </td>
             <td className="audit-outcome">
-              <span className={`status ${COLOURS[entry.outcome]}`}>
+              <span className={`status ${COLORS[entry.outcome]}`}>
                 {words.outcomes[entry.outcome]}
                 {entry.status !== undefined && <span className="numbers"> {entry.status}</span>}
               </span>

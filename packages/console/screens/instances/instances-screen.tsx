@@ -12,7 +12,7 @@ import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { AgentGroup } from './agent-group.js';
 import { type InstanceState, listOf, MAX_ROWS, STATES } from './instance-list.js';
-import { coloursOf, StateBadge } from './state-badge.js';
+import { colorsOf, StateBadge } from './state-badge.js';
 import { useHostActions } from './use-host-actions.js';
 import { type Hosts, useHosts, useRunning } from './use-instances.js';
 import { de } from './words-de.js';
@@ -129,7 +129,7 @@ function StateTabs({ counts, at, onChange }: StateTabsProps) {
         <button
           key={state}
           type="button"
-          className={`status-tab ${coloursOf(state)}`}
+          className={`status-tab ${colorsOf(state)}`}
           aria-pressed={at === state}
           onClick={() => onChange(at === state ? undefined : state)}
         >

@@ -4,23 +4,23 @@ import type { InstanceState } from './instance-list.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-const LOOKS: Readonly<Record<InstanceState, { readonly icon: IconName; readonly colours: string }>> = {
-  WORKING: { icon: 'loader-circle', colours: 'of-running' },
-  FREE: { icon: 'circle-check', colours: 'of-finished' },
-  DRAINED: { icon: 'circle-slash', colours: 'of-waiting' },
-  STARTING: { icon: 'clock', colours: 'of-waiting' },
-  STOPPING: { icon: 'clock', colours: 'of-waiting' },
-  DOWN: { icon: 'circle-slash', colours: 'of-canceled' },
-  FAILED: { icon: 'circle-x', colours: 'of-failed' },
-  UNKNOWN: { icon: 'unplug', colours: 'of-failed' },
+const LOOKS: Readonly<Record<InstanceState, { readonly icon: IconName; readonly colors: string }>> = {
+  WORKING: { icon: 'loader-circle', colors: 'of-running' },
+  FREE: { icon: 'circle-check', colors: 'of-finished' },
+  DRAINED: { icon: 'circle-slash', colors: 'of-waiting' },
+  STARTING: { icon: 'clock', colors: 'of-waiting' },
+  STOPPING: { icon: 'clock', colors: 'of-waiting' },
+  DOWN: { icon: 'circle-slash', colors: 'of-canceled' },
+  FAILED: { icon: 'circle-x', colors: 'of-failed' },
+  UNKNOWN: { icon: 'unplug', colors: 'of-failed' },
 };
 
-/** Class that gives the colours of a state to what is in it. */
-export function coloursOf(state: InstanceState): string {
-  return LOOKS[state].colours;
+/** Class that gives the colors of a state to what is in it. */
+export function colorsOf(state: InstanceState): string {
+  return LOOKS[state].colors;
 }
 
-/** State of an instance by icon, word and colour. */
+/** State of an instance by icon, word and color. */
 export function StateBadge({
   state,
   isPlain = false,
@@ -29,9 +29,9 @@ export function StateBadge({
   readonly isPlain?: boolean;
 }) {
   const words = useWords<typeof en>({ en, de });
-  const { icon, colours } = LOOKS[state];
+  const { icon, colors } = LOOKS[state];
   return (
-    <span className={`status ${isPlain ? 'plain' : ''} ${colours}`}>
+    <span className={`status ${isPlain ? 'plain' : ''} ${colors}`}>
       <Icon name={icon} size={14} className={state === 'WORKING' ? 'turning' : ''} />
       {words.states[state]}
     </span>

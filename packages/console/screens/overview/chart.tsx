@@ -20,7 +20,7 @@ const FONT = '12px system-ui, sans-serif';
 export interface ChartSeries {
   readonly label: string;
   /** Name of a token, such as `--failed-mark`. */
-  readonly colour: string;
+  readonly color: string;
   readonly kind: 'bars' | 'line' | 'dashes';
   /** A number for each time; undefined leaves a gap. */
   readonly values: readonly (number | undefined)[];
@@ -47,7 +47,7 @@ export function Chart({ label, timesMs, series, format, isDuration = false }: Ch
     theme,
     scheme,
     language,
-    series.map(({ label: name, colour, kind }) => [name, colour, kind]),
+    series.map(({ label: name, color, kind }) => [name, color, kind]),
   ]);
   const data = [
     timesMs.map((ms) => ms / 1000),
@@ -79,9 +79,9 @@ export function Chart({ label, timesMs, series, format, isDuration = false }: Ch
     <figure className="chart" aria-label={label}>
       <div ref={place} aria-hidden="true" />
       <figcaption className="legend">
-        {series.map(({ label: name, colour, kind }) => (
+        {series.map(({ label: name, color, kind }) => (
           <span key={name}>
-            <i className={kind} style={{ color: `var(${colour})` }} />
+            <i className={kind} style={{ color: `var(${color})` }} />
             {name}
           </span>
         ))}
@@ -92,7 +92,7 @@ export function Chart({ label, timesMs, series, format, isDuration = false }: Ch
 
 const dark = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** Follows the scheme of the system, since a canvas keeps the colours that it was drawn in. */
+/** Follows the scheme of the system, since a canvas keeps the colors that it was drawn in. */
 function useScheme(): boolean {
   return useSyncExternalStore(
     (listener) => {
@@ -124,11 +124,11 @@ function optionsOf(
   isDuration: boolean,
   texts: Texts,
 ): uPlot.Options {
-  const colour = (token: string) => colourOf(element, token);
+  const color = (token: string) => colorOf(element, token);
   const axis: uPlot.Axis = {
-    stroke: colour('--text-3'),
+    stroke: color('--text-3'),
     font: FONT,
-    grid: { stroke: colour('--line'), width: 1 },
+    grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   };
   return {
@@ -154,20 +154,20 @@ function optionsOf(
     ],
     series: [
       {},
-      ...series.map(({ label, colour: token, kind }) => ({
+      ...series.map(({ label, color: token, kind }) => ({
         label,
-        stroke: colour(token),
+        stroke: color(token),
         width: kind === 'bars' ? 0 : 2,
         ...(kind === 'dashes' ? { dash: DASH } : {}),
-        points: { show: kind !== 'bars', size: 4, fill: colour(token) },
-        ...(kind === 'bars' ? { fill: colour(token), paths: uPlot.paths.bars?.({ size: [0.8, 24] }) } : {}),
+        points: { show: kind !== 'bars', size: 4, fill: color(token) },
+        ...(kind === 'bars' ? { fill: color(token), paths: uPlot.paths.bars?.({ size: [0.8, 24] }) } : {}),
       })),
     ],
   } as uPlot.Options;
 }
 
 /** The present value of a token: a canvas knows no variables. */
-function colourOf(element: HTMLElement, token: string): string {
+function colorOf(element: HTMLElement, token: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(${token})`;
   element.append(probe);

@@ -32,11 +32,11 @@ export function StatisticsCards({ statistics }: { readonly statistics: Statistic
       </section>
       <section className="card part charted" aria-labelledby="waits-title">
         <h2 id="waits-title">{words.waits}</h2>
-        {data ? <Times label={words.waits} colour="--waiting-mark" periods={data} of={WAITS} /> : state}
+        {data ? <Times label={words.waits} color="--waiting-mark" periods={data} of={WAITS} /> : state}
       </section>
       <section className="card part charted" aria-labelledby="runs-title">
         <h2 id="runs-title">{words.runs}</h2>
-        {data ? <Times label={words.runs} colour="--running-mark" periods={data} of={RUNS} /> : state}
+        {data ? <Times label={words.runs} color="--running-mark" periods={data} of={RUNS} /> : state}
       </section>
     </>
   );
@@ -59,14 +59,14 @@ function Throughput({ periods }: PeriodsProps) {
         series={[
           {
             label: words.finished,
-            colour: '--finished-mark',
+            color: '--finished-mark',
             kind: 'bars',
             // Drawn behind the failed ones, and so as high as both.
             values: periods.map(({ finished, failed }) => finished + failed),
           },
           {
             label: words.failed,
-            colour: '--failed-mark',
+            color: '--failed-mark',
             kind: 'bars',
             values: periods.map(({ failed }) => failed),
           },
@@ -98,11 +98,11 @@ const RUNS: Measure = { mean: ({ meanRun }) => meanRun, p95: ({ p95Run }) => p95
 interface TimesProps extends PeriodsProps {
   readonly label: string;
   /** Name of a token. */
-  readonly colour: string;
+  readonly color: string;
   readonly of: Measure;
 }
 
-function Times({ label, colour, periods, of: { mean, p95 } }: TimesProps) {
+function Times({ label, color, periods, of: { mean, p95 } }: TimesProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const time = (value: number | undefined) =>
@@ -115,8 +115,8 @@ function Times({ label, colour, periods, of: { mean, p95 } }: TimesProps) {
         format={(value) => durationMarkText(value * 1000, language)}
         isDuration
         series={[
-          { label: words.mean, colour, kind: 'line', values: periods.map(mean) },
-          { label: words.p95, colour, kind: 'dashes', values: periods.map(p95) },
+          { label: words.mean, color, kind: 'line', values: periods.map(mean) },
+          { label: words.p95, color, kind: 'dashes', values: periods.map(p95) },
         ]}
       />
       <NumbersTable

@@ -16,7 +16,7 @@ import {
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-const COLOURS: Readonly<Record<UploadStatus, string>> = {
+const COLORS: Readonly<Record<UploadStatus, string>> = {
   waiting: 'of-waiting',
   sending: 'of-running',
   paused: 'of-waiting',
@@ -72,7 +72,7 @@ function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uplo
   const [{ language }] = usePreferences();
   const { id, file, name, status, sent } = upload;
   return (
-    <li className={`upload ${COLOURS[status]}`}>
+    <li className={`upload ${COLORS[status]}`}>
       <Icon name={ICONS[status] ?? 'upload'} />
       <span className="upload-name">{name}</span>
       <span className="faint numbers upload-size">

@@ -52,7 +52,7 @@ describe('the text of a log', () => {
     expect(logOf('x [agent] 98 bytes are left out here: limits.taskLog\n').gap).toBeUndefined();
   });
 
-  it('begins a line in the colour in which the line before it ended', () => {
+  it('begins a line in the color in which the line before it ended', () => {
     const log = logOf('\u001b[31mred\nstill red\u001b[0m\nplain\n');
     expect([0, 1, 2].map((number) => classesOf(log.line(number).style))).toEqual(['', 'sgr-1', '']);
   });

@@ -33,7 +33,7 @@ interface LogViewProps {
   readonly onDownload: () => void;
 }
 
-/** The log of a task: live, in its colours, with a search over all of it. */
+/** The log of a task: live, in its colors, with a search over all of it. */
 export function LogView({ id, hasEnded, isEndFirst, isWaiting, hasRun, onDownload }: LogViewProps) {
   const words = useWords<typeof en>({ en, de });
   const common = useCommonWords();

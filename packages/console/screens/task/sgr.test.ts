@@ -11,7 +11,7 @@ describe('a line with escape sequences', () => {
     expect(classesOf(style)).toBe('sgr-12');
   });
 
-  it('takes the first 16 of the 256 colours, and skips the parameters of others', () => {
+  it('takes the first 16 of the 256 colors, and skips the parameters of others', () => {
     const { parts } = styledLine(`${ESC}[38;5;2mx${ESC}[38;2;1;2;3my${ESC}[4mz`, PLAIN);
     expect(parts.map((part) => classesOf(part.style))).toEqual(['sgr-2', 'sgr-2', 'sgr-2 sgr-underlined']);
   });

@@ -1,9 +1,9 @@
-/** Colours and weights that programs print by escape sequences (SGR), as parts of a line with classes. Every other escape
+/** Colors and weights that programs print by escape sequences (SGR), as parts of a line with classes. Every other escape
  *  sequence is left out. */
 
 export interface Style {
   /** 0 to 7 normal, 8 to 15 bright. */
-  readonly colour?: number;
+  readonly color?: number;
   readonly ground?: number;
   readonly isBold?: boolean;
   readonly isDim?: boolean;
@@ -50,8 +50,8 @@ export function plainLine(line: string): string {
     .join('');
 }
 
-/** What a code begins that is followed by a colour of the palette, or by one in red, green and blue. */
-const EXTENDED: Readonly<Record<number, 'colour' | 'ground'>> = { 38: 'colour', 48: 'ground' };
+/** What a code begins that is followed by a color of the palette, or by one in red, green and blue. */
+const EXTENDED: Readonly<Record<number, 'color' | 'ground'>> = { 38: 'color', 48: 'ground' };
 
 function changed(style: Style, parameters: string): Style {
   const codes = parameters.split(/[;:]/).map((code) => Number(code === '' ? 0 : code));
@@ -64,15 +64,15 @@ function changed(style: Style, parameters: string): Style {
       continue;
     }
     const isPalette = codes[at + 1] === 5;
-    const colour = codes[at + 2] ?? 0;
-    // The first 16 of the 256 colours have a place in every theme; the others are left out.
-    if (isPalette && colour < 16) now = { ...now, [extended]: colour };
+    const color = codes[at + 2] ?? 0;
+    // The first 16 of the 256 colors have a place in every theme; the others are left out.
+    if (isPalette && color < 16) now = { ...now, [extended]: color };
     at += isPalette ? 2 : 4;
   }
   return now;
 }
 
-/** What is set by the codes that choose no colour. */
+/** What is set by the codes that choose no color. */
 const WEIGHTS: Readonly<Record<number, Style>> = {
   1: { isBold: true },
   2: { isDim: true },
@@ -83,30 +83,30 @@ const WEIGHTS: Readonly<Record<number, Style>> = {
   24: { isUnderlined: false },
 };
 
-/** Rows of eight codes that choose a colour, the first of which has this number. */
-const COLOURS = [
-  { code: 30, chooses: 'colour', first: 0 },
+/** Rows of eight codes that choose a color, the first of which has this number. */
+const COLORS = [
+  { code: 30, chooses: 'color', first: 0 },
   { code: 40, chooses: 'ground', first: 0 },
-  { code: 90, chooses: 'colour', first: 8 },
+  { code: 90, chooses: 'color', first: 8 },
   { code: 100, chooses: 'ground', first: 8 },
 ] as const;
 
 function withCode(style: Style, code: number): Style {
-  const { colour: _, ...noColour } = style;
+  const { color: _, ...noColor } = style;
   const { ground: __, ...noGround } = style;
   if (code === 0) return PLAIN;
-  if (code === 39) return noColour;
+  if (code === 39) return noColor;
   if (code === 49) return noGround;
-  const row = COLOURS.find((each) => code >= each.code && code < each.code + 8);
+  const row = COLORS.find((each) => code >= each.code && code < each.code + 8);
   if (row) return { ...style, [row.chooses]: row.first + code - row.code };
   const weight = WEIGHTS[code];
   return weight ? { ...style, ...weight } : style;
 }
 
-/** Classes of a style, which the stylesheet gives colours of the theme. */
-export function classesOf({ colour, ground, isBold, isDim, isItalic, isUnderlined }: Style): string {
+/** Classes of a style, which the stylesheet gives colors of the theme. */
+export function classesOf({ color, ground, isBold, isDim, isItalic, isUnderlined }: Style): string {
   return [
-    colour === undefined ? '' : `sgr-${colour}`,
+    color === undefined ? '' : `sgr-${color}`,
     ground === undefined ? '' : `sgr-on-${ground}`,
     isBold ? 'sgr-bold' : '',
     isDim ? 'sgr-dim' : '',

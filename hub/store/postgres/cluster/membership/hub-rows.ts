@@ -214,8 +214,8 @@ export class HubRows implements Hubs {
 
   /** The own row is gone, or another's; false for that. */
   async #registerAgain(rows: readonly HeartbeatRow[]): Promise<boolean> {
-    const isAnothers = rows.some(({ id }) => id === this.ownId);
-    if (!isAnothers && (await this.#take())) return true;
+    const isOfAnother = rows.some(({ id }) => id === this.ownId);
+    if (!isOfAnother && (await this.#take())) return true;
     this.#break(new StartRefused(this.#sameId('has begun')));
     return false;
   }

@@ -1,6 +1,6 @@
 /**
  * Messages between hubs: texts of notifications, each with its version, the hub, its incarnation and a number, which grows by one.
- * A gap tells that some were lost. Unknown versions and contents are ignored, so that hubs of neighbouring versions can run together.
+ * A gap tells that some were lost. Unknown versions and contents are ignored, so that hubs of neighboring versions can run together.
  */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Signal } from '../../../../core/ports/signals.js';

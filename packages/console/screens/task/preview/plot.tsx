@@ -16,8 +16,8 @@ const HEIGHT = 340;
 const MAX_POINTS = 20_000;
 /** Drag in pixels that is no press. */
 const SHORTEST_DRAG = 4;
-/** Colours of curves by their tokens, so that they are seen on the ground of either theme. */
-const COLOURS = Array.from({ length: MAX_CURVES }, (_, at) => `--curve-${at + 1}`);
+/** Colors of curves by their tokens, so that they are seen on the ground of either theme. */
+const COLORS = Array.from({ length: MAX_CURVES }, (_, at) => `--curve-${at + 1}`);
 
 interface PlotProps {
   readonly table: ValueTable;
@@ -231,11 +231,11 @@ function optionsOf(
   language: string,
 ): UPlot.Options {
   const style = getComputedStyle(element);
-  const colour = (token: string) => probe(element, token);
+  const color = (token: string) => probe(element, token);
   const axis = {
-    stroke: colour('--text-2'),
-    grid: { stroke: colour('--line'), width: 1 },
-    ticks: { stroke: colour('--line'), width: 1 },
+    stroke: color('--text-2'),
+    grid: { stroke: color('--line'), width: 1 },
+    ticks: { stroke: color('--line'), width: 1 },
     font: `12px ${style.fontFamily}`,
   };
   const format = new Intl.NumberFormat(language, { maximumSignificantDigits: 6 });
@@ -253,7 +253,7 @@ function optionsOf(
       { label: xName },
       ...names.map((name, at) => ({
         label: name,
-        stroke: colour(COLOURS[at] ?? '--text'),
+        stroke: color(COLORS[at] ?? '--text'),
         width: 1.5,
         points: { show: false },
       })),
@@ -262,7 +262,7 @@ function optionsOf(
   };
 }
 
-/** A colour of the theme as a canvas takes it. */
+/** A color of the theme as a canvas takes it. */
 function probe(element: HTMLElement, token: string): string {
   const before = element.style.color;
   element.style.color = `var(${token})`;

@@ -14,7 +14,7 @@ import { PLYLoader } from 'three/examples/jsm/loaders/PLYLoader.js';
 import { STLLoader } from 'three/examples/jsm/loaders/STLLoader.js';
 import { endingOf } from './kind.js';
 
-const COLOUR = 0x9fb4cc;
+const COLOR = 0x9fb4cc;
 const STL_HEADER = 84;
 const STL_FACE = 50;
 
@@ -49,14 +49,13 @@ function checkedStl(content: ArrayBuffer): ArrayBuffer {
 }
 
 function objectOf(geometry: BufferGeometry): Object3D {
-  const hasColours = geometry.hasAttribute('color');
-  const colour = { color: hasColours ? 0xffffff : COLOUR, vertexColors: hasColours };
+  const hasColors = geometry.hasAttribute('color');
+  const color = { color: hasColors ? 0xffffff : COLOR, vertexColors: hasColors };
   const isCloud =
     geometry.index === null && geometry.type === 'BufferGeometry' && !geometry.hasAttribute('normal');
-  if (isCloud)
-    return new Points(geometry, new PointsMaterial({ ...colour, size: 2, sizeAttenuation: false }));
+  if (isCloud) return new Points(geometry, new PointsMaterial({ ...color, size: 2, sizeAttenuation: false }));
   if (!geometry.hasAttribute('normal') || !isLit(geometry)) geometry.computeVertexNormals();
-  return new Mesh(geometry, new MeshStandardMaterial({ ...colour, roughness: 0.75, side: 2 }));
+  return new Mesh(geometry, new MeshStandardMaterial({ ...color, roughness: 0.75, side: 2 }));
 }
 
 /** Whether its first face has a direction: many programs write an STL without, and leave it to the reader. */
