@@ -190,7 +190,7 @@ class ClusterParts {
     await this.mail.close();
     await this.presence.close();
     await this.hubs.close();
-    this.#sendToOthers({ hub: 'ENDS' });
+    if (this.hubs.others() > 0) this.#sender.send({ hub: 'ENDS' });
     this.#isClosed = true;
     await this.#sender.close();
     this.#control.close();
