@@ -47,6 +47,13 @@ describe('a change of all tasks that match', () => {
     expect(await counts()).toEqual({ ...NONE, WAITING: 1, CANCELED: 1 });
   });
 
+  it('refuses a condition that it does not know, without which more tasks would match', async () => {
+    await ulla.simulateWork({ name: 'run 1', ...NOWHERE });
+    const refused = await ulla.post(DELETE, { filter: { name: 'run*', project: 'gears' }, dryRun: false });
+    const known = 'id, name, creator, note, type, priority, status, instance, from, to';
+    expectError(refused, 400, DELETE, `filter: has the unknown condition project; known are ${known}`);
+  });
+
   it('is for tasks of the caller, for an ADMIN also for those of others', async () => {
     await ulla.simulateWork({ name: 'of ulla', ...NOWHERE });
     await udo.simulateWork({ name: 'of udo', ...NOWHERE });

@@ -38,21 +38,29 @@ const timestamp = (description: string) =>
       override: shown({ type: 'string', format: 'date-time' }),
     });
 
+const conditions = {
+  ...patternFields(pattern),
+  type: enumeration(TASK_TYPES).nullish().meta({ override: shownWithoutNull }),
+  priority: enumeration(PRIORITIES).nullish().meta({ override: shownWithoutNull }),
+  status: z
+    .array(enumeration(TASK_STATUSES))
+    .nullish()
+    .meta({ description: 'Any of these.', override: shownWithoutNull }),
+  instance: z.array(z.string()).max(1000).nullish().meta({
+    description: 'Any of these instances runs it, or has run it last.',
+    override: shownWithoutNull,
+  }),
+  from: timestamp('Requested at this time or later.'),
+  to: timestamp('Requested before this time.'),
+};
+
+/** An unknown condition is refused: without it, more tasks would match. */
 const filterSchema = z
-  .object({
-    ...patternFields(pattern),
-    type: enumeration(TASK_TYPES).nullish().meta({ override: shownWithoutNull }),
-    priority: enumeration(PRIORITIES).nullish().meta({ override: shownWithoutNull }),
-    status: z
-      .array(enumeration(TASK_STATUSES))
-      .nullish()
-      .meta({ description: 'Any of these.', override: shownWithoutNull }),
-    instance: z.array(z.string()).max(1000).nullish().meta({
-      description: 'Any of these instances runs it, or has run it last.',
-      override: shownWithoutNull,
-    }),
-    from: timestamp('Requested at this time or later.'),
-    to: timestamp('Requested before this time.'),
+  .strictObject(conditions, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `has the unknown condition ${issue.keys.join(', ')}; known are ${Object.keys(conditions).join(', ')}`
+        : undefined,
   })
   .meta({ id: 'TaskFilter', description: 'Tasks match every given condition. Without any, all match.' });
 
