@@ -4,12 +4,12 @@ import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Task } from './task.js';
 
-/** Texts of a task that a filter can search by a pattern with wildcards. */
+/** Texts of a task that a filter can search by a pattern with wildcards. Long ones are rare; stores keep them apart from the others. */
 export const SEARCHED_TEXTS = [
-  { field: 'id', hasCase: true },
-  { field: 'name', hasCase: false },
-  { field: 'creator', hasCase: true },
-  { field: 'note', hasCase: false },
+  { field: 'id', hasCase: true, isLong: false },
+  { field: 'name', hasCase: false, isLong: false },
+  { field: 'creator', hasCase: true, isLong: false },
+  { field: 'note', hasCase: false, isLong: true },
 ] as const;
 
 export type SearchedField = (typeof SEARCHED_TEXTS)[number]['field'];

@@ -1,4 +1,4 @@
-/** Fields of a task that every API version shows and filters by in the same way (contract 2.1, 5.5). */
+/** Fields of a task that 2.x and `/api/x` show and filter by in the same way (contract 2.1, 5.5). */
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';

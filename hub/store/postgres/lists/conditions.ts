@@ -76,7 +76,7 @@ function textConditions(filter: TaskFilter): Condition[] {
   const conditions: Condition[] = [];
   const add = (parameter: string, type: SqlType, text: string, value: unknown) =>
     conditions.push({ parameter, type, value, sql: () => text });
-  for (const { field } of SEARCHED_TEXTS) {
+  for (const { field, isLong } of SEARCHED_TEXTS) {
     const pattern = filter[field];
     if (pattern === undefined) continue;
     if (field === 'id' && !/[*?]/.test(pattern)) {
@@ -85,7 +85,12 @@ function textConditions(filter: TaskFilter): Condition[] {
       add('taskId', 'text', one, pattern);
     } else {
       const value = likePattern(comparedText(field, pattern));
-      add(`${field}Pattern`, 'text', `task_text.${field} LIKE :${field}Pattern`, value);
+      const table = `task_${isLong ? field : 'text'}`;
+      const matches = `${table}.${field} LIKE :${field}Pattern`;
+      const sql = isLong
+        ? `EXISTS (SELECT FROM ${table} WHERE ${table}.task_seq = task_text.task_seq AND ${matches})`
+        : matches;
+      add(`${field}Pattern`, 'text', sql, value);
     }
   }
   if (requestedFromMs !== undefined) {

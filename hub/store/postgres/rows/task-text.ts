@@ -2,7 +2,7 @@
 
 import type { Task } from '../../../core/task.js';
 import type { SearchedField } from '../../../core/task-filter.js';
-import { SEARCHED_COLUMNS } from '../../rows/searched-texts.js';
+import { LONG_SEARCHED_COLUMNS, SEARCHED_COLUMNS, type SearchedColumn } from '../../rows/searched-texts.js';
 import { lastingKindOf } from '../../rows/task-kinds.js';
 
 /** Columns of the row beside the number of the task and the time of its request. */
@@ -16,12 +16,19 @@ export const TASK_TEXT_COLUMNS: readonly {
     type: 'smallint',
     valueIn: ({ type, priority }) => lastingKindOf(type, priority),
   },
-  ...SEARCHED_COLUMNS.map(({ column, searched }) => ({
+  ...SEARCHED_COLUMNS.map(textColumn),
+];
+
+/** Columns of tables of their own. */
+export const LONG_TEXT_COLUMNS = LONG_SEARCHED_COLUMNS.map(textColumn);
+
+function textColumn({ column, searched }: SearchedColumn) {
+  return {
     column,
     type: 'text' as const,
-    valueIn: (task: Pick<Task, SearchedField>) => {
+    valueIn: (task: Pick<Task, SearchedField>): string | null => {
       const text = task[column];
       return text === null ? null : searched(text);
     },
-  })),
-];
+  };
+}

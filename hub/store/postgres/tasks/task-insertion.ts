@@ -6,7 +6,7 @@ import type { NewTask } from '../../../core/task.js';
 import { REQUEST_COLUMNS } from '../../rows/task-fields.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 import { addFiles, FILE_PARAMETERS, fileValues } from '../objects/file-references.js';
-import { TASK_TEXT_COLUMNS } from '../rows/task-text.js';
+import { LONG_TEXT_COLUMNS, TASK_TEXT_COLUMNS } from '../rows/task-text.js';
 import type { RequirementIds } from './requirement-ids.js';
 
 /** Tasks that are inserted together or not at all. */
@@ -31,7 +31,7 @@ interface InputColumn {
   readonly valueIn?: (task: NewTask) => string | number | null;
 }
 
-/** Columns of `task_text` in the input, where the request has others of the same names. */
+/** Columns of searched texts in the input, where the request has others of the same names. */
 const textColumn = (column: string) => `searched_${column}`;
 
 const INPUT: readonly InputColumn[] = [
@@ -41,7 +41,10 @@ const INPUT: readonly InputColumn[] = [
   { name: 'notify_url', type: 'text', valueIn: ({ notify }) => notify?.url ?? null },
   { name: 'notify_receiver', type: 'text', valueIn: ({ notify }) => notify?.receiver ?? null },
   ...REQUEST_COLUMNS.map(({ column, ...rest }) => ({ name: column, ...rest })),
-  ...TASK_TEXT_COLUMNS.map(({ column, ...rest }) => ({ name: textColumn(column), ...rest })),
+  ...[...TASK_TEXT_COLUMNS, ...LONG_TEXT_COLUMNS].map(({ column, ...rest }) => ({
+    name: textColumn(column),
+    ...rest,
+  })),
   { name: 'requirement_id', type: 'bigint' },
   { name: 'job', type: 'text' },
   { name: 'key', type: 'text' },
@@ -75,6 +78,11 @@ const INSERT = laneStatement<string>({
     texts AS (
       INSERT INTO task_text (task_seq, requested_at, ${namesOf(TASK_TEXT_COLUMNS)})
       SELECT seq, requested_at, ${TASK_TEXT_COLUMNS.map(({ column }) => textColumn(column)).join(', ')} FROM added),
+    ${LONG_TEXT_COLUMNS.map(
+      ({ column }) => `of_${column} AS (
+      INSERT INTO task_${column} (task_seq, ${column})
+      SELECT seq, ${textColumn(column)} FROM added WHERE ${textColumn(column)} IS NOT NULL),`,
+    ).join('')}
     files AS (${addFiles('added')}),
     keys AS (
       INSERT INTO idempotency_key (creator, key, task_seq, task_id, used_at)

@@ -6,6 +6,7 @@ import { FROM_INPUT, from } from './transition-sql.js';
 /** Tables with rows of tasks, besides `task` and `task_request`. */
 const TABLES = [
   'task_text',
+  'task_note',
   'task_file',
   'task_stored_file',
   'former_attempt',

@@ -30,9 +30,12 @@ export function conditionOf(filter: TaskFilter): Condition {
   if (requestedFromMs !== undefined) add('requested_at >= ?', requestedFromMs);
   if (requestedBeforeMs !== undefined) add('requested_at < ?', requestedBeforeMs);
   if (instances.length > 0) add('instance_id IN (SELECT value FROM json_each(?))', JSON.stringify(instances));
-  for (const { field } of SEARCHED_TEXTS) {
+  for (const { field, isLong } of SEARCHED_TEXTS) {
     const pattern = filter[field];
-    if (pattern !== undefined) parts.push(textCondition(field, pattern));
+    if (pattern === undefined) continue;
+    const { sql, values } = textCondition(field, pattern);
+    const ofTask = `SELECT 1 FROM listed_${field} AS long WHERE long.seq = listed_task.seq`;
+    parts.push(isLong ? { sql: `EXISTS (${ofTask} AND ${sql})`, values } : { sql, values });
   }
   return {
     sql: parts.length === 0 ? 'true' : parts.map(({ sql }) => sql).join(' AND '),

@@ -5,7 +5,7 @@
  */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Statement } from 'better-sqlite3';
-import { SEARCHED_COLUMNS } from '../../rows/searched-texts.js';
+import { LONG_SEARCHED_COLUMNS, SEARCHED_COLUMNS } from '../../rows/searched-texts.js';
 import { STATUS_NUMBERS, TYPE_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
@@ -32,6 +32,13 @@ export const LISTED_STATEMENTS = {
            task.requested_at, task.instance_id, ${TEXTS.map((field) => `searched_${field}(task.${field})`).join(', ')}
     FROM json_each(?) AS changed CROSS JOIN task ON task.seq = changed.value WHERE true
     ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, instance_id = excluded.instance_id`,
+  /** Long texts never change. */
+  writeLong: LONG_SEARCHED_COLUMNS.map(
+    ({ column }) => `
+    INSERT OR IGNORE INTO listed_${column} (seq, ${column})
+    SELECT task.seq, searched_${column}(task.${column})
+    FROM json_each(?) AS changed CROSS JOIN task ON task.seq = changed.value WHERE task.${column} IS NOT NULL`,
+  ),
   /** Rows that are older than their tasks. Rows of ended tasks cannot be: an ended task changes no more. */
   outdated: `
     SELECT json_group_array(listed.seq) FROM listed_task AS listed JOIN task ON task.seq = listed.seq
@@ -61,7 +68,8 @@ export interface ListedTasksOptions {
 
 export class ListedTasks implements ChangedTasks {
   readonly #options: ListedTasksOptions;
-  readonly #write;
+  /** Statements that write the rows of tasks. */
+  readonly #writes;
   /** Tasks whose rows are to be written. */
   readonly #changed = new Set<number>();
   /** The write in progress, or the last one. */
@@ -80,7 +88,9 @@ export class ListedTasks implements ChangedTasks {
     const highest = (table: string) =>
       plucked<[], number>(`SELECT coalesce(max(seq), 0) FROM ${table}`).get() ?? 0;
     const [listed, newest] = [highest('listed_task'), highest('task')];
-    this.#write = db.prepare<[string]>(LISTED_STATEMENTS.write);
+    this.#writes = [LISTED_STATEMENTS.write, ...LISTED_STATEMENTS.writeLong].map((sql) =>
+      db.prepare<[string]>(sql),
+    );
     this.#doubtful = [
       {
         next: plucked(LISTED_STATEMENTS.nextListed),
@@ -172,14 +182,14 @@ export class ListedTasks implements ChangedTasks {
 
   /** Writes the rows of these tasks, within a transaction that needs no sync: they can be made again. */
   #writeRows(seqs: string): readonly number[] {
-    if (seqs !== '[]') this.#write.run(seqs);
+    if (seqs !== '[]') for (const write of this.#writes) write.run(seqs);
     return JSON.parse(seqs) as number[];
   }
 }
 
 /** SQL functions that write texts as lists search them. */
 export function addTextFunctions(db: SqliteDatabase): void {
-  for (const { column, searched } of SEARCHED_COLUMNS) {
+  for (const { column, searched } of [...SEARCHED_COLUMNS, ...LONG_SEARCHED_COLUMNS]) {
     db.function(`searched_${column}`, { deterministic: true }, (text: unknown) =>
       typeof text === 'string' ? searched(text) : null,
     );

@@ -1,5 +1,8 @@
-/** Note of a task, as it is and as lists search it. */
+/** Note of a task, and a table with those of all tasks that have one, as lists search them. */
 export const notes = `
   ALTER TABLE task ADD COLUMN note TEXT;
-  ALTER TABLE listed_task ADD COLUMN note TEXT;
+  CREATE TABLE listed_note (
+    seq  INTEGER PRIMARY KEY REFERENCES task (seq) ON DELETE CASCADE,
+    note TEXT NOT NULL
+  ) STRICT;
 `;
