@@ -98,7 +98,7 @@ function detailsInWords(details: TaskDetails): string {
     ['status', batchExecutionStatus === undefined ? status : `${status}, scripts ${batchExecutionStatus}`],
     ['message', message],
     ['name', name],
-    ...(note?.split(/\r?\n/) ?? []).map((line, at) => [at === 0 ? 'note' : '', line]),
+    ...(note ? note.split(/\r?\n/) : []).map((line, at) => [at === 0 ? 'note' : '', line]),
     ['creator', creator],
     ['priority', priority],
     ['requested', localTime(requestedAt)],

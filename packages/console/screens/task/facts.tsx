@@ -36,7 +36,7 @@ export function Facts({ task }: { readonly task: TaskDetails }) {
           </Fact>
         )}
         {creator !== undefined && <Fact label={words.creator}>{creator}</Fact>}
-        {note !== undefined && (
+        {note && (
           <Fact label={words.note}>
             <span className="note">{note}</span>
           </Fact>

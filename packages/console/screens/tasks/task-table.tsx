@@ -143,7 +143,7 @@ function TaskCells({ task }: { readonly task: TaskItem }) {
         <span className="under">
           <span className="mono">{shortIdOf(id)}</span>
           {creator !== undefined && <span>{creator}</span>}
-          {note !== undefined && (
+          {note && (
             <span className="note" title={note}>
               {note}
             </span>
