@@ -191,12 +191,12 @@ describe.skipIf(!hasPython)('in Python', () => {
       return { child, printed: () => printed };
     };
     const first = listen();
-    await eventually(() => existsSync(join(folder.path, 'ends.cursor')), 30_000);
+    await eventually(() => existsSync(join(folder.path, 'ends.cursor')));
     const heard = await canceled();
-    await eventually(() => first.printed().includes(`${heard} CANCELED`), 30_000);
+    await eventually(() => first.printed().includes(`${heard} CANCELED`));
     first.child.kill('SIGKILL');
     const missed = [await canceled(), await canceled()];
     const second = listen();
-    await eventually(() => missed.every((id) => second.printed().includes(`${id} CANCELED`)), 30_000);
+    await eventually(() => missed.every((id) => second.printed().includes(`${id} CANCELED`)));
   });
 });
