@@ -114,4 +114,4 @@ it('a script that prints endlessly fills neither memory nor disks of agent and h
         return sum + (statSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0);
       }, 0);
   expect(bytesIn(folder.path)).toBeLessThan(50 * MIB);
-});
+}, 400_000);
