@@ -25,7 +25,7 @@ export async function removeTree(parent: Directory, name: Name): Promise<void> {
   }
 }
 
-/** What ended a pass before everything was removed. */
+/** Cause for which a pass ended before everything was removed. */
 interface Obstacle {
   readonly error: unknown;
   /** True when the pass has shortened the tree, and another one goes on with it. */

@@ -41,12 +41,13 @@ export function reloading<Config>({ config: initial, load, reloadable, steps, lo
   };
 }
 
-/** What steps did, and why parts keep their former state, in sentences; a step that fails is logged, and the others run. */
+/** Sentences of the steps that took effect, and of those whose parts keep their former state. */
 interface StepResults {
   readonly done: readonly string[];
   readonly kept: readonly string[];
 }
 
+/** Runs all steps; a failure of one is logged. */
 async function runAll<Config>(
   steps: readonly ReloadStep<Config>[],
   config: Config,

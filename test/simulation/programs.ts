@@ -33,7 +33,7 @@ export interface ProgramRules {
 /** Called when the job of a task ends with its process, perhaps because of the job of another instance. */
 export type LostThroughOthers = (taskId: string, instanceId: string) => void;
 
-/** What the programs of an agent process have in common. */
+/** Surroundings that the programs of an agent process share. */
 interface Host {
   readonly agent: Process;
   readonly rules: ProgramRules;

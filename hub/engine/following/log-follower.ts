@@ -107,7 +107,7 @@ export class LogFollower {
     return status === 'RUNNING' && instance !== null && !this.#options.sessions.isConnected(instance.agentId);
   }
 
-  /** What is to be read of the output at present. */
+  /** Events of the log file of an ended task, or of the output of any other. */
   #now(task: Task, from: LogPlace, client: Disconnect): AsyncGenerator<LogEvent> {
     return hasEnded(task.status) ? this.#ended(task, from, client) : this.#live(task, from);
   }

@@ -107,7 +107,7 @@ function badValues(
   ];
 }
 
-/** What is wrong about a value, and the value. */
+/** Fault of a value in words, and the value. */
 type Faulty = readonly [fault: string, value: unknown];
 
 function valuesOfWrongType({ type }: JsonSchema): Faulty[] {

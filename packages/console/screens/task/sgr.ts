@@ -50,7 +50,7 @@ export function plainLine(line: string): string {
     .join('');
 }
 
-/** What a code begins that is followed by a color of the palette, or by one in red, green and blue. */
+/** Codes before a color of the palette, or before red, green and blue: whether they color the text or its ground. */
 const EXTENDED: Readonly<Record<number, 'color' | 'ground'>> = { 38: 'color', 48: 'ground' };
 
 function changed(style: Style, parameters: string): Style {
@@ -72,7 +72,7 @@ function changed(style: Style, parameters: string): Style {
   return now;
 }
 
-/** What is set by the codes that choose no color. */
+/** Styles of the codes that choose no color. */
 const WEIGHTS: Readonly<Record<number, Style>> = {
   1: { isBold: true },
   2: { isDim: true },
