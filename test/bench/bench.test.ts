@@ -247,13 +247,15 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
-    it('console shows a hub in a browser, or says that there is none', { timeout: 300_000 }, async () => {
-      const { figures, skipped } = await inSmall('console');
-      const parts = ['first load', 'live', 'list', 'log', 'tabs'];
-      const measured = parts.filter((part) => figures.some((figure) => figure.startsWith(`${part}: `)));
-      const missing = parts.filter((part) => skipped.includes(`${part}: Chromium is not installed`));
-      expect([...measured, ...missing].sort()).toEqual([...parts].sort());
-    });
+    // A test for each part: a busy machine needs minutes for one of them.
+    it.each(['first load', 'live', 'list', 'log', 'tabs'])(
+      'console shows a hub in a browser, or says that there is none: %s',
+      async (part) => {
+        const { figures, skipped } = await inSmall('console', [part]);
+        if (skipped.length > 0) expect(skipped).toEqual([`${part}: Chromium is not installed`]);
+        else expect(figures.filter((figure) => figure.startsWith(`${part}: `))).not.toEqual([]);
+      },
+    );
 
     it('polls answers every client that stays', async () => {
       const { figures } = await inSmall('polls');

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import type { ProcessUse } from './workload.js';
 
 const MIB = 1024 * 1024;
 
@@ -66,6 +67,22 @@ export function treeUse(pid: number): TreeUse {
       peakRssMib: sum(beneath.map(shareKib)) / 1024,
     },
   };
+}
+
+/** Resource use of processes by name, without what is beneath them. */
+export function usesOf(pids: Iterable<readonly [name: string, pid: number]>): ProcessUse[] {
+  return [...pids].map(([name, pid]) => ({ name, ...treeUse(pid).own }));
+}
+
+/** Resource use of processes by name; that of all beneath one has a name of its own. */
+export function treeUsesOf(pids: Iterable<readonly [name: string, pid: number]>): ProcessUse[] {
+  return [...pids].flatMap(([name, pid]) => {
+    const { own, beneath } = treeUse(pid);
+    const use = { name, ...own };
+    if (!beneath) return [use];
+    const { cpuS, peakRssMib } = beneath;
+    return [use, { name: `processes of ${name}`, cpuS, peakRssMib }];
+  });
 }
 
 /** Memory of a process and its descendants now; what several of them share counts once. */

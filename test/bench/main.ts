@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { withinLimit } from './figures.js';
 import { machine, versions } from './machine.js';
-import { reportProfiles } from './profiles/report.js';
+import { costsFromProfiles } from './profiles/report.js';
 import { runWorkload, type WorkloadResult } from './run-workload.js';
 import { costTable, processTable, tableOf, targetTable } from './table.js';
 import type { Workload } from './workload.js';
@@ -23,8 +23,8 @@ Options:
   --seed N      of the generated data, 42 by default
   --only A,B    of hubs, peers and limits measures these alone, such as "hub,limit pipeline" or "hub on postgres"
   --json FILE   also writes the figures there
-  --profile DIR w0 to w4: also says what each step of a task costs on hub, agents and instances, and leaves their
-                profiles and flame graphs there; all are slower then
+  --profile DIR leaves the profiles of hub, agents and instances there (.cpuprofile, for Chrome's DevTools or speedscope),
+                and says for w0 to w4 in which files a task costs how much; all are slower then
   --plans       also shows query plans
 `;
 
@@ -103,7 +103,7 @@ function print(result: WorkloadResult, profiles: string | undefined): void {
   console.log(`\n${result.workload}: ${result.what}\n\n${tableOf(result.figures)}\n`);
   if (result.targets.length > 0) console.log(`${targetTable(result.targets)}\n`);
   console.log(`${processTable(result.processes)}\n`);
-  const costs = profiles === undefined ? [] : reportProfiles(profiles, result);
+  const costs = profiles === undefined ? [] : costsFromProfiles(profiles, result);
   if (costs.length > 0) console.log(`${costTable(costs)}\n`);
   for (const skipped of result.skipped) console.log(`NOT MEASURED: ${skipped}\n`);
 }

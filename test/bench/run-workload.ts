@@ -1,8 +1,10 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { endPrograms } from '../support/programs/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { type Figure, figuresOf, type Verdict, verdictOn } from './figures.js';
-import type { ProcessUse, Sample, Workload, WorkloadOptions } from './workload.js';
+import { type Figure, figuresOf, quantile, type Verdict, verdictOn } from './figures.js';
+import { inFolder } from './in-folder.js';
+import type { ProcessUse, Run, Workload, WorkloadOptions } from './workload.js';
 
 export interface WorkloadResult {
   readonly workload: string;
@@ -10,6 +12,7 @@ export interface WorkloadResult {
   readonly runs: number;
   readonly figures: readonly Figure[];
   readonly targets: readonly Verdict[];
+  /** Medians of the runs. */
   readonly processes: readonly ProcessUse[];
   readonly skipped: readonly string[];
 }
@@ -26,24 +29,27 @@ export async function runWorkload(
   try {
     const ready = await workload.prepare({ ...options, folder: folder.path });
     try {
-      const samples: Sample[][] = [];
-      for (let run = 1; run <= runs; run++) {
-        options.say(`${workload.name}: run ${run} of ${runs}`);
-        samples.push(await ready.measure());
-      }
       const { name, what, targets = [] } = workload;
-      const figures = figuresOf(samples);
+      const measured: Run[] = [];
+      for (let run = 1; run <= runs; run++) {
+        options.say(`${name}: run ${run} of ${runs}`);
+        const latest = await inFolder(join(folder.path, 'run'), (own) => ready.measure(own));
+        for (const sample of latest.samples)
+          options.say(`${name}: ${sample.name}: ${sample.value.toFixed(2)} ${sample.unit}`);
+        measured.push(latest);
+      }
+      const figures = figuresOf(measured.map(({ samples }) => samples));
       return {
         workload: name,
         what,
         runs,
         figures,
         targets: targets.map((target) => verdictOn(target, figures)),
-        processes: ready.use(),
+        processes: mediansOf(measured),
         skipped: ready.skipped?.() ?? [],
       };
     } finally {
-      await ready.end();
+      await ready.end?.();
     }
   } finally {
     // Also what a failure has left running.
@@ -51,4 +57,13 @@ export async function runWorkload(
     await folder.remove();
     process.off('exit', removeAtOnce);
   }
+}
+
+function mediansOf(runs: readonly Run[]): ProcessUse[] {
+  const uses = runs.flatMap(({ processes }) => processes);
+  return [...new Set(uses.map(({ name }) => name))].map((name) => {
+    const own = uses.filter((use) => use.name === name);
+    const median = (of: (use: ProcessUse) => number) => quantile(own.map(of), 0.5);
+    return { name, cpuS: median(({ cpuS }) => cpuS), peakRssMib: median(({ peakRssMib }) => peakRssMib) };
+  });
 }

@@ -1,5 +1,5 @@
 import { type Figure, type Verdict, withinLimit } from './figures.js';
-import type { StepCost } from './profiles/costs.js';
+import type { PartCost } from './profiles/costs.js';
 import type { ProcessUse } from './workload.js';
 
 /** Figures as lines of text, in columns. */
@@ -33,14 +33,14 @@ export function processTable(processes: readonly ProcessUse[]): string {
   return inColumns([['process', 'CPU s', 'MiB at most'], ...rows], [1, 2]);
 }
 
-/** Cost of each step, the highest of each place first. */
-export function costTable(costs: readonly StepCost[]): string {
+/** Cost of each part of the code, by place. */
+export function costTable(costs: readonly PartCost[]): string {
   const rows = [...new Set(costs.map(({ where }) => where))].flatMap((where) => {
-    const here = costs.filter((cost) => cost.where === where).sort((a, b) => b.us - a.us);
+    const here = costs.filter((cost) => cost.where === where);
     const all = here.reduce((sum, { us }) => sum + us, 0);
-    return [...here, { where, step: 'all', us: all }].map(({ step, us }) => [where, step, us.toFixed(0)]);
+    return [...here, { part: 'all', us: all }].map(({ part, us }) => [where, part, us.toFixed(0)]);
   });
-  return inColumns([['where', 'step', 'us of a task'], ...rows], [2]);
+  return inColumns([['where', 'part of the code', 'us of a task'], ...rows], [2]);
 }
 
 /** Numbers are right-aligned. */

@@ -22,7 +22,7 @@ export interface Target {
   readonly times?: string;
 }
 
-/** Resource use of a process so far. */
+/** Resource use of a process, or of several of a kind. */
 export interface ProcessUse {
   readonly name: string;
   readonly cpuS: number;
@@ -30,7 +30,7 @@ export interface ProcessUse {
 }
 
 export interface WorkloadOptions {
-  /** A folder that is removed afterwards. */
+  /** A folder for what all runs need; removed at the end. */
   readonly folder: string;
   readonly seed: number;
   /** Part of the full size, above 0; small ones are for trials. */
@@ -44,15 +44,19 @@ export interface WorkloadOptions {
   readonly say: (line: string) => void;
 }
 
+/** One run of a workload. Each name is unique, and present in every run. */
+export interface Run {
+  readonly samples: readonly Sample[];
+  readonly processes: readonly ProcessUse[];
+}
+
 export interface ReadyWorkload {
-  /** Measures everything once. Each name is unique, and present in every run. */
-  measure(): Promise<Sample[]>;
-  /** Resource use of its processes, read before `end`. */
-  use(): ProcessUse[];
+  /** Measures everything once, in an empty folder that is removed afterwards. */
+  measure(folder: string): Promise<Run>;
   /** Figures that could not be measured on this machine, with the reason. */
   skipped?(): string[];
-  /** Ends everything that was started. */
-  end(): Promise<void>;
+  /** Ends what `prepare` has started. */
+  end?(): Promise<void>;
 }
 
 export interface Workload {

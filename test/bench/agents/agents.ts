@@ -1,7 +1,7 @@
 /** A thousand agents on one hub: their cost, and how they rejoin. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled } from '../compiled.js';
@@ -9,7 +9,7 @@ import { runLoad } from '../load/load.js';
 import { cpuSeconds, peakRssMib, rssMib } from '../machine.js';
 import { quiet } from '../quiet.js';
 import { startHub } from '../subjects/hub.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { Run, Workload, WorkloadOptions } from '../workload.js';
 import type { FromAgents, ToAgents } from './agents-process.js';
 
 const AGENTS = 1000;
@@ -29,33 +29,10 @@ export const w5: Workload = {
     { figure: 'peak memory of the hub', is: 'at most', value: 400 },
     { figure: 'all joined again after', is: 'at most', value: 10 },
   ],
-  prepare: async (options) => prepare(options),
+  prepare: async (options) => ({ measure: (folder) => measure(folder, options) }),
 };
 
-function prepare(options: WorkloadOptions): ReadyWorkload {
-  let used: ProcessUse[] = [];
-  return {
-    measure: async () => {
-      const folder = join(options.folder, 'run');
-      mkdirSync(folder);
-      try {
-        const { samples, use } = await measure(folder, options);
-        used = use;
-        for (const { name, value, unit } of samples) options.say(`w5: ${name}: ${value.toFixed(2)} ${unit}`);
-        return samples;
-      } finally {
-        rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-      }
-    },
-    use: () => used,
-    end: async () => undefined,
-  };
-}
-
-async function measure(
-  folder: string,
-  { scale, seed, profiles }: WorkloadOptions,
-): Promise<{ samples: Sample[]; use: ProcessUse[] }> {
+async function measure(folder: string, { scale, seed, profiles }: WorkloadOptions): Promise<Run> {
   const count = Math.max(2, Math.ceil(AGENTS * scale));
   const profile = profiles === undefined ? {} : { profiles };
   const running = await startHub({ folder, slots: 0, paused: true, ...profile });
@@ -112,7 +89,7 @@ async function measure(
         { name: 'peak memory of the hub', value: peakRssMib(pid), unit: 'MiB' },
         { name: 'all joined again after', value: rejoinedMs / 1000, unit: 's' },
       ],
-      use: [
+      processes: [
         { name: 'hub', cpuS: at.cpuS, peakRssMib: peakRssMib(pid) },
         { name: 'simulated agents', cpuS: cpuSeconds(agents.pid), peakRssMib: peakRssMib(agents.pid) },
       ],

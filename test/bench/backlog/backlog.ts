@@ -3,14 +3,15 @@
  * task of the highest priority meanwhile.
  */
 import { join } from 'node:path';
+import { inFolder } from '../in-folder.js';
 import { bullmqAlways } from '../peers/bullmq.js';
 import { limitPipeline } from '../peers/limit.js';
 import { missingPostgres } from '../subjects/postgres.js';
 import { slotsAt } from '../subjects/slots.js';
 import type { Subject } from '../subjects/subject.js';
-import type { ProcessUse, ReadyWorkload, Sample, Target, Workload, WorkloadOptions } from '../workload.js';
+import type { ReadyWorkload, Run, Target, Workload, WorkloadOptions } from '../workload.js';
 import { type BacklogStore, type OpenBacklog, onPostgres, onSqlite } from './backlog-stores.js';
-import { inFolder, type Measured, measureHub, SLOTS, URGENT_TASKS } from './hub-with-backlog.js';
+import { measureHub, SLOTS, URGENT_TASKS } from './hub-with-backlog.js';
 import { load, urgentSamples, useOf } from './measured-load.js';
 import { firstWaiting } from './waiting-tasks.js';
 
@@ -111,24 +112,23 @@ async function prepare({ hubs, others }: BacklogSetup, options: WorkloadOptions)
     throw error;
   }
   const subjects = others.filter((subject) => isThere(subject.name, subject.missing()));
-  let used: ProcessUse[] = [];
   return {
-    measure: async () => {
-      const measured: Measured[] = [];
-      for (const [name, store] of stores) measured.push(await measureHub(name, store, waitingId, options));
-      for (const subject of subjects) measured.push(await measureOther(subject, options));
-      used = measured.flatMap((each) => each.used);
-      const samples: Sample[] = measured.flatMap((each) => each.samples);
-      for (const { name, value, unit } of samples) say(`w3: ${name}: ${value.toFixed(1)} ${unit}`);
-      return samples;
+    measure: async (run) => {
+      const inRun = { ...options, folder: run };
+      const measured: Run[] = [];
+      for (const [name, store] of stores) measured.push(await measureHub(name, store, waitingId, inRun));
+      for (const subject of subjects) measured.push(await measureOther(subject, inRun));
+      return {
+        samples: measured.flatMap(({ samples }) => samples),
+        processes: measured.flatMap(({ processes }) => processes),
+      };
     },
-    use: () => used,
     skipped: () => skipped,
     end,
   };
 }
 
-function measureOther(subject: Subject, options: WorkloadOptions): Promise<Measured> {
+function measureOther(subject: Subject, options: WorkloadOptions): Promise<Run> {
   return inFolder(join(options.folder, subject.name.replaceAll(' ', '-')), async (folder) => {
     const slots = slotsAt(options.scale, SLOTS);
     const running = await subject.start({ folder, slots, paused: true });
@@ -141,7 +141,7 @@ function measureOther(subject: Subject, options: WorkloadOptions): Promise<Measu
           ...sample,
           name: `${subject.name}, 200,000 of one kind: ${sample.name}`,
         })),
-        used: useOf(subject.name, running.pids),
+        processes: useOf(subject.name, running.pids),
       };
     } finally {
       await running.stop();

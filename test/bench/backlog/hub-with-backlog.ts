@@ -1,12 +1,12 @@
 /** A hub with a long backlog beside the same hub without one. */
-import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { inFolder } from '../in-folder.js';
 import { HttpConnection } from '../load/http-connection.js';
 import { rssMib } from '../machine.js';
 import { quiet } from '../quiet.js';
 import { startHub } from '../subjects/hub.js';
 import { slotsAt } from '../subjects/slots.js';
-import type { ProcessUse, Sample, WorkloadOptions } from '../workload.js';
+import type { ProcessUse, Run, Sample, WorkloadOptions } from '../workload.js';
 import type { BacklogStore, HubStore } from './backlog-stores.js';
 import { load, urgentSamples, useOf } from './measured-load.js';
 import { INSTANCES } from './waiting-tasks.js';
@@ -15,22 +15,17 @@ const W1_TASKS = 20_000;
 export const URGENT_TASKS = 40;
 export const SLOTS = 16;
 
-export interface Measured {
-  readonly samples: Sample[];
-  readonly used: ProcessUse[];
-}
-
 /** @param subject Name of the hub in tables. */
 export async function measureHub(
   subject: string,
   store: BacklogStore,
   waitingId: string,
   options: WorkloadOptions,
-): Promise<Measured> {
+): Promise<Run> {
   const none = await inFolder(join(options.folder, 'none-waiting'), (folder) =>
     withStore(store, folder, false, (own) => withNoneWaiting(folder, own, options)),
   );
-  const { samples, used, memoryMib, withListsMib } = await inFolder(
+  const { samples, processes, memoryMib, withListsMib } = await inFolder(
     join(options.folder, 'backlog'),
     (folder) =>
       withStore(store, folder, true, (own) => withBacklog({ folder, subject, waitingId }, own, options)),
@@ -46,7 +41,7 @@ export async function measureHub(
     },
     ...samples,
   ];
-  return { samples: all.map((sample) => ({ ...sample, name: `${subject}: ${sample.name}` })), used };
+  return { samples: all.map((sample) => ({ ...sample, name: `${subject}: ${sample.name}` })), processes };
 }
 
 async function withNoneWaiting(folder: string, { store }: HubStore, options: WorkloadOptions) {
@@ -92,7 +87,7 @@ async function withBacklog(
   };
   const first = await start();
   const { running } = first;
-  const used: ProcessUse[] = [];
+  const processes: ProcessUse[] = [];
   const measured = await (async () => {
     try {
       await quiet(running.hub.pid);
@@ -106,7 +101,7 @@ async function withBacklog(
       });
       const urgent = await load('urgent', Math.ceil(URGENT_TASKS * scale), running, options);
       const server: [string, number][] = serverPid === undefined ? [] : [['postgres', serverPid]];
-      used.push(...useOf(subject, [...running.pids, ...server]));
+      processes.push(...useOf(subject, [...running.pids, ...server]));
       // Only a process that ends normally writes its profile.
       await (profiles === undefined ? running.hub.kill() : running.hub.stop());
       return { memoryMib, firstListMs, withListsMib, joinedMs, urgent };
@@ -126,7 +121,7 @@ async function withBacklog(
     { name: 'both agents joined after', value: measured.joinedMs, unit: 'ms' },
     ...urgentSamples(measured.urgent),
   ];
-  return { samples, used, memoryMib: measured.memoryMib, withListsMib: measured.withListsMib };
+  return { samples, processes, memoryMib: measured.memoryMib, withListsMib: measured.withListsMib };
 }
 
 async function withStore<T>(
@@ -153,15 +148,6 @@ async function expectAnswer(port: number, path: string): Promise<void> {
   const { status } = await connection.request({ method: 'GET', path });
   connection.close();
   if (status !== 200) throw new Error(`GET ${path} answered ${status}`);
-}
-
-export async function inFolder<T>(folder: string, action: (folder: string) => Promise<T>): Promise<T> {
-  mkdirSync(folder);
-  try {
-    return await action(folder);
-  } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-  }
 }
 
 async function timed(action: () => Promise<void>): Promise<number> {

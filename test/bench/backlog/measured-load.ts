@@ -1,7 +1,7 @@
 /** Loads of the workload with a backlog, and what they use. */
 import { runLoad } from '../load/load.js';
 import type { LoadName } from '../load/loads.js';
-import { treeUse } from '../machine.js';
+import { treeUsesOf } from '../machine.js';
 import type { RunningSubject } from '../subjects/subject.js';
 import type { ProcessUse, Sample, WorkloadOptions } from '../workload.js';
 
@@ -31,9 +31,5 @@ export function urgentSamples(measured: ReadonlyMap<string, number>): Sample[] {
 
 /** Resource use of processes, by name and id, so far. */
 export function useOf(subject: string, pids: Iterable<readonly [name: string, pid: number]>): ProcessUse[] {
-  return [...pids].flatMap(([name, pid]) => {
-    const { own, beneath } = treeUse(pid);
-    const use = { name: `${subject}: ${name}`, ...own };
-    return beneath ? [use, { ...beneath, name: `${subject}: processes of ${name}` }] : [use];
-  });
+  return treeUsesOf(pids).map((use) => ({ ...use, name: `${subject}: ${use.name}` }));
 }

@@ -1,18 +1,18 @@
 /** W1 on a hub with a long history, alone and beside very many clients that wait or read lists. The tasks that they wait for do
  *  not end meanwhile: no instance has the version. */
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { quantile } from '../figures.js';
 import { fillStore } from '../lists/fill-store.js';
 import { LIST_PATHS } from '../lists/list-cases.js';
 import { HttpConnection } from '../load/http-connection.js';
 import { runLoad } from '../load/load.js';
-import { treeUse } from '../machine.js';
+import { usesOf } from '../machine.js';
 import { PollClients } from '../polls/poll-clients.js';
 import { quiet } from '../quiet.js';
 import { type RunningHub, startHub } from '../subjects/hub.js';
 import { slotsAt } from '../subjects/slots.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { ReadyWorkload, Run, Workload, WorkloadOptions } from '../workload.js';
 
 const ENDED = 1_000_000;
 const POLLS = 10_000;
@@ -48,28 +48,17 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
       return `/api/2.0/workbench/task/${kind}/${id}/result?timeout=600`;
     });
   db.close();
-  let used: ProcessUse[] = [];
   return {
-    measure: async () => {
-      const run = join(folder, 'run');
-      mkdirSync(join(run, 'hub-data'), { recursive: true });
+    measure: async (run) => {
+      mkdirSync(join(run, 'hub-data'));
       copyFileSync(file, join(run, 'hub-data', 'hub.sqlite'));
+      const running = await startHub({ folder: run, slots: slotsAt(scale, SLOTS), paused: true });
       try {
-        const running = await startHub({ folder: run, slots: slotsAt(scale, SLOTS), paused: true });
-        try {
-          const samples = await measure(running, paths, options);
-          used = useOf(running);
-          for (const { name, value, unit } of samples) say(`w6: ${name}: ${value.toFixed(1)} ${unit}`);
-          return samples;
-        } finally {
-          await running.stop();
-        }
+        return await measure(running, paths, options);
       } finally {
-        rmSync(run, { recursive: true, force: true, maxRetries: 5 });
+        await running.stop();
       }
     },
-    use: () => used,
-    end: async () => undefined,
   };
 }
 
@@ -77,7 +66,7 @@ async function measure(
   running: RunningHub,
   paths: readonly string[],
   { scale, seed }: WorkloadOptions,
-): Promise<Sample[]> {
+): Promise<Run> {
   await running.resume();
   await running.allUp();
   const w1 = async () => {
@@ -102,12 +91,15 @@ async function measure(
     const listMs = await looking.stop();
     const answered = (await polls.answers()).size;
     if (answered > 0) throw new Error(`${answered} long polls were answered although nothing had ended`);
-    return [
-      { name: 'tasks alone', value: alone, unit: 'per s' },
-      { name: 'tasks beside polls and lists', value: beside, unit: 'per s' },
-      { name: 'list meanwhile, median', value: quantile(listMs, 0.5), unit: 'ms' },
-      { name: 'list meanwhile, 99 of 100', value: quantile(listMs, 0.99), unit: 'ms' },
-    ];
+    return {
+      samples: [
+        { name: 'tasks alone', value: alone, unit: 'per s' },
+        { name: 'tasks beside polls and lists', value: beside, unit: 'per s' },
+        { name: 'list meanwhile, median', value: quantile(listMs, 0.5), unit: 'ms' },
+        { name: 'list meanwhile, 99 of 100', value: quantile(listMs, 0.99), unit: 'ms' },
+      ],
+      processes: usesOf(running.pids),
+    };
   } finally {
     lists.close();
     await polls.stop();
@@ -138,8 +130,4 @@ function lookThrough(connection: HttpConnection): { stop(): Promise<number[]> } 
       return times;
     },
   };
-}
-
-function useOf({ pids }: RunningHub): ProcessUse[] {
-  return [...pids].map(([name, pid]) => ({ name, ...treeUse(pid).own }));
 }

@@ -10,9 +10,9 @@ import {
   rolesOf,
   startCluster,
 } from '../subjects/cluster.js';
-import type { ProcessUse, Sample } from '../workload.js';
+import type { ProcessUse, Run, Sample } from '../workload.js';
 import { JoinedAgents } from './joined-agents.js';
-import type { Measured, Part } from './part.js';
+import type { Part } from './part.js';
 import { writtenRows } from './written-rows.js';
 
 const HUBS = 3;
@@ -37,7 +37,7 @@ export const agents: Part = {
   },
 };
 
-async function measure(cluster: RunningCluster, joined: JoinedAgents, scale: number): Promise<Measured> {
+async function measure(cluster: RunningCluster, joined: JoinedAgents, scale: number): Promise<Run> {
   const { hubs, token, database } = cluster;
   const count = Math.max(6, Math.ceil(AGENTS * scale));
   const instances = count * INSTANCES_EACH;
@@ -65,7 +65,7 @@ async function measure(cluster: RunningCluster, joined: JoinedAgents, scale: num
   const idleMs = Math.max(5000, IDLE_MS * Math.min(1, scale));
   const rows = await writtenRows(database, () => afterMs(idleMs));
   const idle = pids.map((pid, at) => (cpuSeconds(pid) - (cpuBefore[at] ?? 0)) / (idleMs / 1000));
-  const use = [...pids, joined.pid].map(
+  const processes = [...pids, joined.pid].map(
     (pid, at): ProcessUse => ({
       ...{ name: at < HUBS ? `hub ${at + 1} with agents` : 'simulated agents' },
       ...{ cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) },
@@ -83,7 +83,7 @@ async function measure(cluster: RunningCluster, joined: JoinedAgents, scale: num
       { name: 'idle: cores of a hub', value: Math.max(...idle), unit: '' },
       ...(await killOne(cluster, joined, count)),
     ],
-    use,
+    processes,
   };
 }
 

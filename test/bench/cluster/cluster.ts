@@ -1,8 +1,8 @@
 /** Several hubs on one database server, beside one. */
-import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { inFolder } from '../in-folder.js';
 import { missingPostgres } from '../subjects/postgres.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { ReadyWorkload, Run, Workload, WorkloadOptions } from '../workload.js';
 import { agents } from './agents.js';
 import { latency } from './latency.js';
 import { throughput } from './throughput.js';
@@ -28,27 +28,18 @@ export const cluster: Workload = {
 function prepare({ only, ...options }: WorkloadOptions): ReadyWorkload {
   const missing = missingPostgres();
   const parts = PARTS.filter(({ name }) => missing === undefined && (only?.includes(name) ?? true));
-  const used = new Map<string, ProcessUse>();
   return {
-    measure: async () => {
-      const samples: Sample[] = [];
+    measure: async (run) => {
+      const measured: Run[] = [];
       for (const { name, measure } of parts) {
-        const folder = join(options.folder, name);
-        mkdirSync(folder);
-        try {
-          const measured = await measure(folder, options);
-          for (const use of measured.use) used.set(use.name, use);
-          samples.push(...measured.samples);
-          for (const sample of measured.samples)
-            options.say(`cluster: ${sample.name}: ${sample.value.toFixed(2)} ${sample.unit}`);
-        } finally {
-          rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-        }
+        options.say(`cluster: measuring ${name}`);
+        measured.push(await inFolder(join(run, name), (folder) => measure(folder, options)));
       }
-      return samples;
+      return {
+        samples: measured.flatMap(({ samples }) => samples),
+        processes: measured.flatMap(({ processes }) => processes),
+      };
     },
-    use: () => [...used.values()],
     skipped: () => (missing === undefined ? [] : [missing]),
-    end: async () => undefined,
   };
 }

@@ -28,7 +28,7 @@ export const latency: Part = {
       ...{ name: 'across three hubs: beyond one hub, median' },
       ...{ value: medianOf(across) - medianOf(alone), unit: 'ms' },
     };
-    return { samples: [...alone, ...across, beyond], use: [] };
+    return { samples: [...alone, ...across, beyond], processes: [] };
   },
 };
 

@@ -5,8 +5,8 @@ import { runLoad } from '../load/load.js';
 import { machineCpuSeconds, type TreeUse, treeUse } from '../machine.js';
 import { type RunningCluster, rolesOf, startCluster } from '../subjects/cluster.js';
 import { W1 } from '../throughput/setups.js';
-import type { ProcessUse, Sample } from '../workload.js';
-import type { Measured, Part } from './part.js';
+import type { ProcessUse, Run, Sample } from '../workload.js';
+import type { Part } from './part.js';
 
 const HUBS = [1, 2, 3] as const;
 /** Agents, so that each of three hubs has some. */
@@ -16,7 +16,7 @@ const LIMIT_MS = 300_000;
 export const throughput: Part = {
   name: 'throughput',
   measure: async (folder, options) => {
-    const all: Measured[] = [];
+    const all: Run[] = [];
     for (const hubs of HUBS) {
       const own = join(folder, `of-${hubs}`);
       mkdirSync(own);
@@ -28,7 +28,7 @@ export const throughput: Part = {
     const ratios = HUBS.slice(1).map((hubs): Sample => {
       return { name: `${nameOf(hubs)}: tasks, of one hub`, value: rateOf(hubs) / rateOf(1), unit: 'times' };
     });
-    return { samples: [...samples, ...ratios], use: all.flatMap(({ use }) => use) };
+    return { samples: [...samples, ...ratios], processes: all.flatMap(({ processes }) => processes) };
   },
 };
 
@@ -36,7 +36,7 @@ async function measure(
   folder: string,
   count: number,
   { scale, seed }: { readonly scale: number; readonly seed: number },
-): Promise<Measured> {
+): Promise<Run> {
   const cluster = await startCluster({
     folder,
     hubs: count,
@@ -71,14 +71,14 @@ async function measure(
       ['agents and instances', cluster.agents.map(({ pid }) => pid)],
     ] as const;
     const name = nameOf(count);
-    const use = parts.map(([part, pids]): ProcessUse => {
+    const processes = parts.map(([part, pids]): ProcessUse => {
       const peaks = pids.map((pid) => peakOf(after.processes.get(pid)));
       return { name: `${name}: ${part}`, cpuS: sum(pids.map(spent)), peakRssMib: sum(peaks) };
     });
-    const cpu = use.map(({ name: part, cpuS }): Sample => {
+    const cpu = processes.map(({ name: part, cpuS }): Sample => {
       return { name: `${part}, CPU for each task`, value: (cpuS * 1000) / tasks, unit: 'ms' };
     });
-    const ownS = sum(use.map(({ cpuS }) => cpuS)) + (after.loadCpuS - before.loadCpuS);
+    const ownS = sum(processes.map(({ cpuS }) => cpuS)) + (after.loadCpuS - before.loadCpuS);
     const othersS = Math.max(0, after.machineCpuS - before.machineCpuS - ownS);
     return {
       samples: [
@@ -86,7 +86,7 @@ async function measure(
         ...cpu,
         { name: `${name}: neighbors meanwhile (CPU)`, value: othersS, unit: 's' },
       ],
-      use,
+      processes,
     };
   } finally {
     await cluster.stop();

@@ -1,8 +1,8 @@
 /** The console in a real browser: first load, live changes, long lists, a long log, many tabs. */
-import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { inFolder } from '../in-folder.js';
 import { type TreeUse, treeUse } from '../machine.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { ReadyWorkload, Run, Workload, WorkloadOptions } from '../workload.js';
 import { type ConsolePart, pidOf } from './console-part.js';
 import { firstLoad } from './first-load.js';
 import { live } from './live.js';
@@ -25,18 +25,20 @@ export const consolePages: Workload = {
 async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
   const parts = PARTS.filter(({ name }) => options.only?.includes(name) ?? true);
   const browsers = await importBrowser();
-  let used: ProcessUse[] = [];
   return {
-    measure: async () => {
-      used = [];
-      if (!browsers.hasBrowser) return [];
-      const samples: Sample[] = [];
-      for (const part of parts) samples.push(...(await measurePart(part, browsers, options, used)));
-      return samples;
+    measure: async (run) => {
+      const measured: Run[] = [];
+      for (const part of browsers.hasBrowser ? parts : []) {
+        options.say(`console: measuring ${part.name}`);
+        const folder = join(run, part.name.replaceAll(' ', '-'));
+        measured.push(await inFolder(folder, () => measurePart(part, browsers, { ...options, folder })));
+      }
+      return {
+        samples: measured.flatMap(({ samples }) => samples),
+        processes: measured.flatMap(({ processes }) => processes),
+      };
     },
-    use: () => used,
     skipped: () => (browsers.hasBrowser ? [] : parts.map(({ name }) => `${name}: Chromium is not installed`)),
-    end: async () => undefined,
   };
 }
 
@@ -54,10 +56,7 @@ async function measurePart(
   part: ConsolePart,
   { startBrowser }: BrowserModule,
   options: WorkloadOptions,
-  used: ProcessUse[],
-): Promise<Sample[]> {
-  const folder = join(options.folder, part.name.replaceAll(' ', '-'));
-  mkdirSync(folder);
+): Promise<Run> {
   const browser = await startBrowser();
   const pids = new Map([['browser', await pidOf(browser)]]);
   // Read while they run: the hub of a part ends with it.
@@ -73,28 +72,22 @@ async function measurePart(
     const samples = await part.measure({
       ...options,
       browser,
-      folder,
       watch: (pid) => {
         pids.set('hub', pid);
         look();
       },
     });
     look();
-    return samples.map((sample) => {
-      const { value, unit } = sample;
-      options.say(`console: ${part.name}: ${sample.name}: ${value.toFixed(1)} ${unit}`);
-      return { ...sample, name: `${part.name}: ${sample.name}` };
-    });
-  } finally {
-    clearInterval(looking);
-    await browser.close();
-    for (const [name, { own, beneath }] of uses) {
-      used.push({
+    return {
+      samples: samples.map((sample) => ({ ...sample, name: `${part.name}: ${sample.name}` })),
+      processes: [...uses].map(([name, { own, beneath }]) => ({
         name: `${part.name}: ${name}`,
         cpuS: own.cpuS + (name === 'browser' ? (beneath?.cpuS ?? 0) : 0),
         peakRssMib: own.peakRssMib + (name === 'browser' ? (beneath?.peakRssMib ?? 0) : 0),
-      });
-    }
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      })),
+    };
+  } finally {
+    clearInterval(looking);
+    await browser.close();
   }
 }

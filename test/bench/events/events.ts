@@ -2,15 +2,13 @@
  * Clients that follow the changes of tasks: what they cost a hub in memory, and what 100 of them cost the tasks of W1, when each
  * gets everything and when each gets what one user does.
  */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { runLoad } from '../load/load.js';
-import { cpuSeconds, rssMib, treeUse } from '../machine.js';
+import { cpuSeconds, rssMib, usesOf } from '../machine.js';
 import { PollClients } from '../polls/poll-clients.js';
 import { quiet } from '../quiet.js';
 import { type RunningHub, startHub } from '../subjects/hub.js';
 import { slotsAt } from '../subjects/slots.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { Run, Sample, Workload, WorkloadOptions } from '../workload.js';
 
 /** As browsers and Node.js say it. */
 const ENCODINGS = 'gzip, deflate';
@@ -29,33 +27,19 @@ export const events: Workload = {
     { figure: 'tasks beside 100 who follow one user', is: 'at least', value: 0.97, times: 'tasks alone' },
     { figure: 'tasks beside 100 who follow all', is: 'at least', value: 0.97, times: 'tasks alone' },
   ],
-  prepare,
+  prepare: async (options) => ({ measure: (folder) => measureIn(folder, options) }),
 };
 
-async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
-  const { folder, scale, say } = options;
-  let runs = 0;
-  let used: ProcessUse[] = [];
-  return {
-    measure: async () => {
-      const run = join(folder, `run-${++runs}`);
-      mkdirSync(run, { recursive: true });
-      const running = await startHub({ folder: run, slots: slotsAt(scale, SLOTS), paused: true });
-      try {
-        const samples = await measure(running, options);
-        used = [...running.pids].map(([name, pid]) => ({ name, ...treeUse(pid).own }));
-        for (const { name, value, unit } of samples) say(`events: ${name}: ${value.toFixed(1)} ${unit}`);
-        return samples;
-      } finally {
-        await running.stop();
-      }
-    },
-    use: () => used,
-    end: async () => undefined,
-  };
+async function measureIn(folder: string, options: WorkloadOptions): Promise<Run> {
+  const running = await startHub({ folder, slots: slotsAt(options.scale, SLOTS), paused: true });
+  try {
+    return await measure(running, options);
+  } finally {
+    await running.stop();
+  }
 }
 
-async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): Promise<Sample[]> {
+async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): Promise<Run> {
   await running.resume();
   await running.allUp();
   const w1 = async () => {
@@ -84,7 +68,7 @@ async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): P
     await quiet(running.hub.pid);
     return rssMib(running.hub.pid);
   });
-  return [
+  const samples: Sample[] = [
     { name: 'tasks alone', value: alone.perS, unit: 'per s' },
     { name: 'tasks beside 100 who follow one user', value: ofOne.perS, unit: 'per s' },
     { name: 'tasks beside 100 who follow all', value: ofAll.perS, unit: 'per s' },
@@ -100,6 +84,7 @@ async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): P
       unit: 'KiB',
     },
   ];
+  return { samples, processes: usesOf(running.pids) };
 }
 
 /** Performs `work` while this number of clients listens; fails when one of them was told nothing of it. */

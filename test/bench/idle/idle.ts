@@ -1,11 +1,9 @@
 /** An agent with many slots: what they cost while they are idle, and when all of them are used at once. */
-import { mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { HttpConnection } from '../load/http-connection.js';
-import { countDescendants, treeShareMib, treeUse } from '../machine.js';
+import { countDescendants, treeShareMib, treeUse, usesOf } from '../machine.js';
 import { quiet } from '../quiet.js';
 import { startHub } from '../subjects/hub.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { Run, Workload, WorkloadOptions } from '../workload.js';
 
 const SLOTS = 64;
 const AGENT = 'a';
@@ -24,33 +22,10 @@ export const w9: Workload = {
     { figure: 'all slots up after', is: 'at most', value: UP_LIMIT_S },
     { figure: 'memory of the agent and its programs, idle', is: 'at most', value: MEMORY_LIMIT_MIB },
   ],
-  prepare: async (options) => prepare(options),
+  prepare: async (options) => ({ measure: (folder) => measure(folder, options) }),
 };
 
-function prepare(options: WorkloadOptions): ReadyWorkload {
-  let used: ProcessUse[] = [];
-  return {
-    measure: async () => {
-      const folder = join(options.folder, 'run');
-      mkdirSync(folder);
-      try {
-        const { samples, use } = await measure(folder, options);
-        used = use;
-        for (const { name, value, unit } of samples) options.say(`w9: ${name}: ${value.toFixed(2)} ${unit}`);
-        return samples;
-      } finally {
-        rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-      }
-    },
-    use: () => used,
-    end: async () => undefined,
-  };
-}
-
-async function measure(
-  folder: string,
-  { scale, profiles }: WorkloadOptions,
-): Promise<{ samples: Sample[]; use: ProcessUse[] }> {
+async function measure(folder: string, { scale, profiles }: WorkloadOptions): Promise<Run> {
   const slots = Math.max(2, Math.ceil(SLOTS * scale));
   const running = await startHub(
     { folder, slots, paused: true, ...(profiles === undefined ? {} : { profiles }) },
@@ -66,20 +41,19 @@ async function measure(
     await quiet(pid);
     const startCpuS = treeCpuSeconds(pid);
     const idleMib = treeShareMib(pid);
-    const processes = countDescendants(pid);
+    const count = countDescendants(pid);
     const burst = await runAtOnce(running.port, slots, pid);
-    const use = [...running.pids].map(([name, each]) => ({ name, ...treeUse(each).own }));
     return {
       samples: [
         { name: 'all slots up after', value: upS, unit: 's' },
         { name: 'CPU of the start', value: startCpuS, unit: 's' },
         { name: 'memory of the agent and its programs, idle', value: idleMib, unit: 'MiB' },
-        { name: 'processes beneath the agent, idle', value: processes, unit: '' },
+        { name: 'processes beneath the agent, idle', value: count, unit: '' },
         { name: 'a script for each slot: ended after', value: burst.seconds, unit: 's' },
         { name: 'a script for each slot: CPU', value: burst.cpuS, unit: 's' },
         { name: 'a script for each slot: peak memory', value: burst.peakMib, unit: 'MiB' },
       ],
-      use,
+      processes: usesOf(running.pids),
     };
   } finally {
     await running.stop();

@@ -2,7 +2,7 @@
 import { Pool } from 'undici';
 import { startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
-import { cpuSeconds, peakRssMib, rssMib, treeUse } from '../machine.js';
+import { rssMib, treeUse, usesOf } from '../machine.js';
 import { missingPostgres } from '../subjects/postgres.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
 import { type ListCase, type ListLimits, listCases, nameOf } from './list-cases.js';
@@ -91,7 +91,7 @@ async function prepare(
       const samples = await measureLists(cases, remembers ? OTHER_FILTERS : 0, get);
       const readMs = await reading.stop();
       const slowestMs = Math.max(...samples.map(({ value }) => value));
-      return [
+      const all: Sample[] = [
         ...samples,
         { name: 'one task meanwhile, median', value: quantile(readMs, 0.5), unit: 'ms' },
         { name: 'one task meanwhile, 99 of 100', value: quantile(readMs, 0.99), unit: 'ms' },
@@ -103,8 +103,8 @@ async function prepare(
         { name: 'bare scan of the ids by the database', value: store.bareScanMs, unit: 'ms' },
         { name: 'memory of the hub', value: rssMib(pid), unit: 'MiB' },
       ];
+      return { samples: all, processes: [...usesOf([['hub', pid]]), ...serverUse(store)] };
     },
-    use: () => [{ name: 'hub', cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) }, ...serverUse(store)],
     end: async () => {
       await pool.destroy();
       await hub.stop();
@@ -114,7 +114,7 @@ async function prepare(
 }
 
 function notMeasured(reason: string): ReadyWorkload {
-  return { measure: async () => [], use: () => [], skipped: () => [reason], end: async () => undefined };
+  return { measure: async () => ({ samples: [], processes: [] }), skipped: () => [reason] };
 }
 
 function serverUse({ serverPid }: ListStore): ProcessUse[] {

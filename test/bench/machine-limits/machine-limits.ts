@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
 import { compiled } from '../compiled.js';
 import { quantile } from '../figures.js';
-import { cpuSeconds, peakRssMib } from '../machine.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import { usesOf } from '../machine.js';
+import type { Run, Sample, Workload } from '../workload.js';
 
 const FOR_MS = 3000;
 const BLOCK_BYTES = 4096;
@@ -18,25 +18,19 @@ const IN_FLIGHT = 64;
 export const machineLimits: Workload = {
   name: 'machine',
   what: 'limits of the machine: synced writes, and round trips over a WebSocket',
-  prepare: async (options) => prepare(options),
+  prepare: async ({ scale }) => ({ measure: (folder) => measure(folder, FOR_MS * scale) }),
 };
 
-function prepare({ folder, scale }: WorkloadOptions): ReadyWorkload {
-  const forMs = FOR_MS * scale;
-  let used: ProcessUse[] = [];
+async function measure(folder: string, forMs: number): Promise<Run> {
+  const file = join(folder, 'synced');
+  const { samples, processes } = await webSocket(forMs);
   return {
-    measure: async () => {
-      const file = join(folder, 'synced');
-      const { samples, use } = await webSocket(forMs);
-      used = [use];
-      return [
-        ...syncs(file, forMs, 'fsync', fsyncSync),
-        ...syncs(file, forMs, 'fdatasync', fdatasyncSync),
-        ...samples,
-      ];
-    },
-    use: () => used,
-    end: async () => undefined,
+    samples: [
+      ...syncs(file, forMs, 'fsync', fsyncSync),
+      ...syncs(file, forMs, 'fdatasync', fdatasyncSync),
+      ...samples,
+    ],
+    processes,
   };
 }
 
@@ -60,7 +54,7 @@ function syncs(file: string, forMs: number, name: string, sync: (fd: number) => 
   ];
 }
 
-async function webSocket(forMs: number): Promise<{ samples: Sample[]; use: ProcessUse }> {
+async function webSocket(forMs: number): Promise<Run> {
   const child = fork(fileURLToPath(compiled('./echo-process.js', import.meta.url)), { execArgv: [] });
   try {
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];
@@ -76,7 +70,7 @@ async function webSocket(forMs: number): Promise<{ samples: Sample[]; use: Proce
         { name: `round trips of 300 bytes, ${IN_FLIGHT} at a time`, value: many, unit: 'per s' },
         { name: 'round trips of 300 bytes, one at a time', value: one, unit: 'per s' },
       ],
-      use: { name: 'other end', cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) },
+      processes: usesOf([['other end', pid]]),
     };
   } finally {
     child.disconnect();

@@ -11,7 +11,7 @@ import { quantile } from '../figures.js';
 import { fillStore } from '../lists/fill-store.js';
 import { cpuSeconds, peakRssMib, rssMib } from '../machine.js';
 import { quiet } from '../quiet.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { Run, Workload, WorkloadOptions } from '../workload.js';
 import { PollClients, startBareServer } from './poll-clients.js';
 import { wallClockMs } from './wall-clock.js';
 
@@ -28,38 +28,27 @@ const ANSWER_LIMIT_MS = 50;
 export const polls: Workload = {
   name: 'polls',
   what: '10,000 clients wait for a result each, the tasks end on 16 instances',
-  prepare,
+  prepare: async (options) => ({ measure: (folder) => measure(folder, options) }),
 };
 
-async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
-  const count = Math.ceil(CLIENTS * options.scale);
-  let runs = 0;
-  let used: ProcessUse[] = [];
+async function measure(folder: string, { scale, seed }: WorkloadOptions): Promise<Run> {
+  const count = Math.ceil(CLIENTS * scale);
+  const { samples, processes } = await measureHub(folder, count, seed);
+  const bareKib = await measureBareServer(count);
+  const hubKib = samples.find(({ name }) => name === PER_CLIENT)?.value ?? Number.NaN;
   return {
-    measure: async () => {
-      const folder = join(options.folder, `run-${++runs}`);
-      const { samples, use } = await measureHub(folder, count, options.seed);
-      used = use;
-      const bareKib = await measureBareServer(count);
-      const hubKib = samples.find(({ name }) => name === PER_CLIENT)?.value ?? Number.NaN;
-      return [
-        ...samples,
-        { name: 'memory of a bare server for each client', value: bareKib, unit: 'KiB' },
-        { name: 'hub to bare server', value: hubKib / bareKib, unit: 'times' },
-      ];
-    },
-    use: () => used,
-    end: async () => undefined,
+    samples: [
+      ...samples,
+      { name: 'memory of a bare server for each client', value: bareKib, unit: 'KiB' },
+      { name: 'hub to bare server', value: hubKib / bareKib, unit: 'times' },
+    ],
+    processes,
   };
 }
 
 const PER_CLIENT = 'memory of the hub for each client';
 
-async function measureHub(
-  folder: string,
-  count: number,
-  seed: number,
-): Promise<{ samples: Sample[]; use: ProcessUse[] }> {
+async function measureHub(folder: string, count: number, seed: number): Promise<Run> {
   const leaving = Math.ceil(count * LEAVING_PART);
   const paths = writeTasks(join(folder, 'hub', 'hub.sqlite'), count + leaving, seed);
   const hub = await startHub(folder);
@@ -102,7 +91,7 @@ async function measureHub(
         { name: 'end to answer, 99 of 100', value: quantile(waits, 0.99), unit: 'ms' },
         { name: 'tasks ended', value: ends.size / (spanMs(ends) / 1000), unit: 'per s' },
       ],
-      use: [
+      processes: [
         { name: 'hub', cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) },
         { name: 'clients', cpuS: cpuSeconds(clients.pid), peakRssMib: peakRssMib(clients.pid) },
       ],

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.js';
 import { costsOf } from './costs.js';
-import { flameGraph } from './flame-graph.js';
 import { stacksIn } from './profile.js';
 
 const BUSY = `
@@ -36,39 +35,50 @@ describe('profiles of processes', () => {
     const lengthOf = (lastMs: number) => stacksIn(folder.path, lastMs).reduce((sum, { ms }) => sum + ms, 0);
     expect(lengthOf(50)).toBeLessThan(lengthOf(Number.POSITIVE_INFINITY));
   });
-
-  it('are drawn as a flame graph', () => {
-    profileBusyProcess();
-    const drawn = flameGraph('busy <process>', stacksIn(folder.path, Number.POSITIVE_INFINITY));
-    expect(drawn).toMatch(/^<svg .*busy &lt;process&gt;.*>endOne.*<\/svg>\n$/s);
-  });
 });
 
-describe('costs of steps', () => {
+describe('costs of a task', () => {
   const stack = (ms: number, ...names: [name: string, file: string][]) => ({
     frames: names.map(([name, file]) => ({ name, file })),
     ms,
   });
+  const costOf = (...stacks: ReturnType<typeof stack>[]) =>
+    costsOf('hub', stacks, 400).map(({ part, us }) => [part, us]);
 
-  it('belong to the innermost step, and add up to the cost of a task', () => {
-    const costs = costsOf(
-      'hub',
-      [
-        stack(
-          1,
-          ['flush', 'hub/store/sqlite/connection/group-commit.js'],
-          ['endTask', 'hub/store/sqlite/tasks/attempt-writes.js'],
-          ['run', ''],
-        ),
-        stack(2, ['flush', 'hub/store/sqlite/connection/group-commit.js'], ['run', '']),
+  it('belong to the innermost file of the product, and add up', () => {
+    const commit = 'hub/store/sqlite/connection/group-commit.js';
+    const writes = 'hub/store/sqlite/tasks/attempt-writes.js';
+    expect(
+      costOf(
+        stack(1, ['flush', commit], ['endTask', writes], ['run', '']),
+        stack(2, ['flush', commit], ['run', '']),
         stack(1, ['listOnTimeout', 'node:internal/timers']),
-      ],
-      400,
-    );
-    expect(costs).toEqual([
-      { where: 'hub', step: 'begin and commit', us: 200 },
-      { where: 'hub', step: 'end the task', us: 100 },
-      { where: 'hub', step: 'Node.js between these steps', us: 100 },
+      ),
+    ).toEqual([
+      [commit, 200],
+      [writes, 100],
+      ['Node.js', 100],
     ]);
+  });
+
+  it('without a file of the product belong to a package, Node.js, or the native function', () => {
+    expect(
+      costOf(
+        stack(5, ['onParser', 'node:_http_server'], ['send', '@hono/node-server/dist/index.js']),
+        stack(3, ['onParser', 'node:_http_server']),
+        stack(2, ['(garbage collector)', '']),
+      ),
+    ).toEqual([
+      ['@hono/node-server', 200],
+      ['Node.js', 120],
+      ['(garbage collector)', 80],
+    ]);
+  });
+
+  it('are listed for the twelve most costly parts', () => {
+    const files = Array.from({ length: 15 }, (_, at) => stack(15 - at, ['run', `hub/${at}.js`]));
+    const listed = costOf(...files);
+    expect(listed).toHaveLength(13);
+    expect(listed.at(-1)).toEqual(['other parts', ((3 + 2 + 1) / 120) * 400]);
   });
 });

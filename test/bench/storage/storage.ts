@@ -3,11 +3,11 @@
  * which the same machine copies such a file and computes its digest. To add a way: a file that exports a `StorageWay`, and its
  * name in `WAYS`.
  */
-import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { endPrograms, type HubProgram, startHub } from '../../support/programs/programs.js';
+import { endPrograms, startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
-import { cpuSeconds, peakRssMib } from '../machine.js';
+import { inFolder } from '../in-folder.js';
+import { peakRssMib, usesOf } from '../machine.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
 import { download } from './download.js';
 import { jsonIn } from './json-in.js';
@@ -48,32 +48,30 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
   const sizeBytes = Math.ceil((FULL_BYTES * options.scale) / 3) * 3;
   const source = join(options.folder, 'source');
   await writeSource(source, sizeBytes, options.seed);
-  let used: ProcessUse[] = [];
+  const ways = WAYS.filter(({ name }) => options.only?.includes(name) ?? true);
   return {
-    measure: async () => {
+    measure: async (run) => {
       const samples: Sample[] = [];
       const machine: MachinePace[] = [];
-      used = [];
-      const ways = WAYS.filter(({ name }) => options.only?.includes(name) ?? true);
+      const processes: ProcessUse[] = [];
       for (const way of ways) {
         const pace = await measureMachine(source, sizeBytes, options.folder);
         machine.push(pace);
-        const { hub, folder } = await startOwnHub(options.folder, way);
-        const pid = hub.process.pid ?? 0;
-        const measured = await way.measure({ hub, folder, source, sizeBytes, scale: options.scale });
-        samples.push(...measured, ...ratioOf(way, measured, pace), memoryOf(way, pid));
-        used.push({ name: `hub, ${way.name}`, cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) });
-        await endPrograms();
-        await rm(folder, { recursive: true });
+        await inFolder(join(run, way.name.replaceAll(' ', '-')), async (folder) => {
+          const hub = await startHub(folder, way.config ?? {});
+          const pid = hub.process.pid ?? 0;
+          const measured = await way.measure({ hub, folder, source, sizeBytes, scale: options.scale });
+          samples.push(...measured, ...ratioOf(way, measured, pace), memoryOf(way, pid));
+          processes.push(...usesOf([[`hub, ${way.name}`, pid]]));
+          await endPrograms();
+        });
       }
-      return [
+      const paces = [
         medianOf(machine.map(({ copy }) => copy)),
         medianOf(machine.map(({ digest }) => digest)),
-        ...samples,
       ];
+      return { samples: [...paces, ...samples], processes };
     },
-    use: () => used,
-    end: async () => undefined,
   };
 }
 
@@ -97,12 +95,6 @@ function medianOf(samples: readonly Sample[]): Sample {
     0.5,
   );
   return { ...(samples[0] as Sample), value };
-}
-
-async function startOwnHub(parent: string, way: StorageWay): Promise<{ hub: HubProgram; folder: string }> {
-  const folder = join(parent, way.name.replaceAll(' ', '-'));
-  await mkdir(folder);
-  return { hub: await startHub(folder, way.config ?? {}), folder };
 }
 
 function memoryOf(way: StorageWay, pid: number): Sample {

@@ -4,13 +4,13 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled } from '../compiled.js';
-import { treeUse } from '../machine.js';
-import { ROOT, type RunningHub, startHub } from '../subjects/hub.js';
-import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import { treeUsesOf } from '../machine.js';
+import { ROOT, startHub } from '../subjects/hub.js';
+import type { ProcessUse, Run, Sample, Workload, WorkloadOptions } from '../workload.js';
 import type { FromBareLoop, ToBareLoop } from './bare-loop-process.js';
 import { runPoints } from './points.js';
 
@@ -46,60 +46,46 @@ export const w8: Workload = {
     { figure: 'hub: CPU for each job beyond the bare loop', is: 'at most', value: BEYOND_LIMIT_MS },
     { figure: 'hub, least isolation: jobs', is: 'at least', value: 0.6, times: 'bare loop: jobs' },
   ],
-  prepare: async (options) => prepare(options),
+  prepare: async (options) => ({ measure: (folder) => measureBeside(folder, options) }),
 };
 
 export const study: Workload = {
   name: 'study',
   what: '10,000 points: MuJoCo jobs as in w8, on a hub and an agent with 2 instances as in the quickstart',
-  prepare: async (options) => prepareLargeStudy(options),
+  prepare: async (options) => ({ measure: (folder) => measureLargeStudy(folder, options) }),
 };
 
-function prepareLargeStudy(options: WorkloadOptions): ReadyWorkload {
+async function measureLargeStudy(folder: string, options: WorkloadOptions): Promise<Run> {
   const count = Math.max(INSTANCES, Math.ceil(LARGE_STUDY_POINTS * options.scale));
-  let processes: readonly ProcessUse[] = [];
+  const { name } = QUICKSTART;
+  const { seconds, cpuS, processes } = await measureHub({ ...options, folder }, count, QUICKSTART);
   return {
-    measure: async () => {
-      const { name } = QUICKSTART;
-      const measured = await measureHub(options, count, QUICKSTART);
-      ({ processes } = measured);
-      const samples: Sample[] = [
-        { name: `${name}: time of the study`, value: measured.seconds, unit: 's' },
-        ...ratesOf(name, count, measured.seconds, measured.cpuS),
-      ];
-      for (const { name, value, unit } of samples) options.say(`study: ${name}: ${value.toFixed(2)} ${unit}`);
-      return samples;
-    },
-    use: () => [...processes],
-    end: async () => undefined,
+    samples: [
+      { name: `${name}: time of the study`, value: seconds, unit: 's' },
+      ...ratesOf(name, count, seconds, cpuS),
+    ],
+    processes,
   };
 }
 
-function prepare(options: WorkloadOptions): ReadyWorkload {
+async function measureBeside(folder: string, options: WorkloadOptions): Promise<Run> {
   const count = Math.max(INSTANCES, Math.ceil(POINTS * options.scale));
-  const uses = new Map<string, ProcessUse>();
-  return {
-    measure: async () => {
-      const bare = await measureBareLoop(count);
-      const samples = ratesOf('bare loop', count, bare.seconds, bare.cpuS);
-      for (const subject of SUBJECTS) {
-        const { name } = subject;
-        const hub = await measureHub(options, count, subject);
-        expectSame(hub.numbers, bare.numbers, name);
-        for (const use of hub.processes) uses.set(`${name}: ${use.name}`, use);
-        const beyondMs = ((hub.cpuS - bare.cpuS) * 1000) / count;
-        samples.push(
-          ...ratesOf(name, count, hub.seconds, hub.cpuS),
-          { name: `${name}: jobs, cold`, value: Math.min(count, WARM_POINTS) / hub.coldS, unit: 'per s' },
-          { name: `${name}: CPU for each job beyond the bare loop`, value: beyondMs, unit: 'ms' },
-        );
-      }
-      for (const { name, value, unit } of samples) options.say(`w8: ${name}: ${value.toFixed(2)} ${unit}`);
-      return samples;
-    },
-    use: () => [...uses].map(([name, use]) => ({ ...use, name })),
-    end: async () => undefined,
-  };
+  const bare = await measureBareLoop(count);
+  const samples = ratesOf('bare loop', count, bare.seconds, bare.cpuS);
+  const processes: ProcessUse[] = [];
+  for (const subject of SUBJECTS) {
+    const { name } = subject;
+    const hub = await measureHub({ ...options, folder }, count, subject);
+    expectSame(hub.numbers, bare.numbers, name);
+    processes.push(...hub.processes.map((use) => ({ ...use, name: `${name}: ${use.name}` })));
+    const beyondMs = ((hub.cpuS - bare.cpuS) * 1000) / count;
+    samples.push(
+      ...ratesOf(name, count, hub.seconds, hub.cpuS),
+      { name: `${name}: jobs, cold`, value: Math.min(count, WARM_POINTS) / hub.coldS, unit: 'per s' },
+      { name: `${name}: CPU for each job beyond the bare loop`, value: beyondMs, unit: 'ms' },
+    );
+  }
+  return { samples, processes };
 }
 
 function ratesOf(name: string, count: number, seconds: number, cpuS: number): Sample[] {
@@ -126,10 +112,10 @@ async function measureHub(
   count: number,
   { name, agents, args }: StudySubject,
 ): Promise<Measured & { coldS: number; processes: readonly ProcessUse[] }> {
-  const folder = join(parent, name.replaceAll(/\W+/g, '-'));
-  mkdirSync(folder);
   const program = join(ROOT, 'packages/workbench-mujoco/bin/workbench-mujoco.js');
   const mujoco = { version: '1.0.0', labels: [], command: [process.execPath, program, ...args] };
+  const folder = join(parent, name.replaceAll(/\W+/g, '-'));
+  mkdirSync(folder);
   const running = await startHub(
     { folder, slots: INSTANCES, paused: false, ...(profiles === undefined ? {} : { profiles }) },
     { agents, instances: agents.map(() => mujoco) },
@@ -138,31 +124,19 @@ async function measureHub(
     const coldFrom = performance.now();
     await runPoints(running.port, Math.min(count, WARM_POINTS));
     const coldS = (performance.now() - coldFrom) / 1000;
-    const before = cpuOf(running);
+    const before = sumOf(treeUsesOf(running.pids));
     const began = performance.now();
     const numbers = await runPoints(running.port, count);
     const seconds = (performance.now() - began) / 1000;
-    return { seconds, coldS, cpuS: cpuOf(running) - before, numbers, processes: processesOf(running) };
+    const processes = treeUsesOf(running.pids);
+    return { seconds, coldS, cpuS: sumOf(processes) - before, numbers, processes };
   } finally {
     await running.stop();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-function processesOf({ pids }: RunningHub): ProcessUse[] {
-  return [...pids].flatMap(([name, pid]) => {
-    const { own, beneath } = treeUse(pid);
-    return beneath
-      ? [
-          { name, ...own },
-          { name: `processes of ${name}`, cpuS: beneath.cpuS, peakRssMib: beneath.peakRssMib },
-        ]
-      : [{ name, ...own }];
-  });
-}
-
-function cpuOf(running: RunningHub): number {
-  return processesOf(running).reduce((sum, { cpuS }) => sum + cpuS, 0);
+function sumOf(processes: readonly ProcessUse[]): number {
+  return processes.reduce((sum, { cpuS }) => sum + cpuS, 0);
 }
 
 async function measureBareLoop(count: number): Promise<Measured> {

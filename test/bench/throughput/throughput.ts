@@ -1,13 +1,20 @@
 /** Workloads that put one load on several subjects, each from a fresh start, in turn in every run. */
-import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { quantile } from '../figures.js';
+import { inFolder } from '../in-folder.js';
 import { runLoad } from '../load/load.js';
 import type { LoadName } from '../load/loads.js';
 import { cpuSeconds, machineCpuSeconds, type TreeUse, treeUse } from '../machine.js';
 import { slotsAt } from '../subjects/slots.js';
 import type { Subject } from '../subjects/subject.js';
-import type { ProcessUse, ReadyWorkload, Sample, Target, Workload, WorkloadOptions } from '../workload.js';
+import type {
+  ProcessUse,
+  ReadyWorkload,
+  Run,
+  Sample,
+  Target,
+  Workload,
+  WorkloadOptions,
+} from '../workload.js';
 
 export interface ThroughputSetup {
   readonly name: string;
@@ -38,91 +45,78 @@ function prepare(setup: ThroughputSetup, options: WorkloadOptions): ReadyWorkloa
   });
   for (const line of skipped) options.say(`${setup.name}: NOT MEASURED: ${line}`);
   const subjects = wanted.filter((subject) => subject.missing() === undefined);
-  const uses = new Map<string, ProcessUse[]>();
   return {
-    measure: async () => {
-      const samples: Sample[] = [];
+    measure: async (run) => {
+      const measured: Run[] = [];
       for (const subject of subjects) {
-        const { samples: ofSubject, processes } = await measure(subject, setup, options);
-        for (const use of processes) uses.set(use.name, [...(uses.get(use.name) ?? []), use]);
-        samples.push(...ofSubject.map((sample) => ({ ...sample, name: `${subject.name}: ${sample.name}` })));
-        options.say(`${setup.name}: ${subject.name}: ${ofSubject.map(inWords).join(', ')}`);
+        options.say(`${setup.name}: measuring ${subject.name}`);
+        const folder = join(run, subject.name.replaceAll(' ', '-'));
+        measured.push(await inFolder(folder, () => measure(folder, subject, setup, options)));
       }
-      return samples;
+      return {
+        samples: measured.flatMap(({ samples }) => samples),
+        processes: measured.flatMap(({ processes }) => processes),
+      };
     },
-    use: () =>
-      [...uses].map(([name, each]) => ({
-        name,
-        cpuS: quantile(
-          each.map(({ cpuS }) => cpuS),
-          0.5,
-        ),
-        peakRssMib: quantile(
-          each.map(({ peakRssMib }) => peakRssMib),
-          0.5,
-        ),
-      })),
     skipped: () => skipped,
-    end: async () => undefined,
   };
 }
 
 async function measure(
+  folder: string,
   subject: Subject,
   { load, count, connections, slots, paused = false }: ThroughputSetup,
-  { folder: parent, scale, seed, profiles }: WorkloadOptions,
-): Promise<{ samples: readonly Sample[]; processes: ProcessUse[] }> {
-  const folder = join(parent, subject.name.replaceAll(' ', '-'));
-  mkdirSync(folder);
+  { scale, seed, profiles }: WorkloadOptions,
+): Promise<Run> {
+  const running = await subject.start({
+    folder,
+    paused,
+    slots: slotsAt(scale, slots),
+    ...(profiles === undefined ? {} : { profiles }),
+  });
   try {
-    const running = await subject.start({
-      folder,
-      paused,
-      slots: slotsAt(scale, slots),
-      ...(profiles === undefined ? {} : { profiles }),
+    const look = (loadPid?: number): Look => ({
+      machineCpuS: machineCpuSeconds(),
+      loadCpuS: loadPid === undefined ? 0 : cpuSeconds(loadPid),
+      processes: new Map([...running.pids].map(([name, pid]) => [name, treeUse(pid)])),
     });
-    try {
-      const look = (loadPid?: number): Look => ({
-        machineCpuS: machineCpuSeconds(),
-        loadCpuS: loadPid === undefined ? 0 : cpuSeconds(loadPid),
-        processes: new Map([...running.pids].map(([name, pid]) => [name, treeUse(pid)])),
-      });
-      let before = look();
-      let after = before;
-      const { port, dialect } = running;
-      const size = Math.max(1, Math.min(Math.ceil(count * scale), subject.mostTasks ?? count));
-      const samples = await runLoad(
-        { load, port, dialect, connections, seed, limitMs: LIMIT_MS, count: size },
-        {
-          begin: (loadPid) => {
-            before = look(loadPid);
-          },
-          end: (loadPid) => {
-            after = look(loadPid);
-          },
+    let before = look();
+    let after = before;
+    const { port, dialect } = running;
+    const size = Math.max(1, Math.min(Math.ceil(count * scale), subject.mostTasks ?? count));
+    const samples = await runLoad(
+      { load, port, dialect, connections, seed, limitMs: LIMIT_MS, count: size },
+      {
+        begin: (loadPid) => {
+          before = look(loadPid);
         },
-      );
-      const processes = usedBetween(subject.name, before.processes, after.processes);
-      const loadCpuS = after.loadCpuS - before.loadCpuS;
-      const measuredCpuS = processes.reduce((sum, { cpuS }) => sum + cpuS, loadCpuS);
-      const othersS = after.machineCpuS - before.machineCpuS - measuredCpuS;
-      const more: Sample[] = [
-        // More meaningful than the rates when the machine has other work.
-        { name: 'CPU for each task', value: ((measuredCpuS - loadCpuS) * 1000) / size, unit: 'ms' },
-        { name: 'neighbors meanwhile (CPU)', value: Math.max(0, othersS), unit: 's' },
-        // Sum of the peaks, which need not have been at the same time.
-        {
-          name: 'peak memory of all processes',
-          value: processes.reduce((sum, { peakRssMib }) => sum + peakRssMib, 0),
-          unit: 'MiB',
+        end: (loadPid) => {
+          after = look(loadPid);
         },
-      ];
-      return { samples: [...samples, ...more], processes };
-    } finally {
-      await running.stop();
-    }
+      },
+    );
+    const processes = usedBetween(subject.name, before.processes, after.processes);
+    const loadCpuS = after.loadCpuS - before.loadCpuS;
+    const measuredCpuS = processes.reduce((sum, { cpuS }) => sum + cpuS, loadCpuS);
+    const othersS = after.machineCpuS - before.machineCpuS - measuredCpuS;
+    const more: Sample[] = [
+      // More meaningful than the rates when the machine has other work.
+      { name: 'CPU for each task', value: ((measuredCpuS - loadCpuS) * 1000) / size, unit: 'ms' },
+      { name: 'neighbors meanwhile (CPU)', value: Math.max(0, othersS), unit: 's' },
+      // Sum of the peaks, which need not have been at the same time.
+      {
+        name: 'peak memory of all processes',
+        value: processes.reduce((sum, { peakRssMib }) => sum + peakRssMib, 0),
+        unit: 'MiB',
+      },
+    ];
+    const named = [...samples, ...more].map((sample) => ({
+      ...sample,
+      name: `${subject.name}: ${sample.name}`,
+    }));
+    return { samples: named, processes };
   } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    await running.stop();
   }
 }
 
@@ -147,8 +141,4 @@ function usedBetween(
     const { peakRssMib } = beneath;
     return [use, { name: `${subject}: processes of ${name}`, cpuS, peakRssMib }];
   });
-}
-
-function inWords({ name, value, unit }: Sample): string {
-  return `${name} ${value.toFixed(value < 10 ? 2 : 0)} ${unit}`;
 }

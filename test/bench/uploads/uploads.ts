@@ -2,12 +2,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Upload } from 'tus-js-client';
 import { endPrograms, type HubProgram, startHub } from '../../support/programs/programs.js';
 import { startCuttingProxy } from '../../support/proxies/cutting-proxy.js';
-import { cpuSeconds, peakRssMib } from '../machine.js';
+import { inFolder } from '../in-folder.js';
+import { peakRssMib, usesOf } from '../machine.js';
 import { digestOf } from '../storage/ended-job.js';
 import { writeSource } from '../storage/source.js';
 import { pace } from '../storage/storage-way.js';
@@ -47,31 +47,28 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
   const source = join(options.folder, 'source.bin');
   await writeSource(source, sizeBytes, options.seed);
   const digest = await digestOf(source);
-  let used: ProcessUse[] = [];
+  const ways = WAYS.filter(({ name }) => options.only?.includes(name) ?? true);
   return {
-    measure: async () => {
+    measure: async (run) => {
       const samples: Sample[] = [];
-      used = [];
-      for (const way of WAYS.filter(({ name }) => options.only?.includes(name) ?? true)) {
-        const folder = join(options.folder, way.name.replaceAll(/[^a-z]+/g, '-'));
-        await mkdir(folder);
-        const hub = await startHub(folder);
-        const pid = hub.process.pid ?? 0;
-        samples.push(...(await measured(way, hub, source, sizeBytes, digest)));
-        samples.push({
-          name: `${way.name}: memory of the hub`,
-          value: peakRssMib(pid),
-          unit: 'MiB',
-          limit: MEMORY_LIMIT_MIB,
+      const processes: ProcessUse[] = [];
+      for (const way of ways) {
+        await inFolder(join(run, way.name.replaceAll(/[^a-z]+/g, '-')), async (folder) => {
+          const hub = await startHub(folder);
+          const pid = hub.process.pid ?? 0;
+          samples.push(...(await measured(way, hub, source, sizeBytes, digest)));
+          samples.push({
+            name: `${way.name}: memory of the hub`,
+            value: peakRssMib(pid),
+            unit: 'MiB',
+            limit: MEMORY_LIMIT_MIB,
+          });
+          processes.push(...usesOf([[`hub, ${way.name}`, pid]]));
+          await endPrograms();
         });
-        used.push({ name: `hub, ${way.name}`, cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) });
-        await endPrograms();
-        await rm(folder, { recursive: true });
       }
-      return samples;
+      return { samples, processes };
     },
-    use: () => used,
-    end: async () => undefined,
   };
 }
 
