@@ -4,7 +4,7 @@ import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry, AuditQuery, AuditReader } from '../core/ports/audit.js';
 import type { HubView } from '../core/ports/hubs.js';
-import { AgentUnavailable, type AuditRequest, type HubRequest } from '../core/ports/mail.js';
+import { AgentUnavailable, type AuditRequest, type HubRequest } from '../core/ports/relay.js';
 import { lineOf } from './audit-line.js';
 import { auditSource } from './audit-reader.js';
 import { auditReceiver, clusterAudit } from './cluster-audit.js';
@@ -39,7 +39,7 @@ function logAt(ownId: HubId): AuditReader {
       others: () => HUBS.length - 1 - gone.size,
       all: async () => HUBS.map((id) => ({ id, isLive: !gone.has(id) }) as HubView),
     },
-    mail: {
+    relay: {
       askHub: async (hub: string, request: HubRequest) => {
         if (silent.has(hub)) throw new AgentUnavailable(`hub ${hub} did not answer in 10 s`);
         const receiver = auditReceiver(sourceOf(hub), {

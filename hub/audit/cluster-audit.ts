@@ -4,13 +4,13 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError, invalidInput } from '../core/errors.js';
 import type { AuditPart, AuditQuery, AuditReader, AuditSource } from '../core/ports/audit.js';
 import type { Hubs } from '../core/ports/hubs.js';
-import { AgentUnavailable, type AuditRequest, type HubReceiver, type Mail } from '../core/ports/mail.js';
+import { AgentUnavailable, type AuditRequest, type HubReceiver, type Relay } from '../core/ports/relay.js';
 
 export interface ClusterAuditOptions {
   /** Entries of this hub. */
   readonly own: AuditSource;
   readonly hubs: Pick<Hubs, 'ownId' | 'others' | 'all'>;
-  readonly mail: Pick<Mail, 'askHub'>;
+  readonly relay: Pick<Relay, 'askHub'>;
 }
 
 type Client = Parameters<AuditReader['read']>[1];
@@ -66,7 +66,7 @@ export function auditReceiver(
 async function partsOf(
   query: AuditQuery,
   client: Client,
-  { own, hubs, mail }: ClusterAuditOptions,
+  { own, hubs, relay }: ClusterAuditOptions,
 ): Promise<{ readonly parts: readonly OfHub[]; readonly away: readonly (readonly [string, string])[] }> {
   const before = query.before === undefined ? undefined : cursorsOf(query.before, hubs.ownId);
   const live = await liveHubs(hubs);
@@ -74,7 +74,7 @@ async function partsOf(
   const away = [...(before ?? [])].filter(([id]) => !live.includes(id));
   const reading = asked.map(async (hubId) => {
     const ofHub = { ...query, before: before?.get(hubId) };
-    const part = hubId === hubs.ownId ? await own.read(ofHub, client) : await ask(hubId, ofHub, mail);
+    const part = hubId === hubs.ownId ? await own.read(ofHub, client) : await ask(hubId, ofHub, relay);
     return { ...part, hubId, taken: 0 };
   });
   return { parts: await Promise.all(reading), away };
@@ -86,8 +86,12 @@ async function liveHubs(hubs: ClusterAuditOptions['hubs']): Promise<string[]> {
   return all.filter(({ id, isLive }) => isLive || id === hubs.ownId).map(({ id }) => id);
 }
 
-async function ask(hubId: string, query: AuditQuery, mail: ClusterAuditOptions['mail']): Promise<AuditPart> {
-  const { error, text } = await mail
+async function ask(
+  hubId: string,
+  query: AuditQuery,
+  relay: ClusterAuditOptions['relay'],
+): Promise<AuditPart> {
+  const { error, text } = await relay
     .askHub(hubId, { kind: 'audit', query }, TIMEOUT_MS)
     .catch((cause: unknown) => {
       if (!(cause instanceof AgentUnavailable)) throw cause;

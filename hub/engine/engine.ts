@@ -107,7 +107,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return {
     ...parts,
     nodes,
-    control: new InstanceControl(nodes, cluster.mail),
+    control: new InstanceControl(nodes, cluster.relay),
     sweep: async () => {
       await parts.sweeper.sweep();
       await parts.localSweeper.sweep();

@@ -12,13 +12,13 @@ import type { Setup } from './setup.js';
 /** Nothing is recorded while security is off; former entries can be read. */
 export async function openAudit(
   { config, runtime, log }: Setup,
-  { cluster: { hubs, mail } }: Store,
+  { cluster: { hubs, relay } }: Store,
   onStop: OnStop,
 ): Promise<Pick<HubParts, 'audit' | 'auditReader' | 'reopenAudit'>> {
   const folder = auditFolderOf(config.dataDir);
   const own = auditSource(folder);
-  mail.serveHub('audit', auditReceiver(own, { clock: runtime.clock, log }));
-  const auditReader = clusterAudit({ own, hubs, mail });
+  relay.serveHub('audit', auditReceiver(own, { clock: runtime.clock, log }));
+  const auditReader = clusterAudit({ own, hubs, relay });
   if (!config.security.enabled) return { audit: null, auditReader, reopenAudit: null };
   const { maxFileSize, keepFiles } = config.audit;
   const auditLog = await openAuditLog({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });

@@ -9,7 +9,7 @@ import { joinAgent, TestHubs } from '../support/stores/postgres-cluster.js';
 const [A, B] = ['aaaaaaaaaaaa', 'bbbbbbbbbbbb'];
 
 const EVENT_TARGETS = [
-  'ClusterMail.look',
+  'ClusterRelay.look',
   'HubRows.lookNow',
   'MessageReceiver.receive',
   'Resyncs.soon',
@@ -37,9 +37,9 @@ it.skipIf(!hasPostgres)(
     await eventually(() => a.hubs.others() === 1 && b.hubs.others() === 1);
     await a.roles.contend({ gained: async () => undefined, lost: async () => undefined });
     await joinAgent(b, 'host');
-    b.mail.serve(async () => ({ error: null, text: 'done' }));
+    b.relay.serve(async () => ({ error: null, text: 'done' }));
     const request = { kind: 'instanceCommand', instanceId: 'sim', command: 'restart' } as const;
-    expect(await a.mail.ask('host', request, 60_000)).toMatchObject({ text: 'done' });
+    expect(await a.relay.ask('host', request, 60_000)).toMatchObject({ text: 'done' });
     a.signals.tell({ kind: 'ENDED', taskId: 't' });
     await a.signals.caughtUp();
     a.proxy.cut();

@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres)('hubs whose connections break', () => {
       const { a, b, state } = await startBoth(seed);
       await joinAgent(b, 'x');
       const taken: string[] = [];
-      b.mail.serve(async (_, request) => {
+      b.relay.serve(async (_, request) => {
         const { instanceId } = request as { readonly instanceId: string };
         taken.push(instanceId);
         return { error: null, text: `reply to ${instanceId}` };
@@ -105,7 +105,7 @@ describe.skipIf(!hasPostgres)('hubs whose connections break', () => {
       const ids = Array.from({ length: 40 }, (_, n) => `s${n}`);
       const replies = await Promise.all(
         ids.map((instanceId) =>
-          a.mail.ask('x', { kind: 'instanceCommand', instanceId, command: 'restart' }, 20_000),
+          a.relay.ask('x', { kind: 'instanceCommand', instanceId, command: 'restart' }, 20_000),
         ),
       );
       state.share = 0;

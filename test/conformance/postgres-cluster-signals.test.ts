@@ -1,5 +1,5 @@
-/** Signals and mail between two and three hubs on one database. */
-import { AgentUnavailable } from '@workbench-hub/hub/core/ports/mail';
+/** Signals and relayed requests between two and three hubs on one database. */
+import { AgentUnavailable } from '@workbench-hub/hub/core/ports/relay';
 import type { Signal } from '@workbench-hub/hub/core/ports/signals';
 import type { ClaimedTask } from '@workbench-hub/hub/core/ports/task-queue';
 import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
@@ -272,7 +272,7 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
     });
   });
 
-  describe('mail', () => {
+  describe('relay', () => {
     const LOG = { kind: 'instanceLog', instanceId: 's', logType: 'console' } as const;
 
     it('reaches the hub that holds the agent, and brings a large reply in any characters', async () => {
@@ -280,24 +280,24 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       await joinAgent(b, 'x');
       const taken: unknown[] = [];
       const text = ODD.repeat(200_000);
-      b.mail.serve(async (...given) => {
+      b.relay.serve(async (...given) => {
         taken.push(given);
         return { error: null, text, offset: 7, attempt: 2 };
       });
-      expect(await a.mail.ask('x', { ...LOG, instanceId: ODD }, 20_000)).toEqual({
+      expect(await a.relay.ask('x', { ...LOG, instanceId: ODD }, 20_000)).toEqual({
         ...{ error: null, text, offset: 7, attempt: 2 },
       });
       expect(taken).toEqual([['x', { ...LOG, instanceId: ODD }, expect.any(Number)]]);
-      await eventually(async () => (await mails()) === 0);
+      await eventually(async () => (await openRequests()) === 0);
     });
 
     it('fails in the words of the hub that holds the agent', async () => {
       const [a, b] = await startBoth();
       await joinAgent(b, 'x');
-      b.mail.serve(async () => {
+      b.relay.serve(async () => {
         throw new AgentUnavailable('agent x disconnected');
       });
-      const asked = a.mail.ask('x', LOG, 5000);
+      const asked = a.relay.ask('x', LOG, 5000);
       await expect(asked).rejects.toBeInstanceOf(AgentUnavailable);
       await expect(asked).rejects.toThrow('agent x disconnected');
     });
@@ -305,30 +305,32 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
     it('reaches a hub itself, if it runs', async () => {
       const [a, b] = await startBoth();
       const asked: unknown[] = [];
-      b.mail.serveHub('audit', async (request) => {
+      b.relay.serveHub('audit', async (request) => {
         asked.push(request);
         return { error: null, text: ODD };
       });
       const request = { kind: 'audit', query: { limit: 5, user: ODD } } as const;
-      expect(await a.mail.askHub(b.id, request, 5000)).toEqual({ error: null, text: ODD });
+      expect(await a.relay.askHub(b.id, request, 5000)).toEqual({ error: null, text: ODD });
       expect(asked).toEqual([request]);
       const ofBlobs = { kind: 'heldBlobs', names: [] } as const;
-      await expect(a.mail.askHub(b.id, ofBlobs, 5000)).rejects.toThrow('starting, or has an earlier version');
-      await eventually(async () => (await mails()) === 0);
-      await expect(a.mail.askHub('nobody', request, 5000)).rejects.toThrow('hub nobody does not run');
-      b.mail.serveHub('audit', () => new Promise(() => undefined));
-      const late = a.mail.askHub(b.id, request, 300);
+      await expect(a.relay.askHub(b.id, ofBlobs, 5000)).rejects.toThrow(
+        'starting, or has an earlier version',
+      );
+      await eventually(async () => (await openRequests()) === 0);
+      await expect(a.relay.askHub('nobody', request, 5000)).rejects.toThrow('hub nobody does not run');
+      b.relay.serveHub('audit', () => new Promise(() => undefined));
+      const late = a.relay.askHub(b.id, request, 300);
       await expect(late).rejects.toThrow(`hub ${b.id} did not answer in 0.3 s`);
     });
 
     it('fails when there is no reply in time', async () => {
       const [a, b] = await startBoth();
       await joinAgent(b, 'x');
-      b.mail.serve(() => new Promise(() => undefined));
-      const asked = a.mail.ask('x', LOG, 300);
+      b.relay.serve(() => new Promise(() => undefined));
+      const asked = a.relay.ask('x', LOG, 300);
       await expect(asked).rejects.toBeInstanceOf(AgentUnavailable);
       await expect(asked).rejects.toThrow('agent x did not answer in 0.3 s');
-      await eventually(async () => (await mails()) === 0);
+      await eventually(async () => (await openRequests()) === 0);
     });
 
     it('arrives without notifications', async () => {
@@ -337,24 +339,24 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       };
       const [a, b] = [await hubs.start(A, {}, dropping), await hubs.start(B, {}, dropping)];
       await joinAgent(b, 'x');
-      b.mail.serve(async () => ({ error: null, text: 'yes' }));
-      expect(await a.mail.ask('x', LOG, 5000)).toEqual({ error: null, text: 'yes' });
+      b.relay.serve(async () => ({ error: null, text: 'yes' }));
+      expect(await a.relay.ask('x', LOG, 5000)).toEqual({ error: null, text: 'yes' });
     });
 
     it('of many requests at once brings each its own reply', async () => {
       const [a, b] = await startBoth();
       await joinAgent(a, 'x');
       await joinAgent(b, 'y');
-      for (const { mail } of [a, b]) {
-        mail.serve(async (agentId, request) => ({
+      for (const { relay } of [a, b]) {
+        relay.serve(async (agentId, request) => ({
           error: null,
           text: `${agentId} ${JSON.stringify(request)}`,
         }));
       }
       const requests = Array.from({ length: 40 }, (_, n) => ({ ...LOG, instanceId: `s${n}` }));
       const [fromA, fromB] = await Promise.all([
-        Promise.all(requests.map((request) => a.mail.ask('y', request, 9000))),
-        Promise.all(requests.map((request) => b.mail.ask('x', request, 9000))),
+        Promise.all(requests.map((request) => a.relay.ask('y', request, 9000))),
+        Promise.all(requests.map((request) => b.relay.ask('x', request, 9000))),
       ]);
       expect(fromA.map(({ text }) => text)).toEqual(requests.map((each) => `y ${JSON.stringify(each)}`));
       expect(fromB.map(({ text }) => text)).toEqual(requests.map((each) => `x ${JSON.stringify(each)}`));
@@ -374,7 +376,7 @@ function claimedTask(taskId: string, agentId: string): ClaimedTask {
   return claimed;
 }
 
-async function mails(): Promise<number> {
+async function openRequests(): Promise<number> {
   const [row] = await hubs.database.query<{ rows: number }>('SELECT count(*)::int AS rows FROM mail');
   return row?.rows ?? -1;
 }

@@ -2,8 +2,8 @@
 import { describe } from 'vitest';
 import { hasPostgres } from '../support/stores/postgres.js';
 import { joinAgent, type TestHub, TestHubs } from '../support/stores/postgres-cluster.js';
-import { describeMail } from './mail-suite.js';
 import { describePresence, type PresenceUnderTest } from './presence-suite.js';
+import { describeRelay } from './relay-suite.js';
 import { describeRoles } from './roles-suite.js';
 import { describeShutdownPreparations } from './shutdown-preparations-suite.js';
 import { describeSignals } from './signals-suite.js';
@@ -36,6 +36,6 @@ describe.skipIf(!hasPostgres)('ports between hubs on PostgreSQL', () => {
   describe('signals', () => describeSignals(open));
   describe('roles', () => describeRoles(open));
   describe('presence', () => describePresence(openPresence));
-  describe('mail', () => describeMail(open));
+  describe('relay', () => describeRelay(open));
   describe('shutdown preparations', () => describeShutdownPreparations(open));
 });

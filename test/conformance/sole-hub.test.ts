@@ -1,14 +1,14 @@
 /** The suites of the ports between hubs, for a hub that has its store alone, over either store. */
-import { AgentUnavailable, type MailReceiver } from '@workbench-hub/hub/core/ports/mail';
+import { AgentUnavailable, type RelayReceiver } from '@workbench-hub/hub/core/ports/relay';
 import type { Cluster } from '@workbench-hub/hub/core/ports/store';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres } from '../support/stores/postgres.js';
-import { describeMail } from './mail-suite.js';
 import { openOnPostgres, openOnSqlite } from './open-task-stores.js';
 import { describePresence } from './presence-suite.js';
+import { describeRelay } from './relay-suite.js';
 import { describeRoles } from './roles-suite.js';
 import { describeShutdownPreparations } from './shutdown-preparations-suite.js';
 import { describeSignals } from './signals-suite.js';
@@ -36,14 +36,14 @@ function hubOn(store: StoreUnderTest): SoleHub {
   });
   const connected = new Set<string>();
   // The engine's receiver knows which agents are connected.
-  const serve = (receiver: MailReceiver) =>
-    cluster.mail.serve(async (agentId, ...rest) => {
+  const serve = (receiver: RelayReceiver) =>
+    cluster.relay.serve(async (agentId, ...rest) => {
       if (!connected.has(agentId)) throw new AgentUnavailable(`agent ${agentId} is not connected`);
       return receiver(agentId, ...rest);
     });
   return {
     ...cluster,
-    mail: { ...cluster.mail, serve },
+    relay: { ...cluster.relay, serve },
     connect: async (agentId) => void connected.add(agentId),
     restart: async () => hubOn(await store.reopen()),
     close: () => store.close(),
@@ -59,7 +59,7 @@ describe.each([
     describe('signals', () => describeSignals(open));
     describe('roles', () => describeRoles(open));
     describe('presence', () => describePresence(open));
-    describe('mail', () => describeMail(open));
+    describe('relay', () => describeRelay(open));
     describe('shutdown preparations', () => describeShutdownPreparations(open));
   });
 });

@@ -10,10 +10,10 @@ import type { InlineBlobs } from './blobs.js';
 import type { Hubs } from './hubs.js';
 import type { KeyFiles } from './key-files.js';
 import type { LoginRecords } from './login-records.js';
-import type { Mail } from './mail.js';
 import type { NamedObjects } from './named-objects.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
 import type { Presence } from './presence.js';
+import type { Relay } from './relay.js';
 import type { ResumableUploads } from './resumable-uploads.js';
 import type { Roles } from './roles.js';
 import type { ShutdownPreparations } from './shutdown-preparations.js';
@@ -54,7 +54,7 @@ export interface Cluster {
   readonly signals: Signals;
   readonly roles: Roles;
   readonly presence: Presence;
-  readonly mail: Mail;
+  readonly relay: Relay;
   readonly preparations: ShutdownPreparations;
   readonly hubs: Hubs;
 }

@@ -1,7 +1,7 @@
 /** Requests to agents, each with a deadline for its response. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentReply } from '../../core/ports/agents.js';
-import { AgentUnavailable } from '../../core/ports/mail.js';
+import { AgentUnavailable } from '../../core/ports/relay.js';
 
 interface PendingRequest {
   readonly agentId: string;

@@ -4,7 +4,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentReply, AgentRequest } from '../../core/ports/agents.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
-import { AgentUnavailable } from '../../core/ports/mail.js';
+import { AgentUnavailable } from '../../core/ports/relay.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ClaimedTask } from '../../core/ports/task-queue.js';
 import type { TaskTraces } from '../transitions/task-traces.js';

@@ -24,7 +24,7 @@ import { Attempts } from './attempts.js';
 import { Dispatcher } from './dispatcher.js';
 import { HeldAttempts } from './held-attempts.js';
 import { Leases } from './leases.js';
-import { mailReceiver } from './mail-receiver.js';
+import { relayReceiver } from './relay-receiver.js';
 import { SentBlobs } from './sent-blobs.js';
 
 export interface AgentPorts {
@@ -34,7 +34,7 @@ export interface AgentPorts {
   readonly agentDrains: AgentDrainStore;
   readonly proofs: AttemptProofs;
   readonly files: BlobStore;
-  readonly cluster: Pick<Cluster, 'presence' | 'signals' | 'hubs' | 'mail'>;
+  readonly cluster: Pick<Cluster, 'presence' | 'signals' | 'hubs' | 'relay'>;
   readonly metrics?: TaskMetrics;
   readonly limits: RetryLimits;
   readonly leaseTimeoutMs: number;
@@ -55,7 +55,7 @@ interface Before {
 export async function buildAgents(ports: AgentPorts, before: Before) {
   const { queue, archive, proofs, files, cluster, metrics, limits, leaseTimeoutMs, runtime, log } = ports;
   const { storage, instances, transitions, traces, output } = before;
-  const { presence, signals, hubs, mail } = cluster;
+  const { presence, signals, hubs, relay } = cluster;
   const { clock, timers } = runtime;
   const { exclusions, drains } = await withoutWork(ports, instances);
   const sessions = new AgentSessions({ runtime, log, traces, proofs });
@@ -73,7 +73,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const spread = new AgentSpread({ hubs, sessions, log });
   transitions.subscribe(attempts.onTask);
   for (const { onSignal } of [leases, dispatcher, sessions, exclusions, drains]) signals.hear(onSignal);
-  mail.serve(mailReceiver(sessions, output));
+  relay.serve(relayReceiver(sessions, output));
   return { exclusions, drains, sessions, sentBlobs, attempts, leases, dispatcher, agents, held, spread };
 }
 

@@ -1,24 +1,24 @@
-/** Other hubs with the same blobs, which are asked by mail what they hold. */
+/** Other hubs with the same blobs, which are asked what they hold. */
 import { HubError } from '../../core/errors.js';
 import type { OtherHolders } from '../../core/ports/blobs.js';
 import type { Hubs } from '../../core/ports/hubs.js';
-import { AgentUnavailable, type Mail } from '../../core/ports/mail.js';
+import { AgentUnavailable, type Relay } from '../../core/ports/relay.js';
 
 export interface OtherHoldersOptions {
   readonly hubs: Pick<Hubs, 'ownId' | 'others' | 'all'>;
-  readonly mail: Pick<Mail, 'askHub' | 'serveHub'>;
+  readonly relay: Pick<Relay, 'askHub' | 'serveHub'>;
 }
 
 /** Limit for all replies: requests may wait for the removal. */
 const TIMEOUT_MS = 2000;
 
-export function otherHolders({ hubs, mail }: OtherHoldersOptions): OtherHolders {
+export function otherHolders({ hubs, relay }: OtherHoldersOptions): OtherHolders {
   let wasAsked = false;
   const askOthers = async (names: readonly string[]): Promise<ReadonlySet<string> | null> => {
     const others = (await hubs.all()).filter(({ id }) => id !== hubs.ownId);
     if (others.some(({ isLive }) => !isLive)) return null;
     const held = others.map(async ({ id }) => {
-      const { text } = await mail.askHub(id, { kind: 'heldBlobs', names }, TIMEOUT_MS);
+      const { text } = await relay.askHub(id, { kind: 'heldBlobs', names }, TIMEOUT_MS);
       return JSON.parse(text ?? '[]') as string[];
     });
     return new Set((await Promise.all(held)).flat());
@@ -34,7 +34,7 @@ export function otherHolders({ hubs, mail }: OtherHoldersOptions): OtherHolders 
       }
     },
     serve: (heldOf) =>
-      mail.serveHub('heldBlobs', async ({ names }) => {
+      relay.serveHub('heldBlobs', async ({ names }) => {
         wasAsked = true;
         return { error: null, text: JSON.stringify(heldOf(names)) };
       }),

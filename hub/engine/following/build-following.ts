@@ -2,7 +2,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
-import type { Mail } from '../../core/ports/mail.js';
+import type { Relay } from '../../core/ports/relay.js';
 import type { Signals } from '../../core/ports/signals.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskChanges } from '../../core/ports/task-changes.js';
@@ -17,13 +17,13 @@ export interface FollowingPorts {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly files: BlobStore;
-  readonly cluster: { readonly signals: Signals; readonly mail: Mail };
+  readonly cluster: { readonly signals: Signals; readonly relay: Relay };
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
 export function buildFollowing(
-  { changes, cluster: { signals, mail }, runtime: { clock, timers }, log }: FollowingPorts,
+  { changes, cluster: { signals, relay }, runtime: { clock, timers }, log }: FollowingPorts,
   transitions: TaskTransitions,
 ) {
   const output = new TaskOutput();
@@ -31,7 +31,7 @@ export function buildFollowing(
   const changeFeed = new ChangeFeed({ changes, timers, clock, log });
   transitions.subscribe(output.onTask);
   for (const { onSignal } of [output, resultWaiters, changeFeed]) signals.hear(onSignal);
-  return { output, runningOutput: new RunningOutput(mail), resultWaiters, changeFeed };
+  return { output, runningOutput: new RunningOutput(relay), resultWaiters, changeFeed };
 }
 
 export function buildLogFollower(

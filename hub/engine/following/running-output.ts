@@ -1,5 +1,5 @@
 /** Latest output of running tasks, from the hub to which their agent is connected. */
-import { AgentUnavailable, type Mail, type OutputRequest } from '../../core/ports/mail.js';
+import { AgentUnavailable, type OutputRequest, type Relay } from '../../core/ports/relay.js';
 import type { Task } from '../../core/task.js';
 import type { OutputTail } from './task-output.js';
 
@@ -7,10 +7,10 @@ import type { OutputTail } from './task-output.js';
 const OUTPUT_TIMEOUT_MS = 10_000;
 
 export class RunningOutput {
-  readonly #mail: Pick<Mail, 'ask'>;
+  readonly #relay: Pick<Relay, 'ask'>;
 
-  constructor(mail: Pick<Mail, 'ask'>) {
-    this.#mail = mail;
+  constructor(relay: Pick<Relay, 'ask'>) {
+    this.#relay = relay;
   }
 
   /** The kept end of the output of the active attempt, from the place up to which it is known; undefined when there is none, or it
@@ -22,7 +22,7 @@ export class RunningOutput {
     if (!instance) return undefined;
     try {
       const request = { kind: 'taskOutput', taskId, known } as const;
-      const { attempt, text, offset } = await this.#mail.ask(instance.agentId, request, OUTPUT_TIMEOUT_MS);
+      const { attempt, text, offset } = await this.#relay.ask(instance.agentId, request, OUTPUT_TIMEOUT_MS);
       if (attempt === undefined || text === null) return undefined;
       return { attempt, text, start: offset ?? 0 };
     } catch (error) {

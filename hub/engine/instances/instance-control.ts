@@ -6,19 +6,19 @@ import type {
 } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../../core/errors.js';
 import type { AgentReply, AgentRequest } from '../../core/ports/agents.js';
-import { AgentUnavailable, type Mail } from '../../core/ports/mail.js';
 import type { Nodes } from '../../core/ports/nodes.js';
+import { AgentUnavailable, type Relay } from '../../core/ports/relay.js';
 
 /** Deadline of a response (contract 6.3). */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export class InstanceControl {
   readonly #nodes: Pick<Nodes, 'instance'>;
-  readonly #mail: Pick<Mail, 'ask'>;
+  readonly #relay: Pick<Relay, 'ask'>;
 
-  constructor(nodes: Pick<Nodes, 'instance'>, mail: Pick<Mail, 'ask'>) {
+  constructor(nodes: Pick<Nodes, 'instance'>, relay: Pick<Relay, 'ask'>) {
     this.#nodes = nodes;
-    this.#mail = mail;
+    this.#relay = relay;
   }
 
   /** Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
@@ -52,7 +52,7 @@ export class InstanceControl {
         `there is no instance with the id ${JSON.stringify(instanceId)}`,
       );
     }
-    return this.#mail.ask(instance.agentId, request, REQUEST_TIMEOUT_MS).catch((error: unknown) => {
+    return this.#relay.ask(instance.agentId, request, REQUEST_TIMEOUT_MS).catch((error: unknown) => {
       throw error instanceof AgentUnavailable
         ? new HubError('AGENT_UNAVAILABLE', `instance ${instanceId}: ${error.message}`, { cause: error })
         : error;

@@ -3,9 +3,9 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Cluster } from '../../core/ports/store.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { type OwnHub, ownHubs } from './own-hubs.js';
-import { ownMail } from './own-mail.js';
 import { ownPreparations } from './own-preparations.js';
 import { type OwnPresenceOptions, ownPresence } from './own-presence.js';
+import { ownRelay } from './own-relay.js';
 import { ownRole } from './own-role.js';
 import { ownSignals } from './own-signals.js';
 
@@ -22,7 +22,7 @@ export function soleHub({ hub, queue, clock, ...options }: SoleHubOptions): Clus
     signals: ownSignals(options.log),
     roles: ownRole(),
     presence,
-    mail: ownMail(),
+    relay: ownRelay(),
     preparations,
     hubs: ownHubs({ ...hub, presence, preparations, queue, clock }),
   };

@@ -70,7 +70,9 @@ const HUBS: readonly [string, ClusterStatement][] = [
     ({ offsetMs, lapseMs, ...self }, { tables, nowMs }) => {
       const { hubs, mail } = tables;
       // The query sees the rows as they were before the renewal.
-      const hasMail = [...mail.values()].some(({ toHub, reply }) => toHub === self.hubId && reply === null);
+      const hasRequests = [...mail.values()].some(
+        ({ toHub, reply }) => toHub === self.hubId && reply === null,
+      );
       const own = fenceOf(tables, self);
       const rows = [...hubs.values()].map((row) => ({
         id: row.id,
@@ -78,7 +80,7 @@ const HUBS: readonly [string, ClusterStatement][] = [
         address: row.address,
         is_live: isLive(row, lapseMs, nowMs),
         has_heartbeat: own !== undefined,
-        has_mail: hasMail,
+        has_requests: hasRequests,
         now_ms: nowMs,
         newest: 1,
         contracted: 0,

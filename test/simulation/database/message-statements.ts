@@ -1,6 +1,6 @@
 /** Statements on mail and messages between hubs, performed on the model. */
 
-import * as SQL from '@workbench-hub/hub/store/postgres/cluster/relay/mail-statements';
+import * as SQL from '@workbench-hub/hub/store/postgres/cluster/relay/relay-statements';
 import { LONG_SIGNALS } from '@workbench-hub/hub/store/postgres/cluster/signals/long-signals';
 import { NOTIFY, NOTIFY_OF_TEXTS } from '@workbench-hub/hub/store/postgres/cluster/signals/message-sender';
 import { type ClusterStatement, type ClusterTables, isLive, modelOf } from './cluster-tables.js';

@@ -1,6 +1,6 @@
 /** Engines of several hubs on one store, joined in memory: the test chooses who schedules, and which signals are lost. */
 import type { Hubs, HubView } from '@workbench-hub/hub/core/ports/hubs';
-import { AgentUnavailable, type Mail, type MailReceiver } from '@workbench-hub/hub/core/ports/mail';
+import { AgentUnavailable, type Relay, type RelayReceiver } from '@workbench-hub/hub/core/ports/relay';
 import type { RoleHolder, Roles } from '@workbench-hub/hub/core/ports/roles';
 import type { ShutdownPreparations } from '@workbench-hub/hub/core/ports/shutdown-preparations';
 import type { Signal, SignalListener, Signals } from '@workbench-hub/hub/core/ports/signals';
@@ -46,7 +46,7 @@ interface Member {
   readonly signals: Signals;
   readonly tellOwn: Signals['tell'];
   role?: RoleHolder;
-  receiver: MailReceiver;
+  receiver: RelayReceiver;
 }
 
 export async function startHubs(count: number, setup: EngineSetup = {}): Promise<JoinedHubs> {
@@ -216,7 +216,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
       },
       resign: async () => undefined,
     };
-    const mail: Mail = {
+    const relay: Relay = {
       ask: (agentId, request, timeoutMs) =>
         (member.holders.get(agentId) ?? member).receiver(agentId, request, timeoutMs),
       askHub: async (hubId) => {
@@ -235,7 +235,7 @@ function wireOf({ store, runtime, logger: log }: EngineBase) {
       listensAt: async () => undefined,
     };
     const preparations = preparationsBeside(ofAll);
-    return { cluster: { signals: member.signals, roles, presence, mail, preparations, hubs }, member };
+    return { cluster: { signals: member.signals, roles, presence, relay, preparations, hubs }, member };
   };
   const leave = (member: Member) => {
     members.splice(members.indexOf(member), 1);

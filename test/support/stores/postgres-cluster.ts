@@ -29,7 +29,7 @@ export const FAST: Partial<ClusterTimings> = {
   settleMs: 500,
   resyncMs: 3_600_000,
   resyncWithoutNotificationsMs: 200,
-  pollMailMs: 200,
+  pollRelayMs: 200,
 };
 
 export interface TestHub extends OpenedCluster {

@@ -13,7 +13,7 @@ import { SchedulerRole } from './leadership/scheduler-role.js';
 import { clusterPreparations } from './membership/cluster-preparations.js';
 import { ClusterPresence } from './membership/cluster-presence.js';
 import { type Heartbeat, HubRows } from './membership/hub-rows.js';
-import { ClusterMail } from './relay/cluster-mail.js';
+import { ClusterRelay } from './relay/cluster-relay.js';
 import { ClusterSignals } from './signals/cluster-signals.js';
 import { ControlConnection } from './signals/control-connection.js';
 import { longSignals } from './signals/long-signals.js';
@@ -60,7 +60,7 @@ class ClusterParts {
   readonly signals: ClusterSignals;
   readonly role: SchedulerRole;
   readonly presence: ClusterPresence;
-  readonly mail: ClusterMail;
+  readonly relay: ClusterRelay;
   readonly preparations: Cluster['preparations'];
   readonly hubs: HubRows;
   readonly #log: Logger;
@@ -97,9 +97,9 @@ class ClusterParts {
     this.role = new SchedulerRole({ ...common, onFree: () => this.#sendToOthers({ role: 'FREE' }) });
     this.presence = new ClusterPresence(common);
     this.preparations = clusterPreparations(common);
-    this.mail = new ClusterMail({
+    this.relay = new ClusterRelay({
       ...common,
-      pollMs: timings.pollMailMs,
+      pollMs: timings.pollRelayMs,
       tell: (mailTo) => this.#sender.send({ mailTo }),
     });
     this.signals = new ClusterSignals({
@@ -147,7 +147,7 @@ class ClusterParts {
 
   /** The ports, as objects whose functions may be passed on alone. */
   get ports(): OpenedCluster {
-    const { signals, role, presence, mail, preparations, hubs } = this;
+    const { signals, role, presence, relay, preparations, hubs } = this;
     return {
       signals: {
         tell: (signal) => signals.tell(signal),
@@ -163,11 +163,11 @@ class ClusterParts {
         all: () => presence.all(),
         forget: (agentId) => presence.forget(agentId),
       },
-      mail: {
-        ask: (...question) => mail.ask(...question),
-        askHub: (...question) => mail.askHub(...question),
-        serve: (receiver) => mail.serve(receiver),
-        serveHub: (kind, receiver) => mail.serveHub(kind, receiver),
+      relay: {
+        ask: (...question) => relay.ask(...question),
+        askHub: (...question) => relay.askHub(...question),
+        serve: (receiver) => relay.serve(receiver),
+        serveHub: (kind, receiver) => relay.serveHub(kind, receiver),
       },
       preparations,
       hubs: {
@@ -187,7 +187,7 @@ class ClusterParts {
       this.#sendToOthers({ signal: { kind: 'LEFT', agentId }, epoch: this.#holders.epochOf(agentId) });
     }
     await this.#resyncs.close();
-    await this.mail.close();
+    await this.relay.close();
     await this.presence.close();
     await this.hubs.close();
     if (this.hubs.others() > 0) this.#sender.send({ hub: 'ENDS' });
@@ -234,7 +234,7 @@ class ClusterParts {
   #receive({ hub, role, mailTo }: Content): void {
     if (hub) this.hubs.lookNow();
     if (role === 'FREE') this.role.tryNow();
-    if (mailTo === this.hubs.ownId) this.mail.look();
+    if (mailTo === this.hubs.ownId) this.relay.look();
   }
 
   #reopened(): void {
@@ -242,14 +242,14 @@ class ClusterParts {
     this.#resyncs.soon();
   }
 
-  #found({ isAnyGone, hasMail, wasGone }: Heartbeat): void {
+  #found({ isAnyGone, hasRequests, wasGone }: Heartbeat): void {
     const isAlone = this.hubs.others() === 0;
     if (isAlone !== this.#isAlone) {
       this.#isAlone = isAlone;
       this.signals.tell({ kind: 'HUBS' });
     }
     this.#lacksNotifications &&= this.#receiver.ownNumber === 0;
-    if (hasMail) this.mail.look();
+    if (hasRequests) this.relay.look();
     if (wasGone) {
       this.#sender.send({ hub: 'BEGINS' });
       this.#resyncs.soon();

@@ -58,7 +58,7 @@ export interface HeartbeatRow {
   readonly address: string;
   /** Whether the own row was renewed. */
   readonly has_heartbeat: boolean;
-  readonly has_mail: boolean;
+  readonly has_requests: boolean;
   readonly now_ms: number;
   /** Newest schema generation of the database. */
   readonly newest: number;
@@ -77,12 +77,12 @@ export const HEARTBEAT = sql(
      SELECT max(generation) AS newest, coalesce(max(generation) FILTER (WHERE phase = 'contract'), 0) AS contracted
      FROM schema_migration)
    SELECT hub.id, hub.incarnation, hub.address, ${IS_LIVE} AS is_live, EXISTS (SELECT FROM heartbeat) AS has_heartbeat,
-     EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_mail, ${NOW_MS} AS now_ms,
+     EXISTS (SELECT FROM mail WHERE to_hub = :hubId AND reply IS NULL) AS has_requests, ${NOW_MS} AS now_ms,
      schema.newest, schema.contracted
    FROM hub CROSS JOIN schema`,
 );
 
-/** Removes hubs that nobody has seen for a day, old mail, and old texts of signals; and the lanes of hubs that nobody has seen for 90
+/** Removes hubs that nobody has seen for a day, old requests, and old texts of signals; and the lanes of hubs that nobody has seen for 90
  *  days, with the changes that they logged. */
 export const SWEEP = sql(
   { hubId: 'text' },

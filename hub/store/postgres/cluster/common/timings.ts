@@ -28,7 +28,7 @@ export interface ClusterTimings {
   /** Time from the start to the first resync, and limit of the way of the own first message. */
   readonly settleMs: number;
   /** Time between looks for replies to open requests. */
-  readonly pollMailMs: number;
+  readonly pollRelayMs: number;
 }
 
 export const CLUSTER_TIMINGS: ClusterTimings = {
@@ -46,5 +46,5 @@ export const CLUSTER_TIMINGS: ClusterTimings = {
   resyncMs: 10_000,
   resyncWithoutNotificationsMs: 1000,
   settleMs: 3000,
-  pollMailMs: 1000,
+  pollRelayMs: 1000,
 };

@@ -59,8 +59,8 @@ export interface HeartbeatListener {
 export interface Heartbeat {
   /** Whether the row of another hub says that it is gone. */
   readonly isAnyGone: boolean;
-  /** Whether mail for this hub waits. */
-  readonly hasMail: boolean;
+  /** Whether requests of other hubs wait for this one. */
+  readonly hasRequests: boolean;
   /** Whether this hub itself counted as gone before. */
   readonly wasGone: boolean;
 }
@@ -202,7 +202,7 @@ export class HubRows implements Hubs {
     const live = new Map(others.filter((row) => row.is_live).map(({ id, address }) => [id, address]));
     const heartbeat = {
       isAnyGone: live.size < others.length,
-      hasMail: rows.some((row) => row.has_mail),
+      hasRequests: rows.some((row) => row.has_requests),
       wasGone: monotonicMs - this.#seenAtMs >= timings.lapseMs || !hasHeartbeat,
     };
     this.#live = live;

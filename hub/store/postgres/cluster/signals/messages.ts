@@ -36,7 +36,7 @@ export interface Content {
   readonly hub?: 'BEGINS' | 'ENDS';
   /** The scheduler's role is free. */
   readonly role?: 'FREE';
-  /** Mail waits for this hub: requests, or replies. */
+  /** The hub for which requests or replies wait. Named as hubs of earlier versions read it. */
   readonly mailTo?: string;
 }
 

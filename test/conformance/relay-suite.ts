@@ -1,15 +1,15 @@
-import { AgentUnavailable, type Mail } from '@workbench-hub/hub/core/ports/mail';
+import { AgentUnavailable, type Relay } from '@workbench-hub/hub/core/ports/relay';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-export interface MailUnderTest {
-  readonly mail: Mail;
-  /** Makes the agent connected to the hub that serves the mail. */
+export interface RelayUnderTest {
+  readonly relay: Relay;
+  /** Makes the agent connected to the hub that serves the requests. */
   connect(agentId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-export function describeMail(open: () => Promise<MailUnderTest>): void {
-  let opened: MailUnderTest;
+export function describeRelay(open: () => Promise<RelayUnderTest>): void {
+  let opened: RelayUnderTest;
   beforeEach(async () => {
     opened = await open();
     await opened.connect('a');
@@ -21,13 +21,13 @@ export function describeMail(open: () => Promise<MailUnderTest>): void {
   describe('a request', () => {
     it('reaches the hub that holds the agent, and brings its reply', async () => {
       const taken: unknown[] = [];
-      opened.mail.serve(async (...given) => {
+      opened.relay.serve(async (...given) => {
         taken.push(given.slice(0, 2));
         return { error: null, text: 'ü 𝄞\u0000', offset: 7, attempt: 2 };
       });
-      const reply = await opened.mail.ask('a', LOG, 5000);
+      const reply = await opened.relay.ask('a', LOG, 5000);
       expect(reply).toEqual({ error: null, text: 'ü 𝄞\u0000', offset: 7, attempt: 2 });
-      await opened.mail.ask('a', { kind: 'taskOutput', taskId: 't', known: null }, 5000);
+      await opened.relay.ask('a', { kind: 'taskOutput', taskId: 't', known: null }, 5000);
       expect(taken).toEqual([
         ['a', LOG],
         ['a', { kind: 'taskOutput', taskId: 't', known: null }],
@@ -36,27 +36,27 @@ export function describeMail(open: () => Promise<MailUnderTest>): void {
 
     it('leaves no more time for the reply than it was given', async () => {
       const times: number[] = [];
-      opened.mail.serve(async (_agentId, _request, timeoutMs) => {
+      opened.relay.serve(async (_agentId, _request, timeoutMs) => {
         times.push(timeoutMs);
         return { error: null, text: null };
       });
-      await opened.mail.ask('a', LOG, 5000);
+      await opened.relay.ask('a', LOG, 5000);
       expect(times).toHaveLength(1);
       expect(times[0]).toBeGreaterThan(0);
       expect(times[0]).toBeLessThanOrEqual(5000);
     });
 
     it('fails in the words of the hub that holds the agent', async () => {
-      opened.mail.serve(async () => {
+      opened.relay.serve(async () => {
         throw new AgentUnavailable('agent a did not answer in 5 s');
       });
-      const asked = opened.mail.ask('a', LOG, 5000);
+      const asked = opened.relay.ask('a', LOG, 5000);
       await expect(asked).rejects.toBeInstanceOf(AgentUnavailable);
       await expect(asked).rejects.toThrow('agent a did not answer in 5 s');
     });
 
     it('fails when no hub holds the agent', async () => {
-      const asked = opened.mail.ask('nobody', LOG, 5000);
+      const asked = opened.relay.ask('nobody', LOG, 5000);
       await expect(asked).rejects.toBeInstanceOf(AgentUnavailable);
       await expect(asked).rejects.toThrow('agent nobody is not connected');
     });

@@ -1,9 +1,9 @@
-/** Mail: requests from any hub of the store, about an agent to the hub that holds its connection, or to a hub itself. */
+/** Requests that hubs relay to each other: about an agent to the hub that holds its connection, or to a hub itself. */
 import type { AgentReply, AgentRequest } from './agents.js';
 import type { AuditQuery } from './audit.js';
 
 /** A request to the agent, or to the hub for what the agent has sent. */
-export type MailRequest = AgentRequest | OutputRequest;
+export type RelayedRequest = AgentRequest | OutputRequest;
 
 /** The kept output of a running task. */
 export interface OutputRequest {
@@ -13,7 +13,7 @@ export interface OutputRequest {
   readonly known: { readonly attempt: number; readonly offset: number } | null;
 }
 
-export interface MailReply extends AgentReply {
+export interface RelayedReply extends AgentReply {
   /** Attempt whose output `text` is; absent in other replies, and when there is none. */
   readonly attempt?: number;
 }
@@ -39,21 +39,25 @@ export class AgentUnavailable extends Error {
 }
 
 /** Takes requests about the agents of this hub; rejects with {@link AgentUnavailable}. */
-export type MailReceiver = (agentId: string, request: MailRequest, timeoutMs: number) => Promise<MailReply>;
+export type RelayReceiver = (
+  agentId: string,
+  request: RelayedRequest,
+  timeoutMs: number,
+) => Promise<RelayedReply>;
 
 /** Takes requests of one kind to this hub itself; rejects with {@link AgentUnavailable}. */
 export type HubReceiver<Request extends HubRequest = HubRequest> = (
   request: Request,
   timeoutMs: number,
-) => Promise<MailReply>;
+) => Promise<RelayedReply>;
 
-export interface Mail {
+export interface Relay {
   /** Rejects with {@link AgentUnavailable} when the agent is not connected to any hub, or there is no reply in time. */
-  ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply>;
+  ask(agentId: string, request: RelayedRequest, timeoutMs: number): Promise<RelayedReply>;
   /** Asks another hub. Rejects with {@link AgentUnavailable} when it is gone, or there is no reply in time. */
-  askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<MailReply>;
+  askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<RelayedReply>;
   /** Sets the receiver of requests about the agents of this hub. */
-  serve(receiver: MailReceiver): void;
+  serve(receiver: RelayReceiver): void;
   /** Sets the receiver of requests of this kind to this hub itself. */
   serveHub<Kind extends HubRequest['kind']>(
     kind: Kind,

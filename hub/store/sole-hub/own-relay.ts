@@ -1,8 +1,8 @@
-/** Mail of a hub that has its store alone: each request goes to its own receiver. */
-import { AgentUnavailable, type Mail, type MailReceiver } from '../../core/ports/mail.js';
+/** Relay of a hub that has its store alone: each request goes to its own receiver. */
+import { AgentUnavailable, type Relay, type RelayReceiver } from '../../core/ports/relay.js';
 
-export function ownMail(): Mail {
-  let receiver: MailReceiver = async (agentId) => {
+export function ownRelay(): Relay {
+  let receiver: RelayReceiver = async (agentId) => {
     throw new AgentUnavailable(`agent ${agentId} is not connected`);
   };
   return {

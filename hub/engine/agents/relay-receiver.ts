@@ -1,12 +1,12 @@
 /** Requests about the agents of this hub, from this hub or another. */
-import type { MailReceiver } from '../../core/ports/mail.js';
+import type { RelayReceiver } from '../../core/ports/relay.js';
 import type { TaskOutput } from '../following/task-output.js';
 import type { AgentSessions } from './agent-sessions.js';
 
-export function mailReceiver(
+export function relayReceiver(
   sessions: Pick<AgentSessions, 'request'>,
   output: Pick<TaskOutput, 'tailOf'>,
-): MailReceiver {
+): RelayReceiver {
   return async (agentId, request, timeoutMs) => {
     if (request.kind !== 'taskOutput') return sessions.request(agentId, request, timeoutMs);
     const tail = output.tailOf(request.taskId);

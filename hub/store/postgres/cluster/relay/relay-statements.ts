@@ -1,4 +1,4 @@
-/** Statements on mail. */
+/** Statements on relayed requests, whose table is named `mail`. */
 import { sql } from '../../connection/statement.js';
 import { IS_LIVE, RELAXED } from '../common/hub-statements.js';
 

@@ -1,4 +1,4 @@
-/** Mail between hubs: rows with requests and replies, of which messages tell. */
+/** Requests between hubs: rows with requests and replies, of which messages tell. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -6,12 +6,12 @@ import {
   AgentUnavailable,
   type HubReceiver,
   type HubRequest,
-  type Mail,
-  type MailReceiver,
-  type MailReply,
-  type MailRequest,
-} from '../../../../core/ports/mail.js';
-import { ownMail } from '../../../sole-hub/own-mail.js';
+  type Relay,
+  type RelayedReply,
+  type RelayedRequest,
+  type RelayReceiver,
+} from '../../../../core/ports/relay.js';
+import { ownRelay } from '../../../sole-hub/own-relay.js';
 import type { Database } from '../../connection/pool.js';
 import { type NamedStatement, rowOf, rowsOf, type Values } from '../../connection/statement.js';
 import type { AgentHolders } from '../common/agent-holders.js';
@@ -25,13 +25,13 @@ import {
   REQUESTS,
   type ReplyRow,
   type RequestRow,
-} from './mail-statements.js';
+} from './relay-statements.js';
 
-export interface ClusterMailOptions {
+export interface ClusterRelayOptions {
   readonly database: Database;
   readonly retries: StatementRetries;
   readonly holders: AgentHolders;
-  /** Tells a hub that mail waits for it. */
+  /** Tells a hub that a request or a reply waits for it. */
   readonly tell: (hubId: string) => void;
   readonly incarnation: string;
   readonly lapseMs: number;
@@ -45,7 +45,7 @@ export interface ClusterMailOptions {
 const KNOWN_FOR_MS = 120_000;
 
 /** A reply as its row has it. */
-type StoredReply = { readonly reply: MailReply } | { readonly unavailable: string };
+type StoredReply = { readonly reply: RelayedReply } | { readonly unavailable: string };
 
 /** The part of a request that all have. */
 interface Envelope {
@@ -56,13 +56,13 @@ interface Envelope {
 }
 
 interface Question {
-  resolve(reply: MailReply): void;
+  resolve(reply: RelayedReply): void;
   reject(error: AgentUnavailable): void;
 }
 
-export class ClusterMail implements Mail {
-  readonly #options: ClusterMailOptions;
-  readonly #own: Mail = ownMail();
+export class ClusterRelay implements Relay {
+  readonly #options: ClusterRelayOptions;
+  readonly #own: Relay = ownRelay();
   readonly #hubReceivers = new Map<string, HubReceiver>();
   /** By the id of its row. */
   readonly #questions = new Map<string, Question>();
@@ -71,12 +71,12 @@ export class ClusterMail implements Mail {
   readonly #loop: Loop;
   #asked = 0;
 
-  constructor(options: ClusterMailOptions) {
+  constructor(options: ClusterRelayOptions) {
     this.#options = options;
     this.#loop = new Loop({ timers: options.timers, pass: () => this.#look() });
   }
 
-  serve(receiver: MailReceiver): void {
+  serve(receiver: RelayReceiver): void {
     this.#own.serve(receiver);
   }
 
@@ -87,7 +87,7 @@ export class ClusterMail implements Mail {
     this.#hubReceivers.set(kind, receiver as HubReceiver);
   }
 
-  async ask(agentId: string, request: MailRequest, timeoutMs: number): Promise<MailReply> {
+  async ask(agentId: string, request: RelayedRequest, timeoutMs: number): Promise<RelayedReply> {
     const { holders, clock } = this.#options;
     if (holders.isOwn(agentId)) return this.#own.ask(agentId, request, timeoutMs);
     const untilMs = clock.monotonicMs() + timeoutMs;
@@ -98,7 +98,7 @@ export class ClusterMail implements Mail {
     return reply ?? this.#own.ask(agentId, request, untilMs - clock.monotonicMs());
   }
 
-  async askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<MailReply> {
+  async askHub(hubId: string, request: HubRequest, timeoutMs: number): Promise<RelayedReply> {
     const reply = await this.#ask(`hub ${hubId}`, timeoutMs, (envelope) =>
       this.#post(ASK_HUB, { ...envelope, toHub: hubId, request: JSON.stringify(request) }),
     );
@@ -111,7 +111,7 @@ export class ClusterMail implements Mail {
     asked: string,
     timeoutMs: number,
     post: (envelope: Envelope) => Promise<string | undefined>,
-  ): Promise<MailReply | undefined> {
+  ): Promise<RelayedReply | undefined> {
     const { holders, incarnation, lapseMs, clock } = this.#options;
     const untilMs = clock.monotonicMs() + timeoutMs;
     const id = `${incarnation} ${++this.#asked}`;
@@ -119,7 +119,7 @@ export class ClusterMail implements Mail {
     const toHub = await this.#inTime(asked, timeoutMs, timeoutMs, posted);
     if (toHub === undefined) return undefined;
     const leftMs = untilMs - clock.monotonicMs();
-    const reply = new Promise<MailReply>((resolve, reject) => {
+    const reply = new Promise<RelayedReply>((resolve, reject) => {
       this.#questions.set(id, { resolve, reject });
     });
     this.#options.tell(toHub);
@@ -216,8 +216,8 @@ export class ClusterMail implements Mail {
     this.#options.timers.after(leftMs + KNOWN_FOR_MS, () => void this.#taken.delete(id));
   }
 
-  #replyTo(agentId: string, request: unknown, leftMs: number): Promise<MailReply> {
-    if (agentId !== '') return this.#own.ask(agentId, request as MailRequest, leftMs);
+  #replyTo(agentId: string, request: unknown, leftMs: number): Promise<RelayedReply> {
+    if (agentId !== '') return this.#own.ask(agentId, request as RelayedRequest, leftMs);
     const receiver = this.#hubReceivers.get((request as HubRequest).kind);
     if (receiver) return receiver(request as HubRequest, leftMs);
     return Promise.reject(new AgentUnavailable('the hub is starting, or has an earlier version'));

@@ -4,8 +4,8 @@ import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database, Statement } from '../../connection/pool.js';
 import type { AgentHolders } from '../common/agent-holders.js';
 import type { StatementRetries } from '../common/statement-retries.js';
-import { ClusterMail } from './cluster-mail.js';
-import { REPLY, REQUESTS, type RequestRow } from './mail-statements.js';
+import { ClusterRelay } from './cluster-relay.js';
+import { REPLY, REQUESTS, type RequestRow } from './relay-statements.js';
 
 const REQUEST: RequestRow = {
   ...{ id: 'late', agent_id: 'a', from_hub: 'other', left_ms: 0 },
@@ -24,19 +24,19 @@ it('knows a request without a reply until its row is gone, and no longer', async
     known.push(ids);
     return [REQUEST, { ...REQUEST, id: 'refused', left_ms: 5000 }].filter(({ id }) => !ids.includes(id));
   };
-  const mail = new ClusterMail({
+  const relay = new ClusterRelay({
     ...{ database: { rows } as unknown as Database, clock: runtime.clock, timers: runtime.timers },
     retries: { run: (work: () => Promise<unknown>) => work() } as unknown as StatementRetries,
     holders: { ownId: 'own' } as Partial<AgentHolders> as AgentHolders,
     ...{ tell: () => undefined, incarnation: 'first', lapseMs: 15_000, pollMs: 1000 },
     log: { warn: () => undefined, error: () => undefined },
   });
-  mail.serve(async (_, request) => {
+  relay.serve(async (_, request) => {
     asked.push(request.kind);
     return { error: null, text: null };
   });
   const look = async () => {
-    mail.look();
+    relay.look();
     await runtime.advance(1);
     return known.at(-1);
   };
