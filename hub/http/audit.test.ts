@@ -59,10 +59,10 @@ const endpoints: Endpoint[] = [
       body: z.object({ username: z.string(), password: z.string() }),
       responses,
     },
-    ({ body: { username, password }, note, context }) => {
-      note.user = username;
+    ({ body: { username, password }, audit, context }) => {
+      audit.user = username;
       if (password !== 'right') throw new HubError('UNAUTHENTICATED', 'wrong username or password');
-      note.by = 'PASSWORD';
+      audit.by = 'PASSWORD';
       return context.json({});
     },
   ),

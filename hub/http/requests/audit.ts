@@ -6,7 +6,7 @@ import type { AuditMeans, AuditOutcome, AuditTrail } from '../../core/ports/audi
 import { statusOf } from '../wire/errors.js';
 
 /** Details of a request that only its endpoint knows. */
-export interface AuditNote {
+export interface AuditDetails {
   /** User that the endpoint has identified; while `by` is not set, only a claim. */
   user?: string;
   /** Means of the identification. */
@@ -22,7 +22,7 @@ export interface AuditedRequest {
   /** Without the query. */
   readonly path: string;
   readonly address: string;
-  readonly note: AuditNote;
+  readonly audit: AuditDetails;
   caller: Caller | null;
 }
 
@@ -50,19 +50,19 @@ export function auditOf(
 
   const record = (request: AuditedRequest, status: number, detail: string | null) => {
     const outcome = outcomeOf(status);
-    if (!isChange && !request.note.isChange && outcome !== 'REFUSED') return;
-    const { note, caller, address, path: resource } = request;
+    if (!isChange && !request.audit.isChange && outcome !== 'REFUSED') return;
+    const { audit, caller, address, path: resource } = request;
     const known = caller === null || caller.by === 'OPEN_HUB' ? null : caller;
     const entry = {
       atMs: clock.nowMs(),
-      user: known?.username ?? note.user ?? null,
-      by: known?.by ?? note.by ?? null,
+      user: known?.username ?? audit.user ?? null,
+      by: known?.by ?? audit.by ?? null,
       address: address === '' ? null : address,
       action,
       resource,
       outcome,
       status,
-      detail: note.detail ?? detail,
+      detail: audit.detail ?? detail,
     };
     trail.record(entry, known !== null && holdsRole(known, 'ADMIN'));
   };

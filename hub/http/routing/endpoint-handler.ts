@@ -166,7 +166,7 @@ class EndpointHandler {
       ignoredFields,
       room,
       reauthorize: () => this.#reauthorize(call),
-      note: audited.note,
+      audit: audited.audit,
       hold,
     });
     if (isDeferred(result)) return result;
@@ -196,7 +196,7 @@ class EndpointHandler {
     return {
       path: isAudited ? pathOf(req.url) : '',
       address: isAudited ? client.address : '',
-      note: {},
+      audit: {},
       caller: null,
     };
   }

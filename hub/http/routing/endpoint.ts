@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../../core/access.js';
 import type { Hold } from '../../core/ports/blobs.js';
-import type { AuditNote } from '../requests/audit.js';
+import type { AuditDetails } from '../requests/audit.js';
 import type { BlobPaths } from '../requests/parsing/body-blob.js';
 import type { Client } from '../wire/client.js';
 import type { ResponseRoom } from '../wire/response-memory.js';
@@ -96,7 +96,7 @@ export interface EndpointInput<Params, Query, Body> {
   /** For requests that take long: rejects with UNAUTHENTICATED and FORBIDDEN when the caller may no longer do this. */
   readonly reauthorize: () => Promise<void>;
   /** Details for the audit log. */
-  readonly note: AuditNote;
+  readonly audit: AuditDetails;
   /** Hold on the blobs in the body until the response; unreferenced ones are removed when the request is refused. */
   readonly hold: Hold;
 }

@@ -11,7 +11,7 @@ import type { NamedSize, Task } from '../../../core/task.js';
 import type { Disconnect } from '../../../engine/following/result-waiters.js';
 import type { Storage } from '../../../engine/storage/storage.js';
 import type { TaskRequest, Tasks } from '../../../engine/tasks/tasks.js';
-import type { AuditNote } from '../../requests/audit.js';
+import type { AuditDetails } from '../../requests/audit.js';
 import { parseBatchJob } from '../../requests/parsing/batch-job-parsing.js';
 import type { FileLimits } from '../../requests/parsing/body-blob.js';
 import type {
@@ -42,7 +42,7 @@ interface CreationRequest<Body> {
   readonly traceContext: string | null;
   readonly ignoredFields: string | null;
   readonly hold: Hold;
-  readonly note: AuditNote;
+  readonly audit: AuditDetails;
 }
 
 export interface TaskRequests {
@@ -107,7 +107,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       requestId,
       traceContext,
       ignoredFields,
-      note,
+      audit,
     }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
     job: Job,
     onceBy: Context | undefined,
@@ -126,7 +126,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
     };
     const key = onceBy && idempotencyKeyOf(onceBy);
     const task = await (key === undefined ? tasks.create(request) : createOnce(request, key, onceBy));
-    note.detail = `task ${task.id}`;
+    audit.detail = `task ${task.id}`;
     const warning = onceBy && tasks.warningOf(task);
     if (warning !== undefined && warning !== null) onceBy?.header('Warning', warningValue(warning));
     return task;

@@ -18,14 +18,14 @@ export function authEndpointsV1(sessions: Sessions): Endpoint[] {
         body: loginRequest,
         responses: { 200: { description: 'The access token.', schema: loginResponse }, ...LOGIN_FAILURES },
       },
-      async ({ body, context, client, note }) => {
-        note.user = body.username;
+      async ({ body, context, client, audit }) => {
+        audit.user = body.username;
         const { accessToken } = await sessions.logInOnce(
           body.username,
           body.password,
           loginOrigin(client, context),
         );
-        note.by = 'PASSWORD';
+        audit.by = 'PASSWORD';
         return context.json({ accessToken });
       },
     ),

@@ -1,7 +1,7 @@
 /** Login, refresh, logout, and the current user (contract 8.2 to 8.6). */
 import { z } from 'zod';
 import type { Sessions } from '../../../engine/accounts/sessions.js';
-import type { AuditNote } from '../../requests/audit.js';
+import type { AuditDetails } from '../../requests/audit.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { REFRESH_COOKIE, type RefreshCookie } from '../../wire/refresh-cookie.js';
 import { loginOrigin } from '../common/login-origin.js';
@@ -32,14 +32,14 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         body: loginRequest,
         responses: { 200: { description: 'The access token.', schema: loginResponse }, ...LOGIN_FAILURES },
       },
-      async ({ body, context, client, note }) => {
-        note.user = body.username;
+      async ({ body, context, client, audit }) => {
+        audit.user = body.username;
         const { accessToken, refreshToken } = await sessions.logIn(
           body.username,
           body.password,
           loginOrigin(client, context),
         );
-        note.by = 'PASSWORD';
+        audit.by = 'PASSWORD';
         cookie.set(context, client, refreshToken);
         return context.json({ accessToken });
       },
@@ -65,9 +65,9 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
           },
         },
       },
-      async ({ context, client, note }) => {
-        const { accessToken, refreshToken } = await sessions.refresh(cookie.read(context), holderInto(note));
-        note.by = 'REFRESH_TOKEN';
+      async ({ context, client, audit }) => {
+        const { accessToken, refreshToken } = await sessions.refresh(cookie.read(context), holderInto(audit));
+        audit.by = 'REFRESH_TOKEN';
         cookie.set(context, client, refreshToken);
         return context.json({ accessToken });
       },
@@ -84,10 +84,10 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         cookies,
         responses: { 200: { description: 'The session has ended.' }, 401: NO_SESSION },
       },
-      async ({ context, client, note }) => {
+      async ({ context, client, audit }) => {
         cookie.clear(context, client);
-        await sessions.logOut(cookie.read(context), holderInto(note));
-        note.by = 'REFRESH_TOKEN';
+        await sessions.logOut(cookie.read(context), holderInto(audit));
+        audit.by = 'REFRESH_TOKEN';
         return context.body(null, 200);
       },
     ),
@@ -111,8 +111,8 @@ function userEndpoint(): Endpoint {
 }
 
 /** Records the user of a session in the audit log, also when its token is refused. */
-function holderInto(note: AuditNote): (username: string) => void {
+function holderInto(audit: AuditDetails): (username: string) => void {
   return (username) => {
-    note.user = username;
+    audit.user = username;
   };
 }

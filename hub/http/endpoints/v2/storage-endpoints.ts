@@ -104,7 +104,7 @@ function uploadEndpoint(storage: Storage): Endpoint {
         423: INPUT_OFF,
       },
     },
-    async ({ query, context, caller, reauthorize, note }) => {
+    async ({ query, context, caller, reauthorize, audit }) => {
       storage.refuseWhileInputIsOff();
       const { incoming } = context.env as HttpBindings;
       const announced = Number(incoming.headers['content-length'] ?? 0);
@@ -113,7 +113,7 @@ function uploadEndpoint(storage: Storage): Endpoint {
       try {
         await receiveFile(incoming, async (fileName, content) => {
           const name = validated(z.object({ file: newInputNameSchema }), { file: fileName }).file;
-          note.detail = name;
+          audit.detail = name;
           await upload.take({ name, ...query }, content);
         });
         await reauthorize();
@@ -139,11 +139,11 @@ function infoEndpoint(storage: Storage): Endpoint {
       query: infoQuery,
       responses: { 200: { description: 'Whether it exists.', schema: inputInfo }, 423: INPUT_OFF },
     },
-    async ({ params, query, context, caller, note }) => {
+    async ({ params, query, context, caller, audit }) => {
       const { name } = params;
       if (!query.renewExpirationTimestamp) return context.json({ exists: await storage.inputExists(name) });
       refuseWithoutRole(caller, 'USER');
-      note.isChange = true;
+      audit.isChange = true;
       return context.json({ exists: await storage.renewInput(name, storageUserOf(caller)) });
     },
   );

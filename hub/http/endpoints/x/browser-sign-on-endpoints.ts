@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { HubError } from '../../../core/errors.js';
 import { type BrowserSignOn, LOG_IN_MS, type SignedOn } from '../../../engine/accounts/browser-sign-on.js';
-import type { AuditNote } from '../../requests/audit.js';
+import type { AuditDetails } from '../../requests/audit.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import type { Client } from '../../wire/client.js';
 import { type HubCookie, type HubCookieOptions, hubCookie } from '../../wire/hub-cookie.js';
@@ -38,7 +38,7 @@ type CookieOptions = Pick<HubCookieOptions, 'lifetimeMs' | 'publicUrl'>;
 interface Request {
   readonly context: Context;
   readonly client: Client;
-  readonly note: AuditNote;
+  readonly audit: AuditDetails;
 }
 
 /** Null: each of them is a 404. */
@@ -154,11 +154,11 @@ function beginEndpoint(
 
 function admitted(
   { username, accessToken, refresh }: SignedOn,
-  { context, client, note }: Request,
+  { context, client, audit }: Request,
   cookie: HubCookie,
 ): Response {
-  note.user = username;
-  note.by = 'SIGN_ON';
+  audit.user = username;
+  audit.by = 'SIGN_ON';
   if (refresh === undefined) cookie.clear(context, client);
   else cookie.set(context, client, refresh);
   return context.json({ accessToken });

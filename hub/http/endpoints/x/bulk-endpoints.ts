@@ -108,7 +108,7 @@ type BulkBody = { readonly filter: z.output<typeof filterSchema>; readonly dryRu
 
 export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitReason'>): Endpoint[] {
   const perform = async (action: BulkAction, input: EndpointInput<unknown, unknown, BulkBody>) => {
-    const { body, caller, context, reauthorize, note } = input;
+    const { body, caller, context, reauthorize, audit } = input;
     const { matched, changed, hasMore, examples } = await bulk.perform({
       action,
       filter: filterOf(body.filter),
@@ -118,7 +118,7 @@ export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitReason'
       client: listClient(input),
       reauthorize,
     });
-    note.detail =
+    audit.detail =
       `${body.dryRun ? 'dry run' : `${changed} tasks`}, filter ${JSON.stringify(body.filter)}`.slice(0, 1000);
     return context.json({
       dryRun: body.dryRun,

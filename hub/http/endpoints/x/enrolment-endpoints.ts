@@ -76,8 +76,8 @@ export function enrolmentEndpoints(options: EnrolmentEndpointsOptions): Endpoint
         body: enrolmentRequest,
         responses: { 201: { description: 'The code, which is shown only once.', schema: code } },
       },
-      async ({ body: { id, validFor }, context, note }) => {
-        note.detail = `agent ${id}`;
+      async ({ body: { id, validFor }, context, audit }) => {
+        audit.detail = `agent ${id}`;
         const offered = await credentials.offer(id, (validFor ?? DEFAULT_VALID_S) * 1000);
         return context.json({ id, code: offered.code, expiresAt: offsetTimestamp(offered.expiresAtMs) }, 201);
       },

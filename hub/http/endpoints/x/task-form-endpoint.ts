@@ -55,11 +55,11 @@ export function taskFormEndpoint({
         423: { description: 'The hub accepts no tasks at present, or the input storage is off.' },
       },
     },
-    async ({ context, caller, requestId, traceContext, hold, note, reauthorize }) => {
+    async ({ context, caller, requestId, traceContext, hold, audit, reauthorize }) => {
       const { incoming } = context.env as HttpBindings;
       const body = jobOfForm(await receiveForm(incoming, options, hold));
       await reauthorize();
-      const request = { body, caller, requestId, traceContext, hold, note, ignoredFields: null };
+      const request = { body, caller, requestId, traceContext, hold, audit, ignoredFields: null };
       const task = await requests.createBatchJob(request, context);
       return context.json(presentTaskItem(task, waitReason(task)), 201);
     },

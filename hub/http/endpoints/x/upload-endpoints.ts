@@ -141,11 +141,11 @@ function createEndpoint(uploads: ResumableUploadService): Endpoint {
         423: INPUT_OFF,
       },
     },
-    async ({ query, context, caller, note }) => {
+    async ({ query, context, caller, audit }) => {
       refuseOtherVersion(context);
       const sizeBytes = bytesIn(context, 'Upload-Length');
       const metadata = metadataIn(context);
-      note.detail = metadata.name;
+      audit.detail = metadata.name;
       const begun = await uploads.begin(storageUserOf(caller), { ...metadata, ...query, sizeBytes });
       setProgress(context, begun);
       // Relative to this address, whatever a proxy puts before it.
@@ -205,11 +205,11 @@ function stateEndpoint(uploads: ResumableUploadService): Endpoint {
         507: { description: 'The disk of the hub is full.' },
       },
     },
-    async ({ params, context, caller, note }) => {
+    async ({ params, context, caller, audit }) => {
       if (context.req.raw.method === 'HEAD') refuseOtherVersion(context);
       const found = await uploads.find(params.id, storageUserOf(caller), ({ name }) => {
-        note.isChange = true;
-        note.detail = name;
+        audit.isChange = true;
+        audit.detail = name;
       });
       setProgress(context, found);
       context.header('Upload-Length', String(found.sizeBytes));
@@ -255,7 +255,7 @@ function partEndpoint(uploads: ResumableUploadService): Endpoint {
         423: { description: 'Another request sends this upload, or the input storage is not enabled.' },
       },
     },
-    async ({ params, context, caller, reauthorize, note }) => {
+    async ({ params, context, caller, reauthorize, audit }) => {
       refuseOtherVersion(context);
       refuseOtherType(context);
       const { incoming } = context.env as HttpBindings;
@@ -266,7 +266,7 @@ function partEndpoint(uploads: ResumableUploadService): Endpoint {
         content: incoming,
         reauthorize,
       });
-      note.detail = received.name;
+      audit.detail = received.name;
       setProgress(context, received);
       return context.body(null, 204);
     },

@@ -124,9 +124,9 @@ function addEndpoint(users: UserAdministration): Endpoint {
         409: { description: 'There is a user of this name.' },
       },
     },
-    async ({ body, caller, context, note }) => {
+    async ({ body, caller, context, audit }) => {
       const user = { ...body, roles: distinct(body.roles) };
-      note.detail = `user ${user.username}: roles ${user.roles.join(', ')}`;
+      audit.detail = `user ${user.username}: roles ${user.roles.join(', ')}`;
       return context.json(present(await users.add(caller, user)), 201);
     },
   );
@@ -154,7 +154,7 @@ function changeEndpoint(users: UserAdministration): Endpoint {
         },
       },
     },
-    async ({ params: { name }, body, caller, context, note }) => {
+    async ({ params: { name }, body, caller, context, audit }) => {
       const change = {
         roles: body.roles ? distinct(body.roles) : undefined,
         disabled: body.disabled ?? undefined,
@@ -162,7 +162,7 @@ function changeEndpoint(users: UserAdministration): Endpoint {
       if (change.roles === undefined && change.disabled === undefined) {
         throw invalidInput([{ where: 'body', what: 'must have roles, disabled or both' }]);
       }
-      note.detail = [
+      audit.detail = [
         ...(change.roles ? [`roles ${change.roles.join(', ')}`] : []),
         ...(change.disabled === undefined ? [] : [change.disabled ? 'disabled' : 'enabled']),
       ].join('; ');

@@ -72,7 +72,7 @@ export class DeferredCall implements DeferredRequest {
     const { method, audit, runtime, log } = this.#route;
     const url = new URL(this.#incoming.url ?? '', 'http://hub').href;
     const address = this.#address;
-    audit?.failed({ path: pathOf(url), address, note: {}, caller: this.#caller }, error);
+    audit?.failed({ path: pathOf(url), address, audit: {}, caller: this.#caller }, error);
     const requestId = requestIdOf(this.#incoming);
     return deferredErrorResponse(error, { method, url, requestId }, runtime, log);
   }
