@@ -15,9 +15,9 @@ async function run(...args: string[]) {
 }
 
 it('refuses an unknown command and names the commands', async () => {
-  expect(await run('enrol')).toEqual({
+  expect(await run('register')).toEqual({
     code: 2,
-    text: 'unknown command "enrol": the commands are enroll, doctor; without one, the agent starts\n',
+    text: 'unknown command "register": the commands are enroll, doctor; without one, the agent starts\n',
   });
 });
 

@@ -1,7 +1,7 @@
 /** Files of test/contract that `npm run test:cluster` leaves out, with the reason: they are about what each hub has for itself, or start
  *  several hubs of their own. Single tests ask for HUBS (test/support/hubs/hubs-under-test.ts). */
 export const NOT_BY_SEVERAL_HUBS: Readonly<Record<string, string>> = {
-  'test/contract/agent-enrolment.test.ts': 'limits of tries and of log lines protect one hub',
+  'test/contract/agent-enrollment.test.ts': 'limits of tries and of log lines protect one hub',
   'test/contract/agent-moves.test.ts': 'tells the hub which other ones there are',
   'test/contract/faults.test.ts': 'what is no HTTP, which a load balancer refuses or changes',
   'test/contract/hub-lifecycle.test.ts':

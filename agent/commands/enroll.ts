@@ -4,7 +4,7 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { type AgentConfig, credentialFileOf, hubAddresses } from '../config.js';
 import { JoinFailed } from '../core/ports/hub.js';
 import { keepCredential } from '../disk/credential-file.js';
-import { fetchCredential } from '../hub-link/enrolment.js';
+import { fetchCredential } from '../hub-link/enrollment.js';
 import { hubConnections, TlsFiles } from '../hub-link/tls.js';
 
 /** Reads the code from the terminal or from standard input. Returns a message for the operator; rejects with {@link

@@ -15,8 +15,8 @@ export function fileUrl(address: string, digest: string): string {
   return `${trimmed(address).replace(/^ws/i, 'http')}${AGENT_PATHS.FILES}/${digest}`;
 }
 
-/** URL of the enrolment. */
-export function enrolmentUrl(address: string): string {
+/** URL of the enrollment. */
+export function enrollmentUrl(address: string): string {
   return `${trimmed(address).replace(/^ws/i, 'http')}${AGENT_PATHS.ENROLL}`;
 }
 

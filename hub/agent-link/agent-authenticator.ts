@@ -1,4 +1,4 @@
-/** Authenticator of all requests beneath `/agent/`: the WebSocket, the transfers and the enrolment. */
+/** Authenticator of all requests beneath `/agent/`: the WebSocket, the transfers and the enrollment. */
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
@@ -102,7 +102,7 @@ export class AgentAuthenticator {
     });
   }
 
-  /** Records an enrolment in both logs. */
+  /** Records an enrollment in both logs. */
   enrolled(request: IncomingMessage, agentId: string): void {
     const address = this.addressOf(request);
     const message = 'an agent was enrolled: it has a new credential';

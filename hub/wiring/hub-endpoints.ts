@@ -21,7 +21,7 @@ import { auditEndpoints } from '../http/endpoints/x/audit-endpoints.js';
 import { browserSignOnEndpoints } from '../http/endpoints/x/browser-sign-on-endpoints.js';
 import { bulkEndpoints } from '../http/endpoints/x/bulk-endpoints.js';
 import { callerEndpoint } from '../http/endpoints/x/caller-endpoint.js';
-import { enrolmentEndpoints } from '../http/endpoints/x/enrolment-endpoints.js';
+import { enrollmentEndpoints } from '../http/endpoints/x/enrollment-endpoints.js';
 import { eventEndpoints } from '../http/endpoints/x/event-endpoints.js';
 import { explainEndpoints } from '../http/endpoints/x/explain-endpoints.js';
 import { hubListEndpoint } from '../http/endpoints/x/hub-list-endpoint.js';
@@ -95,7 +95,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     }),
     ...followedTaskEndpoints(parts),
     taskCreationEndpoint(requests, (task) => engine.tasks.waitReason(task)),
-    ...enrolmentEndpoints({
+    ...enrollmentEndpoints({
       credentials,
       nodes: engine.nodes,
       enrolledOnly: config.agents.enrolledOnly,

@@ -309,15 +309,15 @@ export const AGENT_PATHS = {
   CONNECT: '/agent/connect',
   /** GET, HEAD and PUT of a blob under its digest: `/agent/files/<digest>`. */
   FILES: '/agent/files',
-  /** POST of an {@link enrolmentRequest}, answered with an {@link enrolmentResponse}. */
+  /** POST of an {@link enrollmentRequest}, answered with an {@link enrollmentResponse}. */
   ENROLL: '/agent/enroll',
 } as const;
 
 /** Request of an agent for its own credential. */
-export const enrolmentRequest = z.object({ agentId: agentIdSchema, code: z.string().min(1).max(200) });
+export const enrollmentRequest = z.object({ agentId: agentIdSchema, code: z.string().min(1).max(200) });
 
 /** The bearer token that the agent presents from then on; it must fit into a header. */
-export const enrolmentResponse = z.object({
+export const enrollmentResponse = z.object({
   credential: z
     .string()
     .max(200)

@@ -17,12 +17,12 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
     revokedAtMs: null,
     joinedAtMs: null,
   };
-  const enrol = async (agentId: string, credentialHash = `credential of ${agentId}`) => {
+  const enroll = async (agentId: string, credentialHash = `credential of ${agentId}`) => {
     await store.agentCredentials.putCode(agentId, `code of ${agentId}`, 1000);
     return store.agentCredentials.exchange(agentId, `code of ${agentId}`, credentialHash, 500);
   };
 
-  describe('an enrolment code', () => {
+  describe('an enrollment code', () => {
     it('is exchanged for a credential once, before it expires', async () => {
       const credentials = store.agentCredentials;
       await credentials.putCode('a', 'code', 1000);
@@ -52,7 +52,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
 
     it('replaces the previous one, and the credential only when it is used', async () => {
       const credentials = store.agentCredentials;
-      await enrol('a', 'first');
+      await enroll('a', 'first');
       await credentials.putCode('a', 'later code', 2000);
       expect(await credentials.findByCode('code of a')).toBeUndefined();
       expect(await credentials.findByCredential('first')).toMatchObject({ codeSpentAtMs: null });
@@ -78,23 +78,23 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
   });
 
   describe('a credential of an agent', () => {
-    it('is revoked once, with the open code, and replaced by another enrolment', async () => {
+    it('is revoked once, with the open code, and replaced by another enrollment', async () => {
       const credentials = store.agentCredentials;
       expect(await credentials.revoke('a', 600)).toBe(false);
-      await enrol('a');
+      await enroll('a');
       await credentials.putCode('a', 'open code', 1000);
       expect(await credentials.revoke('a', 600)).toBe(true);
       expect(await credentials.findByCode('open code')).toBeUndefined();
       expect(await credentials.findByCredential('credential of a')).toMatchObject({ revokedAtMs: 600 });
       expect(await credentials.revoke('a', 700)).toBe(false);
       expect(await credentials.find('a')).toMatchObject({ revokedAtMs: 600 });
-      expect(await enrol('a', 'again')).toBe(true);
+      expect(await enroll('a', 'again')).toBe(true);
       expect(await credentials.find('a')).toMatchObject({ credentialHash: 'again', revokedAtMs: null });
     });
 
     it('that is revoked takes a later code with it', async () => {
       const credentials = store.agentCredentials;
-      await enrol('a');
+      await enroll('a');
       await credentials.revoke('a', 600);
       await credentials.putCode('a', 'new code', 1000);
       expect(await credentials.revoke('a', 700)).toBe(true);
@@ -102,8 +102,8 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
     });
 
     it('has the time of the latest join, and is listed by id', async () => {
-      await enrol('b');
-      await enrol('a');
+      await enroll('b');
+      await enroll('a');
       await store.agentCredentials.joined('b', 800);
       const all = await store.agentCredentials.all();
       expect(all.map(({ agentId, joinedAtMs }) => [agentId, joinedAtMs])).toEqual([

@@ -1,6 +1,6 @@
-/** Enrolment and revocation of agents by REST, and lists of the storage (contract 12.14 and 12.15). */
+/** Enrollment and revocation of agents by REST, and lists of the storage (contract 12.14 and 12.15). */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { askToEnroll } from '../support/agents/agent-enrolment.js';
+import { askToEnroll } from '../support/agents/agent-enrollment.js';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agents/agent-enrolment.js';
+import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agents/agent-enrollment.js';
 import {
   agentsAtOneHub,
   dataDir,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
-import { askToEnroll, enrolled, offerCode } from '../support/agents/agent-enrolment.js';
+import { askToEnroll, enrolled, offerCode } from '../support/agents/agent-enrollment.js';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { HUBS } from '../support/hubs/hubs-under-test.js';
@@ -203,7 +203,7 @@ describe('the audit log with security on', () => {
     const code = await offerCode(hub.config.dataDir, 'once-1');
     const body = JSON.stringify({ agentId: 'once-1', code });
     for (const status of [200, 401]) expect((await askToEnroll(hub.address, body)).status).toBe(status);
-    expect(await refusedFor(/^enrolment of agent once-1: the code was used before$/)).toMatchObject({
+    expect(await refusedFor(/^enrollment of agent once-1: the code was used before$/)).toMatchObject({
       user: 'once-1',
       resource: AGENT_PATHS.ENROLL,
       status: 401,

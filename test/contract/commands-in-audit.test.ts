@@ -16,9 +16,9 @@ it('the audit log records commands that change something, also failed ones', asy
   const command = (...words: string[]) =>
     startProgram('hub/bin/workbench-hub.js', ['--config', file, ...words], folder.path);
 
-  const enrolment = command('agent', 'enroll', 'sim-1');
-  expect(await enrolment.ended).toBe(0);
-  const code = enrolment.printed.find((line) => /^[\w-]{16,}$/.test(line)) ?? '';
+  const enrollment = command('agent', 'enroll', 'sim-1');
+  expect(await enrollment.ended).toBe(0);
+  const code = enrollment.printed.find((line) => /^[\w-]{16,}$/.test(line)) ?? '';
   expect(code).not.toBe('');
   expect(await command('keys', 'rotate').ended).toBe(0);
   expect(await command('user', 'disable', 'nobody').ended).toBe(2);

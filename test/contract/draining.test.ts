@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { offerCode } from '../support/agents/agent-enrolment.js';
+import { offerCode } from '../support/agents/agent-enrollment.js';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { HUBS } from '../support/hubs/hubs-under-test.js';

@@ -10,7 +10,7 @@ import {
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { askToEnroll, enrolled, offerCode } from '../support/agents/agent-enrolment.js';
+import { askToEnroll, enrolled, offerCode } from '../support/agents/agent-enrollment.js';
 import { FakeAgent, type FakeAgentSetup } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';

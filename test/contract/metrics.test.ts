@@ -111,8 +111,8 @@ describe('the metrics', () => {
     expect(seen.get(`workbench_hub_http_request_duration_seconds_count{method="GET",${task}}`)).toBe(2);
     const transfer = 'method="GET",route="/agent/files/{digest}",status="401"';
     expect(seen.get(`workbench_hub_http_requests_total{${transfer}}`)).toBe(1);
-    const enrolment = 'method="POST",route="/agent/enroll",status="400"';
-    expect(seen.get(`workbench_hub_http_requests_total{${enrolment}}`)).toBe(1);
+    const enrollment = 'method="POST",route="/agent/enroll",status="400"';
+    expect(seen.get(`workbench_hub_http_requests_total{${enrollment}}`)).toBe(1);
     for (const status of [404, 405]) {
       const none = `{method="any",route="none",status="${status}"}`;
       expect(seen.get(`workbench_hub_http_requests_total${none}`)).toBe(1);

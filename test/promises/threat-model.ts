@@ -160,7 +160,7 @@ export const THREAT_MODEL: PagePromises = {
           'test/contract/secrets.test.ts',
           'the store has none of the secrets that a hub gives out or receives',
         ),
-        test('test/contract/agent-enrolment.test.ts', 'and a credential are stored as hashes only'),
+        test('test/contract/agent-enrollment.test.ts', 'and a credential are stored as hashes only'),
         test(
           'test/contract/personal-tokens.test.ts',
           'the secret of a personal token is in no list, log or file of the hub, nor in its store',
@@ -309,12 +309,12 @@ export const THREAT_MODEL: PagePromises = {
           'is not believed that it has an attempt that the hub does not know, %s',
         ),
         test(
-          'test/contract/agent-enrolment.test.ts',
+          'test/contract/agent-enrollment.test.ts',
           'is exchanged for a credential, with which the agent joins and transfers files',
         ),
-        test('test/contract/agent-enrolment.test.ts', 'used twice at once succeeds once'),
+        test('test/contract/agent-enrollment.test.ts', 'used twice at once succeeds once'),
         test(
-          'test/contract/agent-enrolment.test.ts',
+          'test/contract/agent-enrollment.test.ts',
           'after thirty wrong codes from an address is answered with 429',
         ),
       ],

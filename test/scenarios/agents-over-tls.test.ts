@@ -194,7 +194,7 @@ describe('an agent reports the error and the setting', () => {
   });
 });
 
-it('an enrolment code without a hub is refused with what to do', async () => {
+it('an enrollment code without a hub is refused with what to do', async () => {
   const hub = await startHub(folder.path);
   startAgent(folder.path, hub, 'typo', { instances: [] });
   const { code, stderr } = await enrollAgent('typo', '0000-0000\n');

@@ -142,7 +142,7 @@ describe('the hub', () => {
   it.each([
     [['user', 'ad', 'anna'], 'unknown command "ad": the commands of user are add, passwd'],
     [['user'], 'a command is missing: the commands of user are add, passwd'],
-    [['agent', 'enrol', 'a'], 'unknown command "enrol": the commands of agent are enroll, list'],
+    [['agent', 'register', 'a'], 'unknown command "register": the commands of agent are enroll, list'],
     [['keys', 'rotat'], 'unknown command "rotat": the commands of keys are rotate'],
     [['user', 'list', 'anna'], 'too many arguments'],
   ])('refuses the command %j', async (words, sentence) => {
@@ -179,7 +179,7 @@ describe('the agent', () => {
     },
   );
 
-  it('refuses TLS files that are missing, and a credential of no enrolment', async () => {
+  it('refuses TLS files that are missing, and a credential of no enrollment', async () => {
     const tls = { ca: at('none.pem') };
     expect(await withConfig('agent', { tls })).toContain(
       `the file of "tls.ca", ${at('none.pem')}, cannot be read`,

@@ -154,7 +154,7 @@ describe('the commands of security.md', () => {
     }
   });
 
-  it('enrol, examine, drain and revoke an agent, whose certificate an authority signs', async () => {
+  it('enroll, examine, drain and revoke an agent, whose certificate an authority signs', async () => {
     const { address } = await securedHub();
     await shell(codeBlock(SECURITY, 'CN=sim-host-1'));
     expect(await shell('openssl verify -CAfile ca.pem agent.pem')).toBe('agent.pem: OK\n');

@@ -12,7 +12,7 @@ export function keepSecret(text: string): void {
   if (text.length >= MIN_LENGTH) secrets.add(text);
 }
 
-/** Names of fields whose value is a secret, in requests and responses of the REST interface and of enrolment. */
+/** Names of fields whose value is a secret, in requests and responses of the REST interface and of enrollment. */
 const SECRET_FIELDS = new Set(['password', 'accessToken', 'token', 'code', 'credential', 'passwordHash']);
 
 /** Keeps the secrets of a JSON value; ignores all else. */

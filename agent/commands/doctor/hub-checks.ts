@@ -83,7 +83,7 @@ function joinFindings({ id }: AgentConfig, { status, offsetMs }: Answered): Find
   return [
     status.fault === null
       ? ok('credential', `accepted for ${id}`)
-      : fault('credential', status.fault, `correct "id", or enrol this agent as ${id}`),
+      : fault('credential', status.fault, `correct "id", or enroll this agent as ${id}`),
     clockFinding(offsetMs),
     versionFinding(status),
   ];

@@ -1,6 +1,6 @@
 /** Credentials of agents. Only hashes of codes and credentials are kept. */
 
-/** Enrolment record of one agent id. */
+/** Enrollment record of one agent id. */
 export interface AgentCredentialRecord {
   readonly agentId: string;
   /** Latest code; null when it was revoked. */

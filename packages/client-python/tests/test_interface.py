@@ -79,7 +79,7 @@ WITHOUT: Dict[str, str] = {
     "getAgent": "agent() reads that of /api/x",
     "getLiveness": "for orchestrators, which ask the hub without a library",
     "getReadiness": "for orchestrators, which ask the hub without a library",
-    "enrollAgent": "for administrators, who enrol agents with workbench-hub",
+    "enrollAgent": "for administrators, who enroll agents with workbench-hub",
     "revokeAgent": "for administrators, who revoke agents with workbench-hub",
     "listUsers": "for administrators, who manage users in the console or with workbench-hub",
     "addUser": "for administrators, who manage users in the console or with workbench-hub",

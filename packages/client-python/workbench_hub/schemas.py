@@ -369,7 +369,7 @@ class DryRunRequestInputModelReferenceParametersItem(TypedDict):
     value: str
 
 
-class EnrolmentCode(TypedDict):
+class EnrollmentCode(TypedDict):
     # Agent that may use the code.
     id: str
     # The code, which is shown only once: `workbench-agent enroll` on the host asks for it.
@@ -378,12 +378,12 @@ class EnrolmentCode(TypedDict):
     expiresAt: str
 
 
-class _EnrolmentRequest(TypedDict):
+class _EnrollmentRequest(TypedDict):
     # Id of the agent, which need not be known.
     id: str
 
 
-class EnrolmentRequest(_EnrolmentRequest, total=False):
+class EnrollmentRequest(_EnrollmentRequest, total=False):
     # Seconds for which the code is valid; 3600 when left out.
     validFor: int
 

@@ -183,7 +183,7 @@ export type ShutdownChange = {
     initiated: boolean;
 };
 
-export type EnrolmentRequest = {
+export type EnrollmentRequest = {
     /**
      * Id of the agent, which need not be known.
      */
@@ -1313,7 +1313,7 @@ export type AgentState = {
     };
 };
 
-export type EnrolmentCode = {
+export type EnrollmentCode = {
     /**
      * Agent that may use the code.
      */
@@ -4814,7 +4814,7 @@ export type ListAgentStatesResponses = {
 export type ListAgentStatesResponse = ListAgentStatesResponses[keyof ListAgentStatesResponses];
 
 export type EnrollAgentData = {
-    body: EnrolmentRequest;
+    body: EnrollmentRequest;
     path?: never;
     query?: never;
     url: '/api/x/agents';
@@ -4857,7 +4857,7 @@ export type EnrollAgentResponses = {
     /**
      * The code, which is shown only once.
      */
-    201: EnrolmentCode;
+    201: EnrollmentCode;
 };
 
 export type EnrollAgentResponse = EnrollAgentResponses[keyof EnrollAgentResponses];

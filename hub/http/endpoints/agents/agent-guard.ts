@@ -11,7 +11,7 @@ export interface AgentGuard {
   addressOf(request: IncomingMessage): string | null;
   /** Records a refusal in both logs. */
   refused(request: IncomingMessage, refusal: RefusedRequest): void;
-  /** Records an enrolment in both logs. */
+  /** Records an enrollment in both logs. */
   enrolled(request: IncomingMessage, agentId: string): void;
 }
 

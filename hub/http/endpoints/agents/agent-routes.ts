@@ -15,7 +15,7 @@ import { statusOf } from '../../wire/errors.js';
 import { targetPathOf } from '../../wire/target-path.js';
 import type { AgentGuard } from './agent-guard.js';
 import { BlobTransfer } from './blob-transfer.js';
-import { Enrolment } from './enrolment.js';
+import { Enrollment } from './enrollment.js';
 
 export interface AgentRouteOptions {
   readonly files: BlobStore;
@@ -39,12 +39,12 @@ interface AgentRoute {
 
 export function serveAgentRoutes(app: Hono, options: AgentRouteOptions): void {
   const blobs = new BlobTransfer(options);
-  const enrolment = new Enrolment(options);
+  const enrollment = new Enrollment(options);
   const serve = (pattern: string, route: AgentRoute) => app.all(pattern, observed(route, options));
   serve(AGENT_PATHS.ENROLL, {
     path: AGENT_PATHS.ENROLL,
     methods: ['POST'],
-    handle: (context) => enrolment.serve(context),
+    handle: (context) => enrollment.serve(context),
   });
   serve(`${AGENT_PATHS.FILES}/:digest`, {
     path: `${AGENT_PATHS.FILES}/{digest}`,

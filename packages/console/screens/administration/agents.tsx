@@ -25,7 +25,7 @@ const COMMAND = 'workbench-agent enroll --config agent.yaml';
 /** Enrolment of agents, and the end of their credentials. */
 export function Agents() {
   const words = useWords<typeof en>({ en, de });
-  const [code, setCode] = useState<api.EnrolmentCode>();
+  const [code, setCode] = useState<api.EnrollmentCode>();
   return (
     <>
       {code ? (
@@ -44,7 +44,7 @@ export function Agents() {
   );
 }
 
-function Enrolment({ onCode }: { readonly onCode: (code: api.EnrolmentCode) => void }) {
+function Enrolment({ onCode }: { readonly onCode: (code: api.EnrollmentCode) => void }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [id, setId] = useState('');

@@ -1,6 +1,6 @@
 /** `POST /agent/enroll`: exchanges the one-time code of an agent for a credential of its own. */
 import type { HttpBindings } from '@hono/node-server';
-import { enrolmentRequest } from '@workbench-hub/shared/agent-protocol/messages';
+import { enrollmentRequest } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import { HubError } from '../../../core/errors.js';
@@ -11,7 +11,7 @@ import { readBytes } from '../../requests/parsing/body.js';
 import type { AgentGuard } from './agent-guard.js';
 import { refusal } from './refusal.js';
 
-export interface EnrolmentOptions {
+export interface EnrollmentOptions {
   readonly credentials: Pick<AgentCredentials, 'exchange'>;
   readonly guard: AgentGuard;
   readonly clock: Clock;
@@ -38,11 +38,11 @@ class BadBody extends Error {
   }
 }
 
-export class Enrolment {
-  readonly #options: EnrolmentOptions;
+export class Enrollment {
+  readonly #options: EnrollmentOptions;
   readonly #tries: RefusalCount;
 
-  constructor(options: EnrolmentOptions) {
+  constructor(options: EnrollmentOptions) {
     this.#options = options;
     this.#tries = new RefusalCount(options.clock, TRIES);
   }
@@ -61,7 +61,7 @@ export class Enrolment {
       return this.#refusal(context, 429, message, { 'retry-after': `${waitS}` });
     }
     try {
-      const { agentId, code } = parseEnrolment(await this.#readBody(context));
+      const { agentId, code } = parseEnrollment(await this.#readBody(context));
       return await this.#exchange(context, agentId, code);
     } catch (error) {
       if (!(error instanceof BadBody)) throw error;
@@ -76,7 +76,7 @@ export class Enrolment {
     const outcome = await credentials.exchange(agentId, code);
     if ('refusal' in outcome) {
       this.#tries.add(guard.addressOf(incoming));
-      const reason = `enrolment of agent ${agentId}: ${outcome.refusal}`;
+      const reason = `enrollment of agent ${agentId}: ${outcome.refusal}`;
       guard.refused(incoming, { reason, agentId: outcome.agentId, status: 401 });
       return this.#refusal(context, 401, REFUSED);
     }
@@ -115,14 +115,14 @@ export class Enrolment {
 }
 
 /** Throws BadBody, with nothing of the body in its message: that may be a code. */
-function parseEnrolment(text: string): { agentId: string; code: string } {
+function parseEnrollment(text: string): { agentId: string; code: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw new BadBody('the body is not JSON', { status: 400, cause });
   }
-  const parsed = enrolmentRequest.safeParse(value);
+  const parsed = enrollmentRequest.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const what = `${issue?.path.join('.') || 'body'}: ${issue?.message}; allowed: {"agentId", "code"}`;

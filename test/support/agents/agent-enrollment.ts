@@ -38,7 +38,7 @@ export async function offerCode(
   return code;
 }
 
-/** Sends an enrolment request unchanged. */
+/** Sends an enrollment request unchanged. */
 export async function askToEnroll(
   address: string,
   body: string | Uint8Array | ReadableStream,

@@ -1,4 +1,4 @@
-/** Enrolment and revocation of agents (contract 12.14). */
+/** Enrollment and revocation of agents (contract 12.14). */
 import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const MAX_VALID_S = 7 * 86_400;
 
 const ID_ALLOWED = 'must be 1 to 200 letters, digits and . _ : @ -, as in "id" of the agent';
 
-const enrolmentRequest = z
+const enrollmentRequest = z
   .object({
     id: z
       .string()
@@ -38,7 +38,7 @@ const enrolmentRequest = z
         override: shownWithoutNull,
       }),
   })
-  .meta({ id: 'EnrolmentRequest' });
+  .meta({ id: 'EnrollmentRequest' });
 
 const code = z
   .object({
@@ -52,16 +52,16 @@ const code = z
       example: '2026-11-21T06:53:00.123+01:00',
     }),
   })
-  .meta({ id: 'EnrolmentCode' });
+  .meta({ id: 'EnrollmentCode' });
 
-export interface EnrolmentEndpointsOptions {
+export interface EnrollmentEndpointsOptions {
   readonly credentials: Pick<AgentCredentials, 'offer' | 'revoke' | 'all'>;
   readonly nodes: Pick<Nodes, 'agent' | 'drains'>;
   /** `agents.enrolledOnly` */
   readonly enrolledOnly: boolean;
 }
 
-export function enrolmentEndpoints(options: EnrolmentEndpointsOptions): Endpoint[] {
+export function enrollmentEndpoints(options: EnrollmentEndpointsOptions): Endpoint[] {
   const { credentials } = options;
   return [
     endpoint(
@@ -73,7 +73,7 @@ export function enrolmentEndpoints(options: EnrolmentEndpointsOptions): Endpoint
         summary: 'Make a one-time code with which an agent fetches its credential',
         description:
           'An earlier unused code of the agent ceases to be valid; its credential stays until the new code is used.',
-        body: enrolmentRequest,
+        body: enrollmentRequest,
         responses: { 201: { description: 'The code, which is shown only once.', schema: code } },
       },
       async ({ body: { id, validFor }, context, audit }) => {
@@ -107,7 +107,7 @@ export function enrolmentEndpoints(options: EnrolmentEndpointsOptions): Endpoint
 
 async function notEnrolled(
   id: string,
-  { credentials, nodes, enrolledOnly }: EnrolmentEndpointsOptions,
+  { credentials, nodes, enrolledOnly }: EnrollmentEndpointsOptions,
 ): Promise<HubError> {
   const wasEnrolled = (await credentials.all()).some(({ agentId }) => agentId === id);
   const isDrained = (await nodes.drains()).some(({ agentId }) => agentId === id);

@@ -1,12 +1,12 @@
 /** Fetches a credential from a hub for a one-time code. */
-import { enrolmentResponse } from '@workbench-hub/shared/agent-protocol/messages';
+import { enrollmentResponse } from '@workbench-hub/shared/agent-protocol/messages';
 import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
-import { enrolmentUrl } from './addresses.js';
+import { enrollmentUrl } from './addresses.js';
 import { connectionFault } from './connection-failures.js';
 import { parsedJson } from './parsed-json.js';
 
-export interface EnrolmentOptions {
+export interface EnrollmentOptions {
   readonly agentId: string;
   readonly code: string;
   readonly dispatcher: Dispatcher;
@@ -15,12 +15,12 @@ export interface EnrolmentOptions {
 /** Exchanges the code. Rejects with {@link JoinFailed}, which names the remedy. */
 export async function fetchCredential(
   address: string,
-  { agentId, code, dispatcher }: EnrolmentOptions,
+  { agentId, code, dispatcher }: EnrollmentOptions,
 ): Promise<string> {
   let answer: Dispatcher.ResponseData;
   let text: string;
   try {
-    answer = await request(enrolmentUrl(address), {
+    answer = await request(enrollmentUrl(address), {
       method: 'POST',
       dispatcher,
       headers: { 'content-type': 'application/json' },
@@ -32,7 +32,7 @@ export async function fetchCredential(
   }
   const { statusCode } = answer;
   if (statusCode === 200) {
-    const parsed = enrolmentResponse.safeParse(parsedJson(text));
+    const parsed = enrollmentResponse.safeParse(parsedJson(text));
     if (parsed.success) return parsed.data.credential;
   }
   if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOfBody(text)}`);

@@ -1,4 +1,4 @@
-/** Enrolment of agents: codes, and the requests that use them (shared/agent-protocol/README.md). */
+/** Enrollment of agents: codes, and the requests that use them (shared/agent-protocol/README.md). */
 import { once } from 'node:events';
 import { readdir, stat } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -7,7 +7,7 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agents/agent-enrolment.js';
+import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agents/agent-enrollment.js';
 import {
   agentsAtOneHub,
   dataDir,
@@ -26,15 +26,15 @@ import { keptInStore } from '../support/stores/tested-store.js';
 const NOT_ACCEPTED = 'the code is not accepted: it is good once, for its own agent id, and for a short time';
 const HOUR_MS = 3_600_000;
 
-const enrolment = (agentId: string, code: string) => JSON.stringify({ agentId, code });
+const enrollment = (agentId: string, code: string) => JSON.stringify({ agentId, code });
 
 agentsAtOneHub();
 
-describe('an enrolment code', () => {
+describe('an enrollment code', () => {
   it('is exchanged for a credential, with which the agent joins and transfers files', async () => {
     const code = await offerCode(dataDir, 'host-1');
     expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}$/);
-    const { status, text } = await askToEnroll(hub.address, enrolment('host-1', code));
+    const { status, text } = await askToEnroll(hub.address, enrollment('host-1', code));
     expect(status).toBe(200);
     const { credential } = JSON.parse(text) as { credential: string };
     expect(credential).toMatch(/^wba_[\w-]{43}$/);
@@ -56,12 +56,12 @@ describe('an enrolment code', () => {
 
   it('is accepted in lower case and without dashes', async () => {
     const code = (await offerCode(dataDir, 'typed')).toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o');
-    expect((await askToEnroll(hub.address, enrolment('typed', code))).status).toBe(200);
+    expect((await askToEnroll(hub.address, enrollment('typed', code))).status).toBe(200);
   });
 
   it('and a credential are stored as hashes only, in files of this user, and never logged', async () => {
     const code = await offerCode(dataDir, 'hashed');
-    const { text } = await askToEnroll(hub.address, enrolment('hashed', code));
+    const { text } = await askToEnroll(hub.address, enrollment('hashed', code));
     const { credential } = JSON.parse(text) as { credential: string };
     const open = await offerCode(dataDir, 'hashed');
     const names = (await readdir(dataDir)).filter((name) => /^(accounts|database)/.test(name));
@@ -87,7 +87,7 @@ describe('an enrolment code', () => {
       'that was used',
       async () => {
         const code = await offerCode(dataDir, 'twice');
-        await askToEnroll(hub.address, enrolment('twice', code));
+        await askToEnroll(hub.address, enrollment('twice', code));
         return ['twice', code];
       },
       'the code was used before',
@@ -112,17 +112,17 @@ describe('an enrolment code', () => {
     ],
   ])('%s is answered with the same 401, and the log says why', async (_, made, why) => {
     const [agentId, code] = await made();
-    const { status, text } = await askToEnroll(hub.address, enrolment(agentId, code));
+    const { status, text } = await askToEnroll(hub.address, enrollment(agentId, code));
     expect(status).toBe(401);
     expect(JSON.parse(text)).toMatchObject({ status: 401, message: NOT_ACCEPTED, path: '/agent/enroll' });
-    expect(refusals().at(-1)).toContain(`enrolment of agent ${agentId}: ${why}`);
+    expect(refusals().at(-1)).toContain(`enrollment of agent ${agentId}: ${why}`);
     expect(JSON.stringify(hub.log)).not.toContain(code);
   });
 
   it('used twice at once succeeds once', async () => {
     const code = await offerCode(dataDir, 'raced');
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => askToEnroll(hub.address, enrolment('raced', code))),
+      Array.from({ length: 8 }, () => askToEnroll(hub.address, enrollment('raced', code))),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([
       200,
@@ -134,24 +134,24 @@ describe('an enrolment code', () => {
     const first = await enrolled(hub, 'again');
     const code = await offerCode(dataDir, 'again');
     const agent = await joined('again', first);
-    const { text } = await askToEnroll(hub.address, enrolment('again', code));
+    const { text } = await askToEnroll(hub.address, enrollment('again', code));
     expect(await agent.closed()).toBe('agent again has fetched a new credential');
     expect(await dialStatus(first)).toBe(401);
     await joined('again', (JSON.parse(text) as { credential: string }).credential);
   });
 });
 
-describe('a request for enrolment', () => {
+describe('a request for enrollment', () => {
   it.each<[string, string | ReadableStream, number]>([
     ['that is not JSON', 'code=1', 400],
     ['that is empty', '', 400],
     ['without a code', '{"agentId":"host-1"}', 400],
     ['whose code is no text', '{"agentId":"host-1","code":5}', 400],
-    ['with a path as id', enrolment('../../etc/passwd', 'x'), 400],
-    ['with a line break in its id', enrolment('host\r\nx-admin: 1', 'x'), 400],
-    ['with an empty id', enrolment('', 'x'), 400],
-    ['with an endless code', enrolment('host-1', 'x'.repeat(201)), 400],
-    ['that is too large', enrolment('host-1', 'x'.repeat(10_000_000)), 413],
+    ['with a path as id', enrollment('../../etc/passwd', 'x'), 400],
+    ['with a line break in its id', enrollment('host\r\nx-admin: 1', 'x'), 400],
+    ['with an empty id', enrollment('', 'x'), 400],
+    ['with an endless code', enrollment('host-1', 'x'.repeat(201)), 400],
+    ['that is too large', enrollment('host-1', 'x'.repeat(10_000_000)), 413],
     ['that is null', 'null', 400],
   ])('%s is refused with its status, and logged', async (_, body, status) => {
     const before = hub.log.length;
@@ -181,7 +181,7 @@ describe('a request for enrolment', () => {
     });
     onTestFinished(own.stop);
     const askFrom = (address: string, code: string) =>
-      askToEnroll(own.address, enrolment('host-1', code), { 'x-forwarded-for': address });
+      askToEnroll(own.address, enrollment('host-1', code), { 'x-forwarded-for': address });
     for (let at = 0; at < 30; at++) expect((await askFrom('192.0.2.1', `guess-${at}`)).status).toBe(401);
 
     const code = await offerCode(own.config.dataDir, 'host-1', HOUR_MS, time.clock);
@@ -228,7 +228,7 @@ function hastened(delayMs: number, insteadMs: number): Runtime {
   };
 }
 
-it('unreadable enrolment requests are logged a hundred times at most', async () => {
+it('unreadable enrollment requests are logged a hundred times at most', async () => {
   const own = await startHub();
   onTestFinished(own.stop);
   for (let at = 0; at < 120; at++) {
