@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type JobFile, requestOf } from './job.js';
+import { type Job, type JobFile, jobFields, requestOf } from './job.js';
 
 const inRequest = async () => undefined;
 
@@ -9,6 +9,25 @@ async function nameOfScript(script: JobFile): Promise<string | undefined> {
 }
 
 describe('the request of a job', () => {
+  it('has what describes the job and its place, as its task shows them again', async () => {
+    const job: Omit<Job, 'scripts'> = {
+      ...{ name: 'run 7', note: 'with the new bearing', version: '2.*', labels: ['gpu', 'fast'] },
+      priority: 'HIGH',
+      timeLimitS: 60,
+    };
+    const request = await requestOf({ ...job, scripts: ['1'] }, inRequest);
+    expect(request).toEqual({
+      ...{ name: 'run 7', note: 'with the new bearing', timeLimit: 60 },
+      classifiers: [
+        { type: 'VERSION', value: '2.*' },
+        { type: 'LABLES', value: 'gpu,fast' },
+        { type: 'PRIORITY', value: 'HIGH' },
+      ],
+      inputScripts: [{ content: 'MQ==' }],
+    });
+    expect(jobFields({ ...request, classifiers: request.classifiers ?? [] })).toEqual(job);
+  });
+
   it('has the names of its files', async () => {
     const model = new File(['m'], 'ball.xml');
     const { inputModel, inputScripts } = await requestOf(

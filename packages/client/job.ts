@@ -77,7 +77,12 @@ function classifiersOf({
 }
 
 /** The fields of a job that its task shows as they were. */
-export function jobFields({ name, note, classifiers, timeLimit }: TaskDetails): Omit<Job, 'scripts'> {
+export function jobFields({
+  name,
+  note,
+  classifiers,
+  timeLimit,
+}: Pick<TaskDetails, 'name' | 'note' | 'classifiers' | 'timeLimit'>): Omit<Job, 'scripts'> {
   const classifier = (type: string) => classifiers.find((each) => each.type === type)?.value;
   const version = classifier('VERSION');
   const labels = classifier('LABLES');

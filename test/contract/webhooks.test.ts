@@ -184,7 +184,12 @@ describe('a webhook', () => {
     await start();
     const agent = await FakeAgent.join(hub);
     onTestFinished(() => agent.leave());
-    const id = await created({ ...WORK, name: 'run 7', notify: `${receiver.origin}/a?b=c` });
+    const id = await created({
+      ...WORK,
+      name: 'run 7',
+      note: 'cold start',
+      notify: `${receiver.origin}/a?b=c`,
+    });
     const { ref } = await agent.hear('assign');
     await agent.end(ref, 'OK');
     const [heard] = await receiver.hear(id);
@@ -195,7 +200,7 @@ describe('a webhook', () => {
       timestamp: expect.stringMatching(OFFSET_TIMESTAMP),
       data: event,
     });
-    expect(event).toMatchObject({ id, name: 'run 7', status: 'FINISHED' });
+    expect(event).toMatchObject({ id, name: 'run 7', note: 'cold start', status: 'FINISHED' });
     const headers = heard?.headers ?? {};
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': `${id}.notify` });
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(60);
