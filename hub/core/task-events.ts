@@ -6,8 +6,8 @@
  * a task can start before its sync, and STARTED, since a claim is not synced by itself.
  */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { LossKind } from './attempt-consequences.js';
 import type { WaitingTask } from './match-tasks.js';
-import type { LossKind } from './report-consequences.js';
 import type { Completion, ExecutingInstance, Task } from './task.js';
 
 /** New tasks can be claimed from now on. */

@@ -1,17 +1,16 @@
 /** The part of the composition root that is about webhooks. */
-import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../config.js';
 import type { WebhookMetrics } from '../core/ports/metrics.js';
 import type { WebhookDeliveries } from '../core/ports/webhook-deliveries.js';
-import type { Task } from '../core/task.js';
 import { configuredReceiver } from '../core/webhook-addresses.js';
 import type { WebhookSettings } from '../engine/webhooks/webhook-settings.js';
 import type { WebhookPorts } from '../engine/webhooks/webhook-tries.js';
 import { presentTaskItem } from '../http/endpoints/x/present-task.js';
 import { trustedCertificates } from '../security/trusted-certificates.js';
 import { webhookKeys } from '../security/webhook-keys.js';
+import { taskEnded } from '../webhooks/message-bodies.js';
 import { type Resolver, webhookSender } from '../webhooks/webhook-sender.js';
 
 export interface WebhookParts {
@@ -40,6 +39,7 @@ export async function openWebhooks(
     ca: ca === null ? null : await trustedCertificates(ca, 'webhooks.ca'),
     ...(resolve ? { resolve } : {}),
   });
+  const present: WebhookPorts['present'] = (task) => taskEnded(task, (each) => presentTaskItem(each, null));
   return { deliveries, sender, present, settings: settingsOf(config), metrics };
 }
 
@@ -57,10 +57,4 @@ function settingsOf(config: HubConfig['webhooks']): WebhookSettings {
     retryForMs: retryFor,
     keepForMs: keepFor,
   };
-}
-
-/** The body of a message: the task as in lists and events. */
-function present(task: Task): string {
-  const timestamp = offsetTimestamp(task.endedAtMs ?? 0);
-  return JSON.stringify({ type: 'task.ended', timestamp, data: presentTaskItem(task, null) });
 }

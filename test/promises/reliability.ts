@@ -158,7 +158,7 @@ export const RELIABILITY: PagePromises = {
           'fails a task that was lost as often as tasks.maxLosses says, with the reason',
         ),
         test(
-          'hub/core/report-consequences.test.ts',
+          'hub/core/attempt-consequences.test.ts',
           'by a return for a host fault counts as a loss, and the message names the last one',
         ),
       ],

@@ -1,7 +1,7 @@
 /** Metrics of the hub's parts. No method waits or throws. */
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
-import type { LossKind } from '../report-consequences.js';
+import type { LossKind } from '../attempt-consequences.js';
 
 export interface TaskMetrics {
   created(type: TaskType): void;

@@ -1,7 +1,7 @@
 /** Reading and removal of tasks. Changes are durable when their promise resolves, and reject as those of `task-queue.ts` do. */
 import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
-import type { LossKind } from '../report-consequences.js';
+import type { LossKind } from '../attempt-consequences.js';
 import type { ExecutingInstance, Task, TaskFiles } from '../task.js';
 import type { TaskFilter } from '../task-filter.js';
 

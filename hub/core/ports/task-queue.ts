@@ -6,8 +6,8 @@
  */
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { LossKind } from '../attempt-consequences.js';
 import type { WaitingTask } from '../match-tasks.js';
-import type { LossKind } from '../report-consequences.js';
 import type { Completion, ExecutingInstance, NewTask, Task, TaskFiles } from '../task.js';
 import type { NamedObject } from './named-objects.js';
 

@@ -96,8 +96,8 @@ export interface WebhookDeliveries {
   ofTask(taskId: string): Promise<Delivery[]>;
   /** Forgets deliveries that ended before this time; resolves with their number. */
   forget(endedBeforeMs: number): Promise<number>;
-  /** Calls `onDurable` when more deliveries can be claimed, until the returned function is called. */
   /** Learns of deliveries that other hubs have made or ended. Rejects as the store does. */
   refresh(): Promise<void>;
+  /** Calls `onDurable` when more deliveries can be claimed, until the returned function is called. */
   watch(onDurable: () => void): () => void;
 }

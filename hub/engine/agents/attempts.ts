@@ -5,9 +5,6 @@ import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { ATTEMPT_TRANSITIONS, type AttemptState, attemptStateOf } from '../../core/attempt-states.js';
-import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { SchedulerFence } from '../../core/ports/task-queue.js';
 import {
   type Consequence,
   consequenceOf,
@@ -15,7 +12,10 @@ import {
   type LossKind,
   lossOf,
   type RetryLimits,
-} from '../../core/report-consequences.js';
+} from '../../core/attempt-consequences.js';
+import { ATTEMPT_TRANSITIONS, type AttemptState, attemptStateOf } from '../../core/attempt-states.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { SchedulerFence } from '../../core/ports/task-queue.js';
 import { attemptOf, type Completion, type Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 import type { Storage } from '../storage/storage.js';

@@ -1,6 +1,7 @@
 /** Agents and the attempts that they hold. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { RetryLimits } from '../../core/attempt-consequences.js';
 import type { AgentDrainStore } from '../../core/ports/agent-drains.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
@@ -9,7 +10,6 @@ import type { Cluster } from '../../core/ports/store.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskExclusions } from '../../core/ports/task-exclusions.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
-import type { RetryLimits } from '../../core/report-consequences.js';
 import type { TaskOutput } from '../following/task-output.js';
 import type { Instances } from '../instances/instances.js';
 import type { Storage } from '../storage/storage.js';

@@ -1,9 +1,9 @@
 /** Spans of a task: its wait for each attempt, and each attempt, below the request that created it. They are recorded at their
  *  end, from what the store holds, so that a restart of the hub in between changes nothing. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { LossKind } from '../../core/attempt-consequences.js';
 import type { ClaimedTask } from '../../core/ports/task-queue.js';
 import type { TaskTracing } from '../../core/ports/tracing.js';
-import type { LossKind } from '../../core/report-consequences.js';
 import type { Completion, Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 

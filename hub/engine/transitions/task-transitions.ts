@@ -6,6 +6,7 @@
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { LossKind } from '../../core/attempt-consequences.js';
 import type { NamedObject } from '../../core/ports/named-objects.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type {
@@ -16,7 +17,6 @@ import type {
   SchedulerFence,
   TaskQueue,
 } from '../../core/ports/task-queue.js';
-import type { LossKind } from '../../core/report-consequences.js';
 import { type Completion, type NewTask, TASK_TRANSITIONS, type Task } from '../../core/task.js';
 import type { TaskEvent, TaskSubscriber } from '../../core/task-events.js';
 

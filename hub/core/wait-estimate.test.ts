@@ -1,6 +1,6 @@
 import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { describe, expect, it } from 'vitest';
-import { type Candidate, explain, type Situation } from './explain.js';
+import { type Candidate, explain, type Situation } from './wait-estimate.js';
 
 const NOW_MS = 1_000_000;
 

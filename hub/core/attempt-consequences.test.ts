@@ -1,8 +1,8 @@
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { describe, expect, it } from 'vitest';
+import { consequenceOf, consequenceOfLoss, type LossKind } from './attempt-consequences.js';
 import { runningTaskWith, TASK_ID } from './fixtures/task.js';
-import { consequenceOf, consequenceOfLoss, type LossKind } from './report-consequences.js';
 import type { Task } from './task.js';
 
 const LIMITS = { maxAttempts: 3, maxLosses: 10 };
