@@ -1,6 +1,12 @@
 /** Kinds of tasks: type, status and priority as one number, as the column `kind` has it. */
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
+import {
+  ENDED_STATUSES,
+  TASK_STATUSES,
+  TASK_TYPES,
+  type TaskStatus,
+  type TaskType,
+} from '@workbench-hub/shared/domain/task';
 import type { TaskFilter } from '../../core/task-filter.js';
 
 /** As in the migrations. */
@@ -14,13 +20,11 @@ export const STATUS_NUMBERS: Readonly<Record<TaskStatus, number>> = {
 export const TYPE_NUMBERS: Readonly<Record<TaskType, number>> = { SIMULATE_WORK: 0, EXECUTE_BATCH_JOB: 1 };
 
 /** Statuses in the order of their numbers. */
-export const STATUSES_BY_NUMBER: readonly TaskStatus[] = [
-  'WAITING',
-  'RUNNING',
-  'FINISHED',
-  'FAILED',
-  'CANCELED',
-];
+export const STATUSES_BY_NUMBER: readonly TaskStatus[] = TASK_STATUSES.toSorted(
+  (a, b) => STATUS_NUMBERS[a] - STATUS_NUMBERS[b],
+);
+
+export const ENDED_NUMBERS: readonly number[] = ENDED_STATUSES.map((status) => STATUS_NUMBERS[status]);
 
 export interface TaskKind {
   readonly kind: number;

@@ -1,7 +1,7 @@
 /** Lists by type, status and priority: each kind of tasks is in the order of an index, of which only the entries up to the page are
  *  read, from the nearer end. Totals are kept. */
 import type { TaskOrder } from '../../../core/ports/task-archive.js';
-import { SEARCHED_TEXTS, type TaskFilter } from '../../../core/task-filter.js';
+import type { TaskFilter } from '../../../core/task-filter.js';
 import { ALL_KINDS, kindsOf, type TaskKind } from '../../rows/task-kinds.js';
 import {
   COLUMNS,
@@ -15,9 +15,8 @@ import {
 
 /** Whether a filter is one by kinds only. */
 export function isByKind(filter: TaskFilter): boolean {
-  const { instances = [], requestedFromMs, requestedBeforeMs } = filter;
-  const others = [requestedFromMs, requestedBeforeMs, ...SEARCHED_TEXTS.map(({ field }) => filter[field])];
-  return instances.length === 0 && others.every((condition) => condition === undefined);
+  const { type: _type, priority: _priority, statuses: _statuses, instances = [], ...others } = filter;
+  return instances.length === 0 && Object.values(others).every((condition) => condition === undefined);
 }
 
 export function numbersOf(kinds: readonly TaskKind[]): number[] {

@@ -6,7 +6,7 @@
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Statement } from 'better-sqlite3';
 import { LONG_SEARCHED_COLUMNS, SEARCHED_COLUMNS } from '../../rows/searched-texts.js';
-import { STATUS_NUMBERS, TYPE_NUMBERS } from '../../rows/task-kinds.js';
+import { ENDED_NUMBERS, STATUS_NUMBERS, TYPE_NUMBERS } from '../../rows/task-kinds.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
@@ -42,7 +42,7 @@ export const LISTED_STATEMENTS = {
   /** Rows that are older than their tasks. Rows of ended tasks cannot be: an ended task changes no more. */
   outdated: `
     SELECT json_group_array(listed.seq) FROM listed_task AS listed JOIN task ON task.seq = listed.seq
-    WHERE listed.seq BETWEEN ? AND ? AND (listed.kind >> 3) & 7 < 2
+    WHERE listed.seq BETWEEN ? AND ? AND (listed.kind >> 3) & 7 NOT IN (${ENDED_NUMBERS.join(', ')})
       AND ((listed.kind >> 3) & 7 <> ${numbered('task.status', STATUS_NUMBERS)} OR listed.instance_id IS NOT task.instance_id)`,
   tasks: 'SELECT json_group_array(seq) FROM task WHERE seq BETWEEN ? AND ?',
   nextListed: 'SELECT min(seq) FROM listed_task WHERE seq >= ?',
