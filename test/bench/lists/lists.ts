@@ -12,7 +12,7 @@ const ENDED = 1_000_000;
 const WAITING = 100_000;
 const RUNNING = 16;
 
-/** Requests of each list in a run; the time in which 9 of 10 are answered counts. */
+/** Requests of each list in a run of full size; the time in which 9 of 10 are answered counts. */
 const REPEATS = 10;
 
 /** More filters than the hub remembers. */
@@ -88,7 +88,8 @@ async function prepare(
   return {
     measure: async () => {
       const reading = readMeanwhile(() => get(oneTask));
-      const samples = await measureLists(cases, remembers ? OTHER_FILTERS : 0, get);
+      const repeats = Math.max(1, Math.ceil(REPEATS * Math.min(1, scale)));
+      const samples = await measureLists(cases, { repeats, others: remembers ? OTHER_FILTERS : 0 }, get);
       const readMs = await reading.stop();
       const slowestMs = Math.max(...samples.map(({ value }) => value));
       const all: Sample[] = [
@@ -127,7 +128,7 @@ function serverUse({ serverPid }: ListStore): ProcessUse[] {
  *  and again at once. */
 async function measureLists(
   cases: readonly ListCase[],
-  others: number,
+  { repeats, others }: { readonly repeats: number; readonly others: number },
   get: (path: string) => Promise<string>,
 ): Promise<Sample[]> {
   const measured = cases.map((each) => ({
@@ -136,7 +137,7 @@ async function measureLists(
     again: [] as number[],
     total: 0,
   }));
-  for (let repeat = 0; repeat < REPEATS; repeat++) {
+  for (let repeat = 0; repeat < repeats; repeat++) {
     for (let other = 0; other < others; other++) await get(`${LISTS}?name=*other%20${other}*`);
     for (const one of measured) {
       for (const times of [one.first, one.again]) {

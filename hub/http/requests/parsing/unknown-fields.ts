@@ -1,4 +1,4 @@
-/** Fields of a request body that its schema does not know: they are ignored (contract 1.3), but may be misspelt. */
+/** Fields of a request body that its schema does not know: they are ignored (contract 1.3), but may be misspelled. */
 import { z } from 'zod';
 import { warningValue } from '../../wire/warning-value.js';
 
