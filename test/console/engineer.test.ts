@@ -37,7 +37,7 @@ describe.runIf(hasBrowser)('an engineer', () => {
 
     const log = page.locator('.log-lines');
     await log.getByText('100 %').waitFor();
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await page.getByRole('region', { name: 'About' }).getByText('with-gpu').waitFor();
     await page.getByRole('tab', { name: /Outputs/ }).click();
     await page.getByRole('button', { name: 'motion.csv', exact: true }).click();
@@ -77,7 +77,7 @@ describe.runIf(hasBrowser)('an engineer', () => {
     await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { name: 'by keyboard' }).waitFor();
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await tabTo(page, page.getByRole('tab', { name: 'Log' }));
     await tabTo(page, page.getByRole('searchbox', { name: 'Search the log' }));
     await page.keyboard.type('100 %');
@@ -102,6 +102,6 @@ describe.runIf(hasBrowser)('an engineer', () => {
     await tabTo(page, page.getByRole('button', { name: 'Hand in' }));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'by keyboard (2)' }).waitFor();
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
   });
 });

@@ -51,7 +51,7 @@ describe.runIf(hasBrowser)('what is live', () => {
     };
     await page.route(({ pathname }) => pathname === `/api/x/tasks/${id}`, endMeanwhile, { times: 1 });
     await page.getByRole('link', { name: 'ends meanwhile' }).click();
-    await page.locator('.task-head').getByText('Canceled').waitFor();
+    await page.locator('.view-head').getByText('Canceled').waitFor();
   });
 
   it('says that the hub is away, keeps what is shown, and goes on by itself', async () => {

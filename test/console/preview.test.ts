@@ -76,7 +76,7 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
   async function preview(name: string, script = SCRIPT) {
     const id = await handIn({ name: 'files', scripts: [script] });
     const page = await visit({ path: `/tasks/${id}` });
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await page.getByRole('tab', { name: /Outputs/ }).click();
     return { page, shown: await open(page, name) };
   }
@@ -107,7 +107,7 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
       " for (let at = 0; at < 1000; at++) fs.writeFileSync('frames/' + at + '.txt', 'frame ' + at);";
     const id = await handIn({ name: 'frames', scripts: [script] });
     const page = await visit({ path: `/tasks/${id}` });
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await page.getByRole('tab', { name: 'Outputs 1,000' }).click();
     await page.getByText('1,000 files').waitFor();
     await page.getByRole('button', { name: 'frames/2.txt', exact: true }).waitFor();
@@ -173,7 +173,7 @@ describe.runIf(hasBrowser)('the previews of outputs', () => {
       (route) => route.fulfill({ body: 'inside' }),
     );
     await page.goto(new URL(`/tasks/${id}`, page.url()).href);
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await page.getByRole('tab', { name: /Outputs/ }).click();
     await page.getByRole('button', { name: path, exact: true }).waitFor();
     const saving = page.waitForEvent('download');

@@ -164,7 +164,7 @@ describe.runIf(hasBrowser)('the screen of the storage', () => {
         async () => {
           await page.reload();
           await page.getByRole('heading', { name: 'Storage' }).waitFor();
-          await page.locator('.file-table, .state').first().waitFor();
+          await page.locator('.data-table, .state').first().waitFor();
           return rowOf(page, 'index.html').count();
         },
         { timeout: 60_000 },

@@ -29,11 +29,11 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     expect(await log.locator('.sgr-1').textContent()).toBe('hot');
     expect(await log.textContent()).toContain('<img src=x onerror="document.title=1"> end');
     expect(await page.locator('.log-lines img').count()).toBe(0);
-    await page.locator('.task-head').getByText('Running').waitFor();
+    await page.locator('.view-head').getByText('Running').waitFor();
     await expectAccessible(page);
     await writeFile(gate, '');
     await log.getByText('opened').waitFor();
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await log.getByText('9.5 MiB more in this line').waitFor();
     expect((await log.textContent())?.length).toBeLessThan(10_000);
   });
@@ -89,7 +89,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
       "const { writeFileSync } = require('node:fs'); writeFileSync('index.html', '<script>alert(1)</script>');";
     const id = await handIn({ name: 'files', scripts: [script], variables: { speed: '1500', load: 'NaN' } });
     const page = await visit({ path: `/tasks/${id}` });
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await page.getByRole('tab', { name: /Inputs/ }).click();
     await page.getByRole('row', { name: 'speed 1500' }).waitFor();
     await page.getByRole('row', { name: 'load NaN' }).waitFor();
@@ -137,7 +137,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
       " fs.writeFileSync('empty.txt', ''); fs.writeFileSync('large.bin', Buffer.alloc(3_000_000, 7));";
     const id = await handIn({ name: 'many files', scripts: [script] });
     const page = await visit({ path: `/tasks/${id}` });
-    await page.locator('.task-head').getByText('Finished').waitFor();
+    await page.locator('.view-head').getByText('Finished').waitFor();
     await page.getByRole('tab', { name: /Outputs/ }).click();
     await expectAccessible(page);
     const saving = page.waitForEvent('download');
@@ -172,7 +172,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await page.getByRole('alertdialog').locator(':focus').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await page.locator('.task-head').getByText('Canceled').waitFor();
+    await page.locator('.view-head').getByText('Canceled').waitFor();
     await page.getByText('The task never ran').waitFor();
     await page.getByRole('region', { name: 'Life' }).getByText('Canceled', { exact: true }).waitFor();
   });
@@ -186,7 +186,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     const dialog = page.getByRole('alertdialog', { name: 'Cancel too long?' });
     await dialog.getByText('Its log and the files that it has written so far are kept.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel the task' }).click();
-    await page.locator('.task-head').getByText('Canceled').waitFor();
+    await page.locator('.view-head').getByText('Canceled').waitFor();
     await page.getByText('printed before').waitFor();
     await page.reload();
     await page.getByText('printed before').waitFor();

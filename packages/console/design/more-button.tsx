@@ -15,7 +15,7 @@ export function MoreButton({ label, query }: MoreButtonProps) {
   return (
     <button
       type="button"
-      className="button plain more"
+      className="button plain show-more"
       disabled={query.isFetchingNextPage}
       onClick={() => void query.fetchNextPage()}
     >

@@ -13,7 +13,7 @@ interface TaskLinksProps {
 export function TaskLinks({ tasks, label }: TaskLinksProps) {
   const nameOf = useTaskName();
   return (
-    <ul className="latest-tasks" aria-label={label}>
+    <ul className="task-links" aria-label={label}>
       {tasks.map((task) => (
         <li key={task.id}>
           <StatusBadge status={task.status} isPlain />

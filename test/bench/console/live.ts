@@ -202,7 +202,7 @@ const WATCH = `
         else if (this.running.has(id)) this.rows[id] = now;
       }
       this.running = running;
-      const text = document.querySelector('.status-tab.of-finished strong').textContent;
+      const text = document.querySelector('.pill.of-finished strong').textContent;
       const count = Number(text.replaceAll(/\\D/g, ''));
       if (count > this.count) this.counts.push([now, count]);
       this.count = Math.max(this.count, count);

@@ -95,7 +95,7 @@ function AgentList() {
   const error = useSteadyError(query);
   const [revoked, setRevoked] = useState<string>();
   return (
-    <section className="card storage-card" aria-label={words.agents}>
+    <section className="card table-card" aria-label={words.agents}>
       {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
       {!error && !data && <Loading lines={4} />}
       {data?.agents.length === 0 && (
@@ -104,12 +104,12 @@ function AgentList() {
         </Empty>
       )}
       {data && data.agents.length > 0 && (
-        <table className="file-table">
+        <table className="data-table">
           <thead>
             <tr>
               <th scope="col">{words.columns.agent}</th>
               <th scope="col">{words.columns.state}</th>
-              <th scope="col" className="stored">
+              <th scope="col" className="detail">
                 {words.columns.version}
               </th>
               <th scope="col" className="actions">
@@ -156,7 +156,7 @@ function AgentRow({ agent: { id, status, version, drained }, onRevoke }: AgentRo
   return (
     <tr>
       <th scope="row">
-        <Link href={`/instances?find=${encodeURIComponent(id)}`} className="file-name">
+        <Link href={`/instances?find=${encodeURIComponent(id)}`} className="item-name">
           {id}
         </Link>
       </th>
@@ -172,7 +172,7 @@ function AgentRow({ agent: { id, status, version, drained }, onRevoke }: AgentRo
           </span>
         )}
       </td>
-      <td className="stored faint">{version}</td>
+      <td className="detail faint">{version}</td>
       <td className="actions">
         <button
           type="button"

@@ -54,7 +54,7 @@ export function Audit() {
   return (
     <>
       <AuditFilterBar filters={filters} onChange={change} />
-      <div className="card storage-card">
+      <div className="card table-card">
         {error && !entries && <Failure error={error} onAgain={() => void refetch()} />}
         {!error && !entries && <Loading lines={8} />}
         {entries?.length === 0 && (
@@ -139,7 +139,7 @@ function AuditFilterBar({ filters: { user, action, outcome, period }, onChange }
 function Entries({ entries }: { readonly entries: readonly api.AuditEntry[] }) {
   const words = useWords<typeof en>({ en, de });
   return (
-    <table className="file-table audit-table">
+    <table className="data-table audit-table">
       <thead>
         <tr>
           {(['at', 'outcome', 'who', 'action', 'from'] as const).map((column) => (

@@ -26,17 +26,17 @@ export function Hubs() {
   const error = useSteadyError(query);
   if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={4} />;
   return (
-    <section className="card storage-card" aria-label={words.parts.hubs}>
-      <table className="file-table">
+    <section className="card table-card" aria-label={words.parts.hubs}>
+      <table className="data-table">
         <thead>
           <tr>
             <th scope="col">{words.hub}</th>
             <th scope="col">{words.columns.state}</th>
             <th scope="col">{words.hubColumns.work}</th>
-            <th scope="col" className="stored">
+            <th scope="col" className="detail">
               {words.hubColumns.since}
             </th>
-            <th scope="col" className="stored">
+            <th scope="col" className="detail">
               {words.columns.version}
             </th>
           </tr>
@@ -59,7 +59,7 @@ function HubRow({ hubState }: { readonly hubState: api.HubState }) {
   return (
     <tr>
       <th scope="row">
-        <span className="file-name">{id}</span>
+        <span className="item-name">{id}</span>
         {address !== undefined && <span className="hub-address faint">{address}</span>}
       </th>
       <td className="hub-states">
@@ -76,10 +76,10 @@ function HubRow({ hubState }: { readonly hubState: api.HubState }) {
       <td className="numbers">
         {words.hubWork(numberText(agents, language), numberText(runningTasks, language))}
       </td>
-      <td className="stored">
+      <td className="detail">
         <Time at={startedAt} />
       </td>
-      <td className="stored faint">{version}</td>
+      <td className="detail faint">{version}</td>
     </tr>
   );
 }

@@ -77,15 +77,15 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
   const task = useRunning().get(instance.id);
   const agent = useAgentOf(instance);
   return (
-    <article className="task-view" aria-labelledby="instance-title">
-      <header className="task-head">
+    <article className="view" aria-labelledby="instance-title">
+      <header className="view-head">
         <Link href="/instances" className="button plain only-icon" aria-label={words.back}>
           <Icon name="chevron-left" size={20} />
         </Link>
         <h1 id="instance-title">{instance.id}</h1>
         <StateBadge state={stateOf(instance, agent)} />
         {isAdmin && (
-          <div className="task-actions">
+          <div className="view-actions">
             <InstanceCommands instance={instance} task={task} actions={actions} hasWords />
           </div>
         )}
@@ -106,11 +106,11 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
           <span>{words.drainedAgent(agent.id)}</span>
         </p>
       )}
-      <div className="task-columns">
-        <div className="task-main">
+      <div className="view-columns">
+        <div className="view-main">
           <InstanceLog id={instance.id} />
         </div>
-        <div className="task-side">
+        <div className="view-side">
           <About instance={instance} task={instance.working ? task : undefined} />
           <CrashesCard id={instance.id} />
           <LatestTasks id={instance.id} />

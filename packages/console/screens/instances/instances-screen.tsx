@@ -27,8 +27,8 @@ export function InstancesScreen() {
   const { data, refetch } = query;
   const error = useSteadyError(query);
   return (
-    <section className="instances" aria-labelledby="instances-title">
-      <header className="tasks-head">
+    <section className="screen" aria-labelledby="instances-title">
+      <header className="screen-head">
         <h1 id="instances-title">{words.title}</h1>
         <span className="faint numbers" role="status">
           {data && words.total(numberText(data.instances.length, language))}
@@ -115,10 +115,10 @@ function StateTabs({ counts, at, onChange }: StateTabsProps) {
   const [{ language }] = usePreferences();
   const sum = Object.values(counts).reduce((all, count) => all + count, 0);
   return (
-    <div className="status-tabs">
+    <div className="pills">
       <button
         type="button"
-        className="status-tab"
+        className="pill"
         aria-pressed={at === undefined}
         onClick={() => onChange(undefined)}
       >
@@ -129,7 +129,7 @@ function StateTabs({ counts, at, onChange }: StateTabsProps) {
         <button
           key={state}
           type="button"
-          className={`status-tab ${colorsOf(state)}`}
+          className={`pill ${colorsOf(state)}`}
           aria-pressed={at === state}
           onClick={() => onChange(at === state ? undefined : state)}
         >

@@ -40,7 +40,7 @@ export function FileTable({ area, files }: FileTableProps) {
         {data}
       </p>
       {error && <Refusal words={words.refused} error={error} />}
-      <table className="file-table">
+      <table className="data-table">
         <Heading />
         <tbody>
           {files.map((file) => (
@@ -109,10 +109,10 @@ function Heading() {
         <th scope="col" className="owner">
           {words.columns.owner}
         </th>
-        <th scope="col" className="stored">
+        <th scope="col" className="detail">
           {words.columns.stored}
         </th>
-        <th scope="col" className="expires">
+        <th scope="col" className="date">
           {words.columns.expires}
         </th>
         <th scope="col" className="actions">
@@ -153,7 +153,7 @@ function FileRow({ area, file, onRenew, onRemove, onDownload }: FileRowProps) {
     <>
       <tr>
         <th scope="row" title={digest === undefined ? undefined : words.digest(digest)}>
-          <span className="file-name">{ownName}</span>
+          <span className="item-name">{ownName}</span>
           {encrypted && (
             <span className="tag">
               <Icon name="shield" size={12} />
@@ -170,10 +170,10 @@ function FileRow({ area, file, onRenew, onRemove, onDownload }: FileRowProps) {
         </th>
         <td className="size numbers">{sizeText(size, language)}</td>
         <td className="owner">{owner}</td>
-        <td className="stored faint">
+        <td className="detail faint">
           <Time at={storedAt} />
         </td>
-        <td className="expires faint">
+        <td className="date faint">
           <Time at={expiresAt} />
         </td>
         <td className="actions">

@@ -33,16 +33,16 @@ export function StorageScreen() {
   };
   return (
     <section className="screen storage" aria-labelledby="storage-title">
-      <header className="tasks-head">
+      <header className="screen-head">
         <h1 id="storage-title">{words.title}</h1>
         <span className="faint">{words.areasMore[area]}</span>
       </header>
-      <div className="status-tabs" role="group" aria-label={words.area}>
+      <div className="pills" role="group" aria-label={words.area}>
         {AREAS.map((each) => (
           <button
             key={each}
             type="button"
-            className="status-tab"
+            className="pill"
             aria-pressed={each === area}
             onClick={() => change('area', each)}
           >
@@ -148,7 +148,7 @@ function Files({ area, filter }: { readonly area: Area; readonly filter: Storage
     );
   }
   return (
-    <div className="card storage-card">
+    <div className="card table-card">
       {error && !files && <Failure error={error} onAgain={() => void refetch()} />}
       {!error && !files && <Loading lines={8} />}
       {files?.length === 0 && (

@@ -22,7 +22,7 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
   if (!isUser) return null;
   const isOwn = isAdmin || task.creator === person?.username;
   return (
-    <div className="task-actions">
+    <div className="view-actions">
       <Link href={`/new?from=${task.id}`} className="button">
         <Icon name="rotate-ccw" />
         {words.runAgain}

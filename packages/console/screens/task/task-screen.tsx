@@ -69,8 +69,8 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
   useTitle(`${name}: ${common.status[status]}`);
   const saving = useSaving();
   return (
-    <article className="task-view" aria-labelledby="task-title">
-      <header className="task-head">
+    <article className="view" aria-labelledby="task-title">
+      <header className="view-head">
         <Link href="/tasks" className="button plain only-icon" aria-label={words.back}>
           <Icon name="chevron-left" size={20} />
         </Link>
@@ -92,8 +92,8 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
           </span>
         </p>
       )}
-      <div className="task-columns">
-        <div className="task-main">
+      <div className="view-columns">
+        <div className="view-main">
           {status === 'WAITING' && <WhyItWaits id={id} />}
           <SaveFault saving={saving} />
           <TaskTabs
@@ -101,7 +101,7 @@ function TaskView({ task }: { readonly task: TaskDetails }) {
             onSaveLog={() => void saving.save(`${task.name ?? id}.log`, () => logFileOf(id))}
           />
         </div>
-        <div className="task-side">
+        <div className="view-side">
           <Timeline task={task} />
           <Facts task={task} />
         </div>

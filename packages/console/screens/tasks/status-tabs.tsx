@@ -24,10 +24,10 @@ export function StatusTabs({ filters, counts, onChange }: StatusTabsProps) {
       ? filters.status.filter((each) => each !== status)
       : STATUSES.filter((each) => each === status || filters.status.includes(each));
   return (
-    <div className="status-tabs">
+    <div className="pills">
       <button
         type="button"
-        className="status-tab"
+        className="pill"
         aria-pressed={filters.status.length === 0}
         onClick={() => onChange({ status: [] })}
       >
@@ -38,7 +38,7 @@ export function StatusTabs({ filters, counts, onChange }: StatusTabsProps) {
         <button
           key={status}
           type="button"
-          className={`status-tab ${statusClass(status)}`}
+          className={`pill ${statusClass(status)}`}
           aria-pressed={filters.status.includes(status)}
           onClick={() => onChange({ status: toggled(status) })}
         >

@@ -31,7 +31,7 @@ export function TasksScreen() {
   const isFiltered = searchOf(filters) !== '';
   return (
     <section className="tasks" aria-labelledby="tasks-title">
-      <header className="tasks-head">
+      <header className="screen-head">
         <h1 id="tasks-title">{words.title}</h1>
         <span className="faint numbers" role="status">
           {total !== undefined && words.shown(numberText(total, language))}

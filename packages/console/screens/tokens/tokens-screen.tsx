@@ -33,10 +33,10 @@ export function TokensScreen() {
   if (by !== 'SIGN_ON' && by !== 'OPEN_HUB') return <OwnTokens />;
   return (
     <section className="screen" aria-labelledby="tokens-title">
-      <header className="tasks-head">
+      <header className="screen-head">
         <h1 id="tokens-title">{words.title}</h1>
       </header>
-      <div className="card storage-card">
+      <div className="card table-card">
         <Empty icon="shield" title={words.none}>
           <p>{by === 'SIGN_ON' ? words.notBySignOn : words.notOnOpenHub}</p>
         </Empty>
@@ -50,7 +50,7 @@ function OwnTokens() {
   const [created, setCreated] = useState<api.CreatedPersonalToken>();
   return (
     <section className="screen" aria-labelledby="tokens-title">
-      <header className="tasks-head">
+      <header className="screen-head">
         <h1 id="tokens-title">{words.title}</h1>
         <span className="faint">{words.more}</span>
       </header>
@@ -145,7 +145,7 @@ function Tokens() {
       allPages((query) => api.listPersonalTokens({ client: hub.client, query, signal, throwOnError: true })),
   });
   return (
-    <div className="card storage-card">
+    <div className="card table-card">
       {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
       {!error && !data && <Loading lines={4} />}
       {data?.length === 0 && (
@@ -154,18 +154,18 @@ function Tokens() {
         </Empty>
       )}
       {data && data.length > 0 && (
-        <table className="file-table">
+        <table className="data-table">
           <thead>
             <tr>
               <th scope="col">{words.columns.name}</th>
               <th scope="col">{words.columns.role}</th>
-              <th scope="col" className="stored">
+              <th scope="col" className="detail">
                 {words.columns.created}
               </th>
-              <th scope="col" className="stored">
+              <th scope="col" className="detail">
                 {words.columns.used}
               </th>
-              <th scope="col" className="expires">
+              <th scope="col" className="date">
                 {words.columns.expires}
               </th>
               <th scope="col" className="actions">
@@ -218,14 +218,14 @@ function TokenRow({ token, onRevoke }: TokenRowProps) {
   return (
     <tr>
       <th scope="row">
-        <span className="file-name">{token.name}</span>
+        <span className="item-name">{token.name}</span>
       </th>
       <td className="quiet">{words.roles[token.role]}</td>
-      <td className="stored faint">{time(token.createdDatetime)}</td>
-      <td className="stored faint">
+      <td className="detail faint">{time(token.createdDatetime)}</td>
+      <td className="detail faint">
         {token.lastUsedDatetime === undefined ? words.never : time(token.lastUsedDatetime)}
       </td>
-      <td className="expires faint">{time(token.expiresDatetime)}</td>
+      <td className="date faint">{time(token.expiresDatetime)}</td>
       <td className="actions">
         <button
           type="button"

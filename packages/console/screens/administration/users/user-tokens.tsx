@@ -40,7 +40,7 @@ export function UserTokens({ username }: { readonly username: string }) {
         <ul className="user-tokens" aria-label={words.tokens}>
           {data.map((token) => (
             <li key={token.id}>
-              <span className="file-name">{token.name}</span>
+              <span className="item-name">{token.name}</span>
               <span className="faint">
                 {token.role === 'METRICS' ? words.metrics : words.roles[token.role]}, {words.tokenExpires}{' '}
                 {expiry(token)}

@@ -31,7 +31,7 @@ export function Users() {
     );
   }
   return (
-    <div className="card storage-card">
+    <div className="card table-card">
       <Empty icon="user" title={words.openHub}>
         <p>{words.openHubMore}</p>
       </Empty>
@@ -51,20 +51,20 @@ function UserList() {
   const { data, refetch } = query;
   const error = useSteadyError(query);
   return (
-    <section className="card storage-card" aria-label={words.users}>
+    <section className="card table-card" aria-label={words.users}>
       {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
       {!error && !data && <Loading lines={4} />}
       {data && (
-        <table className="file-table user-table">
+        <table className="data-table user-table">
           <thead>
             <tr>
               <th scope="col">{words.columns.user}</th>
               <th scope="col">{words.columns.role}</th>
               <th scope="col">{words.columns.state}</th>
-              <th scope="col" className="stored">
+              <th scope="col" className="detail">
                 {words.columns.sessions}
               </th>
-              <th scope="col" className="stored">
+              <th scope="col" className="detail">
                 {words.columns.login}
               </th>
               <th scope="col" className="actions">
@@ -107,7 +107,7 @@ function UserRow({ user, isManaged, onManage }: UserRowProps) {
     <>
       <tr>
         <th scope="row">
-          <span className="file-name">{username}</span>
+          <span className="item-name">{username}</span>
           {person?.by === 'SESSION' && person.username === username && (
             <span className="tag">{words.you}</span>
           )}
@@ -120,8 +120,8 @@ function UserRow({ user, isManaged, onManage }: UserRowProps) {
             {disabled ? words.disabled : words.enabled}
           </span>
         </td>
-        <td className="stored faint numbers">{numberText(sessions, language)}</td>
-        <td className="stored faint">{loginAt === undefined ? words.none : <Time at={loginAt} />}</td>
+        <td className="detail faint numbers">{numberText(sessions, language)}</td>
+        <td className="detail faint">{loginAt === undefined ? words.none : <Time at={loginAt} />}</td>
         <td className="actions">
           <button
             type="button"
