@@ -91,7 +91,7 @@ function NotFound() {
 
 function Starting() {
   return (
-    <main className="starting">
+    <main>
       <AwayNotice />
       <Loading lines={3} />
     </main>

@@ -35,7 +35,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <SettingsTrigger onLogOut={() => session.logOut()} />
       </header>
       <Navigation />
-      <main id="content" tabIndex={-1} ref={main}>
+      <main id="content" className="screen-area" tabIndex={-1} ref={main}>
         <AwayNotice />
         {children}
       </main>
@@ -88,7 +88,7 @@ function Navigation() {
           );
         })}
       </ul>
-      <a href="/docs" className="foot">
+      <a href="/docs">
         <Icon name="file-code" size={18} />
         <span>{words.interface}</span>
       </a>
@@ -113,7 +113,7 @@ export function AwayNotice() {
   const words = useWords<typeof en>({ en, de });
   const { isAway } = useStore(reachability);
   return (
-    <div role="status" className="away-place">
+    <div role="status">
       {isAway && (
         <div className="notice of-failed away">
           <Icon name="plug-zap" />

@@ -41,9 +41,9 @@ export function AdministrationScreen({
     );
   }
   return (
-    <section className={`screen administration of-part-${part}`} aria-labelledby="administration-title">
+    <section className={`screen administration-${part}`} aria-labelledby="administration-title">
       <h1 id="administration-title">{words.title}</h1>
-      <nav className="tab-list parts" aria-label={words.title}>
+      <nav className="tab-list part-links" aria-label={words.title}>
         {NAMES.map((each) => (
           <Link
             key={each}

@@ -108,7 +108,7 @@ export function MoreCard({ draft, onChange }: PartProps) {
   return (
     <section className="card part more" aria-labelledby="more-title">
       <h2 id="more-title">{words.more}</h2>
-      <div className="field wide">
+      <div className="field">
         <label htmlFor="name">{words.name}</label>
         <input
           id="name"

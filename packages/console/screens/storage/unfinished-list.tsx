@@ -44,10 +44,10 @@ export function UnfinishedList({ list }: { readonly list: readonly Upload[] }) {
           <li key={id} className="upload of-waiting">
             <Icon name="upload" />
             <span className="upload-name">{name}</span>
-            <span className="faint numbers upload-size">
+            <span className="faint numbers">
               {words.progress(sizeText(received, language), sizeText(size, language))}
             </span>
-            <span className="upload-actions">
+            <span>
               <button
                 type="button"
                 className="button plain"

@@ -75,12 +75,12 @@ function UploadRow({ upload, uploads }: { readonly upload: Upload; readonly uplo
     <li className={`upload ${COLORS[status]}`}>
       <Icon name={ICONS[status] ?? 'upload'} />
       <span className="upload-name">{name}</span>
-      <span className="faint numbers upload-size">
+      <span className="faint numbers">
         {status === 'sending' || status === 'paused'
           ? words.progress(sizeText(sent, language), sizeText(file.size, language))
           : sizeText(file.size, language)}
       </span>
-      <span className="upload-actions">
+      <span>
         {isGoing(status) && (
           <button
             type="button"
