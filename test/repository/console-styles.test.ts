@@ -25,7 +25,7 @@ interface Part {
   readonly owner: string;
   readonly selectors: readonly string[];
   readonly defined: readonly string[];
-  /** Words that are given to `className`. One that ends in `*` is a beginning, such as `curve-*`. */
+  /** Words that are given to `className`, and to the columns of a table. One that ends in `*` is a beginning, such as `curve-*`. */
   readonly used: readonly string[];
   /** The same of all strings, where each may become a class. */
   readonly said: readonly string[];
@@ -39,7 +39,7 @@ function partOf([path, text]: [string, string]): Part {
     return { owner, selectors: preludes.flatMap(selectorsOf), defined, used: [], said: [] };
   }
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-  const used = wordsGivenTo('className', source);
+  const used = wordsGivenTo(/^(?:className|columns)$/, source);
   const said = /words-\w+\.ts$/.test(path) ? [] : wordsIn(source).filter((word) => /^[^*]+$|-\*$/.test(word));
   return { owner, selectors: [], defined: [], used, said };
 }
@@ -70,9 +70,9 @@ function classesIn(selector: string): string[] {
   return [...selector.matchAll(/\.([a-z][\w-]*)/gi)].map(([, name = '']) => name);
 }
 
-function wordsGivenTo(attribute: string, node: ts.Node): string[] {
-  if (ts.isJsxAttribute(node) && node.name.getText() === attribute) return wordsIn(node);
-  return childrenOf(node).flatMap((child) => wordsGivenTo(attribute, child));
+function wordsGivenTo(attributes: RegExp, node: ts.Node): string[] {
+  if (ts.isJsxAttribute(node) && attributes.test(node.name.getText())) return wordsIn(node);
+  return childrenOf(node).flatMap((child) => wordsGivenTo(attributes, child));
 }
 
 /** Words of the strings in a node, without those that are only compared. */

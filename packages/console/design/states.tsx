@@ -1,6 +1,7 @@
 /** States of a view that has nothing to show yet, or cannot show it. */
 import { PermissionError } from '@workbench-hub/client';
 import type { ReactNode } from 'react';
+import { useSteadyError } from '../base/use-steady-error.js';
 import { Icon, type IconName } from '../icons/icon.js';
 import { useCommonWords } from '../words/common.js';
 import { ErrorWords } from './hub-words.js';
@@ -64,4 +65,20 @@ export function Failure({ error, onAgain, isScreen = false }: FailureProps) {
       )}
     </div>
   );
+}
+
+interface NoDataProps {
+  readonly query: {
+    readonly data: unknown;
+    readonly error: Error | null;
+    readonly refetch: () => unknown;
+  };
+  readonly lines?: number;
+}
+
+/** Failure or lines in the place of data that are not there; nothing once they are. */
+export function NoData({ query, lines }: NoDataProps) {
+  const error = useSteadyError(query);
+  if (query.data !== undefined) return null;
+  return error ? <Failure error={error} onAgain={() => void query.refetch()} /> : <Loading lines={lines} />;
 }

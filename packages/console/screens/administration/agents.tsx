@@ -3,13 +3,13 @@ import { type AgentState, api } from '@workbench-hub/client';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
 import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { DataTable } from '../../design/data-table.js';
 import { Refusal } from '../../design/refusal.js';
 import { SecretOnce } from '../../design/secret-once.js';
-import { Empty, Failure, Loading } from '../../design/states.js';
+import { Empty, NoData } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -92,37 +92,28 @@ function AgentList() {
   const words = useWords<typeof en>({ en, de });
   const query = useHosts();
   const { data, refetch } = query;
-  const error = useSteadyError(query);
   const [revoked, setRevoked] = useState<string>();
   return (
     <section className="card table-card" aria-label={words.agents}>
-      {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
-      {!error && !data && <Loading lines={4} />}
+      <NoData query={query} lines={4} />
       {data?.agents.length === 0 && (
         <Empty icon="server" title={words.noAgents}>
           <p>{words.noAgentsMore}</p>
         </Empty>
       )}
       {data && data.agents.length > 0 && (
-        <table className="data-table">
-          <thead>
-            <tr>
-              <th scope="col">{words.columns.agent}</th>
-              <th scope="col">{words.columns.state}</th>
-              <th scope="col" className="detail">
-                {words.columns.version}
-              </th>
-              <th scope="col" className="actions">
-                <span className="visually-hidden">{words.columns.actions}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.agents.map((agent) => (
-              <AgentRow key={agent.id} agent={agent} onRevoke={() => setRevoked(agent.id)} />
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          columns={[
+            words.columns.agent,
+            words.columns.state,
+            [words.columns.version, 'detail'],
+            [words.columns.actions, 'actions'],
+          ]}
+        >
+          {data.agents.map((agent) => (
+            <AgentRow key={agent.id} agent={agent} onRevoke={() => setRevoked(agent.id)} />
+          ))}
+        </DataTable>
       )}
       <ConfirmDialog
         question={

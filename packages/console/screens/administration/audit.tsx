@@ -2,11 +2,11 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useLocation, useSearch } from 'wouter';
 import { nowMs } from '../../base/clock.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub, usePerson } from '../../data/hub.js';
 import { ChoiceChip } from '../../design/choice.js';
+import { DataTable } from '../../design/data-table.js';
 import { MoreButton } from '../../design/more-button.js';
-import { Empty, Failure, Loading } from '../../design/states.js';
+import { Empty, NoData } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';
 import { PERIODS_MS } from '../tasks/filters.js';
@@ -21,6 +21,7 @@ const SELDOM_EVERY_MS = 10_000;
 const MINUTE_MS = 60_000;
 const PERIODS = ['', 'hour', 'day', 'week'] as const;
 const OUTCOMES = ['ALLOWED', 'REFUSED', 'FAILED'] as const;
+const COLUMNS = ['at', 'outcome', 'who', 'action', 'from'] as const;
 const COLORS = { ALLOWED: 'of-finished', REFUSED: 'of-failed', FAILED: 'of-waiting' } as const;
 
 interface AuditFilters {
@@ -48,15 +49,12 @@ export function Audit() {
     navigate(`/administration/audit${query.size === 0 ? '' : `?${query}`}`, { replace: true });
   };
   const list = useEntries(filters);
-  const { data, refetch } = list;
-  const error = useSteadyError(list);
-  const entries = data?.pages.flatMap((page) => page.entries);
+  const entries = list.data?.pages.flatMap((page) => page.entries);
   return (
     <>
       <AuditFilterBar filters={filters} onChange={change} />
       <div className="card table-card">
-        {error && !entries && <Failure error={error} onAgain={() => void refetch()} />}
-        {!error && !entries && <Loading lines={8} />}
+        <NoData query={list} lines={8} />
         {entries?.length === 0 && (
           <Empty icon="list" title={words.noEntries}>
             {!isKept && <p>{words.noAuditLog}</p>}
@@ -139,40 +137,32 @@ function AuditFilterBar({ filters: { user, action, outcome, period }, onChange }
 function Entries({ entries }: { readonly entries: readonly api.AuditEntry[] }) {
   const words = useWords<typeof en>({ en, de });
   return (
-    <table className="data-table audit-table">
-      <thead>
-        <tr>
-          {(['at', 'outcome', 'who', 'action', 'from'] as const).map((column) => (
-            <th key={column} scope="col" className={`audit-${column}`}>
-              {words.auditColumns[column]}
-            </th>
-          ))}
+    <DataTable
+      className="audit-table"
+      columns={COLUMNS.map((column) => [words.auditColumns[column], `audit-${column}`])}
+    >
+      {entries.map((entry, at) => (
+        <tr key={`${entry.at} ${at}`}>
+          <td className="audit-at faint">
+            <Time at={entry.at} />
+          </td>
+          <td className="audit-outcome">
+            <span className={`status ${COLORS[entry.outcome]}`}>
+              {words.outcomes[entry.outcome]}
+              {entry.status !== undefined && <span className="numbers"> {entry.status}</span>}
+            </span>
+          </td>
+          <td className="audit-who">
+            {entry.user ?? <i className="faint">{words.nobody}</i>}
+            {entry.by !== undefined && <span className="under">{entry.by}</span>}
+          </td>
+          <td className="audit-action">
+            <span className="mono">{actionOf(entry)}</span>
+            {entry.detail !== undefined && <span className="under">{entry.detail}</span>}
+          </td>
+          <td className="audit-from faint mono">{entry.address}</td>
         </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry, at) => (
-          <tr key={`${entry.at} ${at}`}>
-            <td className="audit-at faint">
-              <Time at={entry.at} />
-            </td>
-            <td className="audit-outcome">
-              <span className={`status ${COLORS[entry.outcome]}`}>
-                {words.outcomes[entry.outcome]}
-                {entry.status !== undefined && <span className="numbers"> {entry.status}</span>}
-              </span>
-            </td>
-            <td className="audit-who">
-              {entry.user ?? <i className="faint">{words.nobody}</i>}
-              {entry.by !== undefined && <span className="under">{entry.by}</span>}
-            </td>
-            <td className="audit-action">
-              <span className="mono">{actionOf(entry)}</span>
-              {entry.detail !== undefined && <span className="under">{entry.detail}</span>}
-            </td>
-            <td className="audit-from faint mono">{entry.address}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </DataTable>
   );
 }

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
-import { Failure, Loading } from '../../design/states.js';
+import { DataTable } from '../../design/data-table.js';
+import { NoData } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -22,31 +22,22 @@ export function Hubs() {
     queryFn: async ({ signal }) =>
       (await api.listHubs({ client: hub.client, query: { size: 100 }, signal, throwOnError: true })).data,
   });
-  const { data, refetch } = query;
-  const error = useSteadyError(query);
-  if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={4} />;
+  if (!query.data) return <NoData query={query} lines={4} />;
   return (
     <section className="card table-card" aria-label={words.parts.hubs}>
-      <table className="data-table">
-        <thead>
-          <tr>
-            <th scope="col">{words.hub}</th>
-            <th scope="col">{words.columns.state}</th>
-            <th scope="col">{words.hubColumns.work}</th>
-            <th scope="col" className="detail">
-              {words.hubColumns.since}
-            </th>
-            <th scope="col" className="detail">
-              {words.columns.version}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.content.map((each) => (
-            <HubRow key={each.id} hubState={each} />
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        columns={[
+          words.hub,
+          words.columns.state,
+          words.hubColumns.work,
+          [words.hubColumns.since, 'detail'],
+          [words.columns.version, 'detail'],
+        ]}
+      >
+        {query.data.content.map((each) => (
+          <HubRow key={each.id} hubState={each} />
+        ))}
+      </DataTable>
     </section>
   );
 }

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
 import { Fact } from '../../design/fact.js';
-import { Failure, Loading } from '../../design/states.js';
+import { NoData } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { de } from './words-de.js';
@@ -23,9 +22,8 @@ export function Server() {
     queryFn: async ({ signal }) =>
       (await api.getServerInfo({ client: hub.client, signal, throwOnError: true })).data,
   });
-  const { data, refetch } = query;
-  const error = useSteadyError(query);
-  if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={8} />;
+  const { data } = query;
+  if (!data) return <NoData query={query} lines={8} />;
   const { systemInfo: system, memoryInfo, diskSpaceInfo } = data;
   return (
     <div className="server">

@@ -2,13 +2,12 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useState } from 'react';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { askAgain } from '../../data/query-client.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
-import { Failure, Loading } from '../../design/states.js';
+import { NoData } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -36,8 +35,7 @@ export function Shutdown() {
       return { ...status.data, running: counts.RUNNING };
     },
   });
-  const { data, refetch } = query;
-  const error = useSteadyError(query);
+  const { data } = query;
   const change = useMutation({
     mutationFn: async (initiated: boolean) => {
       const body = { initiated };
@@ -45,7 +43,7 @@ export function Shutdown() {
       await askAgain({ queryKey: KEY });
     },
   });
-  if (!data) return error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={4} />;
+  if (!data) return <NoData query={query} lines={4} />;
   return (
     <section className="card shutdown" aria-labelledby="shutdown-title">
       <Heading isPrepared={data.initiated} since={hubTime(data.initiationTime)} />

@@ -1,12 +1,11 @@
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { useTitle } from '../../base/use-title.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
 import { SearchBox } from '../../design/search-box.js';
-import { Empty, Failure, Loading } from '../../design/states.js';
+import { Empty, NoData } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
@@ -24,8 +23,7 @@ export function InstancesScreen() {
   useTitle(words.title);
   const [{ language }] = usePreferences();
   const query = useHosts();
-  const { data, refetch } = query;
-  const error = useSteadyError(query);
+  const { data } = query;
   return (
     <section className="screen" aria-labelledby="instances-title">
       <header className="screen-head">
@@ -34,13 +32,7 @@ export function InstancesScreen() {
           {data && words.total(numberText(data.instances.length, language))}
         </span>
       </header>
-      {data ? (
-        <Instances hosts={data} />
-      ) : error ? (
-        <Failure error={error} onAgain={() => void refetch()} />
-      ) : (
-        <Loading lines={10} />
-      )}
+      {data ? <Instances hosts={data} /> : <NoData query={query} lines={10} />}
     </section>
   );
 }

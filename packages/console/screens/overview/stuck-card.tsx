@@ -1,8 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
-import { Failure, Loading } from '../../design/states.js';
+import { NoData } from '../../design/states.js';
 import { TaskReason } from '../../design/task-reason.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
@@ -21,12 +20,11 @@ export function StuckCard({ stuck }: { readonly stuck: UseQueryResult<Stuck> }) 
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const number = (value: number) => numberText(value, language);
-  const { data, refetch } = stuck;
-  const error = useSteadyError(stuck);
+  const { data } = stuck;
   return (
     <section className="card part" aria-labelledby="stuck-title">
       <h2 id="stuck-title">{words.stuck}</h2>
-      {!data && (error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={3} />)}
+      <NoData query={stuck} lines={3} />
       {data?.total === 0 && (
         <p className="quiet well">
           <Icon name="circle-check" />

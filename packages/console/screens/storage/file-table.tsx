@@ -6,6 +6,7 @@ import { usePreferences } from '../../base/preference-store.js';
 import { saveResponse } from '../../base/save.js';
 import { hub, useRole } from '../../data/hub.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { DataTable } from '../../design/data-table.js';
 import { Refusal } from '../../design/refusal.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
@@ -40,31 +41,37 @@ export function FileTable({ area, files }: FileTableProps) {
         {data}
       </p>
       {error && <Refusal words={words.refused} error={error} />}
-      <table className="data-table">
-        <Heading />
-        <tbody>
-          {files.map((file) => (
-            <FileRow
-              key={file.name}
-              area={area}
-              file={file}
-              onRenew={() =>
-                mutate({
-                  act: async () => {
-                    await hub.storage.exists(file.name, { renew: true });
-                    await refreshStorage();
-                  },
-                  said: words.renewed(file.name),
-                })
-              }
-              onRemove={() => setRemoved(file.name)}
-              onDownload={() =>
-                mutate({ act: async () => saveResponse(await contentOf(area, file.name), file.name) })
-              }
-            />
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        columns={[
+          words.columns.name,
+          [words.columns.size, 'size'],
+          [words.columns.owner, 'owner'],
+          [words.columns.stored, 'detail'],
+          [words.columns.expires, 'date'],
+          [words.columns.actions, 'actions'],
+        ]}
+      >
+        {files.map((file) => (
+          <FileRow
+            key={file.name}
+            area={area}
+            file={file}
+            onRenew={() =>
+              mutate({
+                act: async () => {
+                  await hub.storage.exists(file.name, { renew: true });
+                  await refreshStorage();
+                },
+                said: words.renewed(file.name),
+              })
+            }
+            onRemove={() => setRemoved(file.name)}
+            onDownload={() =>
+              mutate({ act: async () => saveResponse(await contentOf(area, file.name), file.name) })
+            }
+          />
+        ))}
+      </DataTable>
       <ConfirmDialog
         question={
           removed === undefined
@@ -95,32 +102,6 @@ async function contentOf(area: Area, name: string): Promise<Response> {
     throwOnError: true,
   });
   return new Response(data as unknown as ReadableStream);
-}
-
-function Heading() {
-  const words = useWords<typeof en>({ en, de });
-  return (
-    <thead>
-      <tr>
-        <th scope="col">{words.columns.name}</th>
-        <th scope="col" className="size">
-          {words.columns.size}
-        </th>
-        <th scope="col" className="owner">
-          {words.columns.owner}
-        </th>
-        <th scope="col" className="detail">
-          {words.columns.stored}
-        </th>
-        <th scope="col" className="date">
-          {words.columns.expires}
-        </th>
-        <th scope="col" className="actions">
-          <span className="visually-hidden">{words.columns.actions}</span>
-        </th>
-      </tr>
-    </thead>
-  );
 }
 
 interface FileRowProps {

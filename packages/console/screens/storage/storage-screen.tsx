@@ -6,7 +6,7 @@ import { useTitle } from '../../base/use-title.js';
 import { useRole } from '../../data/hub.js';
 import { MoreButton } from '../../design/more-button.js';
 import { SearchBox } from '../../design/search-box.js';
-import { Empty, Failure, Loading } from '../../design/states.js';
+import { Empty, NoData } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { FileTable } from './file-table.js';
@@ -134,9 +134,8 @@ function FilterFields({ filter: { prefix, owner }, onChange }: FilterFieldsProps
 function Files({ area, filter }: { readonly area: Area; readonly filter: StorageFilter }) {
   const words = useWords<typeof en>({ en, de });
   const query = useStorage(area, filter);
-  const { data, refetch } = query;
   const error = useSteadyError(query);
-  const files = data?.pages.flatMap((page) => page.files);
+  const files = query.data?.pages.flatMap((page) => page.files);
   const isFiltered = filter.prefix !== '' || filter.owner !== '';
   if (error instanceof NotPossibleError) {
     return (
@@ -149,8 +148,7 @@ function Files({ area, filter }: { readonly area: Area; readonly filter: Storage
   }
   return (
     <div className="card table-card">
-      {error && !files && <Failure error={error} onAgain={() => void refetch()} />}
-      {!error && !files && <Loading lines={8} />}
+      <NoData query={query} lines={8} />
       {files?.length === 0 && (
         <Empty icon="database" title={isFiltered ? words.noneMatch : words.none}>
           <p>{isFiltered ? words.noneMatchMore : area === 'input' ? words.noneInput : words.noneOutput}</p>

@@ -1,9 +1,8 @@
 import type { api } from '@workbench-hub/client';
 import { usePreferences } from '../../base/preference-store.js';
-import { useSteadyError } from '../../base/use-steady-error.js';
 import { useHubTime } from '../../data/hub-offset.js';
 import { HubWords } from '../../design/hub-words.js';
-import { Failure, Loading } from '../../design/states.js';
+import { NoData } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -17,13 +16,12 @@ import { en } from './words-en.js';
 export function WhyItWaits({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
   const query = useExplanation(id, true);
-  const { data, refetch } = query;
-  const error = useSteadyError(query);
+  const { data } = query;
   if (data === undefined) {
     return (
       <section className="card why" aria-labelledby="why-title">
         <h2 id="why-title">{words.why}</h2>
-        {error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={3} />}
+        <NoData query={query} lines={3} />
       </section>
     );
   }

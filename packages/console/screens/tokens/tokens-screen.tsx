@@ -9,9 +9,10 @@ import { useHubTime } from '../../data/hub-offset.js';
 import { askAgain } from '../../data/query-client.js';
 import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
+import { DataTable } from '../../design/data-table.js';
 import { Refusal } from '../../design/refusal.js';
 import { SecretOnce } from '../../design/secret-once.js';
-import { Empty, Failure, Loading } from '../../design/states.js';
+import { Empty, NoData } from '../../design/states.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { holdsRole, type Person } from '../../session/session.js';
@@ -139,46 +140,37 @@ function rolesFor(person: Person | undefined) {
 function Tokens() {
   const words = useWords<typeof en>({ en, de });
   const [revoked, setRevoked] = useState<api.PersonalToken>();
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: KEY,
     queryFn: ({ signal }) =>
-      allPages((query) => api.listPersonalTokens({ client: hub.client, query, signal, throwOnError: true })),
+      allPages((page) =>
+        api.listPersonalTokens({ client: hub.client, query: page, signal, throwOnError: true }),
+      ),
   });
+  const { data } = query;
   return (
     <div className="card table-card">
-      {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
-      {!error && !data && <Loading lines={4} />}
+      <NoData query={query} lines={4} />
       {data?.length === 0 && (
         <Empty icon="shield" title={words.none}>
           <p>{words.noneMore}</p>
         </Empty>
       )}
       {data && data.length > 0 && (
-        <table className="data-table">
-          <thead>
-            <tr>
-              <th scope="col">{words.columns.name}</th>
-              <th scope="col">{words.columns.role}</th>
-              <th scope="col" className="detail">
-                {words.columns.created}
-              </th>
-              <th scope="col" className="detail">
-                {words.columns.used}
-              </th>
-              <th scope="col" className="date">
-                {words.columns.expires}
-              </th>
-              <th scope="col" className="actions">
-                <span className="visually-hidden">{words.columns.actions}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((token) => (
-              <TokenRow key={token.id} token={token} onRevoke={() => setRevoked(token)} />
-            ))}
-          </tbody>
-        </table>
+        <DataTable
+          columns={[
+            words.columns.name,
+            words.columns.role,
+            [words.columns.created, 'detail'],
+            [words.columns.used, 'detail'],
+            [words.columns.expires, 'date'],
+            [words.columns.actions, 'actions'],
+          ]}
+        >
+          {data.map((token) => (
+            <TokenRow key={token.id} token={token} onRevoke={() => setRevoked(token)} />
+          ))}
+        </DataTable>
       )}
       <ConfirmDialog
         question={

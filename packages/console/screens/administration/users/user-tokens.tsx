@@ -6,7 +6,7 @@ import { hub } from '../../../data/hub.js';
 import { useHubTime } from '../../../data/hub-offset.js';
 import { askAgain } from '../../../data/query-client.js';
 import { ConfirmDialog } from '../../../design/confirm-dialog.js';
-import { Failure, Loading } from '../../../design/states.js';
+import { NoData } from '../../../design/states.js';
 import { Time } from '../../../design/time.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
@@ -19,22 +19,22 @@ export function UserTokens({ username }: { readonly username: string }) {
   const hubTime = useHubTime();
   const [revoked, setRevoked] = useState<api.PersonalToken>();
   const queryKey = ['tokens', username];
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey,
     queryFn: ({ signal }) =>
       allPages((page) => {
-        const query = { ...page, user: username };
-        return api.listPersonalTokens({ client: hub.client, query, signal, throwOnError: true });
+        const ofUser = { ...page, user: username };
+        return api.listPersonalTokens({ client: hub.client, query: ofUser, signal, throwOnError: true });
       }),
   });
+  const { data } = query;
   const expiry = ({ expiresDatetime }: api.PersonalToken) => {
     const at = hubTime(expiresDatetime);
     return at === undefined ? null : <Time at={at} />;
   };
   return (
     <div>
-      {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
-      {!error && !data && <Loading lines={1} />}
+      <NoData query={query} lines={1} />
       {data?.length === 0 && <p className="faint">{words.noTokens}</p>}
       {data && data.length > 0 && (
         <ul className="user-tokens" aria-label={words.tokens}>

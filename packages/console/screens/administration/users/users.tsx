@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
 import { useState } from 'react';
 import { usePreferences } from '../../../base/preference-store.js';
-import { useSteadyError } from '../../../base/use-steady-error.js';
 import { allPages } from '../../../data/all-pages.js';
 import { hub, usePerson } from '../../../data/hub.js';
 import { useHubTime } from '../../../data/hub-offset.js';
-import { Empty, Failure, Loading } from '../../../design/states.js';
+import { DataTable } from '../../../design/data-table.js';
+import { Empty, NoData } from '../../../design/states.js';
 import { Time } from '../../../design/time.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
@@ -48,41 +48,30 @@ function UserList() {
     queryFn: ({ signal }) =>
       allPages((page) => api.listUsers({ client: hub.client, query: page, signal, throwOnError: true })),
   });
-  const { data, refetch } = query;
-  const error = useSteadyError(query);
   return (
     <section className="card table-card" aria-label={words.users}>
-      {error && !data && <Failure error={error} onAgain={() => void refetch()} />}
-      {!error && !data && <Loading lines={4} />}
-      {data && (
-        <table className="data-table user-table">
-          <thead>
-            <tr>
-              <th scope="col">{words.columns.user}</th>
-              <th scope="col">{words.columns.role}</th>
-              <th scope="col">{words.columns.state}</th>
-              <th scope="col" className="detail">
-                {words.columns.sessions}
-              </th>
-              <th scope="col" className="detail">
-                {words.columns.login}
-              </th>
-              <th scope="col" className="actions">
-                <span className="visually-hidden">{words.columns.actions}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.map((user) => (
-              <UserRow
-                key={user.username}
-                user={user}
-                isManaged={managed === user.username}
-                onManage={(isManaged) => setManaged(isManaged ? user.username : undefined)}
-              />
-            ))}
-          </tbody>
-        </table>
+      <NoData query={query} lines={4} />
+      {query.data && (
+        <DataTable
+          className="user-table"
+          columns={[
+            words.columns.user,
+            words.columns.role,
+            words.columns.state,
+            [words.columns.sessions, 'detail'],
+            [words.columns.login, 'detail'],
+            [words.columns.actions, 'actions'],
+          ]}
+        >
+          {query.data.map((user) => (
+            <UserRow
+              key={user.username}
+              user={user}
+              isManaged={managed === user.username}
+              onManage={(isManaged) => setManaged(isManaged ? user.username : undefined)}
+            />
+          ))}
+        </DataTable>
       )}
       {person?.by === 'SIGN_ON' && <p className="faint user-note">{words.signOn}</p>}
     </section>
