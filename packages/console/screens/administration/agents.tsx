@@ -1,15 +1,16 @@
 import { useMutation } from '@tanstack/react-query';
 import { type AgentState, api } from '@workbench-hub/client';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
 import { hub } from '../../data/hub.js';
 import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { DataTable } from '../../design/data-table.js';
-import { Refusal } from '../../design/refusal.js';
+import { LineForm } from '../../design/line-form.js';
 import { SecretOnce } from '../../design/secret-once.js';
 import { Empty, NoData } from '../../design/states.js';
+import { TextField } from '../../design/text-field.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
@@ -49,29 +50,22 @@ function Enrolment({ onCode }: { readonly onCode: (code: api.EnrollmentCode) => 
   const [{ language }] = usePreferences();
   const [id, setId] = useState('');
   const [hours, setHours] = useState<number>(VALID_HOURS[0]);
-  const { mutate, isPending, error } = useMutation({
+  const enrolment = useMutation({
     mutationFn: async () => {
       const body = { id: id.trim(), validFor: hours * HOUR_S };
       return (await api.enrollAgent({ client: hub.client, body, throwOnError: true })).data;
     },
     onSuccess: onCode,
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (id.trim() !== '') mutate();
-  };
   return (
-    <form className="card line-form" onSubmit={submit} aria-label={words.enrol}>
-      <div className="field wide">
-        <label htmlFor="agent-id">{words.agentId}</label>
-        <input
-          id="agent-id"
-          className="input"
-          placeholder="sim-host-1"
-          value={id}
-          onChange={(event) => setId(event.target.value)}
-        />
-      </div>
+    <LineForm
+      label={words.enrol}
+      action={words.makeCode}
+      refused={words.refused}
+      isComplete={id.trim() !== ''}
+      mutation={enrolment}
+    >
+      <TextField id="agent-id" label={words.agentId} placeholder="sim-host-1" value={id} onChange={setId} />
       <ChoiceField
         id="code-hours"
         label={words.validFor}
@@ -79,12 +73,7 @@ function Enrolment({ onCode }: { readonly onCode: (code: api.EnrollmentCode) => 
         options={VALID_HOURS.map((each) => [each, words.hours(numberText(each, language))])}
         onChange={setHours}
       />
-      <button type="submit" className="button primary" disabled={isPending || id.trim() === ''}>
-        <Icon name="plus" />
-        {words.makeCode}
-      </button>
-      {error && <Refusal words={words.refused} error={error} />}
-    </form>
+    </LineForm>
   );
 }
 

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from 'react';
 import { session } from '../../data/hub.js';
+import { TextField } from '../../design/text-field.js';
 import { LogInRefused } from '../../session/session.js';
 import { useWords } from '../../words/dictionary.js';
 import { LogInFault } from './log-in-fault.js';
@@ -41,31 +42,25 @@ export function LogInForm({ username: before }: { readonly username: string }) {
   };
   return (
     <form onSubmit={onSubmit}>
-      <div className="field">
-        <label htmlFor="username">{words.username}</label>
-        <input
-          id="username"
-          className="input"
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          value={username}
-          onChange={(event) => setUsername(event.target.value)}
-        />
-      </div>
-      <div className="field">
-        <label htmlFor="password">{words.password}</label>
-        <input
-          id="password"
-          className="input"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={password}
-          onChange={(event) => setPassword(event.target.value)}
-        />
-      </div>
+      <TextField
+        id="username"
+        label={words.username}
+        autoComplete="username"
+        autoCapitalize="none"
+        spellCheck={false}
+        required
+        value={username}
+        onChange={setUsername}
+      />
+      <TextField
+        id="password"
+        label={words.password}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={password}
+        onChange={setPassword}
+      />
       <LogInFault text={fault} />
       <button type="submit" className="button primary" disabled={isBusy}>
         {words.logIn}

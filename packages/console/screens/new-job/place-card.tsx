@@ -1,5 +1,7 @@
 import { useState } from 'react';
 import { usePreferences } from '../../base/preference-store.js';
+import { ChoiceField } from '../../design/choice.js';
+import { TextField } from '../../design/text-field.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
@@ -108,42 +110,28 @@ export function MoreCard({ draft, onChange }: PartProps) {
   return (
     <section className="card part more" aria-labelledby="more-title">
       <h2 id="more-title">{words.more}</h2>
-      <div className="field">
-        <label htmlFor="name">{words.name}</label>
-        <input
-          id="name"
-          className="input"
-          placeholder={words.nameHint}
-          value={draft.name}
-          onChange={(event) => onChange({ ...draft, name: event.target.value })}
-        />
-      </div>
-      <div className="field">
-        <label htmlFor="priority">{words.priority}</label>
-        <select
-          id="priority"
-          className="input"
-          value={draft.priority}
-          onChange={(event) => onChange({ ...draft, priority: event.target.value as Draft['priority'] })}
-        >
-          {PRIORITIES.map((priority) => (
-            <option key={priority} value={priority}>
-              {common.priority[priority]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div className="field">
-        <label htmlFor="time-limit">{words.timeLimit}</label>
-        <input
-          id="time-limit"
-          className="input"
-          inputMode="numeric"
-          placeholder={words.noLimit}
-          value={draft.timeLimitS}
-          onChange={(event) => onChange({ ...draft, timeLimitS: event.target.value.trim() })}
-        />
-      </div>
+      <TextField
+        id="name"
+        label={words.name}
+        placeholder={words.nameHint}
+        value={draft.name}
+        onChange={(name) => onChange({ ...draft, name })}
+      />
+      <ChoiceField
+        id="priority"
+        label={words.priority}
+        value={draft.priority}
+        options={PRIORITIES.map((each) => [each, common.priority[each]])}
+        onChange={(priority) => onChange({ ...draft, priority })}
+      />
+      <TextField
+        id="time-limit"
+        label={words.timeLimit}
+        inputMode="numeric"
+        placeholder={words.noLimit}
+        value={draft.timeLimitS}
+        onChange={(text) => onChange({ ...draft, timeLimitS: text.trim() })}
+      />
       <div className="field note">
         <label htmlFor="note">{words.note}</label>
         <textarea

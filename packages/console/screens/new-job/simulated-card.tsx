@@ -1,3 +1,4 @@
+import { TextField } from '../../design/text-field.js';
 import { useWords } from '../../words/dictionary.js';
 import type { Draft } from './draft.js';
 import { de } from './words-de.js';
@@ -14,16 +15,13 @@ export function SimulatedCard({ draft, onChange }: SimulatedCardProps) {
   return (
     <section className="card part more" aria-labelledby="simulated-title">
       <h2 id="simulated-title">{words.simulated}</h2>
-      <div className="field">
-        <label htmlFor="simulated-seconds">{words.simulatedSeconds}</label>
-        <input
-          id="simulated-seconds"
-          className="input"
-          inputMode="numeric"
-          value={draft.simulatedS ?? ''}
-          onChange={(event) => onChange({ ...draft, simulatedS: event.target.value.trim() })}
-        />
-      </div>
+      <TextField
+        id="simulated-seconds"
+        label={words.simulatedSeconds}
+        inputMode="numeric"
+        value={draft.simulatedS ?? ''}
+        onChange={(text) => onChange({ ...draft, simulatedS: text.trim() })}
+      />
       <p className="faint">{words.simulatedMore}</p>
     </section>
   );

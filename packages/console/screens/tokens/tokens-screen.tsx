@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { usePreferences } from '../../base/preference-store.js';
 import { useTitle } from '../../base/use-title.js';
 import { allPages } from '../../data/all-pages.js';
@@ -10,9 +10,10 @@ import { askAgain } from '../../data/query-client.js';
 import { ChoiceField } from '../../design/choice.js';
 import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { DataTable } from '../../design/data-table.js';
-import { Refusal } from '../../design/refusal.js';
+import { LineForm } from '../../design/line-form.js';
 import { SecretOnce } from '../../design/secret-once.js';
 import { Empty, NoData } from '../../design/states.js';
+import { TextField } from '../../design/text-field.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { holdsRole, type Person } from '../../session/session.js';
@@ -81,7 +82,7 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
   const [role, setRole] = useState<api.CreatedPersonalToken['role']>(
     holdsRole(person, 'USER') ? 'USER' : 'VIEWER',
   );
-  const { mutate, isPending, error } = useMutation({
+  const creation = useMutation({
     mutationFn: async () => {
       const body = { name: name.trim(), expiresInDays: days, role };
       return (await api.createPersonalToken({ client: hub.client, body, throwOnError: true })).data;
@@ -91,23 +92,21 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
       await askAgain({ queryKey: KEY });
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (name.trim() !== '') mutate();
-  };
   return (
-    <form className="card line-form" onSubmit={submit}>
-      <div className="field wide">
-        <label htmlFor="token-name">{words.name}</label>
-        <input
-          id="token-name"
-          className="input"
-          maxLength={100}
-          placeholder={words.namePlaceholder}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-      </div>
+    <LineForm
+      action={words.create}
+      refused={words.refused}
+      isComplete={name.trim() !== ''}
+      mutation={creation}
+    >
+      <TextField
+        id="token-name"
+        label={words.name}
+        maxLength={100}
+        placeholder={words.namePlaceholder}
+        value={name}
+        onChange={setName}
+      />
       <ChoiceField
         id="token-days"
         label={words.days}
@@ -122,12 +121,7 @@ function NewToken({ onCreated }: { readonly onCreated: (token: api.CreatedPerson
         options={roles.map((each) => [each, words.roles[each]])}
         onChange={setRole}
       />
-      <button type="submit" className="button primary" disabled={isPending || name.trim() === ''}>
-        <Icon name="plus" />
-        {words.create}
-      </button>
-      {error && <Refusal words={words.refused} error={error} />}
-    </form>
+    </LineForm>
   );
 }
 

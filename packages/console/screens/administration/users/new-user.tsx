@@ -1,11 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
 import { api } from '@workbench-hub/client';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { hub } from '../../../data/hub.js';
 import { askAgain } from '../../../data/query-client.js';
 import { ChoiceField } from '../../../design/choice.js';
-import { Refusal } from '../../../design/refusal.js';
-import { Icon } from '../../../icons/icon.js';
+import { LineForm } from '../../../design/line-form.js';
+import { TextField } from '../../../design/text-field.js';
 import { useWords } from '../../../words/dictionary.js';
 import { PasswordField } from './password-field.js';
 import { ROLES, type Role, USERS_KEY } from './user-roles.js';
@@ -18,7 +18,7 @@ export function NewUser() {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [role, setRole] = useState<Role>('USER');
-  const { mutate, isPending, error } = useMutation({
+  const addition = useMutation({
     mutationFn: async () => {
       const body = { username: name.trim(), password, roles: [role] };
       await api.addUser({ client: hub.client, body, throwOnError: true });
@@ -29,26 +29,24 @@ export function NewUser() {
       await askAgain({ queryKey: USERS_KEY });
     },
   });
-  const isComplete = name.trim() !== '' && password !== '';
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isComplete) mutate();
-  };
   return (
-    <form className="card line-form" onSubmit={submit} aria-label={words.add}>
-      <div className="field wide">
-        <label htmlFor="user-name">{words.name}</label>
-        <input
-          id="user-name"
-          className="input"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-          placeholder="nora"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
-      </div>
+    <LineForm
+      label={words.add}
+      action={words.addButton}
+      refused={words.refused}
+      isComplete={name.trim() !== '' && password !== ''}
+      mutation={addition}
+    >
+      <TextField
+        id="user-name"
+        label={words.name}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        placeholder="nora"
+        value={name}
+        onChange={setName}
+      />
       <PasswordField id="user-password" label={words.password} value={password} onChange={setPassword} />
       <ChoiceField
         id="user-role"
@@ -57,11 +55,6 @@ export function NewUser() {
         options={ROLES.map((each) => [each, words.roles[each]])}
         onChange={setRole}
       />
-      <button type="submit" className="button primary" disabled={isPending || !isComplete}>
-        <Icon name="plus" />
-        {words.addButton}
-      </button>
-      {error && <Refusal words={words.refused} error={error} />}
-    </form>
+    </LineForm>
   );
 }

@@ -1,3 +1,4 @@
+import { TextField } from '../../../design/text-field.js';
 import { useWords } from '../../../words/dictionary.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -10,20 +11,9 @@ interface PasswordFieldProps {
 }
 
 /** Field for a new password, which is not shown. */
-export function PasswordField({ id, label, value, onChange }: PasswordFieldProps) {
+export function PasswordField(props: PasswordFieldProps) {
   const words = useWords<typeof en>({ en, de });
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        className="input"
-        type="password"
-        autoComplete="new-password"
-        placeholder={words.passwordHint}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    </div>
+    <TextField {...props} type="password" autoComplete="new-password" placeholder={words.passwordHint} />
   );
 }

@@ -42,7 +42,7 @@ function RoleForm({ user }: { readonly user: api.HubUser }) {
     mutate();
   };
   return (
-    <form className="user-line" onSubmit={submit}>
+    <form className="line-form" onSubmit={submit}>
       <ChoiceField
         id="managed-role"
         label={words.role}
@@ -76,7 +76,7 @@ function PasswordForm({ username }: { readonly username: string }) {
     if (password !== '') mutate();
   };
   return (
-    <form className="user-line" onSubmit={submit}>
+    <form className="line-form" onSubmit={submit}>
       <PasswordField
         id="managed-password"
         label={words.newPassword}
@@ -119,7 +119,7 @@ function StateButtons({ user, mayDisable }: { readonly user: api.HubUser; readon
     },
   };
   return (
-    <div className="user-line">
+    <div className="line-form">
       {mayDisable && disabled && (
         <button type="button" className="button" disabled={enable.isPending} onClick={() => enable.mutate()}>
           {words.enable}
