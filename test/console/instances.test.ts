@@ -10,6 +10,9 @@ import { logIn } from '../support/hubs/login.js';
 import { USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
 
+/** Animation of the first icon that turns. */
+const ANIMATION = "getComputedStyle(document.querySelector('.icon.turning')).animationName";
+
 async function tokenOfAnna(): Promise<string> {
   return (await logIn(new Api(hub), 'anna')).accessToken;
 }
@@ -36,6 +39,10 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
     await own.getByRole('row').nth(2).getByText('Free').waitFor();
     await handIn({ name: 'long run', scripts: [script], variables: { gate }, token });
     await own.getByRole('row', { name: 'Working' }).getByRole('link', { name: 'long run' }).waitFor();
+    const animation = () => page.evaluate(ANIMATION);
+    expect(await animation()).toBe('turn');
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    expect(await animation()).toBe('none');
     await page.getByRole('button', { name: 'Working 1' }).click();
     expect(new URL(page.url()).search).toBe('?state=WORKING');
     await expectAccessible(page);
