@@ -22,7 +22,7 @@ import { keepSecret } from '../support/secrets.js';
 describe.runIf(hasBrowser)('the administration', () => {
   consoleForAllTests({ users: USERS });
 
-  it('enrols an agent with a code that is shown once, and revokes its credential', async () => {
+  it('enrolls an agent with a code that is shown once, and revokes its credential', async () => {
     const { accessToken } = await logIn(new Api(hub), 'anna');
     const agent = await FakeAgent.join(hub, { id: 'mill-host', instances: [] });
     onTestFinished(() => agent.leave(accessToken));

@@ -23,7 +23,7 @@ const HOUR_S = 3600;
 const VALID_HOURS = [1, 24, 168] as const;
 const COMMAND = 'workbench-agent enroll --config agent.yaml';
 
-/** Enrolment of agents, and the end of their credentials. */
+/** Enrollment of agents, and the end of their credentials. */
 export function Agents() {
   const words = useWords<typeof en>({ en, de });
   const [code, setCode] = useState<api.EnrollmentCode>();
@@ -38,19 +38,19 @@ export function Agents() {
           </p>
         </SecretOnce>
       ) : (
-        <Enrolment onCode={setCode} />
+        <Enrollment onCode={setCode} />
       )}
       <AgentList />
     </>
   );
 }
 
-function Enrolment({ onCode }: { readonly onCode: (code: api.EnrollmentCode) => void }) {
+function Enrollment({ onCode }: { readonly onCode: (code: api.EnrollmentCode) => void }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [id, setId] = useState('');
   const [hours, setHours] = useState<number>(VALID_HOURS[0]);
-  const enrolment = useMutation({
+  const enrollment = useMutation({
     mutationFn: async () => {
       const body = { id: id.trim(), validFor: hours * HOUR_S };
       return (await api.enrollAgent({ client: hub.client, body, throwOnError: true })).data;
@@ -59,11 +59,11 @@ function Enrolment({ onCode }: { readonly onCode: (code: api.EnrollmentCode) => 
   });
   return (
     <LineForm
-      label={words.enrol}
+      label={words.enroll}
       action={words.makeCode}
       refused={words.refused}
       isComplete={id.trim() !== ''}
-      mutation={enrolment}
+      mutation={enrollment}
     >
       <TextField id="agent-id" label={words.agentId} placeholder="sim-host-1" value={id} onChange={setId} />
       <ChoiceField

@@ -13,7 +13,7 @@ export const de: DictionaryLike<typeof en> = {
     shutdown: 'Abschalten',
   },
   refused: 'Der Hub lehnt ab:',
-  enrol: 'Agenten aufnehmen',
+  enroll: 'Agenten aufnehmen',
   agentId: 'Kennung des Agenten',
   validFor: 'Code gilt',
   hours: (count) => `${count} h`,

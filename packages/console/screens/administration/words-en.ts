@@ -11,7 +11,7 @@ export const en = {
     shutdown: 'Shutdown',
   },
   refused: 'The hub refused:',
-  enrol: 'Enrol an agent',
+  enroll: 'Enroll an agent',
   agentId: 'Id of the agent',
   validFor: 'Code is valid for',
   hours: (count: string) => `${count} h`,
@@ -30,7 +30,7 @@ export const en = {
   revokeMore:
     'Its connection ends within seconds, and its running tasks run again elsewhere. It joins again only with a new code.',
   noAgents: 'No agents',
-  noAgentsMore: 'Enrol one: it joins with the code that the hub makes.',
+  noAgentsMore: 'Enroll one: it joins with the code that the hub makes.',
   filters: 'Filters',
   user: 'User',
   anybody: 'anybody',
