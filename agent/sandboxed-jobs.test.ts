@@ -130,7 +130,7 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
       'mv ../files ../away && echo directory moved >> broken; ln -s /etc ../link && echo linked beside >> broken',
       'rmdir "$WORKBENCH_OUTPUT_STORAGE" && ln -s "$D" "$WORKBENCH_OUTPUT_STORAGE" && echo output storage replaced >> broken',
       'cat /etc/shadow && echo shadow read >> broken; ls /root /home && echo homes seen >> broken',
-      `kill -0 ${process.pid} && echo agent signalled >> broken; ls /proc | grep -c '^[0-9]' > processes`,
+      `kill -0 ${process.pid} && echo agent signaled >> broken; ls /proc | grep -c '^[0-9]' > processes`,
       `tr '\\0' '\\n' < /proc/1/environ; unshare -U true && echo namespace made >> broken; env | sort > environment`,
       `sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status > capabilities`,
     ].join('\n');

@@ -12,7 +12,7 @@ const checks = {
   'spelling (cspell)': [
     'cspell/bin.mjs',
     ...['lint', '--config', '.cspell/cspell.config.mjs', '--no-progress', '--no-summary'],
-    '**/*.{md,ts,tsx,mjs,js,cjs,py,css,yaml}',
+    ...['--dot', '**/*.{md,ts,tsx,mjs,js,cjs,py,css,yaml,json,xml,sh,service,toml,conf}', '.ci/run'],
   ],
   'unused code (knip)': ['knip/bin/knip.js', '--config', '.knip.json', '--no-progress'],
   'import directions (dependency-cruiser)': [

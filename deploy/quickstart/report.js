@@ -29,7 +29,7 @@ const cycle = motion
   .filter(({ angle }) => angle >= 0 && angle <= 720);
 const timeAxis = { label: 'time [s]', from: 0, to: summary.simulatedSeconds };
 const angleAxis = {
-  label: 'crank angle [°], last two revolutions; 0° is top dead centre',
+  label: 'crank angle [°], last two revolutions; 0° is top dead center',
   from: 0,
   to: 720,
   step: 90,

@@ -54,9 +54,9 @@ def _wheel(folder: Path, files: Dict[str, bytes]) -> str:
     info = f"{MODULE}-{version}.dist-info"
     wheel = ["Wheel-Version: 1.0", "Generator: build_wheel.py", "Root-Is-Purelib: true", f"Tag: {TAG}"]
     contents = {**files, f"{info}/METADATA": _metadata(), f"{info}/WHEEL": "\n".join([*wheel, ""]).encode()}
-    license = SOURCE.parent.parent / "LICENSE"
-    if license.exists():
-        contents[f"{info}/LICENSE"] = license.read_bytes()
+    license_file = SOURCE.parent.parent / "LICENSE"
+    if license_file.exists():
+        contents[f"{info}/LICENSE"] = license_file.read_bytes()
     record = [f"{path},sha256={_digest(content)},{len(content)}" for path, content in contents.items()]
     record_path = f"{info}/RECORD"
     contents[record_path] = "\n".join([*record, f"{record_path},,", ""]).encode()

@@ -2,7 +2,7 @@
  * A script with everything that it started, ended together. The one place of the runner that knows how that differs between
  * systems.
  *
- * On POSIX systems each script leads a session of its own (`detached`): its process group is signalled as one. Shells with job
+ * On POSIX systems each script leads a session of its own (`detached`): its process group is signaled as one. Shells with job
  * control and MPI launchers put their children into other groups of the same session; on Linux these are found in /proc. On
  * Windows `taskkill /T` follows the tree of processes. A process that begins a session of its own (a daemon) leaves its script on
  * purpose and is not followed.

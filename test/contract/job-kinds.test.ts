@@ -73,8 +73,8 @@ describe('a batch job without labels that fits instances of different kinds', ()
   it('is created with a warning, beside that of unknown fields', async () => {
     const created = await api.post(CREATE, JOB);
     expect(created.headers.get('warning')).toBe(`299 - "${WARNING}"`);
-    const misspelt = await api.post(CREATE, { ...JOB, timeLimt: 1 });
-    expect(misspelt.headers.get('warning')).toMatch(/^299 - "The fitting .*", 299 - "ignored .* timeLimt /);
+    const misspelled = await api.post(CREATE, { ...JOB, timeLimt: 1 });
+    expect(misspelled.headers.get('warning')).toMatch(/^299 - "The fitting .*", 299 - "ignored .* timeLimt /);
     expect((await api.post(CREATE, LABELED)).headers.get('warning')).toBeNull();
     const work = await api.post('/api/x/tasks', { type: 'SIMULATE_WORK', duration: 1 });
     expect(work.headers.get('warning')).toBeNull();

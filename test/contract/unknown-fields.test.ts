@@ -1,4 +1,4 @@
-/** Misspelt optional fields of create requests: they are ignored (contract 1.3), and named in the header `Warning` of the 201. */
+/** Misspelled optional fields of create requests: they are ignored (contract 1.3), and named in the header `Warning` of the 201. */
 import { describe, expect, it } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { api, hubForAllTests, ownHub } from '../support/hubs/hub-for-tests.js';
@@ -25,7 +25,7 @@ describe('the header Warning of a create request', () => {
   });
 
   it.each(['1.0', '1.1', '2.0'])(
-    'names a misspelt field with its likely spelling, in %s',
+    'names a misspelled field with its likely spelling, in %s',
     async (version) => {
       const path = SIMULATE.replace('2.0', version);
       expect(await warningOf(path, { duration: 0, timeLimt: 5 })).toBe(
@@ -67,7 +67,7 @@ describe('the header Warning of a create request', () => {
   });
 });
 
-describe('the message of a task whose request had a misspelt field', () => {
+describe('the message of a task whose request had a misspelled field', () => {
   const NOTE =
     'The hub ignored fields of the request that it does not know: timeLimt (did you mean timeLimit?).';
   const TASKS = '/api/2.0/workbench/task';
