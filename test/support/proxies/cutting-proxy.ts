@@ -30,8 +30,10 @@ export async function startCuttingProxy(address: string, cutsAt: readonly number
       sentBytes += piece.length;
       if (sentBytes >= (cutsAt[cuts] ?? Number.POSITIVE_INFINITY)) {
         cuts++;
-        client.resetAndDestroy();
-        // The bytes before the cut still arrive.
+        client.pause();
+        upstream.unpipe(client).resume();
+        // The bytes before the cut still arrive. The client notices the cut only then, so that it does not ask before they are read.
+        upstream.prependOnceListener('close', () => client.resetAndDestroy());
         upstream.end();
         return;
       }
