@@ -137,15 +137,15 @@ class IssuedPermit implements RequestPermit {
   }
 
   identify(username: string): void {
-    const { openRequests, requests, bodiesInMemory } = this.#held;
-    this.#count({ requests: -requests, openRequests: -openRequests, bodiesInMemory: -bodiesInMemory });
+    const held = { ...this.#held };
+    for (const resource of RESOURCES) this.#add(resource, -held[resource]);
     if (this.#party) this.#pool?.parties.leave(this.#party);
     this.#party = this.#all.parties.of(username);
     this.#pool = this.#all;
     try {
       this.#all.refuseBeyond('openRequests', 1, this.#party, true);
     } finally {
-      this.#count({ requests, openRequests, bodiesInMemory });
+      for (const resource of RESOURCES) this.#add(resource, held[resource]);
     }
   }
 
@@ -158,15 +158,15 @@ class IssuedPermit implements RequestPermit {
   }
 
   suspend(): void {
-    const { requests, bodiesInMemory } = this.#held;
-    this.#count({ requests: -requests, bodiesInMemory: -bodiesInMemory });
+    this.#add('requests', -this.#held.requests);
+    this.#add('bodiesInMemory', -this.#held.bodiesInMemory);
   }
 
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.suspend();
-    this.#count({ openRequests: -this.#held.openRequests });
+    this.#add('openRequests', -this.#held.openRequests);
     if (this.#party) this.#pool?.parties.leave(this.#party);
   }
 
@@ -180,19 +180,15 @@ class IssuedPermit implements RequestPermit {
       );
     }
     if (this.#party) this.#pool?.refuseBeyond(resource, amount, this.#party, this.#pool === this.#all);
-    this.#count({ [resource]: amount });
+    this.#add(resource, amount);
   }
 
-  #count(changes: Partial<Usage>): void {
-    for (const resource of RESOURCES) {
-      const amount = changes[resource] ?? 0;
-      if (amount === 0) continue;
-      this.#held[resource] += amount;
-      this.#all.usage[resource] += amount;
-      if (this.#party === null || this.#pool === null) continue;
-      this.#party.held[resource] += amount;
-      if (this.#pool !== this.#all) this.#pool.usage[resource] += amount;
-    }
+  #add(resource: Resource, amount: number): void {
+    this.#held[resource] += amount;
+    this.#all.usage[resource] += amount;
+    if (this.#party === null || this.#pool === null) return;
+    this.#party.held[resource] += amount;
+    if (this.#pool !== this.#all) this.#pool.usage[resource] += amount;
   }
 }
 
