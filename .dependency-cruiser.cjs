@@ -136,6 +136,14 @@ module.exports = {
       to: { path: ours, pathNot: '^shared/domain/' },
     },
 
+    {
+      name: 'joining-imports-only-inward',
+      comment: 'Staying joined and delivering reports work on ports, and so in the simulation, too.',
+      severity: 'error',
+      from: { path: '^shared/joining/', pathNot: test },
+      to: { path: ours, pathNot: '^shared/(?:domain|joining|runtime)/' },
+    },
+
     // ---- within hub and agent
     {
       name: 'core-is-pure',
@@ -143,7 +151,15 @@ module.exports = {
         'Core decides and does nothing: no I/O, no package, time is an argument. It names no technology.',
       severity: 'error',
       from: { path: '^(hub|agent)/core/', pathNot: test },
-      to: { pathNot: ['^$1/core/', '^shared/domain/', '^shared/runtime/', '^(?:node:)?stream$'] },
+      to: {
+        pathNot: [
+          '^$1/core/',
+          '^shared/domain/',
+          '^shared/joining/ports/',
+          '^shared/runtime/',
+          '^(?:node:)?stream$',
+        ],
+      },
     },
     {
       name: 'core-imports-only-types-of-runtime',
@@ -167,7 +183,7 @@ module.exports = {
         'no protocol: the adapters translate.',
       severity: 'error',
       from: { path: '^(hub|agent)/engine/' },
-      to: { path: ours, pathNot: ['^$1/(?:engine|core)/', '^shared/(?:domain|runtime)/'] },
+      to: { path: ours, pathNot: ['^$1/(?:engine|core)/', '^shared/(?:domain|joining|runtime)/'] },
     },
     {
       name: 'engine-does-no-io',

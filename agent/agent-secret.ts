@@ -1,9 +1,9 @@
 /** Token or credential of this agent, as configured. */
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { type AgentSecret, agentSecret } from '@workbench-hub/shared/hub-link/secret';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { type AgentConfig, credentialFileOf } from './config.js';
-import { type AgentSecret, agentSecret } from './hub-link/secret.js';
 
 /** Rejects with {@link StartRefused} for an agent without token and credential. */
 export async function secretOf(config: AgentConfig): Promise<AgentSecret> {

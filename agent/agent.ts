@@ -2,6 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
+import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
+import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import type { AgentSecret } from '@workbench-hub/shared/hub-link/secret';
+import { hubConnections, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
+import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
+import { NO_TRACING, type Tracing } from '@workbench-hub/shared/joining/ports/tracing';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import {
   openToOthers,
@@ -16,18 +22,12 @@ import { secretOf } from './agent-secret.js';
 import { type AgentConfig, hubAddresses, instanceSettings } from './config.js';
 import { thisHostsPathFault } from './core/host-names.js';
 import { inheritedEnvironment } from './core/job-environment.js';
-import type { Hub } from './core/ports/hub.js';
-import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
 import { type DiskWorkspace, openWorkspace } from './disk/disk-workspace.js';
 import { Leftovers } from './disk/leftovers.js';
 import { nodeId } from './disk/node-id.js';
 import { AgentEngine, type EngineSettings } from './engine/agent-engine.js';
-import { httpFiles } from './hub-link/http-files.js';
-import { hubLink } from './hub-link/hub-link.js';
-import type { AgentSecret } from './hub-link/secret.js';
-import { hubConnections, TlsFiles } from './hub-link/tls.js';
 import type { ControlGroups } from './process/control-groups.js';
 import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';

@@ -12,9 +12,9 @@ import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub
 import { logSection, logSettings } from '@workbench-hub/shared/config/log';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
+import { isHubAddress } from '@workbench-hub/shared/joining/hub-addresses';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
-import { isHubAddress } from './core/hub-addresses.js';
 import type { SandboxSettings } from './core/sandbox.js';
 import type { InstanceSettings } from './engine/supervisor.js';
 

@@ -21,7 +21,8 @@ const exclude = [
 /** Tests that start programs, or look at the process that they run in: each file has a process of its own. */
 const OWN_PROCESS = [
   'agent/*.test.ts',
-  'agent/{disk,hub-link,process}/**/*.test.ts',
+  'agent/{disk,process}/**/*.test.ts',
+  'shared/hub-link/**/*.test.ts',
   'hub/own-agent/*.test.ts',
   'packages/{runner,workbench-mujoco}/**/*.test.ts',
   'test/{bench,chaos,scenarios,simulation,soak}/**/*.test.ts',

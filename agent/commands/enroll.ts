@@ -1,11 +1,11 @@
 /** `workbench-agent enroll`: exchanges a one-time code for a credential of this agent. */
 import { createInterface } from 'node:readline/promises';
+import { fetchCredential } from '@workbench-hub/shared/hub-link/enrollment';
+import { hubConnections, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
+import { JoinFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { type AgentConfig, credentialFileOf, hubAddresses } from '../config.js';
-import { JoinFailed } from '../core/ports/hub.js';
 import { keepCredential } from '../disk/credential-file.js';
-import { fetchCredential } from '../hub-link/enrollment.js';
-import { hubConnections, TlsFiles } from '../hub-link/tls.js';
 
 /** Reads the code from the terminal or from standard input. Returns a message for the operator; rejects with {@link
  *  StartRefused}. */

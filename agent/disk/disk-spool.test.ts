@@ -1,11 +1,11 @@
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BlobLost, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
+import { attemptReport } from '@workbench-hub/shared/joining/reports';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { BlobLost, type SpooledReport } from '../core/ports/spool.js';
-import { attemptReport } from '../core/reports.js';
 import { openSpool } from './disk-spool.js';
 
 const LOG = pino({ level: 'silent' });

@@ -1,20 +1,21 @@
 /** The agent without its adapters: wires instances, jobs, reports and the session with a hub. */
+
+import { HubSession } from '@workbench-hub/shared/joining/hub-session';
+import type { Hub, InstanceState } from '@workbench-hub/shared/joining/ports/hub';
+import { NO_TRACING, type Tracing } from '@workbench-hub/shared/joining/ports/tracing';
+import { Reporting } from '@workbench-hub/shared/joining/reporting';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import type { BlobCache } from '../core/ports/blob-cache.js';
-import type { Hub, InstanceState } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
 import type { Spool } from '../core/ports/spool.js';
-import { NO_TRACING, type Tracing } from '../core/ports/tracing.js';
 import type { Workspace } from '../core/ports/workspace.js';
-import { HubSession } from './hub-session.js';
 import { Instances } from './instances.js';
 import { BatchJobs, type BatchSettings } from './jobs/batch-job.js';
 import { Blobs } from './jobs/blobs.js';
 import { Jobs } from './jobs/jobs.js';
-import { Reporting } from './reporting.js';
 import type { InstanceSettings } from './supervisor.js';
 
 export interface EngineSettings extends BatchSettings {

@@ -1,7 +1,7 @@
+import type { HubConnection } from '@workbench-hub/shared/joining/ports/hub';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { HubConnection } from '../core/ports/hub.js';
 import { FakePrograms } from './fixtures/fake-programs.js';
 import { Instances } from './instances.js';
 

@@ -1,7 +1,12 @@
+import type {
+  HubConnection,
+  HubRequest,
+  InstanceState,
+  Reply,
+} from '@workbench-hub/shared/joining/ports/hub';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
-import type { HubConnection, HubRequest, InstanceState, Reply } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
 import { secondsText } from '../core/program-end.js';
 import type { TaskNames } from '../core/task-names.js';

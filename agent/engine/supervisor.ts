@@ -1,5 +1,6 @@
 /** Supervises one instance: starts, watches, restarts and ends its program. The transitions are in core/instance-states.ts. */
 import type { InstanceCommand, InstanceProfile, JobKind } from '@workbench-hub/shared/domain/instance';
+import type { InstanceState } from '@workbench-hub/shared/joining/ports/hub';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -12,7 +13,6 @@ import {
   NEW_INSTANCE,
   statusOf,
 } from '../core/instance-states.js';
-import type { InstanceState } from '../core/ports/hub.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
 import { describeEnd, othersAtWork, secondsText } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';

@@ -1,6 +1,7 @@
 /** Traces of the agent, delivered to a collector. */
+
+import { NO_TRACING, type Tracing } from '@workbench-hub/shared/joining/ports/tracing';
 import { SpanDelivery, type SpanDeliveryOptions } from '@workbench-hub/shared/tracing/span-delivery';
-import { NO_TRACING, type Tracing } from '../core/ports/tracing.js';
 
 export interface AgentTracing extends Tracing {
   /** Delivers pending spans within two seconds. */

@@ -7,6 +7,7 @@ export const FOLDERS: readonly string[] = [
   'hub/store',
   'hub/agent-link',
   'agent/engine',
+  'shared/joining',
 ];
 
 /** Beginnings of the paths of the test files that are run, in groups. */

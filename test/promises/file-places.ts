@@ -199,7 +199,7 @@ export const FILE_PLACES: PagePromises = {
           'agent/inputs-and-results.test.ts',
           'a result that the hub does not take at first is uploaded again',
         ),
-        test('agent/hub-link/http-files.test.ts', 'that the hub lacks or refuses are told apart'),
+        test('shared/hub-link/http-files.test.ts', 'that the hub lacks or refuses are told apart'),
       ],
     },
     {
@@ -224,7 +224,7 @@ export const FILE_PLACES: PagePromises = {
           'test/conformance/interrupted-transfers.test.ts',
           'that could not be stored is stored by the next try, which sends nothing',
         ),
-        test('agent/hub-link/http-files.test.ts', 'are sent from the offset that the hub has reached'),
+        test('shared/hub-link/http-files.test.ts', 'are sent from the offset that the hub has reached'),
       ],
     },
     {

@@ -28,7 +28,7 @@ export const SEVERAL_HUBS: PagePromises = {
           CONTRACT,
           'run a task that one of them accepts on an agent of another, for a client that waits at a third',
         ),
-        test('agent/core/hub-addresses.test.ts', 'so that agents spread within 20 %'),
+        test('shared/joining/hub-addresses.test.ts', 'so that agents spread within 20 %'),
         test(FAULTS, 'stops in order have another within a second'),
         test(FAULTS, 'is killed have another within six seconds'),
         test(UPGRADE, 'lets both versions serve everything, and is finished when the last old hub has ended'),
@@ -91,8 +91,8 @@ export const SEVERAL_HUBS: PagePromises = {
     {
       begins: '- **Agents** get the address',
       heldBy: [
-        test('agent/core/hub-addresses.test.ts', 'so that agents spread within 20 %'),
-        test('agent/engine/hub-session.test.ts', 'tries the hubs of a list one after the other'),
+        test('shared/joining/hub-addresses.test.ts', 'so that agents spread within 20 %'),
+        test('shared/joining/hub-session.test.ts', 'tries the hubs of a list one after the other'),
         test(AGENT, 'by the welcome, joins it when its own is gone'),
         test(AGENT, 'by a later message, joins it when its own is gone'),
         test(ENGINE, 'are asked to move when one hub has many more than the others, until they are spread'),

@@ -417,7 +417,7 @@ export const THREAT_MODEL: PagePromises = {
       begins: '| somebody who has an agent',
       heldBy: [
         test(
-          'agent/core/hub-addresses.test.ts',
+          'shared/joining/hub-addresses.test.ts',
           'are learned with the scheme of the hub that tells them only',
         ),
         test('agent/several-hubs.test.ts', 'with another scheme, does not use its address, and says so'),

@@ -42,7 +42,9 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/files/a.ts', '../config.js', 'adapters-import-only-inward'],
   ['hub/agent-link/a.ts', '../files/x.js', 'adapters-import-only-inward'],
   ['hub/newcomer/a.ts', '../http/x.js', 'adapters-import-only-inward'],
-  ['agent/hub-link/a.ts', '../disk/x.js', 'adapters-import-only-inward'],
+  ['agent/process/c.ts', '../disk/x.js', 'adapters-import-only-inward'],
+  ['shared/joining/a.ts', '../hub-link/x.js', 'joining-imports-only-inward'],
+  ['shared/joining/b.ts', '../agent-protocol/messages.js', 'joining-imports-only-inward'],
   ['hub/store/sqlite/a.ts', '../postgres/x.js', 'stores-do-not-import-each-other'],
   ['hub/store/rows/a.ts', '../sqlite/x.js', 'rows-import-only-core'],
   ['hub/store/rows/b.ts', 'better-sqlite3', 'rows-import-only-core'],
@@ -64,7 +66,7 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/hub-b.ts', './tracing/x.js', 'tracing-is-loaded-when-wanted'],
   ['agent/agent-b.ts', '@workbench-hub/shared/tracing/x', 'tracing-is-loaded-when-wanted'],
   ['shared/agent-protocol/link.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
-  ['agent/hub-link/b.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
+  ['shared/hub-link/b.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
   ['agent/engine/c.ts', 'vitest', 'test-tools-only-in-tests'],
   [
     'packages/runner/a.ts',
@@ -121,6 +123,7 @@ const allowed: [from: string, to: string][] = [
   ['hub/store/sqlite/y.ts', 'better-sqlite3'],
   ['hub/agent-link/y.ts', 'ws'],
   ['shared/agent-protocol/dial.ts', 'ws'],
+  ['hub/engine/n.ts', '@workbench-hub/shared/joining/x'],
   ['shared/domain/z.ts', 'zod'],
   ['packages/runner/y.ts', '@workbench-hub/shared/instance-protocol/x'],
   ['packages/cli/y.ts', '@workbench-hub/client/x'],
@@ -150,7 +153,9 @@ const targets = [
     'shared/agent-protocol/messages.ts',
     'test/support/x.ts',
   ],
-  ...['domain', 'runtime', 'config', 'tracing', 'instance-protocol'].map((folder) => `shared/${folder}/x.ts`),
+  ...['domain', 'runtime', 'config', 'tracing', 'instance-protocol', 'joining', 'hub-link'].map(
+    (folder) => `shared/${folder}/x.ts`,
+  ),
   ...['workbench', 'client', 'cli'].map((name) => `packages/${name}/x.ts`),
   'shared/dist/domain/x.js',
 ];

@@ -1,8 +1,8 @@
 /** The spool of an agent on a disk that is really full. */
 import { appendFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { attemptReport } from '@workbench-hub/agent/core/reports';
 import { type OpenSpool, openSpool } from '@workbench-hub/agent/disk/disk-spool';
+import { attemptReport } from '@workbench-hub/shared/joining/reports';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

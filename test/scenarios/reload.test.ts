@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { TlsFiles } from '@workbench-hub/agent/hub-link/tls';
+import { TlsFiles } from '@workbench-hub/shared/hub-link/tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { authority } from '../support/hubs/certificates.js';

@@ -1,15 +1,11 @@
 /** The disk of a simulated agent: spool and file cache survive the end of its process. */
 import { createHash } from 'node:crypto';
 import { type BlobCache, BlobMismatch } from '@workbench-hub/agent/core/ports/blob-cache';
-import {
-  BlobLost,
-  type ReportFolder,
-  type Spool,
-  type SpooledReport,
-} from '@workbench-hub/agent/core/ports/spool';
+import type { ReportFolder, Spool } from '@workbench-hub/agent/core/ports/spool';
 import type { WorkingDirectory, Workspace } from '@workbench-hub/agent/core/ports/workspace';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { attemptKey } from '@workbench-hub/shared/domain/task';
+import { BlobLost, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
 import type { Process } from './process.js';
 
 const NONE = { named: [], others: 0 };

@@ -1,14 +1,16 @@
 /** An agent of the simulated world: the real engine and the real link to the hub over simulated ports. */
-import type { Assignment, Hub, HubConnection } from '@workbench-hub/agent/core/ports/hub';
-import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/ports/hub';
-import { BlobLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
+
+import type { Spool } from '@workbench-hub/agent/core/ports/spool';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
-import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
 import { HubError } from '@workbench-hub/hub/core/errors';
 import { DigestMismatch } from '@workbench-hub/hub/core/ports/blobs';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
+import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import type { Assignment, Hub, HubConnection } from '@workbench-hub/shared/joining/ports/hub';
+import { type FileTransfer, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
+import { BlobLost } from '@workbench-hub/shared/joining/ports/spool';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { AgentDisk, piecesOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
 import type { Breakage } from './breakages/breakage.js';

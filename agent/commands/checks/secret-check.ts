@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Finding, fault, faultWithRemedy, ok, warning } from '@workbench-hub/shared/checks/finding';
+import { JoinFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { secretOf } from '../../agent-secret.js';
 import { type AgentConfig, credentialFileOf } from '../../config.js';
-import { JoinFailed } from '../../core/ports/hub.js';
 
 const OTHERS = 0o077;
 

@@ -2,9 +2,9 @@
 import { createSecureContext } from 'node:tls';
 import { certificatesIn, checkValidity } from '@workbench-hub/shared/checks/certificate-checks';
 import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
+import { readTlsFiles } from '@workbench-hub/shared/hub-link/tls';
+import { JoinFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { type AgentConfig, hubAddresses } from '../../config.js';
-import { JoinFailed } from '../../core/ports/hub.js';
-import { readTlsFiles } from '../../hub-link/tls.js';
 
 /** Checks the files of `tls` as a start would read them, whether the key belongs to the certificate, and their dates. */
 export async function checkTls(config: AgentConfig, nowMs: number): Promise<Finding[]> {

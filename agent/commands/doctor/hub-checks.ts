@@ -2,12 +2,12 @@
 
 import { AGENT_PROTOCOL_VERSIONS, type LinkStatus } from '@workbench-hub/shared/agent-protocol/messages';
 import { type Finding, fault, faultWithRemedy, ok, warning } from '@workbench-hub/shared/checks/finding';
+import { askStatus, reachServer } from '@workbench-hub/shared/hub-link/link-status';
+import { hubConnections, readTlsFiles, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { secretOf } from '../../agent-secret.js';
 import { type AgentConfig, hubAddresses } from '../../config.js';
-import { askStatus, reachServer } from '../../hub-link/link-status.js';
-import { hubConnections, readTlsFiles, TlsFiles } from '../../hub-link/tls.js';
 
 /** Tolerance for the time that a message takes. */
 const MAX_OFFSET_MS = 5000;

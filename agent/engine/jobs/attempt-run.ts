@@ -2,14 +2,14 @@
 
 import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Assignment } from '@workbench-hub/shared/joining/ports/hub';
+import type { Ending } from '@workbench-hub/shared/joining/reports';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import { HostFault } from '../../core/host-fault.js';
-import type { Assignment } from '../../core/ports/hub.js';
 import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
 import { secondsText } from '../../core/program-end.js';
-import type { Ending } from '../../core/reports.js';
 import type { Reservation } from '../supervisor.js';
 import type { TaskLog } from './task-log.js';
 

@@ -1,9 +1,9 @@
+import { type HubConnection, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { HostFault } from '../../core/host-fault.js';
 import { type BlobCache, BlobMismatch } from '../../core/ports/blob-cache.js';
-import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
 import { Blobs } from './blobs.js';
 
 const FILE = { digest: 'ab', sizeBytes: 5 };

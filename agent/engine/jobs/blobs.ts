@@ -1,6 +1,11 @@
 /** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob. */
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import {
+  type FileTransfer,
+  type HubConnection,
+  TransferFailed,
+} from '@workbench-hub/shared/joining/ports/hub';
 import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -9,7 +14,6 @@ import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
 import { type BlobCache, BlobMismatch } from '../../core/ports/blob-cache.js';
-import { type FileTransfer, type HubConnection, TransferFailed } from '../../core/ports/hub.js';
 import { JobFailed } from '../../core/ports/programs.js';
 
 export interface BlobsOptions {

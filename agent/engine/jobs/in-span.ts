@@ -1,5 +1,5 @@
 /** Records a part of an attempt as a span. */
-import type { Tracing } from '../../core/ports/tracing.js';
+import type { Tracing } from '@workbench-hub/shared/joining/ports/tracing';
 import type { AttemptRun } from './attempt-run.js';
 
 /** Settles like `work`. `isGood` decides whether its result is a success; by default it is. */

@@ -1,12 +1,12 @@
 /** Returned attempts; the tests of the whole agent cover the way to a result. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import type { SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
+import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { HostFault } from '../../core/host-fault.js';
-import type { SpooledReport } from '../../core/ports/spool.js';
-import { NO_TRACING } from '../../core/ports/tracing.js';
 import type { AttemptRun } from './attempt-run.js';
 import { Jobs, type JobsOptions } from './jobs.js';
 

@@ -1,6 +1,6 @@
+import type { HubConnection } from '@workbench-hub/shared/joining/ports/hub';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { HubConnection } from '../../core/ports/hub.js';
 import type { BlobWriter } from '../../core/ports/spool.js';
 import { TaskLog } from './task-log.js';
 

@@ -6,9 +6,9 @@
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { HubConnection } from '@workbench-hub/shared/joining/ports/hub';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../../core/host-fault.js';
-import type { HubConnection } from '../../core/ports/hub.js';
 import type { BlobWriter } from '../../core/ports/spool.js';
 import { TailBuffer } from '../../core/tail-buffer.js';
 

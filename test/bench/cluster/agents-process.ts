@@ -1,9 +1,10 @@
 /** Many agents without hosts in one process, which join hubs and move between them by the code of the agent. Their instances end each task
  *  at once. */
-import type { HubConnection } from '@workbench-hub/agent/core/ports/hub';
-import { HubSession } from '@workbench-hub/agent/engine/hub-session';
-import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
+
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import { HubSession } from '@workbench-hub/shared/joining/hub-session';
+import type { HubConnection } from '@workbench-hub/shared/joining/ports/hub';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 

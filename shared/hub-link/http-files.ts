@@ -1,11 +1,11 @@
 /** Blobs over HTTP: GET, HEAD and PUT of `/agent/files/<digest>` with the token of the link. */
 
 import { Readable } from 'node:stream';
-import { abortable } from '@workbench-hub/shared/runtime/abortable';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { type Dispatcher, request } from 'undici';
-import { type FileTransfer, TransferFailed, type TransferFailure } from '../core/ports/hub.js';
-import { BlobLost } from '../core/ports/spool.js';
+import { type FileTransfer, TransferFailed, type TransferFailure } from '../joining/ports/hub.js';
+import { BlobLost } from '../joining/ports/spool.js';
+import { abortable } from '../runtime/abortable.js';
+import { messageOf } from '../runtime/message-of.js';
 import { fileUrl } from './addresses.js';
 
 export interface HttpFilesOptions {

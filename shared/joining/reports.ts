@@ -1,7 +1,7 @@
 /** The report of an ended attempt. */
-import type { AttemptOutcome, AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { AttemptOutcome, AttemptReport } from '../domain/attempt.js';
+import type { FileRef } from '../domain/job.js';
+import type { AttemptRef } from '../domain/task.js';
 
 /** Limit of the protocol for messages. */
 const MAX_MESSAGE_LENGTH = 10_000;

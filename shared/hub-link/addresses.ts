@@ -1,4 +1,4 @@
-import { AGENT_PATHS, STATUS_QUERY } from '@workbench-hub/shared/agent-protocol/messages';
+import { AGENT_PATHS, STATUS_QUERY } from '../agent-protocol/messages.js';
 
 /** URL of the WebSocket below a hub's base address (`ws://` or `wss://`, optionally with a path). */
 export function connectUrl(address: string): string {

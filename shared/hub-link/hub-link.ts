@@ -1,23 +1,23 @@
 /** Joins a hub over the agent link, and translates between messages and calls. */
-import { type DialTls, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
-import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
+import { type DialTls, dial as dialWebSocket } from '../agent-protocol/dial.js';
+import { CLOSE, Link, type Transport } from '../agent-protocol/link.js';
 import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
   type HubMessage,
   INLINE_BLOB_BYTES,
-} from '@workbench-hub/shared/agent-protocol/messages';
-import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import { abortable } from '@workbench-hub/shared/runtime/abortable';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+} from '../agent-protocol/messages.js';
+import { parseHubMessage } from '../agent-protocol/parse-message.js';
+import type { AttemptRef } from '../domain/task.js';
 import {
   type FileTransfer,
   type Hub,
   type HubConnection,
   type HubListener,
   JoinFailed,
-} from '../core/ports/hub.js';
+} from '../joining/ports/hub.js';
+import { abortable } from '../runtime/abortable.js';
+import type { Runtime } from '../runtime/runtime.js';
 import { connectUrl } from './addresses.js';
 import { dialFailure } from './connection-failures.js';
 import { JoinNumbers } from './join-numbers.js';

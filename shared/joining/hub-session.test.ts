@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events';
-import { abortable } from '@workbench-hub/shared/runtime/abortable';
-import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { HubAddresses } from '../core/hub-addresses.js';
-import { type HubConnection, type HubListener, JoinFailed } from '../core/ports/hub.js';
+import { abortable } from '../runtime/abortable.js';
+import { type ManualRuntime, manualRuntime } from '../runtime/manual-runtime.js';
+import { HubAddresses } from './hub-addresses.js';
 import { HubSession, type SessionListener } from './hub-session.js';
+import { type HubConnection, type HubListener, JoinFailed } from './ports/hub.js';
 
 const NODE_ID = '0c0e5e0e-0000-4000-8000-000000000001';
 

@@ -1,9 +1,10 @@
 /** Asks a hub whether this agent could join, without joining it. */
-import { DialRefused, type DialTls, dialForStatus } from '@workbench-hub/shared/agent-protocol/dial';
-import { type LinkStatus, linkStatus } from '@workbench-hub/shared/agent-protocol/messages';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+
 import { type Dispatcher, request } from 'undici';
-import { JoinFailed } from '../core/ports/hub.js';
+import { DialRefused, type DialTls, dialForStatus } from '../agent-protocol/dial.js';
+import { type LinkStatus, linkStatus } from '../agent-protocol/messages.js';
+import { JoinFailed } from '../joining/ports/hub.js';
+import type { Clock } from '../runtime/runtime.js';
 import { livenessUrl, statusUrl } from './addresses.js';
 import { connectionFault, dialFailure } from './connection-failures.js';
 import { parsedJson } from './parsed-json.js';

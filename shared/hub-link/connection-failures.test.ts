@@ -1,5 +1,5 @@
-import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
 import { expect, it } from 'vitest';
+import { DialRefused } from '../agent-protocol/dial.js';
 import { dialFailure } from './connection-failures.js';
 
 it.each([

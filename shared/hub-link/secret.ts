@@ -1,6 +1,6 @@
 /** Authentication of an agent: the token that all agents share, or its own credential. */
 import { readFile } from 'node:fs/promises';
-import { JoinFailed } from '../core/ports/hub.js';
+import { JoinFailed } from '../joining/ports/hub.js';
 
 export interface AgentSecret {
   /** Called for each dial, so that the file may be replaced; rejects with {@link JoinFailed}. */

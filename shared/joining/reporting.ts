@@ -1,27 +1,22 @@
 /** Delivers reports of ended attempts: uploads their blobs, then sends each report, again to each joined hub, until it is
  *  acknowledged. Meanwhile reports are in the spool, from which the next start of the agent resumes. */
 
-import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
-import { backOff } from '@workbench-hub/shared/runtime/back-off';
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
-import { pause } from '@workbench-hub/shared/runtime/pause';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import pLimit from 'p-limit';
-import {
-  type FileTransfer,
-  type HeldAttempt,
-  type HubConnection,
-  TransferFailed,
-} from '../core/ports/hub.js';
-import type { Spool, SpooledReport } from '../core/ports/spool.js';
-import type { Span, Tracing } from '../core/ports/tracing.js';
-import { attemptReport, filesOfReport } from '../core/reports.js';
+import type { AttemptReport } from '../domain/attempt.js';
+import { type AttemptRef, attemptKey } from '../domain/task.js';
+import { backOff } from '../runtime/back-off.js';
+import type { Logger } from '../runtime/logger.js';
+import { messageOf } from '../runtime/message-of.js';
+import { pause } from '../runtime/pause.js';
+import type { Runtime } from '../runtime/runtime.js';
 import { eachOf } from './each-of.js';
+import { type FileTransfer, type HeldAttempt, type HubConnection, TransferFailed } from './ports/hub.js';
+import type { ReportSpool, SpooledReport } from './ports/spool.js';
+import type { Span, Tracing } from './ports/tracing.js';
+import { attemptReport, filesOfReport } from './reports.js';
 
 export interface ReportingOptions {
-  readonly spool: Spool;
+  readonly spool: ReportSpool;
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly tracing: Tracing;

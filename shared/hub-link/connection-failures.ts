@@ -1,4 +1,4 @@
-import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
+import { DialRefused } from '../agent-protocol/dial.js';
 import { tlsFault } from './tls.js';
 
 /** Describes why a connection to a hub failed, with the remedy. */

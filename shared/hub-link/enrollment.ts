@@ -1,7 +1,8 @@
 /** Fetches a credential from a hub for a one-time code. */
-import { enrollmentResponse } from '@workbench-hub/shared/agent-protocol/messages';
+
 import { type Dispatcher, request } from 'undici';
-import { JoinFailed } from '../core/ports/hub.js';
+import { enrollmentResponse } from '../agent-protocol/messages.js';
+import { JoinFailed } from '../joining/ports/hub.js';
 import { enrollmentUrl } from './addresses.js';
 import { connectionFault } from './connection-failures.js';
 import { parsedJson } from './parsed-json.js';

@@ -1,5 +1,5 @@
 /** Numbers of the joins of an agent, by which hubs tell the latest from one that was delayed on its way. */
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock } from '../runtime/runtime.js';
 
 export class JoinNumbers {
   readonly #clock: Clock;

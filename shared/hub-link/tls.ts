@@ -3,9 +3,9 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
-import type { DialTls } from '@workbench-hub/shared/agent-protocol/dial';
 import { Agent, buildConnector } from 'undici';
-import { JoinFailed } from '../core/ports/hub.js';
+import type { DialTls } from '../agent-protocol/dial.js';
+import { JoinFailed } from '../joining/ports/hub.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 

@@ -2,8 +2,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { FileTransfer } from '../core/ports/hub.js';
-import { BlobLost } from '../core/ports/spool.js';
+import type { FileTransfer } from '../joining/ports/hub.js';
+import { BlobLost } from '../joining/ports/spool.js';
 import { httpFiles } from './http-files.js';
 
 const DIGEST = 'ab'.repeat(32);

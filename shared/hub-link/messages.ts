@@ -5,8 +5,8 @@ import {
   type HubMessage,
   LATER_MESSAGES,
   LATER_REQUESTS,
-} from '@workbench-hub/shared/agent-protocol/messages';
-import type { InstanceState, Introduction } from '../core/ports/hub.js';
+} from '../agent-protocol/messages.js';
+import type { InstanceState, Introduction } from '../joining/ports/hub.js';
 
 export type AgentNames = HelloMessage['agent'];
 

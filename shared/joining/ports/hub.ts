@@ -1,14 +1,14 @@
 /** The hub as the agent sees it: it can be joined, and then assigns attempts. */
-import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { AttemptReport } from '../../domain/attempt.js';
 import type {
   InstanceCommand,
   InstanceCrashes,
   InstanceLogType,
   InstanceProfile,
   ReportedInstanceStatus,
-} from '@workbench-hub/shared/domain/instance';
-import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+} from '../../domain/instance.js';
+import type { FileRef, Job } from '../../domain/job.js';
+import type { AttemptRef } from '../../domain/task.js';
 
 export interface InstanceState extends InstanceProfile {
   readonly status: ReportedInstanceStatus;

@@ -1,13 +1,13 @@
 import { getEventListeners } from 'node:events';
-import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
-import { BlobLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
-import { NO_TRACING } from '../core/ports/tracing.js';
-import { attemptReport } from '../core/reports.js';
+import type { AttemptReport } from '../domain/attempt.js';
+import { type ManualRuntime, manualRuntime } from '../runtime/manual-runtime.js';
+import { type HubConnection, TransferFailed } from './ports/hub.js';
+import { BlobLost, type ReportSpool, type SpooledReport } from './ports/spool.js';
+import { NO_TRACING } from './ports/tracing.js';
 import { Reporting } from './reporting.js';
+import { attemptReport } from './reports.js';
 
 let runtime: ManualRuntime;
 let reporting: Reporting;
@@ -37,7 +37,7 @@ beforeEach(() => {
       if (folder === 'damaged') throw new BlobLost('it is damaged');
       return Buffer.from(folder);
     },
-  } as unknown as Spool;
+  } as unknown as ReportSpool;
   reporting = new Reporting({ spool, runtime, log: pino({ level: 'silent' }), tracing: NO_TRACING });
 });
 

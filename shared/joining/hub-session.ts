@@ -1,18 +1,12 @@
 /** Keeps the agent joined to a hub: retries for ever, one address after the other, with growing backoff, and moves to another hub on
  *  request. */
-import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { pause } from '@workbench-hub/shared/runtime/pause';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Service } from '@workbench-hub/shared/runtime/service';
-import { HubAddresses } from '../core/hub-addresses.js';
-import {
-  type Hub,
-  type HubConnection,
-  type HubListener,
-  JoinFailed,
-  type MoveRequest,
-} from '../core/ports/hub.js';
+import { type BackOff, backOff } from '../runtime/back-off.js';
+import type { Logger } from '../runtime/logger.js';
+import { pause } from '../runtime/pause.js';
+import type { Runtime } from '../runtime/runtime.js';
+import type { Service } from '../runtime/service.js';
+import { HubAddresses } from './hub-addresses.js';
+import { type Hub, type HubConnection, type HubListener, JoinFailed, type MoveRequest } from './ports/hub.js';
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
