@@ -16,6 +16,7 @@ import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
 import { attemptProofs } from './security/attempt-proofs.js';
+import { hubIdentity } from './security/hub-identity.js';
 import { scryptPasswords } from './security/passwords.js';
 import { storageKey } from './security/storage-key.js';
 import { openTlsFiles } from './security/tls-files.js';
@@ -119,7 +120,16 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     metrics.files,
   );
   const proofs = attemptProofs(key);
-  const engine = await openEngine(storing, { store, files, accounts, metrics, tracing, proofs });
+  const hubId = await hubIdentity(dataDir, () => runtime.newId());
+  const engine = await openEngine(storing, {
+    store,
+    files,
+    accounts,
+    metrics,
+    tracing,
+    proofs,
+    hubId,
+  });
   observeHub(metrics, {
     tasks: engine.tasks,
     nodes: engine.nodes,

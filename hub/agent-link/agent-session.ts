@@ -76,7 +76,7 @@ export class AgentSession {
       return false;
     }
     this.#agentId = agent.id;
-    const sending = connectionOver(link, protocolVersion, this.#options);
+    const sending = connectionOver(link, { protocolVersion, isHub: hello.hub !== undefined }, this.#options);
     const connection: AgentConnection = {
       ...sending,
       welcome: (terms) => {
@@ -93,7 +93,7 @@ export class AgentSession {
     this.#connection = connection;
     return agents.join(
       {
-        ...{ agent, address: remoteAddress, clockMs, joinNumber, instances },
+        ...{ agent, address: remoteAddress, clockMs, joinNumber, instances, hub: hello.hub },
         running: running.map(shown),
         spooled: spooled.map(shown),
       },
@@ -152,6 +152,22 @@ export class AgentSession {
   }
 }
 
+/** Silence after which the instances of a joined hub are no longer offered. */
+const HUB_SILENCE_LIMIT_MS = 12_000;
+const HEARTBEATS_OF_HUB = 6;
+
+/** The terms for a joined hub: what it lends must not look free for long while it is away. */
+export function termsOfHub<Terms extends Pick<LinkTerms, 'heartbeatIntervalMs' | 'silenceLimitMs'>>(
+  terms: Terms,
+): Terms {
+  const silenceLimitMs = Math.min(terms.silenceLimitMs, HUB_SILENCE_LIMIT_MS);
+  const heartbeatIntervalMs = Math.min(
+    terms.heartbeatIntervalMs,
+    Math.ceil(silenceLimitMs / HEARTBEATS_OF_HUB),
+  );
+  return { ...terms, silenceLimitMs, heartbeatIntervalMs };
+}
+
 /** As many addresses as a message may have. */
 function told(hubs: readonly string[]): string[] {
   return hubs.slice(0, MAX_HUBS);
@@ -168,23 +184,25 @@ function decoded(blobs: readonly string[] = []): Buffer[] {
 /** Port of the engine that sends messages. */
 function connectionOver(
   link: MessageLink,
-  protocolVersion: number,
+  { protocolVersion, isHub }: { readonly protocolVersion: number; readonly isHub: boolean },
   { terms, otherHubs }: Pick<AgentSessionOptions, 'terms' | 'otherHubs'>,
 ): Omit<AgentConnection, 'request' | 'move'> {
   return {
     welcome: ({ outputStorage }) => {
       const hubs = told(otherHubs());
       const ofCluster = hubs.length === 0 ? {} : { hubs };
-      link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage, ...ofCluster });
+      const termsOfAgent = isHub ? termsOfHub(terms) : terms;
+      link.send({ type: 'welcome', protocolVersion, ...termsOfAgent, outputStorage, ...ofCluster });
     },
     refuse: (refusal) => link.send({ type: 'refused', ...refusal }),
-    assign: ({ ref, timeLimitMs, job, requestId, traceContext, proof }) =>
+    assign: ({ ref, timeLimitMs, job, origin, requestId, traceContext, proof }) =>
       link.send({
         type: 'assign',
         ref,
         timeLimitMs,
         job,
         proof,
+        ...(isHub ? { origin } : {}),
         ...(requestId === null ? {} : { requestId }),
         ...(traceContext === null ? {} : { traceContext }),
       }),

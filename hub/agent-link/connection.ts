@@ -12,7 +12,13 @@ import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentAuthenticator, AgentEvent } from './agent-authenticator.js';
-import { AgentSession, type EngineForAgents, type LinkTerms, type MessageLink } from './agent-session.js';
+import {
+  AgentSession,
+  type EngineForAgents,
+  type LinkTerms,
+  type MessageLink,
+  termsOfHub,
+} from './agent-session.js';
 import { FloodGuard } from './flood-guard.js';
 
 export interface ConnectionOptions extends LinkTerms {
@@ -216,7 +222,8 @@ class Connection implements ServedConnection {
 
   /** False when the agent may not join, or its connection has ended. */
   async #join(hello: HelloMessage): Promise<boolean> {
-    const { credentials, heartbeatIntervalMs, silenceLimitMs } = this.#options;
+    const { credentials } = this.#options;
+    const { heartbeatIntervalMs, silenceLimitMs } = hello.hub ? termsOfHub(this.#options) : this.#options;
     const { identity } = this.#peer;
     const agentId = hello.agent.id;
     // Known from here on, so that a revocation during the lookup ends the connection.

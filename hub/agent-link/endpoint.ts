@@ -110,7 +110,7 @@ async function statusFor(
 ): Promise<LinkStatus> {
   const fault = (await credentials.faultOf(identity, agentId)) ?? null;
   const clockMs = Math.round(runtime.clock.nowMs());
-  return { hubVersion, protocolVersions: [...AGENT_PROTOCOL_VERSIONS], clockMs, fault };
+  return { hubVersion, protocolVersions: [...AGENT_PROTOCOL_VERSIONS], clockMs, fault, takesHubs: true };
 }
 
 /** Sends the status and closes the connection, which the agent may have ended. */

@@ -46,6 +46,8 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
     case 'INSTANCE_LOST': {
       return withFiles(consequenceOfLoss('CRASH', task, limits, report.message), files);
     }
+    case 'AGENT_LOST':
+      return withFiles(consequenceOfLoss('LOSS', task, limits, report.message), files);
     case 'RETURNED':
       if (report.hostFault !== true) return returned(report);
       return withFiles(consequenceOfLoss('HOST_FAULT', task, limits, report.message), {
@@ -60,6 +62,7 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
 /** Kind of loss that a report states; undefined for none. */
 export function lossOf({ outcome, hostFault }: AttemptReport): LossKind | undefined {
   if (outcome === 'INSTANCE_LOST') return 'CRASH';
+  if (outcome === 'AGENT_LOST') return 'LOSS';
   if (outcome === 'RETURNED') return hostFault === true ? 'HOST_FAULT' : 'RETURN';
   return undefined;
 }

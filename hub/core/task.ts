@@ -18,6 +18,24 @@ export interface ExecutingInstance {
   readonly agentId: string;
 }
 
+/** Hub that a task was handed in to, and its creator there. */
+export interface TaskOrigin {
+  /** Address, or identity of a hub without a public one. */
+  readonly hub: string;
+  readonly user: string | null;
+}
+
+/** Loan: an attempt of another hub's task that this hub runs as a task of its own. */
+export interface Loan {
+  /** Name of the upstream in the configuration. */
+  readonly upstream: string;
+  /** The attempt at the upstream, with the id that the lent instance has there. */
+  readonly ref: AttemptRef;
+  /** Proof of its assignment; null when the upstream gave none. */
+  readonly proof: string | null;
+  readonly origin: TaskOrigin;
+}
+
 /** A task without its job and its results. Timestamps are milliseconds since 1970 by the hub's clock. */
 export interface Task {
   readonly id: string;
@@ -40,6 +58,8 @@ export interface Task {
   readonly traceContext: string | null;
   /** Fields of that request that the hub did not know and ignored, in words; null when there were none. */
   readonly ignoredFields: string | null;
+  /** Null for a task of this hub. */
+  readonly loan: Loan | null;
   /** Number of the latest attempt; 0 before the first. */
   readonly attempt: number;
   /** Attempts whose instance crashed. */

@@ -17,9 +17,11 @@ export async function openEngine(
     metrics,
     tracing,
     proofs,
+    hubId,
   }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing'> & {
     readonly store: Store;
     readonly proofs: AttemptProofs;
+    readonly hubId: string;
   },
 ): Promise<Engine> {
   const { timers } = runtime;
@@ -39,6 +41,7 @@ export async function openEngine(
     storage: storageSettingsOf(config),
     runtime,
     log,
+    ownHub: { id: hubId, baseUrl: config.server.publicUrl },
     leaseTimeoutMs: config.agents.leaseTimeout,
     forgetAgentsAfterMs: config.agents.forgetAfter,
     limits: config.tasks,

@@ -29,7 +29,7 @@ export async function openHubStore({ config, log, runtime }: Setup, metrics: Hub
   });
   if (!store.keyFiles) return store;
   try {
-    await shareKeyFiles(store.keyFiles, config);
+    await shareKeyFiles(store.keyFiles, config, () => runtime.newId());
     return store;
   } catch (error) {
     await store.close();

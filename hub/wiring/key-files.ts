@@ -6,13 +6,18 @@ import type { HubConfig } from '../config.js';
 import type { KeyFiles } from '../core/ports/key-files.js';
 import { encryptedWithIn } from '../files/blob-files.js';
 import { agentToken } from '../security/agent-token.js';
+import { hubIdentity } from '../security/hub-identity.js';
 import { makeSigningKeys } from '../security/signing-keys.js';
 import { storageKey } from '../security/storage-key.js';
 import { webhookKeys } from '../security/webhook-keys.js';
 
 /** Takes over the keys of the hubs on the same database, and makes those that none has yet. Rejects with `StartRefused` when a key is
  *  unusable, and when files of this hub could no longer be read. */
-export async function shareKeyFiles(keyFiles: KeyFiles, config: HubConfig): Promise<void> {
+export async function shareKeyFiles(
+  keyFiles: KeyFiles,
+  config: HubConfig,
+  newId: () => string,
+): Promise<void> {
   const { dataDir, storage } = config;
   const keep = async (name: string, former: string) => {
     if (name !== 'storage-key') return;
@@ -22,6 +27,7 @@ export async function shareKeyFiles(keyFiles: KeyFiles, config: HubConfig): Prom
   // A new hub makes no key that the others have.
   await keyFiles.share(keep);
   await makeKeyFiles(config);
+  await hubIdentity(dataDir, newId);
   await keyFiles.share(keep);
 }
 

@@ -9,6 +9,7 @@ import {
   INSTANCE_LOG_TYPES,
   type InstanceCrashes,
   type InstanceReport,
+  LENT_STATES,
   MAX_CRASH_REASON_LENGTH,
   MAX_CRASHES,
   MAX_KIND_NAMES,
@@ -17,6 +18,7 @@ import {
   SCRIPT_LANGUAGE,
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
+import { type JoinedHub, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '../domain/joined-hub.js';
 import { pathConflict, relativePathFault } from '../domain/relative-path.js';
 
 /** Versions that this build speaks, best first. The hub chooses the best that both sides know. */
@@ -100,6 +102,8 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   runs: z.object({ models: kindNames(MODEL_TYPE), scripts: kindNames(SCRIPT_LANGUAGE) }).optional(),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
   upForMs: durationMs.nullable(),
+  /** Only of an instance that a joined hub lends. */
+  lent: z.enum(LENT_STATES).optional(),
 });
 
 const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
@@ -116,11 +120,15 @@ const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
     .max(MAX_CRASHES),
 });
 
+/** Form of an input, for a joined hub, which keeps it in the same form. */
+const inputForm = { encrypted: z.literal(true).exactOptional() };
+const namedInputRef = namedFileRef.extend(inputForm);
+
 const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
     .discriminatedUnion('kind', [
-      namedFileRef.extend({ kind: z.literal('BLOB') }),
+      namedInputRef.extend({ kind: z.literal('BLOB') }),
       z.object({
         kind: z.literal('LOCAL_FILESYSTEM'),
         pathToFile: z.string(),
@@ -128,8 +136,8 @@ const batchJob = z.object({
       }),
     ])
     .nullable(),
-  scripts: z.array(fileRef).min(1),
-  additionalFiles: z.array(namedFileRef),
+  scripts: z.array(fileRef.extend(inputForm)).min(1),
+  additionalFiles: z.array(namedInputRef),
   variables: z.array(z.object({ key: z.string(), value: z.string() })),
 });
 
@@ -143,6 +151,14 @@ const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
   outputFiles: files(namedFileRef),
   log: fileRef.nullable(),
   storedFiles: files(storedFileRef).optional(),
+});
+
+const joinedHub: z.ZodType<JoinedHub> = z.object({
+  id: z.uuid(),
+  baseUrl: z.string().max(MAX_ADDRESS_LENGTH).nullable(),
+  below: z
+    .array(z.object({ id: z.uuid(), path: z.array(identifier).min(1).max(MAX_HUB_LEVELS) }))
+    .max(MAX_LOWER_HUBS),
 });
 
 function eachOnce(instances: readonly InstanceReport[], context: z.RefinementCtx): void {
@@ -173,6 +189,8 @@ export const helloMessage = z.object({
   answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
   /** {@link LATER_MESSAGES} that the agent takes, and others of later versions. Absent from older agents. */
   takes: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
+  /** Only of a hub that joins as an agent. */
+  hub: joinedHub.optional(),
   /** Attempts that run now. */
   running: z.array(heldAttempt),
   /** Attempts whose report the hub has not acknowledged; the reports follow after `welcome`. */
@@ -221,6 +239,7 @@ export const REFUSALS = [
   'AGENT_ID_TAKEN',
   'INSTANCE_ID_TAKEN',
   'JOIN_OUTDATED',
+  'HUB_CIRCLE',
 ] as const;
 
 /** Messages of a hub. */
@@ -252,6 +271,10 @@ export const hubMessage = z.discriminatedUnion('type', [
     ref: attemptRef,
     timeLimitMs: z.int().positive().nullable(),
     job,
+    /** Hub that the task was handed in to, and its creator there. Only for joined hubs. */
+    origin: z
+      .object({ hub: z.string().max(MAX_ADDRESS_LENGTH), user: z.string().max(MAX_NAME_LENGTH).nullable() })
+      .optional(),
     /** Id of the request that created the task, for the logs. Absent from older hubs. */
     requestId: z.string().max(MAX_NAME_LENGTH).optional(),
     /** Parent of the attempt's spans (W3C Trace Context). Absent when its trace is not sampled, and from older hubs. */
@@ -297,6 +320,8 @@ export const linkStatus = z.object({
   clockMs: z.int(),
   /** Reason why this token or credential is not valid for the id; null when it is. */
   fault: z.string().nullable(),
+  /** Whether hubs may join it; absent from older hubs, which take agents only. */
+  takesHubs: z.boolean().optional(),
 });
 export type LinkStatus = z.infer<typeof linkStatus>;
 

@@ -13,6 +13,8 @@ export const ATTEMPT_OUTCOMES = [
   'CANCELED',
   /** The instance process died, or broke the protocol. */
   'INSTANCE_LOST',
+  /** The agent that ran it at the joined hub was lost. Only of joined hubs. */
+  'AGENT_LOST',
   /** Not begun, because the instance was not ready; or ended because the agent stops. */
   'RETURNED',
 ] as const;

@@ -19,6 +19,8 @@ export interface Requirement {
   readonly labels: readonly string[];
   /** Type of the job's model, in upper case; absent without one. */
   readonly modelType?: string | undefined;
+  /** Instance that alone may run the task; absent for any. Only loans have it. */
+  readonly instanceId?: string | undefined;
 }
 
 export interface ClassifierError {
@@ -99,14 +101,25 @@ function parseLabels(text: string, refuse: Refuse): string[] {
 }
 
 /** Key of a requirement: equal requirements have equal keys, whatever the order and case of the client's text. */
-export function requirementKey({ version, labels, modelType }: Requirement): string {
+export function requirementKey({ version, labels, modelType, instanceId }: Requirement): string {
+  if (instanceId !== undefined) return JSON.stringify([version, labels, modelType ?? null, instanceId]);
   return JSON.stringify(modelType === undefined ? [version, labels] : [version, labels, modelType]);
 }
 
 /** Requirement of a key made by {@link requirementKey}. */
 export function requirementOfKey(key: string): Requirement {
-  const [version, labels, modelType] = JSON.parse(key) as [string | null, string[], string?];
-  return modelType === undefined ? { version, labels } : { version, labels, modelType };
+  const [version, labels, modelType, instanceId] = JSON.parse(key) as [
+    string | null,
+    string[],
+    (string | null)?,
+    string?,
+  ];
+  return {
+    version,
+    labels,
+    ...(typeof modelType === 'string' ? { modelType } : {}),
+    ...(instanceId === undefined ? {} : { instanceId }),
+  };
 }
 
 /** The requirement of a job with a model of this type; null for none. */

@@ -74,9 +74,16 @@ export interface InstanceCrashes {
   readonly latest: readonly InstanceCrash[];
 }
 
+/** States of an instance that another hub lends. OFFERED: it takes a task of the hub that it is lent to. IN_USE: it works for its own hub.
+ *  KEPT: it is idle, and not offered at present. */
+export const LENT_STATES = ['OFFERED', 'IN_USE', 'KEPT'] as const;
+export type LentState = (typeof LENT_STATES)[number];
+
 /** An agent's statement about one of its instances. */
 export interface InstanceReport extends InstanceProfile {
   readonly status: ReportedInstanceStatus;
   /** Uptime of its process; null when it is not up. A duration needs no common clock. */
   readonly upForMs: number | null;
+  /** State of an instance that another hub lends; absent for an instance of the agent itself. */
+  readonly lent?: LentState | undefined;
 }

@@ -7,6 +7,8 @@ export function fits(
   requirement: Requirement,
   profile: Pick<InstanceProfile, 'version' | 'labels' | 'runs'>,
 ): boolean {
+  // Its instance is not looked for.
+  if (requirement.instanceId !== undefined) return false;
   if (requirement.version !== null && !matchesWildcard(requirement.version, profile.version)) return false;
   if (requirement.modelType !== undefined && !readsModels(profile.runs, requirement.modelType)) return false;
   if (requirement.labels.length === 0) return true;

@@ -15,6 +15,7 @@ import {
   type HubConnection,
   type HubListener,
   JoinFailed,
+  type Reply,
 } from '../joining/ports/hub.js';
 import { abortable } from '../runtime/abortable.js';
 import type { Runtime } from '../runtime/runtime.js';
@@ -187,8 +188,11 @@ class Joining {
       case 'request': {
         // The hub no longer waits for the reply.
         if (this.#leaving) return;
-        const reply = this.#listener.onRequest(message.request);
-        this.#link?.send({ type: 'reply', requestId: message.requestId, ...reply });
+        const { requestId, request } = message;
+        const send = (reply: Reply) => this.#link?.send({ type: 'reply', requestId, ...reply });
+        const reply = this.#listener.onRequest(request);
+        if (reply instanceof Promise) void reply.then(send);
+        else send(reply);
         return;
       }
     }

@@ -13,7 +13,7 @@ export type AgentNames = HelloMessage['agent'];
 /** The first message; `nowMs` is the time of this host, in milliseconds since 1970, `joinNumber` above that of all earlier ones. */
 export function helloMessage(
   agent: AgentNames,
-  { instances, running, spooled }: Introduction,
+  { instances, running, spooled, hub }: Introduction,
   { nowMs, joinNumber }: { readonly nowMs: number; readonly joinNumber: number },
 ): HelloMessage {
   return {
@@ -25,14 +25,25 @@ export function helloMessage(
     instances: instances.map(instanceMessage),
     answers: [...LATER_REQUESTS],
     takes: [...LATER_MESSAGES],
+    ...(hub && { hub }),
     running: [...running],
     spooled: [...spooled],
   };
 }
 
 /** State of an instance in the form of the protocol. */
-export function instanceMessage({ id, version, revision, labels, runs, status, upForMs }: InstanceState) {
-  return { id, version, revision, labels: [...labels], ...(runs && { runs }), status, upForMs };
+export function instanceMessage({ labels, runs, lent, ...state }: InstanceState) {
+  const { id, version, revision, status, upForMs } = state;
+  return {
+    id,
+    version,
+    revision,
+    labels: [...labels],
+    ...(runs && { runs }),
+    status,
+    upForMs,
+    ...(lent && { lent }),
+  };
 }
 
 /** Reason of a refusal, with its remedy. */
@@ -41,6 +52,7 @@ export function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code
     case 'PROTOCOL_VERSION':
     case 'AGENT_ID_NOT_PROVEN':
     case 'JOIN_OUTDATED':
+    case 'HUB_CIRCLE':
       return `refused: ${message}`;
     case 'AGENT_ID_TAKEN':
       return `refused: ${message}; give this agent another "id", or stop the other one`;

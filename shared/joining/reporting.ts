@@ -122,13 +122,21 @@ export class Reporting {
       'workbench.attempt': report.attempt,
       'workbench.files': files.length,
     });
-    try {
-      const blobs = files.map((file) => spool.readSmall(folder, file));
+    const send = (blobs: readonly Buffer[]) => {
       connection.sendReport(report, blobs);
       span.end('OK');
-    } catch (error) {
+    };
+    const damaged = (error: unknown) => {
       span.end('ERROR');
-      this.#reportDamage(spooled, error);
+      if (error instanceof TransferFailed) this.#deliver(spooled, connection);
+      else this.#reportDamage(spooled, error);
+    };
+    try {
+      const blobs = files.map((file) => spool.readSmall(folder, file));
+      if (areRead(blobs)) send(blobs);
+      else void Promise.all(blobs).then(send).catch(damaged);
+    } catch (error) {
+      damaged(error);
     }
     return true;
   }
@@ -233,4 +241,8 @@ export class Reporting {
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
     this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder, proof });
   }
+}
+
+function areRead(blobs: readonly (Buffer | Promise<Buffer>)[]): blobs is readonly Buffer[] {
+  return blobs.every((blob) => blob instanceof Buffer);
 }

@@ -133,6 +133,10 @@ const ROWS: readonly (readonly string[])[] = [
     `UPDATE task SET status = 'CANCELED', ended_at = 40 WHERE id = 'canceled'`,
   ],
   [`UPDATE task SET note = 'Softer bearing' WHERE id = 'waiting'`],
+  [
+    `UPDATE task SET loan = '{"upstream":"hq"}' WHERE id = 'waiting'`,
+    `INSERT INTO open_loan SELECT seq FROM task WHERE id = 'waiting'`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -301,6 +305,7 @@ it('no migration has changed since it was released', () => {
     'c4272f6879d8',
     '1f8e596d1cc2',
     'dcd319b000a9',
+    'fa526a920133',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -4,6 +4,7 @@ import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { BlobCatalogue } from '@workbench-hub/hub/core/ports/blob-catalogue';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
+import type { OpenLoans } from '@workbench-hub/hub/core/ports/open-loans';
 import type { ResumableUploads } from '@workbench-hub/hub/core/ports/resumable-uploads';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
@@ -22,6 +23,7 @@ export interface StoreUnderTest {
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
   readonly exclusions: TaskExclusions;
+  readonly loans: OpenLoans;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

@@ -4,6 +4,7 @@ import { describeRememberedThings } from './agents-and-blobs-suite.js';
 import { describeAttemptTransitions } from './attempt-transitions-suite.js';
 import { describeBlobCatalogue } from './blob-catalogue-suite.js';
 import { describeStoredNames } from './named-objects-suite.js';
+import { describeOpenLoans } from './open-loans-suite.js';
 import { describeResumableUploads } from './resumable-uploads-suite.js';
 import type { OpenStore } from './store-under-test.js';
 import { describeTaskArchive } from './task-archive-suite.js';
@@ -26,6 +27,7 @@ export function describeTaskStore(name: string, open: OpenStore): void {
     ['changes', describeTaskChanges],
     ['statistics', describeTaskStatistics],
     ['exclusions', describeTaskExclusions],
+    ['open loans', describeOpenLoans],
     ['deliveries of webhooks', describeWebhookDeliveries],
     ['remembered things', describeRememberedThings],
     ['names in the storage', describeStoredNames],

@@ -39,6 +39,8 @@ import {
 } from './watched-ports.js';
 import type { World } from './world.js';
 
+const OWN_HUB = { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null };
+
 const HEARTBEAT_MS = 5000;
 const WEEK_MS = 7 * 86_400_000;
 const SILENCE_MS = 30_000;
@@ -384,6 +386,7 @@ export class SimulatedHub {
         },
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },
+      ownHub: OWN_HUB,
       leaseTimeoutMs: LEASE_MS,
       forgetAgentsAfterMs: this.#keptForMs,
       limits: LIMITS,

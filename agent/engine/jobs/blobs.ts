@@ -1,13 +1,13 @@
 /** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob. */
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
 import {
   type FileTransfer,
   type HubConnection,
   TransferFailed,
 } from '@workbench-hub/shared/joining/ports/hub';
 import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
-import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
@@ -24,11 +24,6 @@ export interface BlobsOptions {
   readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
 }
 
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 8000;
-/** Number of tries without progress on a connected hub. Tries that end with the link, and those of a hub that cannot use its store, do
- *  not count. */
-const TRIES = 5;
 const NOT_STORED = 'an input file could not be stored';
 
 interface Download {
@@ -99,7 +94,7 @@ export class Blobs {
 
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {
     const { cache, connected, runtime, log } = this.#options;
-    const tries = new Tries(backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random));
+    const tries = new DownloadTries(runtime.random);
     for (;;) {
       const hub = await connected(signal);
       try {
@@ -116,36 +111,6 @@ export class Blobs {
         await pause(runtime.timers, tries.nextPauseMs(), signal);
       }
     }
-  }
-}
-
-/** The tries of one download that are left, and the pauses between them. */
-class Tries {
-  readonly #pauses: BackOff;
-  #left = TRIES;
-  #furthestBytes = 0;
-
-  constructor(pauses: BackOff) {
-    this.#pauses = pauses;
-  }
-
-  get left(): number {
-    return this.#left;
-  }
-
-  /** Counts a try after which `keptBytes` of the blob are there. `isLinkEnded`: the link ended meanwhile. */
-  failed(error: unknown, keptBytes: number, isLinkEnded: boolean): void {
-    if (keptBytes > this.#furthestBytes) {
-      // There was progress: frequent interruptions are no reason to give up.
-      this.#furthestBytes = keptBytes;
-      this.#left = TRIES;
-      this.#pauses.reset();
-    } else if (isLinkEnded) this.#pauses.reset();
-    else if (!isUnavailable(error)) this.#left--;
-  }
-
-  nextPauseMs(): number {
-    return this.#pauses.nextMs();
   }
 }
 
@@ -169,9 +134,4 @@ function notFetched(error: unknown): Error {
   const what = 'an input file could not be fetched from the hub';
   // A process with too many open files reaches no hub either.
   return hostFaultOf(what, error) ?? new JobFailed(`${what}: ${messageOf(error)}`, { cause: error });
-}
-
-/** Whether the hub could not use its store. */
-function isUnavailable(error: unknown): boolean {
-  return error instanceof TransferFailed && error.failure === 'UNAVAILABLE';
 }

@@ -6,7 +6,9 @@ import type {
   InstanceReport,
 } from '@workbench-hub/shared/domain/instance';
 import type { Job } from '@workbench-hub/shared/domain/job';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { TaskOrigin } from '../task.js';
 
 /** An attempt that an agent says it has, with the proof of its assignment; null when it shows none. */
 export interface ShownAttempt {
@@ -30,6 +32,8 @@ export interface AgentIntroduction {
   /** The agent numbers its joins in ascending order, unless its clock was set back between two starts; null when it does not. */
   readonly joinNumber: number | null;
   readonly instances: readonly InstanceReport[];
+  /** Only of a hub that joins as an agent. */
+  readonly hub?: JoinedHub | undefined;
   /** Running attempts. */
   readonly running: readonly ShownAttempt[];
   /** Ended attempts whose reports are not delivered yet. */
@@ -38,7 +42,7 @@ export interface AgentIntroduction {
 
 /** Reason why an agent may not join. */
 export interface JoinRefusal {
-  readonly code: 'AGENT_ID_TAKEN' | 'INSTANCE_ID_TAKEN' | 'JOIN_OUTDATED';
+  readonly code: 'AGENT_ID_TAKEN' | 'INSTANCE_ID_TAKEN' | 'JOIN_OUTDATED' | 'HUB_CIRCLE';
   readonly message: string;
   /** Number of the agent's latest join, for `JOIN_OUTDATED`. */
   readonly latestJoin?: number;
@@ -49,6 +53,8 @@ export interface Assignment {
   readonly ref: AttemptRef;
   readonly job: Job;
   readonly timeLimitMs: number | null;
+  /** Hub that the task was handed in to, and its creator there; told to joined hubs only. */
+  readonly origin: TaskOrigin;
   /** Name of the request that created the task, for the logs. */
   readonly requestId: string | null;
   /** Parent of the attempt's spans; null when its trace is not kept. */

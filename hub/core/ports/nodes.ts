@@ -1,5 +1,11 @@
 /** Agents and instances of all hubs of a store, as clients see them. All reject with HubError `STORE_UNAVAILABLE`. */
-import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type {
+  AgentStatus,
+  InstanceProfile,
+  InstanceStatus,
+  LentState,
+} from '@workbench-hub/shared/domain/instance';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AgentDrain } from './agent-drains.js';
 
 export interface InstanceView {
@@ -8,6 +14,8 @@ export interface InstanceView {
   readonly status: InstanceStatus;
   readonly startedAtMs: number | null;
   readonly working: boolean;
+  /** Only of an instance that a joined hub lends. */
+  readonly lent?: LentState | undefined;
   /** Null unless its agent is drained. */
   readonly drain: AgentDrain | null;
 }
@@ -18,6 +26,8 @@ export interface AgentView {
   readonly revision: string;
   /** Address of its host; null when unknown. */
   readonly address: string | null;
+  /** Only of a connected hub. */
+  readonly hub?: JoinedHub | undefined;
   readonly status: AgentStatus;
   readonly seenAtMs: number;
   /** Lead of its clock over the hub's when it joined, in ms; null when it did not report its clock. */

@@ -1,5 +1,11 @@
 /** The agents that the hubs of a store know, and their instances. An agent is connected to one hub at most. */
-import type { InstanceProfile, InstanceReport, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type {
+  InstanceProfile,
+  InstanceReport,
+  InstanceStatus,
+  LentState,
+} from '@workbench-hub/shared/domain/instance';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { JoinRefusal } from './agents.js';
 
 export interface PresentInstance {
@@ -8,6 +14,8 @@ export interface PresentInstance {
   readonly status: InstanceStatus;
   /** Null while its program does not run, or its agent is disconnected. */
   readonly startedAtMs: number | null;
+  /** Only of an instance that a joined hub lends. */
+  readonly lent?: LentState | undefined;
 }
 
 /** An instance as its agent reports it, with the start of its program, in milliseconds since 1970 by the store's clock: the hub of the agent
@@ -34,11 +42,15 @@ export interface JoiningAgent extends KnownAgent {
   readonly joinNumber: number | null;
   /** Address of its host, as far as it is known. */
   readonly address: string | null;
+  /** Only of a hub that joins as an agent. */
+  readonly hub?: JoinedHub | undefined;
   readonly instances: readonly StartedInstance[];
 }
 
 export interface PresentAgent extends KnownAgent {
   readonly address: string | null;
+  /** Only of a connected hub. */
+  readonly hub?: JoinedHub | undefined;
   readonly isConnected: boolean;
   /** By id. */
   readonly instances: readonly PresentInstance[];

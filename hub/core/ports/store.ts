@@ -11,6 +11,7 @@ import type { Hubs } from './hubs.js';
 import type { KeyFiles } from './key-files.js';
 import type { LoginRecords } from './login-records.js';
 import type { NamedObjects } from './named-objects.js';
+import type { OpenLoans } from './open-loans.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
 import type { Presence } from './presence.js';
 import type { Relay } from './relay.js';
@@ -32,6 +33,7 @@ export interface TaskStore {
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
   readonly exclusions: TaskExclusions;
+  readonly loans: OpenLoans;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

@@ -24,6 +24,7 @@ function newSessions(): AgentSessions {
     log: { debug: () => undefined } as unknown as Logger,
     traces,
     proofs: { of: () => 'proof' },
+    ownName: 'https://hub.example.com',
   });
 }
 

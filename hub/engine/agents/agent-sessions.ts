@@ -15,6 +15,8 @@ export interface AgentSessionsOptions {
   readonly log: Logger;
   readonly traces: Pick<TaskTraces, 'contextOf'>;
   readonly proofs: Pick<AttemptProofs, 'of'>;
+  /** This hub in the origin of its tasks. */
+  readonly ownName: string;
 }
 
 interface Session {
@@ -96,8 +98,10 @@ export class AgentSessions {
     const { timeLimitS, requestId } = task;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
     const traceContext = this.#options.traces.contextOf(claimed);
-    const proof = this.#options.proofs.of(ref, agentId);
-    session.connection.assign({ ref, job, timeLimitMs, requestId, traceContext, proof });
+    const { proofs, ownName } = this.#options;
+    const proof = proofs.of(ref, agentId);
+    const origin = task.loan?.origin ?? { hub: ownName, user: task.creator };
+    session.connection.assign({ ref, job, timeLimitMs, origin, requestId, traceContext, proof });
     this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
     return 'SENT';
   }

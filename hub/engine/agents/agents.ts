@@ -1,6 +1,7 @@
 /** Agents join, report and leave. The adapter (`hub/agent-link`) knows the form of their messages. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
+import { circleOf } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -37,6 +38,8 @@ export interface AgentsOptions {
   readonly metrics: Pick<TaskMetrics, 'agentLeft'>;
   /** Whether the output storage is enabled. */
   readonly isOutputStorageOn: boolean;
+  /** Identity of this hub, or of all hubs on its database. */
+  readonly ownHubId: string;
 }
 
 export class Agents {
@@ -53,7 +56,7 @@ export class Agents {
     const { sessions, signals, log, isOutputStorageOn } = this.#options;
     const { agent, running, spooled, instances } = introduction;
     const joining = this.#joiningOf(introduction);
-    const joined = await this.#present(joining, connection);
+    const joined = this.#circleOf(introduction) ?? (await this.#present(joining, connection));
     if (joined === undefined) return true;
     if ('code' in joined) {
       log.warn({ agentId: agent.id, ...joined }, 'agent refused');
@@ -76,6 +79,14 @@ export class Agents {
     return true;
   }
 
+  /** Refusal of a hub that lends what is this hub's own. */
+  #circleOf({ agent, hub }: AgentIntroduction): JoinRefusal | undefined {
+    const path = hub && circleOf(this.#options.ownHubId, agent.id, hub);
+    if (!path) return undefined;
+    const message = `this hub would lend instances to itself, by way of ${path.join(' > ')}: remove one of these upstreams`;
+    return { code: 'HUB_CIRCLE', message };
+  }
+
   /** Makes the agent present, unless that is refused; `isOpen` is false when its connection has ended meanwhile, and undefined is the result
    *  when it ended before. */
   async #present(agent: JoiningAgent, connection: AgentConnection) {
@@ -96,11 +107,11 @@ export class Agents {
     return { ...joined, isOpen };
   }
 
-  #joiningOf({ agent, address, clockMs, joinNumber, instances }: AgentIntroduction): JoiningAgent {
+  #joiningOf({ agent, address, clockMs, joinNumber, instances, hub }: AgentIntroduction): JoiningAgent {
     const nowMs = this.#options.clock.nowMs();
     const clockOffsetMs = clockMs === null ? null : clockMs - nowMs;
     const started = instances.map((report) => this.#options.instances.joining(agent.id, report));
-    return { ...agent, joinNumber, address, clockOffsetMs, seenAtMs: nowMs, instances: started };
+    return { ...agent, joinNumber, address, hub, clockOffsetMs, seenAtMs: nowMs, instances: started };
   }
 
   /** The connection has ended. */

@@ -14,6 +14,7 @@ import {
   type RetryLimits,
 } from '../../core/attempt-consequences.js';
 import { ATTEMPT_TRANSITIONS, type AttemptState, attemptStateOf } from '../../core/attempt-states.js';
+import { asLoanFiles } from '../../core/loan-files.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { SchedulerFence } from '../../core/ports/task-queue.js';
 import { attemptOf, type Completion, type Task } from '../../core/task.js';
@@ -94,10 +95,10 @@ export class Attempts {
     if (!task || !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state))
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
-    const consequence = consequenceOf(report, task, this.#options.limits);
+    const consequence = consequenceOf({ ...report, ...filesFor(task, report) }, task, this.#limitsOf(task));
     // Before the task waits again.
     if (lossOf(report) === 'HOST_FAULT') this.#options.exclusions.note(task, agentId, report.message ?? '');
-    const { storedFiles: stored = [] } = report;
+    const { storedFiles: stored = [] } = filesFor(task, report);
     const counted = await this.#carryOut(
       { task, ref, loss: lossOf(report) ?? null, stored, freed },
       consequence,
@@ -129,17 +130,22 @@ export class Attempts {
    *  longer counts, or the scheduler may not do this any more. */
   async lose(task: Task, loss: LossKind, reason: string | null, fence?: SchedulerFence): Promise<boolean> {
     const ref = attemptOf(task);
-    const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
+    const consequence = consequenceOfLoss(loss, task, this.#limitsOf(task), reason);
     const freed = () => undefined;
     if (!ref) return false;
     return this.#carryOut({ task, ref, loss, stored: [], freed, fence }, consequence);
+  }
+
+  /** The home of a loan counts its losses. */
+  #limitsOf({ loan }: Task): RetryLimits {
+    return loan ? UNLIMITED : this.#options.limits;
   }
 
   /** Adds the files of a canceled attempt to its task (contract 2.9); false when they do not count. */
   async #keepFiles(task: Task, ref: AttemptRef, report: AttemptReport, agentId: string): Promise<boolean> {
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const { transitions, storage, clock } = this.#options;
-    const { outputFiles, log, storedFiles = [] } = report;
+    const { outputFiles, log, storedFiles = [] } = filesFor(task, report);
     const kept = await transitions.keepFiles({
       ref,
       files: { outputFiles, log },
@@ -206,6 +212,18 @@ export class Attempts {
     const requeued = await this.#options.transitions.requeue({ task, ref, loss, reason, fence }, freed);
     return requeued || this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
   }
+}
+
+const UNLIMITED: RetryLimits = { maxAttempts: Number.POSITIVE_INFINITY, maxLosses: Number.POSITIVE_INFINITY };
+
+/** Files of a report: those of a loan are all outputs here. */
+function filesFor(
+  { loan }: Task,
+  { outputFiles, storedFiles = [], log }: AttemptReport,
+): Pick<AttemptReport, 'outputFiles' | 'storedFiles' | 'log'> {
+  return loan
+    ? { outputFiles: asLoanFiles(outputFiles, storedFiles), storedFiles: [], log }
+    : { outputFiles, storedFiles, log };
 }
 
 /** Whether the latest attempt of the task was assigned to this agent. */

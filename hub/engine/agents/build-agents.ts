@@ -38,6 +38,8 @@ export interface AgentPorts {
   readonly metrics?: TaskMetrics;
   readonly limits: RetryLimits;
   readonly leaseTimeoutMs: number;
+  /** Identity of this hub, or of all hubs on its database, and its public address; null without one. */
+  readonly ownHub: { readonly id: string; readonly baseUrl: string | null };
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -53,12 +55,13 @@ interface Before {
 
 /** Rejects as the store does. */
 export async function buildAgents(ports: AgentPorts, before: Before) {
-  const { queue, archive, proofs, files, cluster, metrics, limits, leaseTimeoutMs, runtime, log } = ports;
+  const { queue, archive, proofs, files, cluster, metrics, limits, leaseTimeoutMs, ownHub, runtime, log } =
+    ports;
   const { storage, instances, transitions, traces, output } = before;
   const { presence, signals, hubs, relay } = cluster;
   const { clock, timers } = runtime;
   const { exclusions, drains } = await withoutWork(ports, instances);
-  const sessions = new AgentSessions({ runtime, log, traces, proofs });
+  const sessions = new AgentSessions({ runtime, log, traces, proofs, ownName: ownHub.baseUrl ?? ownHub.id });
   const sentBlobs = new SentBlobs(files, timers);
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
@@ -68,6 +71,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
     ...{ output, clock, log },
     metrics: metrics ?? NO_TASK_METRICS,
     isOutputStorageOn: storage.isOutputStorageOn,
+    ownHubId: ownHub.id,
   });
   const held = new HeldAttempts({ sessions, archive, transitions, log });
   const spread = new AgentSpread({ hubs, sessions, log });

@@ -4,18 +4,31 @@ import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { Agent, Instance } from './known-instances.js';
 
 export function instanceView(
-  { profile, agentId, status, startedAtMs, attempt }: Instance,
+  { profile, agentId, status, startedAtMs, attempt, lent }: Instance,
   drain: AgentDrain | null,
 ): InstanceView {
-  return { profile, agentId, status, startedAtMs, working: attempt !== null, drain };
+  const working = attempt !== null || lent === 'IN_USE';
+  return { profile, agentId, status, startedAtMs, working, ...(lent && { lent }), drain };
 }
 
 export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {
-  const { id, version, revision, address, state, seenAtMs, clockOffsetMs, instances } = agent;
+  const { id, version, revision, address, state, seenAtMs, clockOffsetMs, instances, hub } = agent;
   const status = state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP';
   const views = [...instances.values()].map((instance) => instanceView(instance, drain));
   const sorted = views.sort(byId(({ profile }) => profile.id));
-  return { id, version, revision, address, status, seenAtMs, clockOffsetMs, drain, instances: sorted };
+  const ofHub = hub && status === 'UP' ? { hub } : {};
+  return {
+    id,
+    version,
+    revision,
+    address,
+    ...ofHub,
+    status,
+    seenAtMs,
+    clockOffsetMs,
+    drain,
+    instances: sorted,
+  };
 }
 
 /** Comparison of items by their ids, in UTF-16 units. */

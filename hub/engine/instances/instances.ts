@@ -6,7 +6,7 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../../core/agent-states.js';
-import type { IdleInstances, InstanceClass } from '../../core/idle-instances.js';
+import type { IdleInstance, IdleInstances, InstanceClass } from '../../core/idle-instances.js';
 import type { AgentDrain } from '../../core/ports/agent-drains.js';
 import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { PresentAgent, StartedInstance } from '../../core/ports/presence.js';
@@ -33,7 +33,10 @@ export class Instances {
   readonly #timers: Timers;
   readonly #log: Logger;
   readonly #capacitySubscribers: (() => void)[] = [];
-  readonly #known = new KnownInstances();
+  readonly #changeSubscribers: ((instanceId: string) => void)[] = [];
+  readonly #known = new KnownInstances((instanceId) => {
+    for (const subscriber of this.#changeSubscribers) subscriber(instanceId);
+  });
   #lastRemovalMs: number;
 
   constructor({ clock, timers, log }: InstancesOptions) {
@@ -60,6 +63,11 @@ export class Instances {
   /** Adds a subscriber, which is called at every change that may let a waiting task start. */
   onCapacity(subscriber: () => void): void {
     this.#capacitySubscribers.push(subscriber);
+  }
+
+  /** Adds a subscriber, which is called when an instance is added or removed, or changes. */
+  onChange(subscriber: (instanceId: string) => void): void {
+    this.#changeSubscribers.push(subscriber);
   }
 
   /** Time at which an instance was last removed or changed its class, or the hub started; milliseconds since 1970. A requirement
@@ -119,7 +127,7 @@ export class Instances {
 
   /** An agent has joined with these instances, some of which run these attempts. It gets no tasks before {@link ready}. */
   connected(
-    agent: Pick<Agent, 'id' | 'version' | 'revision' | 'address' | 'clockOffsetMs'>,
+    agent: Pick<Agent, 'id' | 'version' | 'revision' | 'address' | 'hub' | 'clockOffsetMs'>,
     reports: readonly StartedInstance[],
     running: readonly AttemptRef[],
   ): void {
@@ -139,6 +147,7 @@ export class Instances {
         status: report.status,
         startedAtMs: report.startedAtMs,
         idleSinceMs: this.#clock.monotonicMs(),
+        lent: report.lent ?? null,
       });
     }
     for (const ref of running) {
@@ -211,8 +220,12 @@ export class Instances {
   changed(agentId: string, report: StartedInstance): void {
     const instance = this.#known.agent(agentId)?.instances.get(report.id);
     if (!instance) return;
-    if (instance.status !== 'UP' && report.status === 'UP') instance.idleSinceMs = this.#clock.monotonicMs();
+    const lent = report.lent ?? null;
+    const isUpAgain = instance.status !== 'UP' && report.status === 'UP';
+    const isOfferedAgain = instance.lent !== null && instance.lent !== 'OFFERED' && lent === 'OFFERED';
+    if (isUpAgain || isOfferedAgain) instance.idleSinceMs = this.#clock.monotonicMs();
     instance.status = report.status;
+    instance.lent = lent;
     instance.startedAtMs = report.startedAtMs;
     if (this.#known.setRuns(instance, report.runs)) this.#lastRemovalMs = this.#clock.nowMs();
     this.#known.updateAvailability(instance);
@@ -265,6 +278,17 @@ export class Instances {
   /** Instances that can begin a task now: a live view, to be used synchronously. */
   get idle(): IdleInstances {
     return this.#known.index.idle;
+  }
+
+  /** The instance, if it can begin a task now. */
+  idleInstance(instanceId: string): IdleInstance | undefined {
+    const instance = this.#known.instance(instanceId);
+    return instance?.availability === 'IDLE' ? instance : undefined;
+  }
+
+  /** Monotonic time since which the instance is idle; null while it cannot begin a task. */
+  idleSinceMsOf(instanceId: string): number | null {
+    return this.idleInstance(instanceId)?.idleSinceMs ?? null;
   }
 
   /** Agents that are not drained, with an instance of this class that is up, idle or not. */

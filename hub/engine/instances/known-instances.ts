@@ -4,7 +4,9 @@ import {
   type InstanceStatus,
   type JobKind,
   kindKey,
+  type LentState,
 } from '@workbench-hub/shared/domain/instance';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { AgentState } from '../../core/agent-states.js';
 import type { InstanceClass } from '../../core/idle-instances.js';
@@ -18,6 +20,8 @@ export interface Agent {
   readonly version: string;
   readonly revision: string;
   readonly address: string | null;
+  /** Only of a hub that has joined as an agent. */
+  readonly hub?: JoinedHub | undefined;
   state: Exclude<AgentState, '-'>;
   seenAtMs: number;
   readonly clockOffsetMs: number | null;
@@ -31,6 +35,8 @@ export interface Instance extends IndexedInstance {
   instanceClass: InstanceClass;
   readonly agent: Agent;
   status: InstanceStatus;
+  /** State of an instance that a joined hub lends; null for any other. */
+  lent: LentState | null;
   startedAtMs: number | null;
   /** Attempt that it runs, or null. */
   attempt: AttemptRef | null;
@@ -40,7 +46,8 @@ export interface Instance extends IndexedInstance {
 }
 
 /** Fields of a new instance. */
-export type NewInstance = Pick<Instance, 'profile' | 'status' | 'startedAtMs' | 'idleSinceMs'>;
+export type NewInstance = Pick<Instance, 'profile' | 'status' | 'startedAtMs' | 'idleSinceMs'> &
+  Partial<Pick<Instance, 'lent'>>;
 
 export class KnownInstances {
   readonly #agents = new Map<string, Agent>();
@@ -49,6 +56,12 @@ export class KnownInstances {
   readonly #counts = new InstanceCounts();
   /** By agent, known or not. */
   #drains: ReadonlyMap<string, AgentDrain> = new Map();
+  readonly #onChange: (instanceId: string) => void;
+
+  /** `onChange` is called when an instance is added or removed, or changes. */
+  constructor(onChange: (instanceId: string) => void) {
+    this.#onChange = onChange;
+  }
 
   get index(): Pick<InstanceIndex, 'agentsUp' | 'classes' | 'classesVersion' | 'idle'> {
     return this.#index;
@@ -100,13 +113,14 @@ export class KnownInstances {
 
   /** Adds an instance, in place of the one with the same id. */
   add(agent: Agent, fields: NewInstance): void {
-    const { profile, status, startedAtMs, idleSinceMs } = fields;
+    const { profile, status, startedAtMs, idleSinceMs, lent = null } = fields;
     const former = this.#instances.get(profile.id);
     if (former) this.#remove(former);
     // Named one by one: V8 would give each object that it makes by a spread a hidden class of its own here, of 300 bytes.
     const instance: Instance = {
       profile,
       status,
+      lent,
       startedAtMs,
       idleSinceMs,
       instanceClass: this.#index.add(profile),
@@ -158,11 +172,12 @@ export class KnownInstances {
 
   /** Call it after every change that availability depends on: status, cooldown, state of the agent. */
   updateAvailability(instance: Instance): void {
-    const { status, attempt } = instance;
+    const { status, attempt, lent } = instance;
     const isDrained = this.#drains.has(instance.agentId);
     this.#index.setAvailability(instance, isDrained ? 'NONE' : availabilityOf(instance));
-    const state = countedState(status, attempt !== null, isDrained);
+    const state = countedState(status, attempt !== null || lent === 'IN_USE', isDrained);
     this.#counts.set(instance, isKnown(instance) ? state : null);
+    this.#onChange(instance.profile.id);
   }
 
   #remove(instance: Instance): void {
@@ -176,9 +191,10 @@ export class KnownInstances {
 }
 
 function availabilityOf(instance: Instance): Availability {
-  const { agent, attempt, status, coolingDown } = instance;
+  const { agent, attempt, status, coolingDown, lent } = instance;
   if (status !== 'UP' || !isKnown(instance)) return 'NONE';
-  return agent.state === 'READY' && attempt === null && !coolingDown ? 'IDLE' : 'UP';
+  const isOffered = lent === null || lent === 'OFFERED';
+  return agent.state === 'READY' && attempt === null && !coolingDown && isOffered ? 'IDLE' : 'UP';
 }
 
 /** False once it has been removed. */

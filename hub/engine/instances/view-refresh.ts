@@ -164,19 +164,20 @@ function hasInstancesOf(view: AgentView, { instances }: PresentAgent): boolean {
 }
 
 function changedOf(view: AgentView, { instances }: PresentAgent): PresentInstance[] {
-  return instances.filter(({ profile, status, startedAtMs }, at) => {
+  return instances.filter(({ profile, status, startedAtMs, lent }, at) => {
     const known = view.instances[at];
-    const isSame = known?.status === status && known.startedAtMs === startedAtMs;
+    const isSame = known?.status === status && known.startedAtMs === startedAtMs && known.lent === lent;
     return !isSame || kindKey(known.profile.runs) !== kindKey(profile.runs);
   });
 }
 
-function reportOf({ profile, status, startedAtMs }: PresentInstance, clock: Clock): StartedInstance {
+function reportOf({ profile, status, startedAtMs, lent }: PresentInstance, clock: Clock): StartedInstance {
   return {
     ...profile,
     // Only instances of disconnected agents are unknown.
     status: status === 'UNKNOWN' ? 'DOWN' : status,
     upForMs: startedAtMs === null ? null : Math.max(0, clock.nowMs() - startedAtMs),
     startedAtMs,
+    lent,
   };
 }

@@ -6,7 +6,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { IdleInstances, InstanceClass } from '../../core/idle-instances.js';
+import type { IdleInstance, IdleInstances, InstanceClass } from '../../core/idle-instances.js';
 import { type Pairing, pair } from '../../core/match-tasks.js';
 import type { SignalListener, Signals } from '../../core/ports/signals.js';
 import type { ClaimedTask, TaskQueue } from '../../core/ports/task-queue.js';
@@ -19,12 +19,19 @@ export interface SchedulerOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>;
   readonly transitions: Pick<TaskTransitions, 'claim' | 'dispatchFailed'>;
   readonly signals: Pick<Signals, 'tell'>;
-  readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve'>;
+  readonly instances: Pick<Instances, 'idle' | 'idleInstance' | 'classes' | 'classesVersion' | 'reserve'>;
   readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** Number of first tasks of a queue pool that are read at a time. */
   readonly headsPerPool?: number | undefined;
+}
+
+/** A task for one instance alone. */
+interface Placement {
+  readonly taskId: string;
+  readonly instanceId: string;
+  readonly settle: (isClaimed: boolean) => void;
 }
 
 /** Delay of the next try after a failure of the store. */
@@ -37,6 +44,7 @@ export class Scheduler {
   #started = false;
   #paused = false;
   #term = 0;
+  #placements: Placement[] = [];
 
   constructor(options: SchedulerOptions) {
     const { queue, instances, runtime, headsPerPool } = options;
@@ -63,18 +71,34 @@ export class Scheduler {
   /** Begins no further round; resolves when the current one has ended. */
   async stop(): Promise<void> {
     this.#started = false;
+    this.#refusePlacements();
     await this.#loop.stop();
   }
 
   /** Begins no further round until {@link resume}; events are still recorded. */
   pause(): void {
     this.#paused = true;
+    this.#refusePlacements();
   }
 
   /** Continues, unless it has not been started or was stopped. */
   resume(): void {
     this.#paused = false;
     this.wake();
+  }
+
+  /** Claims a waiting task for this instance, before any other task. Resolves with false when the instance is not idle, or the scheduler does
+   *  not dispatch. */
+  place(taskId: string, instanceId: string): Promise<boolean> {
+    if (!this.#open) return Promise.resolve(false);
+    return new Promise((settle) => {
+      this.#placements.push({ taskId, instanceId, settle });
+      this.wake();
+    });
+  }
+
+  #refusePlacements(): void {
+    for (const { settle } of this.#placements.splice(0)) settle(false);
   }
 
   get #open(): boolean {
@@ -124,6 +148,7 @@ export class Scheduler {
   /** Dispatches the tasks that can be dispatched now; true when another round may find more. */
   async #round(): Promise<boolean> {
     const { instances, exclusions, runtime, log } = this.#options;
+    if (this.#placements.length > 0) await this.#place(this.#placements.splice(0));
     if (instances.idle.size === 0) return false;
     if (!this.#pools.isCurrent) {
       await this.#pools.refresh();
@@ -144,6 +169,28 @@ export class Scheduler {
     for (const task of claimed) this.#dispatch(task, startedAtMs);
     log.debug({ pools: needed.length, claimed: claimed.length }, 'round');
     return claimed.length < pairings.length;
+  }
+
+  /** Claims tasks for the instances that are wanted for them, as far as these are idle. */
+  async #place(placements: readonly Placement[]): Promise<void> {
+    const { instances, transitions, runtime } = this.#options;
+    const startedAtMs = runtime.clock.nowMs();
+    const taken = new Set<string>();
+    const claims = placements.flatMap(({ taskId, instanceId }) => {
+      const instance = taken.has(instanceId) ? undefined : instances.idleInstance(instanceId);
+      taken.add(instanceId);
+      return instance ? [{ taskId, instance: executing(instance), startedAtMs }] : [];
+    });
+    const claimed = new Set<string>();
+    try {
+      const tasks = claims.length === 0 ? [] : await transitions.claim(claims, this.#term);
+      for (const task of tasks) {
+        claimed.add(task.ref.taskId);
+        this.#dispatch(task, startedAtMs);
+      }
+    } finally {
+      for (const { taskId, settle } of placements) settle(claimed.has(taskId));
+    }
   }
 
   #pair(needed: readonly PoolNeed[], idle: IdleInstances): Pairing[] {
@@ -183,6 +230,6 @@ export class Scheduler {
   }
 }
 
-function executing({ profile, agentId }: Pairing['instance']) {
+function executing({ profile, agentId }: IdleInstance) {
   return { id: profile.id, version: profile.version, revision: profile.revision, agentId };
 }

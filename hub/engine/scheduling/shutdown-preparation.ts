@@ -45,6 +45,11 @@ export class ShutdownPreparation {
     this.#subscribers.push(subscriber);
   }
 
+  /** Whether dispatching is stopped. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   get status(): ShutdownStatus {
     return this.#statusOf('HUB');
   }

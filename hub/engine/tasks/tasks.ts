@@ -189,6 +189,7 @@ export class Tasks {
       requestId,
       traceContext,
       ignoredFields,
+      loan: null,
       job,
       notify: notify === null ? null : notifyAddress(notify),
     };
@@ -317,8 +318,12 @@ export class Tasks {
       void files.reclaim();
       return;
     }
-    const { status } = await this.get(id);
+    const { status, loan } = await this.get(id);
     this.#refused(id, 'remove', status);
+    if (loan && hasEnded(status)) {
+      const what = `task ${id} ran for the hub ${loan.upstream}, which does not have its result yet: it can be deleted afterwards`;
+      throw new HubError('TASK_NOT_DELETABLE', what);
+    }
     throw new HubError(
       'TASK_NOT_DELETABLE',
       `task ${id} is ${status}, only one that is ${TASK_TRANSITIONS.remove.from.join(', ')} can be deleted`,

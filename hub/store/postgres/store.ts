@@ -14,6 +14,7 @@ import { postgresInlineBlobs } from './objects/inline-blobs.js';
 import { postgresNamedObjects } from './objects/named-objects.js';
 import { postgresResumableUploads } from './objects/resumable-uploads.js';
 import { ChangeLog } from './tasks/change-log.js';
+import { postgresOpenLoans } from './tasks/open-loans.js';
 import { postgresTaskArchive } from './tasks/task-archive.js';
 import { TaskCounts } from './tasks/task-counts.js';
 import { postgresTaskExclusions } from './tasks/task-exclusions.js';
@@ -85,6 +86,7 @@ export async function openPostgresStore(
     archive: postgresTaskArchive(reads, lanes, new TaskLists(reads)),
     changes,
     exclusions: postgresTaskExclusions(reads, lanes),
+    loans: postgresOpenLoans(reads, lanes),
     statistics: postgresTaskStatistics(reads, lanes),
     webhooks: postgresWebhookDeliveries(reads, lanes, outbox),
     agents: postgresAgentStore(reads, lanes),

@@ -41,6 +41,7 @@ export const TASK_COLUMNS = [
   { column: 'trace_context', of: 'request', field: 'traceContext', type: 'text' },
   { column: 'ignored_fields', of: 'request', field: 'ignoredFields', type: 'text' },
   { column: 'note', of: 'request', field: 'note', type: 'text' },
+  { column: 'loan', of: 'request', type: 'text' },
 ] as const satisfies readonly TaskColumn[];
 
 type Column = (typeof TASK_COLUMNS)[number];
@@ -49,10 +50,16 @@ export type KeptField = Extract<Column, { readonly field: keyof Task }>['field']
 /** Fields of a task that no column keeps: there must be none. */
 type ForgottenField = Exclude<
   keyof Task,
-  KeptField | 'requirement' | 'priority' | 'classifiers' | 'instance'
+  KeptField | 'requirement' | 'priority' | 'classifiers' | 'instance' | 'loan'
 >;
 const nothingIsForgotten: [ForgottenField] extends [never] ? true : ForgottenField = true;
 void nothingIsForgotten;
+
+/** Forms of fields that are no text and no number. */
+const CONVERTED: Readonly<Record<'classifiers' | 'loan', (task: NewTask) => string | null>> = {
+  classifiers: ({ classifiers }) => JSON.stringify(classifiers),
+  loan: ({ loan }) => loan && JSON.stringify(loan),
+};
 
 /** Columns of a new task's request, beside its requirement and its job; they never change. */
 export const REQUEST_COLUMNS: readonly {
@@ -62,5 +69,5 @@ export const REQUEST_COLUMNS: readonly {
 }[] = TASK_COLUMNS.filter((each) => each.of === 'request').map((each) => ({
   column: each.column,
   type: each.type,
-  valueIn: (task) => ('field' in each ? task[each.field] : JSON.stringify(task.classifiers)),
+  valueIn: 'field' in each ? (task) => task[each.field] : CONVERTED[each.column],
 }));

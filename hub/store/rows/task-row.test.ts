@@ -33,6 +33,7 @@ it('a row is read as its task, whichever version wrote it', () => {
     traceContext: '00-trace-span-01',
     ignoredFields: 'timeLimt',
     note: null,
+    loan: null,
   });
 });
 

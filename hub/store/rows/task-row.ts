@@ -2,7 +2,7 @@
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
-import type { Task } from '../../core/task.js';
+import type { Loan, Task } from '../../core/task.js';
 import { type KeptField, TASK_COLUMNS } from './task-fields.js';
 
 /** Values of {@link TASK_COLUMNS}; an older one may lack the last. A tuple is read in a third of the time of an object. */
@@ -16,6 +16,7 @@ const ID = placeOf('id');
 const REQUIREMENT_KEY = placeOf('key');
 const PRIORITY = placeOf('priority');
 const CLASSIFIERS = placeOf('classifiers');
+const LOAN = placeOf('loan');
 const AGENT_ID = placeOf('agent_id');
 const INSTANCE_ID = placeOf('instance_id');
 const INSTANCE_VERSION = placeOf('instance_version');
@@ -30,7 +31,7 @@ type Fields = Partial<Record<keyof Task, unknown>>;
 
 /** All fields in one shape, of which a copy is filled faster than an object to which they are added. */
 const NO_VALUES: Fields = {
-  ...{ requirement: null, priority: null, classifiers: null, instance: null },
+  ...{ requirement: null, priority: null, classifiers: null, instance: null, loan: null },
   ...Object.fromEntries(KEPT.map(([, field]) => [field, null])),
 };
 
@@ -43,6 +44,7 @@ export function taskOfRow(row: TaskRow): Task {
   task.requirement = requirementOfKey(textAt(row, REQUIREMENT_KEY));
   task.priority = priorityOfRank(Number(row[PRIORITY]));
   task.classifiers = JSON.parse(textAt(row, CLASSIFIERS)) as Classifier[];
+  if (typeof row[LOAN] === 'string') task.loan = JSON.parse(row[LOAN]) as Loan;
   if (row[INSTANCE_ID] !== null) {
     task.instance = {
       id: textAt(row, INSTANCE_ID),

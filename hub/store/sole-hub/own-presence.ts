@@ -72,9 +72,9 @@ export function ownPresence({ agents, log }: OwnPresenceOptions): Presence {
       const { instances } = currentOf(agentId, ofEpoch) ?? {};
       const former = instances?.get(report.id);
       if (!former) return;
-      const { status, startedAtMs } = presentAs(report);
+      const { status, startedAtMs, lent } = presentAs(report);
       const profile = { ...former.profile, runs: report.runs };
-      instances?.set(report.id, { profile, status, startedAtMs });
+      instances?.set(report.id, { profile, status, startedAtMs, lent });
     },
     leave: async (agentId, ofEpoch, atMs) => {
       const connection = currentOf(agentId, ofEpoch);
@@ -143,15 +143,15 @@ function profileOf({ id, version, revision, labels, runs }: InstanceReport) {
 }
 
 function presentAs(report: StartedInstance): PresentInstance {
-  const { status, startedAtMs } = report;
-  return { profile: profileOf(report), status, startedAtMs };
+  const { status, startedAtMs, lent } = report;
+  return { profile: profileOf(report), status, startedAtMs, lent };
 }
 
 function connectedAs(
   agent: Connection['agent'],
   instances: ReadonlyMap<string, PresentInstance>,
 ): PresentAgent {
-  const { id, version, revision, seenAtMs, clockOffsetMs, address } = agent;
+  const { id, version, revision, seenAtMs, clockOffsetMs, address, hub } = agent;
   const sorted = [...instances.values()].sort((a, b) => byId(a.profile, b.profile));
   return {
     id,
@@ -160,6 +160,7 @@ function connectedAs(
     seenAtMs,
     clockOffsetMs,
     address,
+    hub,
     isConnected: true,
     instances: sorted,
   };

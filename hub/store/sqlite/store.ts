@@ -17,6 +17,7 @@ import { nameTable, sqliteNamedObjects } from './objects/named-objects.js';
 import { sqliteResumableUploads } from './objects/resumable-uploads.js';
 import { toldAll } from './rows/changed-tasks.js';
 import { beginHistory, ChangeLog } from './tasks/change-log.js';
+import { sqliteOpenLoans } from './tasks/open-loans.js';
 import { sqliteTaskArchive } from './tasks/task-archive.js';
 import { sqliteTaskExclusions } from './tasks/task-exclusions.js';
 import { sqliteTaskQueue } from './tasks/task-queue.js';
@@ -87,6 +88,7 @@ export function portsOver(
     archive: sqliteTaskArchive(db, commit, lists, changed, pending),
     changes,
     exclusions: sqliteTaskExclusions(db, commit),
+    loans: sqliteOpenLoans(db, commit),
     statistics: sqliteTaskStatistics(db, commit),
     webhooks: sqliteWebhookDeliveries(db, commit, outbox),
     agents: sqliteAgentStore(db, commit),

@@ -1207,6 +1207,8 @@ class TaskDetails(_TaskDetails, total=False):
     creator: str
     # Text of the creator about the task.
     note: str
+    # Only of a task that this hub runs for another one.
+    loan: TaskDetailsLoan
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # Why the task waits, as data; absent when it does not wait.
@@ -1241,6 +1243,22 @@ class TaskDetails(_TaskDetails, total=False):
 class TaskDetailsClassifiersItem(TypedDict):
     type: Literal["VERSION", "PRIORITY", "LABLES"]
     value: str
+
+
+class _TaskDetailsLoan(TypedDict):
+    # Name of the hub for which it runs.
+    upstream: str
+    # Hub that it was handed in to.
+    hub: str
+    # Its id at the upstream.
+    taskId: str
+
+
+class TaskDetailsLoan(_TaskDetailsLoan, total=False):
+    """Only of a task that this hub runs for another one."""
+
+    # Its creator there.
+    user: str
 
 
 class TaskDetailsLog(TypedDict):
@@ -1411,6 +1429,8 @@ class TaskItem(_TaskItem, total=False):
     creator: str
     # Text of the creator about the task.
     note: str
+    # Only of a task that this hub runs for another one.
+    loan: TaskItemLoan
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # Why the task waits, as data; absent when it does not wait.
@@ -1428,6 +1448,22 @@ class TaskItem(_TaskItem, total=False):
 class TaskItemClassifiersItem(TypedDict):
     type: Literal["VERSION", "PRIORITY", "LABLES"]
     value: str
+
+
+class _TaskItemLoan(TypedDict):
+    # Name of the hub for which it runs.
+    upstream: str
+    # Hub that it was handed in to.
+    hub: str
+    # Its id at the upstream.
+    taskId: str
+
+
+class TaskItemLoan(_TaskItemLoan, total=False):
+    """Only of a task that this hub runs for another one."""
+
+    # Its creator there.
+    user: str
 
 
 class TaskOutputFile(TypedDict):

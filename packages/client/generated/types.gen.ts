@@ -1566,6 +1566,27 @@ export type TaskItem = {
         type: 'VERSION' | 'PRIORITY' | 'LABLES';
         value: string;
     }>;
+    /**
+     * Only of a task that this hub runs for another one.
+     */
+    loan?: {
+        /**
+         * Name of the hub for which it runs.
+         */
+        upstream: string;
+        /**
+         * Hub that it was handed in to.
+         */
+        hub: string;
+        /**
+         * Its creator there.
+         */
+        user?: string;
+        /**
+         * Its id at the upstream.
+         */
+        taskId: string;
+    };
     status: 'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED';
     /**
      * Why the task waits, failed or was canceled; absent otherwise.
@@ -1712,6 +1733,27 @@ export type TaskDetails = {
         type: 'VERSION' | 'PRIORITY' | 'LABLES';
         value: string;
     }>;
+    /**
+     * Only of a task that this hub runs for another one.
+     */
+    loan?: {
+        /**
+         * Name of the hub for which it runs.
+         */
+        upstream: string;
+        /**
+         * Hub that it was handed in to.
+         */
+        hub: string;
+        /**
+         * Its creator there.
+         */
+        user?: string;
+        /**
+         * Its id at the upstream.
+         */
+        taskId: string;
+    };
     status: 'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED';
     /**
      * Why the task waits, failed or was canceled; absent otherwise.

@@ -5,15 +5,19 @@ import type {
   InstanceCrashes,
   InstanceLogType,
   InstanceProfile,
+  LentState,
   ReportedInstanceStatus,
 } from '../../domain/instance.js';
 import type { FileRef, Job } from '../../domain/job.js';
+import type { JoinedHub } from '../../domain/joined-hub.js';
 import type { AttemptRef } from '../../domain/task.js';
 
 export interface InstanceState extends InstanceProfile {
   readonly status: ReportedInstanceStatus;
   /** Uptime; null when it is not up. */
   readonly upForMs: number | null;
+  /** Only of an instance that a hub lends. */
+  readonly lent?: LentState | undefined;
 }
 
 /** An attempt that this agent has, with the proof of its assignment; absent when the hub gave none. */
@@ -28,12 +32,16 @@ export interface Introduction {
   readonly running: readonly HeldAttempt[];
   /** Attempts whose report is not acknowledged. */
   readonly spooled: readonly HeldAttempt[];
+  /** Only of a hub that joins as an agent. */
+  readonly hub?: JoinedHub | undefined;
 }
 
 export interface Assignment {
   readonly ref: AttemptRef;
   readonly timeLimitMs: number | null;
   readonly job: Job;
+  /** Hub that the task was handed in to, and its creator there; only for hubs. */
+  readonly origin?: { readonly hub: string; readonly user: string | null } | undefined;
   /** Id of the request that created the task, for the logs; absent when the hub does not say. */
   readonly requestId?: string | undefined;
   /** Parent of the attempt's spans; absent when its trace is not sampled. */
@@ -73,7 +81,7 @@ export interface HubListener {
   onCancel(ref: AttemptRef): void;
   /** The hub has acknowledged this report. */
   onAcknowledged(ref: AttemptRef, counted: boolean): void;
-  onRequest(request: HubRequest): Reply;
+  onRequest(request: HubRequest): Reply | Promise<Reply>;
   /** The addresses of the other hubs of the cluster, when the agent joins and whenever they have changed. */
   onHubs(addresses: readonly string[]): void;
   onMove(request: MoveRequest): void;

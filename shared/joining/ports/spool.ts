@@ -21,8 +21,8 @@ export interface ReportSpool {
   acknowledge(spooled: SpooledReport): Promise<void>;
   /** Reads a blob from `fromByte` on; throws {@link BlobLost}, at any time, when it is missing or damaged. */
   read(folder: string, file: FileRef, fromByte: number): AsyncIterable<Uint8Array>;
-  /** Reads all of a small blob at once; throws {@link BlobLost} when it is missing or damaged. */
-  readSmall(folder: string, file: FileRef): Buffer;
+  /** Reads all of a small blob, at once if it can; throws or rejects with {@link BlobLost} when it is missing or damaged. */
+  readSmall(folder: string, file: FileRef): Buffer | Promise<Buffer>;
   /** Reads all of a blob; rejects with {@link BlobLost} when its digest differs. */
   verify(folder: string, file: FileRef): Promise<void>;
 }

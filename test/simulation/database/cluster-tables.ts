@@ -25,6 +25,8 @@ export interface AgentRow {
   nodeId: string;
   joinNumber: number | null;
   address: string | null;
+  /** What it says as a joined hub, as JSON. */
+  hub: string | null;
   epoch: number;
 }
 
@@ -39,6 +41,7 @@ export interface InstanceRow {
   startedAtMs: number | null;
   /** Kind of jobs, as JSON. */
   runs: string | null;
+  lent: string | null;
 }
 
 export interface MailRow {

@@ -26,6 +26,7 @@ interface Joining extends Self, Asking {
   readonly address: string | null;
   readonly seenAt: number;
   readonly clockOffsetMs: number | null;
+  readonly hub: string | null;
   readonly profiles: string;
   readonly instanceIds: readonly string[];
   readonly versions: readonly string[];
@@ -34,6 +35,7 @@ interface Joining extends Self, Asking {
   readonly statuses: readonly string[];
   readonly startedAts: readonly (number | null)[];
   readonly runs: readonly (string | null)[];
+  readonly lents: readonly (string | null)[];
 }
 
 interface Changes extends Self {
@@ -43,6 +45,7 @@ interface Changes extends Self {
   readonly statuses: readonly string[];
   readonly startedAts: readonly (number | null)[];
   readonly runs: readonly (string | null)[];
+  readonly lents: readonly (string | null)[];
 }
 
 interface Leaving extends Self {
@@ -87,6 +90,7 @@ function place(tables: ClusterTables, given: Joining, epoch: number): void {
       status: given.statuses[at] ?? '',
       startedAtMs: given.startedAts[at] ?? null,
       runs: given.runs[at] ?? null,
+      lent: given.lents[at] ?? null,
     });
   }
 }
@@ -114,6 +118,7 @@ function join(given: Joining, tables: ClusterTables, nowMs: number): object {
     nodeId: given.nodeId,
     joinNumber: given.joinNumber,
     address: given.address,
+    hub: given.hub,
     epoch,
   });
   place(tables, given, epoch);
@@ -128,6 +133,7 @@ function change(given: Changes, tables: ClusterTables): void {
     row.status = given.statuses[at] ?? '';
     row.startedAtMs = given.startedAts[at] ?? null;
     row.runs = given.runs[at] ?? null;
+    row.lent = given.lents[at] ?? null;
   }
 }
 
@@ -143,7 +149,7 @@ function leave(given: Leaving, tables: ClusterTables): object {
 }
 
 function disconnect(tables: ClusterTables, agent: AgentRow, seenAtMs: number): void {
-  agent.hubId = agent.address = null;
+  agent.hubId = agent.address = agent.hub = null;
   agent.seenAtMs = seenAtMs;
   removeWhere(tables.instances, (row) => row.agentId === agent.id && row.epoch === agent.epoch);
 }
@@ -159,8 +165,8 @@ function disconnectLost(asking: Asking, tables: ClusterTables, nowMs: number): o
   return lost;
 }
 
-function presentRow({ id, version, revision, labels, status, startedAtMs, runs }: InstanceRow) {
-  return [id, version, revision, labels, status, startedAtMs, runs];
+function presentRow({ id, version, revision, labels, status, startedAtMs, runs, lent }: InstanceRow) {
+  return [id, version, revision, labels, status, startedAtMs, runs, lent];
 }
 
 function allAgents(asking: Asking, tables: ClusterTables, nowMs: number): object[] {
@@ -176,6 +182,7 @@ function allAgents(asking: Asking, tables: ClusterTables, nowMs: number): object
       seen_at: agent.seenAtMs,
       clock_offset_ms: agent.clockOffsetMs,
       address: agent.address,
+      hub: agent.hub,
       profiles: agent.profiles,
       is_connected: isConnected,
       instances: isConnected && present.length > 0 ? present.map(presentRow) : null,

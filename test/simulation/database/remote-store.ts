@@ -65,6 +65,7 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
     }),
     ...readPorts(read, watch),
     archive: archiveOn(lanes, read),
+    loans: loansOn(lanes.change, read),
     ...sidePorts(lanes, read),
     webhooks: webhooksOn(lanes.side, read, watch),
     inlineBlobs: postgresInlineBlobs(reads, lanes),
@@ -103,6 +104,13 @@ function archiveOn({ change }: Lanes, read: Read): TaskStore['archive'] {
     withInput: (content, limit) => read(({ archive }) => archive.withInput(content, limit)),
     remove: (taskIds) => change.write(remove, taskIds),
     endedBefore: (timeMs, limit) => read(({ archive }) => archive.endedBefore(timeMs, limit)),
+  };
+}
+
+function loansOn(change: Lane, read: Read): TaskStore['loans'] {
+  return {
+    all: () => read(({ loans }) => loans.all()),
+    close: write(change, true, ({ loans }, taskIds) => loans.close(taskIds)),
   };
 }
 

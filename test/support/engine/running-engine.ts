@@ -25,6 +25,8 @@ import { type LogLine, memoryLog } from '../memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.js';
 import { HandDrivenRuntime } from './hand-driven-runtime.js';
 
+const OWN_HUB = { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null };
+
 const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
 
 /** Proofs of assignments by these engines. */
@@ -128,6 +130,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     },
     runtime,
     log,
+    ownHub: OWN_HUB,
     leaseTimeoutMs: LEASE_MS,
     forgetAgentsAfterMs: setup.forgetAgentsAfterMs ?? 30 * 86_400_000,
     limits: { maxAttempts: setup.maxAttempts ?? 3, maxLosses: setup.maxLosses ?? 10 },

@@ -53,16 +53,17 @@ export function presentInstance({ profile, agentId, status, working }: InstanceV
   };
 }
 
-/** A connected server is an agent of 2.x, or the hub with its own instances. The base address is that of its host, if known. */
+/** A connected server is an agent of 2.x, or the hub with its own instances. The base address is that of a joined hub, else that of its
+ *  host, if known. */
 export function presentServer(
-  { id, version, address, instances, status }: AgentView,
+  { id, version, address, hub, instances, status }: AgentView,
   apiVersion: ApiVersion,
   hubUrl: string,
 ) {
   return {
     id,
     version,
-    baseUrl: isOwnAgentId(id) ? hubUrl : urlOf(address),
+    baseUrl: isOwnAgentId(id) ? hubUrl : (hub?.baseUrl ?? urlOf(address)),
     instances: instances.map((instance) => presentInstance(instance, apiVersion)),
     status,
   };

@@ -1,8 +1,9 @@
 /** Presentation of tasks under `/api/x`. */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { shownAgentId } from '../../../core/own-agent.js';
 import type { Delivery } from '../../../core/ports/webhook-deliveries.js';
-import type { ExecutingInstance, Task } from '../../../core/task.js';
+import type { ExecutingInstance, Loan, Task } from '../../../core/task.js';
 import { describeState } from '../../../core/task-message.js';
 import type { WaitReason } from '../../../core/wait-reason.js';
 import { originOf } from '../../../core/webhook-addresses.js';
@@ -26,7 +27,12 @@ export function presentTaskItem(task: Task, wait: WaitReason | null) {
     attempt: task.attempt,
     ...(task.instance === null ? {} : { instance: presentInstance(task.instance) }),
     ...(task.batchExecutionStatus === null ? {} : { batchExecutionStatus: task.batchExecutionStatus }),
+    ...(task.loan === null ? {} : { loan: presentLoan(task.loan) }),
   };
+}
+
+function presentLoan({ upstream, origin: { hub, user }, ref: { taskId } }: Loan) {
+  return { upstream, hub, ...(user === null ? {} : { user }), taskId };
 }
 
 /** `mayChange`: whether the caller may change the task, and so sees the address that it names, which may hold a secret. */
@@ -39,7 +45,7 @@ export function presentTaskDetails(
   const { storedFiles = [], log = null, outputFiles = [] } = files ?? {};
   return {
     ...presentTaskItem(task, wait),
-    requirement: task.requirement,
+    requirement: presentRequirement(task.requirement),
     ...(task.timeLimitS === null ? {} : { timeLimit: task.timeLimitS }),
     ...(job.type === 'SIMULATE_WORK' ? { duration: job.durationS } : {}),
     ...(model?.kind === 'LOCAL_FILESYSTEM'
@@ -56,6 +62,10 @@ export function presentTaskDetails(
     ...(notify === null ? {} : { notify: mayChange ? notify.url : originOf(notify.receiver) }),
     ...(deliveries.length === 0 ? {} : { webhooks: deliveries.map(presentDelivery) }),
   };
+}
+
+function presentRequirement({ version, labels, modelType }: Requirement) {
+  return { version, labels, ...(modelType === undefined ? {} : { modelType }) };
 }
 
 function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting, kinds } }: WaitReason) {

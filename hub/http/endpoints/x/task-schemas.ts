@@ -72,6 +72,19 @@ const taskFields = {
   ...textFields,
   priority: z.enum(PRIORITIES),
   classifiers: z.array(z.object({ type: z.enum(CLASSIFIER_TYPES), value: z.string() })),
+  loan: z
+    .object({
+      upstream: z
+        .string()
+        .meta({ description: 'Name of the hub for which it runs.', example: 'headquarters' }),
+      hub: z
+        .string()
+        .meta({ description: 'Hub that it was handed in to.', example: 'https://hub.example.com' }),
+      user: z.string().optional().meta({ description: 'Its creator there.', example: 'anna' }),
+      taskId: z.string().meta({ description: 'Its id at the upstream.' }),
+    })
+    .optional()
+    .meta({ description: 'Only of a task that this hub runs for another one.' }),
   status: z.enum(TASK_STATUSES),
   message: z.string().optional().meta({
     description: 'Why the task waits, failed or was canceled; absent otherwise.',

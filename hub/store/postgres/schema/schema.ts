@@ -18,6 +18,8 @@ import { uploadsAndKeys } from './migrations/0016-uploads-and-keys.js';
 import { kindsOfJobs } from './migrations/0017-kinds-of-jobs.js';
 import { taskDurations } from './migrations/0018-task-durations.js';
 import { notes } from './migrations/0019-notes.js';
+import { joinedHubs } from './migrations/0020-joined-hubs.js';
+import { loans } from './migrations/0021-loans.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -38,5 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   kindsOfJobs,
   taskDurations,
   notes,
+  joinedHubs,
+  loans,
   accounts,
 ];

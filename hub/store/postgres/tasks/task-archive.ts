@@ -10,7 +10,7 @@ import { rowsOf, sql } from '../connection/statement.js';
 import type { Lanes } from '../lanes/lanes.js';
 import type { TaskLists } from '../lists/task-lists.js';
 import { type RowWithTask, TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
-import { REMOVE_WRITE } from './task-removal.js';
+import { HAS_NO_OPEN_LOAN, REMOVE_WRITE } from './task-removal.js';
 
 const TASKS = sql(
   { taskIds: 'text[]' },
@@ -37,7 +37,7 @@ const ATTEMPTS = sql(
 
 const ENDED = sql(
   { before: 'bigint', limit: 'bigint' },
-  `SELECT task_request.id FROM (SELECT seq, ended_at FROM task WHERE ended_at < :before ORDER BY ended_at, seq LIMIT :limit) AS ended
+  `SELECT task_request.id FROM (SELECT seq, ended_at FROM task WHERE ended_at < :before AND ${HAS_NO_OPEN_LOAN} ORDER BY ended_at, seq LIMIT :limit) AS ended
    JOIN task_request ON task_request.task_seq = ended.seq ORDER BY ended.ended_at, ended.seq`,
 );
 

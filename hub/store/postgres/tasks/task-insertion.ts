@@ -83,6 +83,7 @@ const INSERT = laneStatement<string>({
       INSERT INTO task_${column} (task_seq, ${column})
       SELECT seq, ${textColumn(column)} FROM added WHERE ${textColumn(column)} IS NOT NULL),`,
     ).join('')}
+    loans AS (INSERT INTO open_loan (task_seq) SELECT seq FROM added WHERE loan IS NOT NULL),
     files AS (${addFiles('added')}),
     keys AS (
       INSERT INTO idempotency_key (creator, key, task_seq, task_id, used_at)

@@ -14,12 +14,16 @@ const TABLES = [
   'task_notify',
 ] as const;
 
+/** Condition that a task may be removed: no other hub needs its result any more. */
+export const HAS_NO_OPEN_LOAN = 'NOT EXISTS (SELECT FROM open_loan WHERE open_loan.task_seq = task.seq)';
+
 const REMOVE = laneStatement({
   parameters: { taskIds: 'text[]' },
   parts: `
     input AS (SELECT given.* FROM held, unnest(:taskIds) WITH ORDINALITY AS given (task_id, at)),
     removed AS (
       DELETE FROM task USING ${FROM_INPUT.replace(/^FROM /, '')} AND ${from(TASK_TRANSITIONS.remove)}
+        AND ${HAS_NO_OPEN_LOAN}
       RETURNING input.at, input.task_id, task.seq),
     requests AS (DELETE FROM task_request USING removed WHERE task_request.task_seq = removed.seq),
     keys AS (

@@ -25,6 +25,7 @@ import { keysOfDeletedTasks } from '../schema/migrations/0019-keys-of-deleted-ta
 import { taskDurations } from '../schema/migrations/0020-task-durations.js';
 import { listedTasks } from '../schema/migrations/0021-listed-tasks.js';
 import { notes } from '../schema/migrations/0022-notes.js';
+import { loans } from '../schema/migrations/0023-loans.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -52,6 +53,7 @@ export const MIGRATIONS: readonly string[] = [
   taskDurations,
   listedTasks,
   notes,
+  loans,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

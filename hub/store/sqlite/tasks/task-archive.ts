@@ -12,6 +12,9 @@ import type { TaskLists } from '../lists/task-lists.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
 import { TASK_COLUMNS, TASK_TABLES } from '../rows/task-columns.js';
 
+/** Condition that a task may be removed: no other hub needs its result any more. */
+const HAS_NO_OPEN_LOAN = 'NOT EXISTS (SELECT 1 FROM open_loan WHERE task_seq = task.seq)';
+
 export function sqliteTaskArchive(
   db: SqliteDatabase,
   commit: GroupCommit,
@@ -35,11 +38,11 @@ export function sqliteTaskArchive(
     FROM former_attempt WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY attempt`);
   const deleteTask = db
     .prepare<[string, string], number>(
-      'DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq',
+      `DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?)) AND ${HAS_NO_OPEN_LOAN} RETURNING seq`,
     )
     .pluck();
   const selectEnded = db.prepare<[number, number], { id: string }>(
-    'SELECT id FROM task WHERE ended_at < ? ORDER BY ended_at LIMIT ?',
+    `SELECT id FROM task WHERE ended_at < ? AND ${HAS_NO_OPEN_LOAN} ORDER BY ended_at LIMIT ?`,
   );
   const removable = JSON.stringify(TASK_TRANSITIONS.remove.from);
 

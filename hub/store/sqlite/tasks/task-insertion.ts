@@ -34,6 +34,7 @@ export function taskInsertion(
   const insert = db.prepare<(string | number | null)[]>(
     `INSERT INTO task (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   );
+  const openLoan = db.prepare<[number]>('INSERT INTO open_loan (task_seq) VALUES (?)');
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
   let latestSeq = latestSeqOf(db);
@@ -48,6 +49,7 @@ export function taskInsertion(
     filesOfJob(task.job).forEach((file, position) => {
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
     });
+    if (task.loan) openLoan.run(seq);
     if (task.notify) webhooks.named(seq, task.notify);
     tasks.added(seq);
     return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };

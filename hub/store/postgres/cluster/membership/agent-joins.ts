@@ -123,6 +123,7 @@ function valuesOf(agent: JoiningAgent) {
     address: agent.address,
     seenAt: agent.seenAtMs,
     clockOffsetMs: agent.clockOffsetMs,
+    hub: agent.hub ? JSON.stringify(agent.hub) : null,
     profiles: JSON.stringify(instances.map(profileOf)),
     instanceIds: instances.map(({ id }) => id),
     versions: instances.map(({ version }) => version),
@@ -131,6 +132,7 @@ function valuesOf(agent: JoiningAgent) {
     runs: instances.map(({ runs }) => runsText(runs)),
     statuses: instances.map(({ status }) => status),
     startedAts: instances.map(({ startedAtMs }) => startedAtMs),
+    lents: instances.map(({ lent }) => lent ?? null),
   };
 }
 

@@ -1,5 +1,11 @@
 /** Presence for several hubs: rows of agents and their instances, which decide who may join. */
-import type { InstanceProfile, InstanceStatus, JobKind } from '@workbench-hub/shared/domain/instance';
+import type {
+  InstanceProfile,
+  InstanceStatus,
+  JobKind,
+  LentState,
+} from '@workbench-hub/shared/domain/instance';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { JoinRefusal } from '../../../../core/ports/agents.js';
@@ -166,6 +172,7 @@ function agentOf(row: AgentRow, held: ReadonlySet<string>): PresentAgent {
     seenAtMs: row.seen_at,
     clockOffsetMs: row.clock_offset_ms,
     address: isConnected ? row.address : null,
+    hub: isConnected && row.hub !== null ? (JSON.parse(row.hub) as JoinedHub) : undefined,
     isConnected,
     instances: instances.sort((a, b) => byId(a.profile, b.profile)),
   };
@@ -179,6 +186,7 @@ function instanceOf([
   status,
   startedAtMs,
   runs,
+  lent,
 ]: PresentInstanceRow): PresentInstance {
   const profile = {
     id,
@@ -187,7 +195,12 @@ function instanceOf([
     labels: JSON.parse(labels) as string[],
     runs: runs === null ? undefined : (JSON.parse(runs) as JobKind),
   };
-  return { profile, status: status as InstanceStatus, startedAtMs };
+  return {
+    profile,
+    status: status as InstanceStatus,
+    startedAtMs,
+    lent: lent === null ? undefined : (lent as LentState),
+  };
 }
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {

@@ -80,6 +80,7 @@ export class InstanceChanges {
       statuses: changes.map(({ report }) => report.status),
       startedAts: changes.map(({ report }) => report.startedAtMs),
       runs: changes.map(({ report }) => runsText(report.runs)),
+      lents: changes.map(({ report }) => report.lent ?? null),
     });
   }
 }

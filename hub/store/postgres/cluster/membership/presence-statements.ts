@@ -40,6 +40,7 @@ export const JOIN = sql(
     address: 'text',
     seenAt: 'bigint',
     clockOffsetMs: 'bigint',
+    hub: 'text',
     profiles: 'text',
     instanceIds: 'text[]',
     versions: 'text[]',
@@ -48,6 +49,7 @@ export const JOIN = sql(
     statuses: 'text[]',
     startedAts: 'bigint[]',
     runs: 'text[]',
+    lents: 'text[]',
   },
   `WITH ${FENCE},
    connected AS NOT MATERIALIZED (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
@@ -58,25 +60,27 @@ export const JOIN = sql(
      WHERE agent_instance.id = ANY (:instanceIds) AND agent_instance.agent_id <> :agentId
      ORDER BY array_position(:instanceIds, agent_instance.id) LIMIT 1),
    joined AS (
-     INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances, hub_id, node_id, join_number, address, epoch)
-     SELECT :agentId, :version, :revision, :seenAt, :clockOffsetMs, :profiles, fence.id, :nodeId, :joinNumber, :address, ${NOW_MS}
+     INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances, hub_id, node_id, join_number, address, hub, epoch)
+     SELECT :agentId, :version, :revision, :seenAt, :clockOffsetMs, :profiles, fence.id, :nodeId, :joinNumber, :address, :hub, ${NOW_MS}
      FROM fence
      WHERE NOT EXISTS (SELECT FROM refused_id) AND NOT EXISTS (SELECT FROM later) AND NOT EXISTS (SELECT FROM refused_instance)
      ON CONFLICT (id) DO UPDATE SET version = excluded.version, revision = excluded.revision, seen_at = excluded.seen_at,
        clock_offset_ms = excluded.clock_offset_ms, instances = excluded.instances, hub_id = excluded.hub_id,
-       node_id = excluded.node_id, join_number = excluded.join_number, address = excluded.address, epoch = greatest(agent.epoch + 1, 1)
+       node_id = excluded.node_id, join_number = excluded.join_number, address = excluded.address,
+       hub = excluded.hub, epoch = greatest(agent.epoch + 1, 1)
      RETURNING epoch),
    dropped AS (
      DELETE FROM agent_instance USING joined
      WHERE agent_instance.agent_id = :agentId AND agent_instance.id <> ALL (:instanceIds)),
    placed AS (
-     INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at, runs)
-     SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, given.started_at, given.runs
-     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts, :runs)
-       AS given (id, version, revision, labels, status, started_at, runs)
+     INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at, runs, lent)
+     SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, given.started_at, given.runs,
+       given.lent
+     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts, :runs, :lents)
+       AS given (id, version, revision, labels, status, started_at, runs, lent)
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, epoch = excluded.epoch, version = excluded.version,
        revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at,
-       runs = excluded.runs)
+       runs = excluded.runs, lent = excluded.lent)
    SELECT EXISTS (SELECT FROM fence) AS is_fenced, EXISTS (SELECT FROM refused_id) AS is_id_taken,
      (SELECT join_number FROM later) AS later_join,
      (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
@@ -93,11 +97,12 @@ export const CHANGE = sql(
     statuses: 'text[]',
     startedAts: 'bigint[]',
     runs: 'text[]',
+    lents: 'text[]',
   },
   `WITH ${FENCE}, ${RELAXED}
-   UPDATE agent_instance SET status = given.status, started_at = given.started_at, runs = given.runs
-   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts, :runs)
-     AS given (agent_id, epoch, id, status, started_at, runs)
+   UPDATE agent_instance SET status = given.status, started_at = given.started_at, runs = given.runs, lent = given.lent
+   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts, :runs, :lents)
+     AS given (agent_id, epoch, id, status, started_at, runs, lent)
    WHERE agent_instance.id = given.id AND agent_instance.agent_id = given.agent_id AND agent_instance.epoch = given.epoch`,
 );
 
@@ -111,7 +116,7 @@ export const LEAVE = sql(
   { hubId: 'text', incarnation: 'text', agentId: 'text', epoch: 'bigint', seenAt: 'bigint' },
   `WITH ${FENCE}, ${RELAXED},
    away AS (
-     UPDATE agent SET hub_id = NULL, address = NULL, seen_at = coalesce(:seenAt, seen_at) FROM fence, relaxed
+     UPDATE agent SET hub_id = NULL, address = NULL, hub = NULL, seen_at = coalesce(:seenAt, seen_at) FROM fence, relaxed
      WHERE agent.id = :agentId AND agent.epoch = :epoch AND agent.hub_id = fence.id RETURNING agent.id),
    dropped AS (
      DELETE FROM agent_instance USING away WHERE agent_instance.agent_id = away.id AND agent_instance.epoch = :epoch)
@@ -142,6 +147,7 @@ export type PresentInstanceRow = [
   status: string,
   startedAtMs: number | null,
   runs: string | null,
+  lent: string | null,
 ];
 
 /** Kind of jobs in a row: JSON, or null when the program does not say. */
@@ -156,6 +162,8 @@ export interface AgentRow {
   readonly seen_at: number;
   readonly clock_offset_ms: number | null;
   readonly address: string | null;
+  /** JSON of what the agent says as a hub; null for any other. */
+  readonly hub: string | null;
   readonly profiles: string;
   readonly is_connected: boolean;
   /** Null when it is disconnected, or has none. */
@@ -164,11 +172,11 @@ export interface AgentRow {
 
 export const ALL_AGENTS = sql(
   { hubId: 'text', lapseMs: 'bigint' },
-  `SELECT agent.id, agent.version, agent.revision, agent.seen_at, agent.clock_offset_ms, agent.address, agent.instances AS profiles,
+  `SELECT agent.id, agent.version, agent.revision, agent.seen_at, agent.clock_offset_ms, agent.address, agent.hub, agent.instances AS profiles,
      hub.id IS NOT NULL AS is_connected,
      CASE WHEN hub.id IS NOT NULL THEN (
        SELECT json_agg(json_build_array(present.id, present.version, present.revision, present.labels, present.status,
-         present.started_at, present.runs)) FROM agent_instance AS present
+         present.started_at, present.runs, present.lent)) FROM agent_instance AS present
        WHERE present.agent_id = agent.id AND present.epoch = agent.epoch) END AS instances
    FROM agent LEFT JOIN hub ON hub.id = agent.hub_id AND ${HOLDS_AGENTS}`,
 );
@@ -193,7 +201,7 @@ export const DISCONNECT_LOST = sql(
      SELECT agent.id, agent.hub_id, agent.epoch, hub.seen_at FROM agent LEFT JOIN hub ON hub.id = agent.hub_id
      WHERE agent.hub_id <> :hubId AND (hub.id IS NULL OR NOT ${IS_LIVE})),
    away AS (
-     UPDATE agent SET hub_id = NULL, address = NULL,
+     UPDATE agent SET hub_id = NULL, address = NULL, hub = NULL,
        seen_at = greatest(agent.seen_at, (extract(epoch FROM lost.seen_at) * 1000)::bigint)
      FROM lost WHERE agent.id = lost.id AND agent.epoch = lost.epoch AND agent.hub_id = lost.hub_id
      RETURNING agent.id, lost.hub_id, agent.epoch),
