@@ -13,6 +13,7 @@ import { ROLES } from './core/access.js';
 import { isUsername, PASSWORD_HASH_ALLOWED, parsePasswordHash, USERNAME_ALLOWED } from './core/accounts.js';
 import { ADDRESS_ALLOWED, webhookAddress } from './core/webhook-addresses.js';
 import { isSafeAddress } from './security/safe-address.js';
+import { checkUpstreams, upstreamSchema } from './upstream-config.js';
 
 const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
 
@@ -126,14 +127,6 @@ const s3Schema = z.strictObject({
   ca: z.string().min(1).nullable().default(null),
 });
 
-/** A list that must be empty in this version. */
-function none(why: string) {
-  return z
-    .array(z.unknown())
-    .max(0, { error: `an empty list: ${why}` })
-    .default([]);
-}
-
 export const hubConfigSchema = z
   .strictObject({
     server: section({
@@ -186,7 +179,8 @@ export const hubConfigSchema = z
       keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
       drainTimeout: duration({ minMs: 0 }).prefault('0s'),
     }),
-    upstreams: none('this version joins no other hubs yet'),
+    /** Other hubs that this hub joins as an agent. */
+    upstreams: z.array(upstreamSchema).default([]),
     agents: section({
       /** Default: generated into <dataDir>/agent-token. */
       token: secret()
@@ -292,6 +286,9 @@ export const hubConfigSchema = z
       const message = 'a name that no other user has';
       context.addIssue({ code: 'custom', path: ['security', 'users', index, 'username'], message });
     }
+    checkUpstreams(config.upstreams, (path, message) =>
+      context.addIssue({ code: 'custom', path: ['upstreams', ...path], message }),
+    );
     checkPlace(config.storage, (path, message) =>
       context.addIssue({ code: 'custom', path: ['storage', ...path], message }),
     );

@@ -32,6 +32,7 @@ import { openTracing } from './wiring/hub-tracing.js';
 import { newOwnSecret } from './wiring/own-instances.js';
 import { serve } from './wiring/serving.js';
 import type { Setup } from './wiring/setup.js';
+import { openUpstreams } from './wiring/upstreams.js';
 
 /** Replacements, most of them for tests. */
 export interface HubOverrides {
@@ -129,6 +130,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     tracing,
     proofs,
     hubId,
+    upstreams: await openUpstreams(storing, hubId, onStop),
   });
   observeHub(metrics, {
     tasks: engine.tasks,

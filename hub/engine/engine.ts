@@ -19,6 +19,7 @@ import { buildInstances, type InstancePorts } from './instances/build-instances.
 import { InstanceControl } from './instances/instance-control.js';
 import type { Instances } from './instances/instances.js';
 import { liveNodes } from './instances/live-nodes.js';
+import { buildLending, type LendingPorts } from './lending/build-lending.js';
 import { type Running, runningOf } from './running.js';
 import { buildScheduling, type SchedulingPorts } from './scheduling/build-scheduling.js';
 import type { ShutdownPreparation } from './scheduling/shutdown-preparation.js';
@@ -50,6 +51,7 @@ export interface EngineOptions
     WaitingPorts,
     WebhooksPorts,
     TaskPorts,
+    LendingPorts,
     UpkeepPorts {
   readonly cluster: Cluster;
 }
@@ -98,16 +100,27 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const tasks = buildTasks(options, { ...before, ...scheduling, ...waiting });
   const upkeep = buildUpkeep(options, { ...before, ...agents });
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
+  const nodes = liveNodes(instances.instances, caughtUp);
+  const control = new InstanceControl(nodes, cluster.relay);
+  const lending = buildLending(options, { ...before, ...scheduling, control, logFollower });
   // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.transitions.subscribe(queueSignals(cluster.signals));
   transitions.transitions.subscribe(endSignals(cluster.signals));
 
-  const nodes = liveNodes(instances.instances, caughtUp);
-  const parts = { ...before, ...agents, ...scheduling, ...waiting, ...tasks, ...upkeep, logFollower };
+  const parts = {
+    ...before,
+    ...agents,
+    ...scheduling,
+    ...waiting,
+    ...tasks,
+    ...upkeep,
+    logFollower,
+    lending,
+  };
   return {
     ...parts,
     nodes,
-    control: new InstanceControl(nodes, cluster.relay),
+    control,
     sweep: async () => {
       await parts.sweeper.sweep();
       await parts.localSweeper.sweep();

@@ -3,6 +3,7 @@ import type { RoleHolder } from '../core/ports/roles.js';
 import type { AgentExclusions } from './agents/agent-exclusions.js';
 import type { Leases } from './agents/leases.js';
 import type { DoubtedAttempts } from './instances/doubted-attempts.js';
+import type { Lending } from './lending/lending.js';
 import type { Scheduler } from './scheduling/scheduler.js';
 import type { Resynchronization } from './upkeep/resynchronization.js';
 import type { Sweeper } from './upkeep/sweeper.js';
@@ -14,14 +15,16 @@ export interface SchedulerTermsParts {
   readonly sweeper: Sweeper;
   readonly exclusions: AgentExclusions;
   readonly resync: Resynchronization;
+  readonly lending: Lending;
 }
 
 /** `onGain` is called at the beginning of each term. */
 export function schedulerTerms(
-  { leases, doubted, scheduler, sweeper, exclusions, resync }: SchedulerTermsParts,
+  { leases, doubted, scheduler, sweeper, exclusions, resync, lending }: SchedulerTermsParts,
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
+    await lending.stop();
     await scheduler.stop();
     doubted.stop();
     await leases.stop();
@@ -36,6 +39,7 @@ export function schedulerTerms(
         await resync.now();
         await exclusions.load();
         await scheduler.start(term);
+        await lending.start();
       } catch (error) {
         // Leases that began must not count in the next term.
         await end();

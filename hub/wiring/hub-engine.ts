@@ -3,6 +3,7 @@ import type { HubConfig } from '../config.js';
 import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { Store } from '../core/ports/store.js';
 import { createEngine, type Engine } from '../engine/engine.js';
+import type { ConfiguredUpstream } from '../engine/lending/lending.js';
 import type { StorageSettings } from '../engine/storage/storage-settings.js';
 import type { HubParts } from './hub-parts.js';
 import { openWebhooks } from './outgoing-webhooks.js';
@@ -18,10 +19,12 @@ export async function openEngine(
     tracing,
     proofs,
     hubId,
+    upstreams,
   }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing'> & {
     readonly store: Store;
     readonly proofs: AttemptProofs;
     readonly hubId: string;
+    readonly upstreams: readonly ConfiguredUpstream[];
   },
 ): Promise<Engine> {
   const { timers } = runtime;
@@ -31,6 +34,8 @@ export async function openEngine(
     archive: store.archive,
     changes: store.changes,
     exclusions: store.exclusions,
+    loans: store.loans,
+    upstreams,
     statistics: store.statistics,
     cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,

@@ -102,6 +102,7 @@ describe('start and stop of the engine', () => {
     const options: EngineOptions = {
       queue: { ...store.queue, running },
       archive: store.archive,
+      loans: store.loans,
       ownHub: { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null },
       cluster: soleHub({
         agents: store.agents,

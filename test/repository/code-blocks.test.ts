@@ -256,6 +256,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['storage check', { unavailable: 'hub.yaml of this page names an object store' }],
     ['"Version": "2012-10-17"', { by: 'test/conformance/s3-faults.test.ts' }],
   ],
+  'packages/docs/joined-hubs.md': [['upstreams:', { config: 'hub' }]],
   'packages/docs/load-balancer.md': [
     ['# hub.yaml', { config: 'hub' }],
     ['# agent.yaml', { config: 'agent' }],

@@ -358,6 +358,7 @@ export class SimulatedHub {
           log,
         }),
       changes: store.changes,
+      loans: store.loans,
       exclusions: store.exclusions,
       agentDrains: this.drains,
       proofs: PROOFS,

@@ -111,6 +111,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     archive: store.archive,
     cluster,
     changes: store.changes,
+    loans: store.loans,
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
     proofs: PROOFS,

@@ -1,0 +1,49 @@
+/** What this hub lends to other hubs. */
+
+/** Time of the day, by the clock of the machine: minutes from midnight. `to` is excluded, and may be earlier than `from`: over midnight. */
+export interface Hours {
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+export interface LendingRule {
+  /** Labels of which a lent instance has at least one, in lower case; none: of any instance. */
+  readonly labels: readonly string[];
+  /** Ids of lent instances, with the wildcards `*` and `?`; none: any. */
+  readonly instances: readonly string[];
+  /** Number of instances that are offered or on loan at a time; null for any. */
+  readonly max: number | null;
+  /** Hours in which instances are offered; none: always. */
+  readonly hours: readonly Hours[];
+}
+
+/** A hub that this hub joins as an agent. */
+export interface UpstreamSettings {
+  /** Name by which this hub knows it. */
+  readonly name: string;
+  /** Beginning of the ids that lent instances have there. */
+  readonly prefix: string;
+  readonly lend: LendingRule;
+}
+
+/** Whether an instance with this id and these labels may be lent. */
+export function mayBeLent(
+  { labels, instances }: LendingRule,
+  profile: { readonly id: string; readonly labels: readonly string[] },
+  matches: (pattern: string, text: string) => boolean,
+): boolean {
+  const isNamed = instances.length === 0 || instances.some((pattern) => matches(pattern, profile.id));
+  return (
+    isNamed && (labels.length === 0 || profile.labels.some((label) => labels.includes(label.toLowerCase())))
+  );
+}
+
+/** Whether instances are offered at this minute of the day. */
+export function isWithin(hours: readonly Hours[], minute: number): boolean {
+  if (hours.length === 0) return true;
+  return hours.some(({ fromMinute, toMinute }) =>
+    fromMinute <= toMinute
+      ? minute >= fromMinute && minute < toMinute
+      : minute >= fromMinute || minute < toMinute,
+  );
+}

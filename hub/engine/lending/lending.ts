@@ -1,0 +1,88 @@
+/** Lending: what the hub with the role of the scheduler does for the upstreams in each of its terms. */
+import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
+import type { SignalListener } from '../../core/ports/signals.js';
+import type { Loan, Task } from '../../core/task.js';
+import type { TaskSubscriber } from '../../core/task-events.js';
+import type { UpstreamSettings } from './lending-settings.js';
+import { Upstream, type UpstreamPorts } from './upstream.js';
+
+/** An upstream with the means to join it. */
+export interface ConfiguredUpstream extends UpstreamSettings {
+  readonly hub: Hub;
+}
+
+export interface LendingOptions extends UpstreamPorts {
+  readonly upstreams: readonly ConfiguredUpstream[];
+}
+
+export class Lending {
+  readonly #options: LendingOptions;
+  #upstreams: Upstream[] = [];
+
+  constructor(options: LendingOptions) {
+    this.#options = options;
+  }
+
+  /** Goes on with the open loans and joins the upstreams. Rejects as the store does. */
+  async start(): Promise<void> {
+    const { upstreams, loans } = this.#options;
+    const tasks = (await loans.all()).filter(hasLoan);
+    await this.#abandon(tasks.filter(({ loan }) => upstreams.every(({ name }) => name !== loan.upstream)));
+    this.#upstreams = upstreams.map((settings) => new Upstream(settings, settings.hub, this.#options));
+    for (const [index, upstream] of this.#upstreams.entries()) {
+      const name = upstreams[index]?.name;
+      await upstream.start(tasks.filter(({ loan }) => loan.upstream === name));
+    }
+  }
+
+  /** Leaves the upstreams. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#upstreams.splice(0).map((upstream) => upstream.stop()));
+  }
+
+  readonly onTask: TaskSubscriber = {
+    ENQUEUED: ({ waiting }) => {
+      for (const upstream of this.#upstreams) for (const { taskId } of waiting) upstream.enqueued(taskId);
+    },
+  };
+
+  readonly onSignal: SignalListener = {
+    ENDED: ({ taskId }) => this.#each((upstream) => upstream.taskChanged(taskId)),
+    RETURNED: ({ taskId }) => this.#each((upstream) => upstream.taskChanged(taskId)),
+    JOINED: () => this.#each((upstream) => upstream.agentsChanged()),
+    LEFT: () => this.#each((upstream) => upstream.agentsChanged()),
+    RESYNC: () => this.#each((upstream) => upstream.tasksChanged()),
+  };
+
+  /** Whether tasks may begin has changed. */
+  pauseChanged(): void {
+    this.#each((upstream) => upstream.pauseChanged());
+  }
+
+  /** An instance may have changed. */
+  instanceChanged(instanceId: string): void {
+    this.#each((upstream) => upstream.instanceChanged(instanceId));
+  }
+
+  #each(step: (upstream: Upstream) => void): void {
+    for (const upstream of this.#upstreams) step(upstream);
+  }
+
+  /** Ends the loans of upstreams that are no longer configured: nobody waits for them. */
+  async #abandon(tasks: readonly (Task & { readonly loan: Loan })[]): Promise<void> {
+    if (tasks.length === 0) return;
+    const { transitions, loans, log } = this.#options;
+    for (const task of tasks) {
+      log.warn(
+        { taskId: task.id, upstream: task.loan.upstream },
+        'a loan of an upstream that is no longer configured was ended',
+      );
+      await transitions.cancel(task, true);
+    }
+    await loans.close(tasks.map(({ id }) => id));
+  }
+}
+
+function hasLoan(task: Task): task is Task & { readonly loan: Loan } {
+  return task.loan !== null;
+}

@@ -1,0 +1,231 @@
+/**
+ * The instances that this hub lends to one upstream, as the upstream sees them. What is idle is offered; what this hub uses itself is
+ * taken back from the offers at once, and offered again when it was idle for a moment: then no local task waits that it fits.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { LentState } from '@workbench-hub/shared/domain/instance';
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import type { HubConnection, InstanceState } from '@workbench-hub/shared/joining/ports/hub';
+import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { InstanceView } from '../../core/ports/nodes.js';
+import type { Instances } from '../instances/instances.js';
+import { isWithin, mayBeLent, type UpstreamSettings } from './lending-settings.js';
+
+export interface LentInstancesOptions {
+  readonly settings: UpstreamSettings;
+  readonly instances: Pick<Instances, 'list' | 'find' | 'attemptOn' | 'idleSinceMsOf'>;
+  /** Whether the task is a loan of the upstream. */
+  readonly isLoan: (taskId: string) => boolean;
+  /** Whether no task may begin here. */
+  readonly isPaused: () => boolean;
+  /** Called when other instances are to be lent than those that the upstream knows. */
+  readonly onOthers: () => void;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/** Time for which an instance that this hub has used is idle before it is offered again. */
+const OFFERED_AFTER_MS = 50;
+/** Interval of the look at the hours in which instances are offered. */
+const HOURS_EVERY_MS = 30_000;
+
+export class LentInstances {
+  readonly #options: LentInstancesOptions;
+  /** The lent instances as they are, by their ids here. */
+  #states = new Map<string, InstanceState>();
+  /** The same as the upstream knows them. */
+  #told = new Map<string, InstanceState>();
+  #connection: HubConnection | null = null;
+  /** Ids of instances that may have changed. */
+  readonly #changed = new Set<string>();
+  #flushing: Timer | undefined;
+  #hours: Timer | undefined;
+  #isStopped = false;
+
+  constructor(options: LentInstancesOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#watchHours();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#hours?.cancel();
+    this.#flushing?.cancel();
+  }
+
+  /** Id here of an instance with this id at the upstream; undefined when it is not lent. */
+  localIdOf(upstreamId: string): string | undefined {
+    const { prefix } = this.#options.settings;
+    const id = upstreamId.slice(prefix.length);
+    return upstreamId.startsWith(prefix) && this.#told.has(id) ? id : undefined;
+  }
+
+  /** All lent instances, for the introduction. */
+  introduce(): InstanceState[] {
+    const lent = this.#options.instances.list().filter((view) => this.#isLent(view));
+    this.#states = new Map(lent.map((view) => [view.profile.id, this.#stateOf(view)]));
+    const beyond = this.#beyondMax();
+    this.#told = new Map([...this.#states].map(([id, state]) => [id, shown(state, beyond.has(id))]));
+    this.#connection = null;
+    return [...this.#told.values()];
+  }
+
+  /** The upstream knows what was introduced. */
+  joined(connection: HubConnection): void {
+    this.#connection = connection;
+    this.allChanged();
+  }
+
+  /** An instance may have changed. */
+  changed(instanceId: string): void {
+    this.#changed.add(instanceId);
+    this.#flushIn(0);
+  }
+
+  /** All instances may have changed. */
+  allChanged(): void {
+    for (const id of this.#states.keys()) this.#changed.add(id);
+    this.#flushIn(0);
+  }
+
+  #flushIn(delayMs: number): void {
+    if (this.#isStopped || this.#flushing) return;
+    this.#flushing = this.#options.timers.after(delayMs, () => {
+      this.#flushing = undefined;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    if (!this.#connection || this.#connection.ended.aborted) return;
+    const updated = changed.filter((id) => this.#update(id));
+    // Where not all may be offered, the change of one may be that of others.
+    const isCapped = this.#options.settings.lend.max !== null;
+    const beyond = this.#beyondMax();
+    for (const id of isCapped ? this.#states.keys() : updated) this.#tell(id, beyond.has(id));
+    if (this.#changed.size > 0) this.#flushIn(OFFERED_AFTER_MS);
+  }
+
+  /** Takes the instance as it is now. False when it counts as changed still, because it is to be offered again, but not yet. */
+  #update(id: string): boolean {
+    const { instances, onOthers } = this.#options;
+    const view = instances.find(id);
+    const known = this.#states.get(id);
+    const isLent = view !== undefined && this.#isLent(view);
+    if (isLent !== (known !== undefined)) onOthers();
+    if (!isLent || !known) return false;
+    if (this.#isIdleTooShortly(id)) {
+      this.#changed.add(id);
+      return false;
+    }
+    const state = this.#stateOf(view);
+    if (hasOtherProfile(known, state)) onOthers();
+    this.#states.set(id, state);
+    return true;
+  }
+
+  #isIdleTooShortly(id: string): boolean {
+    const { instances, clock } = this.#options;
+    if (this.#states.get(id)?.lent === 'OFFERED') return false;
+    const idleSinceMs = instances.idleSinceMsOf(id);
+    return idleSinceMs !== null && clock.monotonicMs() - idleSinceMs < OFFERED_AFTER_MS;
+  }
+
+  #tell(id: string, isBeyond: boolean): void {
+    const state = this.#states.get(id);
+    const told = this.#told.get(id);
+    if (!state || !told) return;
+    const wanted = shown(state, isBeyond);
+    if (isSame(told, wanted)) return;
+    this.#told.set(id, wanted);
+    this.#connection?.sendInstance(wanted);
+  }
+
+  /** Ids of idle instances beyond the number that may be offered or on loan. */
+  #beyondMax(): ReadonlySet<string> {
+    const { max } = this.#options.settings.lend;
+    if (max === null) return NONE;
+    const offered = [...this.#states].filter(([, { lent }]) => lent === 'OFFERED').map(([id]) => id);
+    const idle = offered.filter((id) => !this.#isOnLoan(id));
+    return new Set(idle.slice(Math.max(0, max - (offered.length - idle.length))));
+  }
+
+  #isOnLoan(id: string): boolean {
+    const attempt = this.#options.instances.attemptOn(id);
+    return attempt !== null && this.#options.isLoan(attempt.taskId);
+  }
+
+  #isLent({ profile }: InstanceView): boolean {
+    return mayBeLent(this.#options.settings.lend, profile, matchesWildcard);
+  }
+
+  #stateOf(view: InstanceView): InstanceState {
+    const { settings, clock } = this.#options;
+    const { id, version, revision, labels, runs } = view.profile;
+    const { status, startedAtMs } = view;
+    return {
+      id: `${settings.prefix}${id}`,
+      version,
+      revision,
+      labels,
+      runs,
+      status: status === 'UNKNOWN' ? 'DOWN' : status,
+      upForMs: startedAtMs === null ? null : Math.max(0, clock.nowMs() - startedAtMs),
+      lent: this.#lentStateOf(view),
+    };
+  }
+
+  #lentStateOf(view: InstanceView): LentState {
+    const { settings, instances, isPaused, clock } = this.#options;
+    const { id } = view.profile;
+    // The upstream knows that the instance works for it.
+    if (this.#isOnLoan(id)) return 'OFFERED';
+    if (view.working) return 'IN_USE';
+    const isOpen = !isPaused() && isWithin(settings.lend.hours, minuteOf(clock.nowMs()));
+    return isOpen && instances.idleSinceMsOf(id) !== null ? 'OFFERED' : 'KEPT';
+  }
+
+  #watchHours(): void {
+    if (this.#options.settings.lend.hours.length === 0) return;
+    this.#hours = this.#options.timers.after(HOURS_EVERY_MS, () => {
+      this.allChanged();
+      this.#watchHours();
+    });
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The instance as the upstream is to see it. */
+function shown(state: InstanceState, isBeyondMax: boolean): InstanceState {
+  return isBeyondMax ? { ...state, lent: 'KEPT' } : state;
+}
+
+function minuteOf(nowMs: number): number {
+  const now = new Date(nowMs);
+  return now.getHours() * 60 + now.getMinutes();
+}
+
+function hasOtherProfile(told: InstanceState, state: InstanceState): boolean {
+  return (
+    told.version !== state.version ||
+    told.revision !== state.revision ||
+    !isDeepStrictEqual(told.labels, state.labels)
+  );
+}
+
+/** Whether the upstream need not be told; an age grows by itself. */
+function isSame(told: InstanceState, state: InstanceState): boolean {
+  const isUp = (each: InstanceState) => each.upForMs !== null;
+  return (
+    told.status === state.status &&
+    told.lent === state.lent &&
+    isUp(told) === isUp(state) &&
+    isDeepStrictEqual(told.runs, state.runs)
+  );
+}

@@ -1,0 +1,155 @@
+/** Ends of loans: from the end, the loss or the cancellation of the task to the report. */
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { hasEnded } from '@workbench-hub/shared/domain/task';
+import type { Reporting } from '@workbench-hub/shared/joining/reporting';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { Loan, Task } from '../../core/task.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { loanReport } from './loan-report.js';
+import type { OpenLoan } from './open-loan.js';
+
+export interface LoanEndsOptions {
+  readonly archive: Pick<TaskArchive, 'find' | 'filesOf' | 'formerAttempts'>;
+  readonly transitions: Pick<TaskTransitions, 'cancel'>;
+  readonly reporting: Pick<Reporting, 'add'>;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+/** Time in which the agent of a canceled task reports the files that it made. */
+const FILES_WITHIN_MS = 30_000;
+/** Delay of the next look after a failure of the store, and at a canceled task. */
+const AGAIN_AFTER_MS = 500;
+
+export class LoanEnds {
+  readonly #options: LoanEndsOptions;
+  /** Loans whose task is being looked at; true when it has changed since. */
+  readonly #looking = new Map<OpenLoan, boolean>();
+  readonly #timers = new Set<Timer>();
+  #isStopped = false;
+
+  constructor(options: LoanEndsOptions) {
+    this.#options = options;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const timer of this.#timers) timer.cancel();
+  }
+
+  /** Goes on with a loan of an earlier term. Rejects as the store does. */
+  async resume(loan: OpenLoan): Promise<void> {
+    const task = await this.#options.archive.find(loan.taskId);
+    // It was created, and its instance never claimed.
+    if (task?.status === 'WAITING' && task.attempt === 0) loan.isVoid = true;
+    await this.#look(loan);
+  }
+
+  /** The task of the loan may have changed. */
+  changed(loan: OpenLoan): void {
+    if (loan.isReported || !loan.hasTask || this.#isStopped) return;
+    if (this.#looking.has(loan)) {
+      this.#looking.set(loan, true);
+      return;
+    }
+    this.#looking.set(loan, false);
+    void this.#lookAgain(loan);
+  }
+
+  /** The upstream wants the loan to end. */
+  cancel(loan: OpenLoan): void {
+    if (loan.isReported) return;
+    loan.isCanceled = true;
+    this.changed(loan);
+  }
+
+  /** Returns a loan that has not begun. Never rejects. */
+  async giveBack(loan: OpenLoan, message: string, { hostFault = false } = {}): Promise<void> {
+    const { archive, transitions } = this.#options;
+    if (loan.isReported) return;
+    loan.isVoid = true;
+    await this.#patiently(loan, async () => {
+      const task = loan.hasTask ? await archive.find(loan.taskId) : undefined;
+      if (task && !hasEnded(task.status)) await transitions.cancel(task, true);
+      if (task === undefined) loan.hasTask = false;
+    });
+    if (this.#isStopped) return;
+    this.#report(loan, {
+      ...loan.ref,
+      outcome: loan.isCanceled ? 'CANCELED' : 'RETURNED',
+      message,
+      ...(hostFault ? { hostFault: true } : {}),
+      outputFiles: [],
+      log: null,
+    });
+  }
+
+  async #lookAgain(loan: OpenLoan): Promise<void> {
+    await this.#patiently(loan, () => this.#look(loan));
+    const hasChanged = this.#looking.get(loan) === true;
+    this.#looking.delete(loan);
+    if (hasChanged) this.changed(loan);
+  }
+
+  /** Reports the loan if its task is over. Rejects as the store does. */
+  async #look(loan: OpenLoan): Promise<void> {
+    const { archive, transitions } = this.#options;
+    const task = await archive.find(loan.taskId);
+    if (loan.isReported) return;
+    if (task === undefined) return;
+    const isLost = task.status === 'WAITING' && (task.attempt > 0 || loan.isVoid);
+    if (isLost || (loan.isCanceled && !hasEnded(task.status))) {
+      await transitions.cancel(task, true);
+      return this.#look(loan);
+    }
+    if (!hasEnded(task.status)) return;
+    if (await this.#isAwaitingFiles(task)) {
+      this.#after(AGAIN_AFTER_MS, () => this.changed(loan));
+      return;
+    }
+    const report = await loanReport(task as Task & { readonly loan: Loan }, archive);
+    this.#report(loan, loan.isCanceled ? { ...report, outcome: 'CANCELED' } : report);
+  }
+
+  /** Whether the agent of a task that was canceled while it ran may still report files. */
+  async #isAwaitingFiles({ id, status, startedAtMs, endedAtMs }: Task): Promise<boolean> {
+    if (status !== 'CANCELED' || startedAtMs === null || endedAtMs === null) return false;
+    if (this.#options.clock.nowMs() - endedAtMs > FILES_WITHIN_MS) return false;
+    const { outputFiles, log } = await this.#options.archive.filesOf(id);
+    return outputFiles.length === 0 && log === null;
+  }
+
+  #report(loan: OpenLoan, report: AttemptReport): void {
+    if (loan.isReported) return;
+    loan.isReported = true;
+    loan.over.abort(new Error('the loan is over'));
+    this.#options.reporting.add({ report, folder: loan.taskId, proof: loan.loan.proof ?? undefined });
+  }
+
+  /** Repeats a step until the store has carried it out. */
+  async #patiently(loan: OpenLoan, step: () => Promise<void>): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        await step();
+        return;
+      } catch (error) {
+        this.#options.log.warn(
+          { err: error, taskId: loan.taskId },
+          'the state of a loan could not be read; trying again',
+        );
+        await new Promise<void>((resolve) => this.#after(AGAIN_AFTER_MS, resolve));
+      }
+    }
+  }
+
+  #after(delayMs: number, then: () => void): void {
+    const timer = this.#options.timers.after(delayMs, () => {
+      this.#timers.delete(timer);
+      then();
+    });
+    this.#timers.add(timer);
+  }
+}

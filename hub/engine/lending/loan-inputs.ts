@@ -1,0 +1,112 @@
+/** Inputs of a loan: fetched from the upstream once, by digest, and kept as any other blobs. */
+import { Readable } from 'node:stream';
+import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
+import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
+import { type HubConnection, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
+import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
+import { pause } from '@workbench-hub/shared/runtime/pause';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../../core/errors.js';
+import { type BlobStore, DigestMismatch, type Hold } from '../../core/ports/blobs.js';
+
+export interface LoanInputsOptions {
+  readonly files: Pick<BlobStore, 'find' | 'receive' | 'receivedBytes' | 'storeEncrypted'>;
+  /** Connection to the upstream, or the next one. */
+  readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** The inputs cannot be had: the loan is given back. */
+export class InputsMissing extends Error {
+  override readonly name = 'InputsMissing';
+}
+
+export class LoanInputs {
+  readonly #options: LoanInputsOptions;
+
+  constructor(options: LoanInputsOptions) {
+    this.#options = options;
+  }
+
+  /** Fetches what is missing; all of it is held. Resolves with the job whose files are named in the form in which they are kept here. Waits
+   *  for an upstream that is away. Rejects with {@link InputsMissing}, with HubError `STORAGE_FULL`, and with the reason of the signal. */
+  async fetch(job: Job, hold: Hold, signal: AbortSignal): Promise<Job> {
+    const byDigest = new Map(filesOfJob(job).map((file) => [file.digest, file]));
+    const encrypted = new Set<string>();
+    for (const file of byDigest.values()) {
+      const found = await this.#options.files.find(file.digest, hold);
+      if (!found) await this.#download(file, hold, signal);
+      if (found ? found.isEncrypted : file.encrypted === true) encrypted.add(file.digest);
+    }
+    return withForms(job, encrypted);
+  }
+
+  async #download(file: FileRef, hold: Hold, signal: AbortSignal): Promise<void> {
+    const { files, connected, runtime, log } = this.#options;
+    const tries = new DownloadTries(runtime.random);
+    for (;;) {
+      const connection = await connected(signal);
+      try {
+        await withAnyOf([signal, connection.ended], (either) => this.#once(file, connection, hold, either));
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        refuseLasting(error, file);
+        tries.failed(error, await files.receivedBytes(file.digest), connection.ended.aborted);
+        const reason = messageOf(error);
+        if (tries.left === 0)
+          throw new InputsMissing(`an input file could not be fetched: ${reason}`, { cause: error });
+        log.warn({ digest: file.digest, reason }, 'fetching an input of a loan failed; trying again');
+        await pause(runtime.timers, tries.nextPauseMs(), signal);
+      }
+    }
+  }
+
+  async #once(
+    file: FileRef,
+    { files: transfer }: HubConnection,
+    hold: Hold,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { files } = this.#options;
+    const { digest, sizeBytes } = file;
+    if (file.encrypted === true) {
+      const { content } = await transfer.download(digest, 0, signal);
+      const stored = await files.storeEncrypted(buffers(content), sizeBytes, hold);
+      if (stored.digest !== digest) throw new DigestMismatch(`expected ${digest}, received ${stored.digest}`);
+      return;
+    }
+    const { fromByte, content } = await transfer.download(digest, await files.receivedBytes(digest), signal);
+    await files.receive({ digest, sizeBytes }, Readable.from(content, { objectMode: false }), fromByte, hold);
+  }
+}
+
+/** Throws the fault that another try would meet again. */
+function refuseLasting(error: unknown, { digest }: FileRef): void {
+  if (error instanceof HubError) throw error;
+  if (!(error instanceof TransferFailed) || error.failure !== 'MISSING') return;
+  throw new InputsMissing(`the upstream has no file ${digest} that the job needs`, { cause: error });
+}
+
+async function* buffers(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const piece of content) yield Buffer.from(piece);
+}
+
+/** The job with the form of each file as it is kept here. */
+function withForms(job: Job, encrypted: ReadonlySet<string>): Job {
+  if (job.type === 'SIMULATE_WORK') return job;
+  const inForm = <File extends FileRef>(file: File): File => {
+    const { encrypted: _, ...rest } = file;
+    return (encrypted.has(file.digest) ? { ...rest, encrypted: true } : rest) as File;
+  };
+  const { model, scripts, additionalFiles } = job;
+  return {
+    ...job,
+    model: model?.kind === 'BLOB' ? inForm(model) : model,
+    scripts: scripts.map(inForm),
+    additionalFiles: additionalFiles.map(inForm),
+  };
+}

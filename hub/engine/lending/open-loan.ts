@@ -1,0 +1,41 @@
+/** A loan that the upstream has given and whose end it has not acknowledged. */
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Assignment } from '@workbench-hub/shared/joining/ports/hub';
+import type { Loan } from '../../core/task.js';
+
+export class OpenLoan {
+  readonly loan: Loan;
+  /** Id of the task here. */
+  readonly taskId: string;
+  /** Aborted when the loan is over here, or the hub does no more for it. */
+  readonly over = new AbortController();
+  /** Whether the task may be in the store. */
+  hasTask: boolean;
+  /** Whether its report is made. */
+  isReported = false;
+  /** Whether the upstream wants it to end. */
+  isCanceled = false;
+  /** Whether the task is to be removed with the acknowledgement, since it did nothing. */
+  isVoid = false;
+
+  constructor(loan: Loan, taskId: string, { hasTask }: { readonly hasTask: boolean }) {
+    this.loan = loan;
+    this.taskId = taskId;
+    this.hasTask = hasTask;
+  }
+
+  get ref(): AttemptRef {
+    return this.loan.ref;
+  }
+}
+
+/** The loan that an assignment of an upstream is. */
+export function loanOf({ ref, proof, origin }: Assignment, upstream: string): Loan {
+  const { taskId, attempt, instanceId } = ref;
+  return {
+    upstream,
+    ref: { taskId, attempt, instanceId },
+    proof: proof ?? null,
+    origin: { hub: origin?.hub ?? upstream, user: origin?.user ?? null },
+  };
+}

@@ -1,0 +1,288 @@
+/** One upstream during a term of the scheduler: the session with it, the instances that are lent to it, and its loans. */
+import { lowerHubsOf, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '@workbench-hub/shared/domain/joined-hub';
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
+import { HubSession } from '@workbench-hub/shared/joining/hub-session';
+import type {
+  Assignment,
+  HeldAttempt,
+  Hub,
+  HubConnection,
+  HubRequest,
+  Introduction,
+  Reply,
+} from '@workbench-hub/shared/joining/ports/hub';
+import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
+import { Reporting } from '@workbench-hub/shared/joining/reporting';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../../core/errors.js';
+import type { BlobStore } from '../../core/ports/blobs.js';
+import type { OpenLoans } from '../../core/ports/open-loans.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { Loan, Task } from '../../core/task.js';
+import type { LogFollower } from '../following/log-follower.js';
+import type { InstanceControl } from '../instances/instance-control.js';
+import type { Instances } from '../instances/instances.js';
+import type { Scheduler } from '../scheduling/scheduler.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { UpstreamSettings } from './lending-settings.js';
+import { LentInstances } from './lent-instances.js';
+import { LoanEnds } from './loan-ends.js';
+import { LoanInputs } from './loan-inputs.js';
+import { loanSpool } from './loan-spool.js';
+import { LoanStarts } from './loan-starts.js';
+import { OpenLoan } from './open-loan.js';
+
+export interface UpstreamPorts {
+  readonly archive: Pick<TaskArchive, 'find' | 'filesOf' | 'formerAttempts'>;
+  readonly loans: OpenLoans;
+  readonly files: BlobStore;
+  readonly transitions: TaskTransitions;
+  readonly scheduler: Pick<Scheduler, 'place'>;
+  readonly instances: Instances;
+  readonly control: InstanceControl;
+  readonly logFollower: Pick<LogFollower, 'follow'>;
+  /** Whether no task may begin here. */
+  readonly isPaused: () => boolean;
+  /** Identity and public address of this hub. */
+  readonly ownHub: { readonly id: string; readonly baseUrl: string | null };
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** Time in which changes of what is lent are gathered before the hub joins again. */
+const REJOIN_AFTER_MS = 1000;
+
+export class Upstream {
+  readonly #settings: UpstreamSettings;
+  readonly #ports: UpstreamPorts;
+  readonly #log: Logger;
+  readonly #session: HubSession;
+  readonly #reporting: Reporting;
+  readonly #lent: LentInstances;
+  readonly #starts: LoanStarts;
+  readonly #ends: LoanEnds;
+  /** By the attempt at the upstream. */
+  readonly #loans = new Map<string, OpenLoan>();
+  readonly #byTask = new Map<string, OpenLoan>();
+  #rejoin: Timer | undefined;
+  /** Hubs below this one, as they were introduced. */
+  #introduced = '';
+
+  constructor(settings: UpstreamSettings, hub: Hub, ports: UpstreamPorts) {
+    const { runtime, instances, loans, files, transitions, archive, scheduler, isPaused } = ports;
+    this.#settings = settings;
+    this.#ports = ports;
+    const log = ports.log.child({ upstream: settings.name });
+    this.#log = log;
+    const spool = loanSpool({
+      files,
+      loans,
+      transitions,
+      loanOf: (taskId) => this.#byTask.get(taskId),
+      settled: (loan) => this.#settled(loan),
+    });
+    this.#reporting = new Reporting({ spool, runtime, log, tracing: NO_TRACING });
+    this.#lent = new LentInstances({
+      settings,
+      instances,
+      isLoan: (taskId) => this.#byTask.has(taskId),
+      isPaused,
+      onOthers: () => this.#rejoinSoon(),
+      clock: runtime.clock,
+      timers: runtime.timers,
+    });
+    const inputs = new LoanInputs({
+      files,
+      runtime,
+      log,
+      connected: (signal) => this.#session.connected(signal),
+    });
+    const reporting = this.#reporting;
+    this.#ends = new LoanEnds({
+      archive,
+      transitions,
+      reporting,
+      timers: runtime.timers,
+      clock: runtime.clock,
+      log,
+    });
+    this.#starts = new LoanStarts({
+      files,
+      inputs,
+      transitions,
+      scheduler,
+      instances,
+      reporting,
+      runtime,
+      log,
+      ends: this.#ends,
+    });
+    this.#session = new HubSession(hub, this.#listener(), { runtime, log });
+  }
+
+  /** Goes on with these open loans, and joins the upstream in the background. Rejects as the store does. */
+  async start(tasks: readonly (Task & { readonly loan: Loan })[]): Promise<void> {
+    for (const task of tasks) this.#add(new OpenLoan(task.loan, task.id, { hasTask: true }));
+    for (const loan of this.#byTask.values()) await this.#ends.resume(loan);
+    this.#lent.start();
+    await this.#session.start();
+  }
+
+  /** Leaves the upstream; loans go on. */
+  async stop(): Promise<void> {
+    this.#rejoin?.cancel();
+    this.#lent.stop();
+    this.#ends.stop();
+    for (const loan of this.#byTask.values()) loan.over.abort(new Error('the hub leaves the upstream'));
+    await this.#session.stop();
+  }
+
+  /** A task may have changed. */
+  taskChanged(taskId: string): void {
+    const loan = this.#byTask.get(taskId);
+    if (loan) this.#ends.changed(loan);
+  }
+
+  /** Any task may have changed. */
+  tasksChanged(): void {
+    for (const loan of this.#byTask.values()) this.#ends.changed(loan);
+  }
+
+  /** A task can be claimed from now on. */
+  enqueued(taskId: string): void {
+    const loan = this.#byTask.get(taskId);
+    if (loan) this.#starts.enqueued(loan);
+  }
+
+  instanceChanged(instanceId: string): void {
+    this.#lent.changed(instanceId);
+  }
+
+  /** Whether tasks may begin has changed. */
+  pauseChanged(): void {
+    this.#lent.allChanged();
+  }
+
+  /** An agent has joined or left. */
+  agentsChanged(): void {
+    if (this.#introduced !== '' && this.#introduced !== JSON.stringify(this.#below())) this.#rejoinSoon();
+  }
+
+  #listener() {
+    return {
+      introduce: () => this.#introduce(),
+      onJoined: (connection: HubConnection) => this.#joined(connection),
+      onAssign: (assignment: Assignment) => this.#assign(assignment),
+      onCancel: (ref: AttemptRef) => {
+        const loan = this.#loans.get(attemptKey(ref));
+        if (loan) this.#ends.cancel(loan);
+      },
+      onAcknowledged: (ref: AttemptRef, counted: boolean) => this.#reporting.acknowledged(ref, counted),
+      onRequest: (request: HubRequest) => this.#reply(request),
+    };
+  }
+
+  #introduce(): Introduction {
+    const below = this.#below();
+    this.#introduced = JSON.stringify(below);
+    const running = [...this.#loans.values()].filter(({ isReported }) => !isReported).map(heldAttempt);
+    const { id, baseUrl } = this.#ports.ownHub;
+    return {
+      instances: this.#lent.introduce(),
+      running,
+      spooled: this.#reporting.pending(),
+      hub: { id, baseUrl, below },
+    };
+  }
+
+  #below() {
+    const lower = lowerHubsOf(this.#ports.instances.agents());
+    return lower.filter(({ path }) => path.length <= MAX_HUB_LEVELS).slice(0, MAX_LOWER_HUBS);
+  }
+
+  #joined(connection: HubConnection): void {
+    this.#lent.joined(connection);
+    this.#reporting.joined(connection);
+    for (const loan of this.#byTask.values()) void this.#follow(loan, connection);
+  }
+
+  #assign(assignment: Assignment): void {
+    const key = attemptKey(assignment.ref);
+    if (this.#loans.has(key)) {
+      this.#log.warn({ ...assignment.ref }, 'ignored an assign: the loan was given before');
+      return;
+    }
+    const loan = this.#starts.accept(
+      assignment,
+      this.#settings.name,
+      this.#lent.localIdOf(assignment.ref.instanceId),
+    );
+    if (!loan) return;
+    this.#add(loan);
+    const { connection } = this.#session;
+    void this.#starts.run(loan, assignment).then(() => connection && this.#follow(loan, connection));
+  }
+
+  #add(loan: OpenLoan): void {
+    this.#loans.set(attemptKey(loan.ref), loan);
+    this.#byTask.set(loan.taskId, loan);
+  }
+
+  /** The upstream has acknowledged the end of a loan. */
+  #settled(loan: OpenLoan): void {
+    this.#loans.delete(attemptKey(loan.ref));
+    this.#byTask.delete(loan.taskId);
+  }
+
+  /** Passes on what the scripts print, from the beginning that is still kept. Never rejects. */
+  async #follow(
+    { taskId, ref, hasTask, over, isReported }: OpenLoan,
+    connection: HubConnection,
+  ): Promise<void> {
+    if (!hasTask || isReported) return;
+    const end = AbortSignal.any([over.signal, connection.ended]);
+    try {
+      for await (const event of this.#ports.logFollower.follow(taskId, { attempt: 0, offset: 0 }, end)) {
+        if (event.type === 'output' && !connection.isCongested())
+          connection.sendOutput(ref, event.offset, event.text);
+      }
+    } catch (error) {
+      if (!end.aborted) this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on');
+    }
+  }
+
+  async #reply(request: HubRequest): Promise<Reply> {
+    const instanceId = this.#lent.localIdOf(request.instanceId);
+    if (instanceId === undefined)
+      return { error: `instance ${request.instanceId} is not lent any more`, text: null };
+    const { control } = this.#ports;
+    try {
+      if (request.kind === 'instanceCommand') {
+        await control.command(instanceId, request.command);
+        return { error: null, text: null };
+      }
+      if (request.kind === 'instanceLog') {
+        const { text, offset } = await control.log(instanceId, request.logType);
+        return { error: null, text, ...(offset === null ? {} : { offset }) };
+      }
+      return { error: null, text: null, crashes: await control.crashes(instanceId) };
+    } catch (error) {
+      if (error instanceof HubError) return { error: error.message, text: null };
+      this.#log.error({ err: error, instanceId }, 'a request of an upstream failed');
+      return { error: 'the hub that lends the instance failed to carry this out', text: null };
+    }
+  }
+
+  #rejoinSoon(): void {
+    if (this.#rejoin) return;
+    this.#rejoin = this.#ports.runtime.timers.after(REJOIN_AFTER_MS, () => {
+      this.#rejoin = undefined;
+      void this.#session.connection?.close('other instances are lent from now on');
+    });
+  }
+}
+
+function heldAttempt({ ref, loan }: OpenLoan): HeldAttempt {
+  return { ...ref, proof: loan.proof ?? undefined };
+}

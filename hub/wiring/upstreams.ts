@@ -1,0 +1,94 @@
+/** The hubs that this hub joins as an agent. */
+import { access } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
+import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import { askStatus } from '@workbench-hub/shared/hub-link/link-status';
+import { type AgentSecret, agentSecret } from '@workbench-hub/shared/hub-link/secret';
+import { hubConnections, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
+import { type Hub, JoinFailed } from '@workbench-hub/shared/joining/ports/hub';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { OnStop } from '@workbench-hub/shared/runtime/service';
+import type { HubConfig } from '../config.js';
+import type { ConfiguredUpstream } from '../engine/lending/lending.js';
+import { hoursOf, type UpstreamConfig, upstreamAddresses, upstreamName } from '../upstream-config.js';
+import type { Setup } from './setup.js';
+
+/** Rejects with {@link StartRefused} for an upstream without token and credential, or with unusable certificates. */
+export async function openUpstreams(
+  { config, runtime, log }: Setup,
+  hubId: string,
+  onStop: OnStop,
+): Promise<ConfiguredUpstream[]> {
+  const opened: ConfiguredUpstream[] = [];
+  for (const upstream of config.upstreams) {
+    const tls = new TlsFiles(upstream.tls, (message) => log.error(message));
+    await tls.current().catch((error: Error) => {
+      throw new StartRefused(`upstream ${upstreamName(upstream)}: ${error.message}`, { cause: error });
+    });
+    const secret = await secretOf(upstream, config);
+    const dispatcher = hubConnections(tls);
+    onStop(() => dispatcher.destroy());
+    const { version, revision } = buildInfo;
+    const link = hubLink({
+      addresses: upstreamAddresses(upstream),
+      agent: { id: upstream.id, nodeId: hubId, version, revision },
+      secret,
+      tls: () => tls.current(),
+      runtime,
+      files: (address, token) => httpFiles({ address, token, dispatcher }),
+    });
+    const { lend } = upstream;
+    opened.push({
+      name: upstreamName(upstream),
+      prefix: upstream.prefix ?? `${upstream.id}:`,
+      lend: {
+        labels: lend.labels.map((label) => label.toLowerCase()),
+        instances: lend.instances,
+        max: lend.max,
+        hours: lend.hours.map(hoursOf),
+      },
+      hub: ofHubs(link, { agentId: upstream.id, secret, tls: () => tls.current(), clock: runtime.clock }),
+    });
+  }
+  return opened;
+}
+
+/** Joins only hubs that take hubs: an older one would take what is not offered for idle. */
+function ofHubs(link: Hub, options: Parameters<typeof askStatus>[1]): Hub {
+  return {
+    ...link,
+    join: async (address, listener, signal) => {
+      const answer = await askStatus(address, options);
+      if (answer.kind !== 'ANSWERED') throw new JoinFailed(answer.reason);
+      if (answer.status?.takesHubs !== true) {
+        const version = answer.status ? `has version ${answer.status.hubVersion}` : 'is of an early version';
+        throw new JoinFailed(`the hub at ${address} ${version}, which takes agents only, no hubs: update it`);
+      }
+      return link.join(address, listener, signal);
+    },
+  };
+}
+
+/** Path of the credential that enrollment fetches. */
+function upstreamCredentialFile({ dataDir }: Pick<HubConfig, 'dataDir'>, upstream: UpstreamConfig): string {
+  return resolve(join(dataDir, 'upstreams', upstreamName(upstream), 'credential'));
+}
+
+async function secretOf(upstream: UpstreamConfig, config: HubConfig): Promise<AgentSecret> {
+  const { id, token, tokenFile } = upstream;
+  if (token !== null) return agentSecret({ token });
+  if (tokenFile !== null) return agentSecret({ tokenFile });
+  const credentialFile = upstreamCredentialFile(config, upstream);
+  try {
+    await access(credentialFile);
+  } catch (error) {
+    throw new StartRefused(
+      `upstream ${upstreamName(upstream)}: there is no token or credential: set token or tokenFile of this upstream to its ` +
+        `agents.token, or to a file that holds it, or a credential of agent ${id} in ${credentialFile}`,
+      { cause: error },
+    );
+  }
+  return agentSecret({ credentialFile, agentId: id });
+}
