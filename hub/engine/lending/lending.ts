@@ -49,6 +49,7 @@ export class Lending {
   readonly onSignal: SignalListener = {
     ENDED: ({ taskId }) => this.#each((upstream) => upstream.taskChanged(taskId)),
     RETURNED: ({ taskId }) => this.#each((upstream) => upstream.taskChanged(taskId)),
+    FREED: ({ ref }) => this.#each((upstream) => upstream.freed(ref.taskId)),
     JOINED: () => this.#each((upstream) => upstream.agentsChanged()),
     LEFT: () => this.#each((upstream) => upstream.agentsChanged()),
     RESYNC: () => this.#each((upstream) => upstream.tasksChanged()),

@@ -1,11 +1,12 @@
 /** Ends of loans: from the end, the loss or the cancellation of the task to the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import { hasEnded } from '@workbench-hub/shared/domain/task';
+import { hasEnded, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Reporting } from '@workbench-hub/shared/joining/reporting';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { Loan, Task } from '../../core/task.js';
+import type { Instances } from '../instances/instances.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import { loanReport } from './loan-report.js';
 import type { OpenLoan } from './open-loan.js';
@@ -13,14 +14,17 @@ import type { OpenLoan } from './open-loan.js';
 export interface LoanEndsOptions {
   readonly archive: Pick<TaskArchive, 'find' | 'filesOf' | 'formerAttempts'>;
   readonly transitions: Pick<TaskTransitions, 'cancel'>;
+  readonly instances: Pick<Instances, 'attemptOn'>;
   readonly reporting: Pick<Reporting, 'add'>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
 }
 
-/** Time in which the agent of a canceled task reports the files that it made. */
-const FILES_WITHIN_MS = 30_000;
+/** Time in which the agent of a canceled task ends it and reports. */
+const CANCELED_WITHIN_MS = 30_000;
+/** Time in which the files of a canceled task are written once its instance is free. */
+const FILES_WITHIN_MS = 500;
 /** Delay of the next look after a failure of the store, and at a canceled task. */
 const AGAIN_AFTER_MS = 500;
 
@@ -57,6 +61,11 @@ export class LoanEnds {
     }
     this.#looking.set(loan, false);
     void this.#lookAgain(loan);
+  }
+
+  /** An instance has become free of the loan. */
+  freed(loan: OpenLoan): void {
+    if (loan.isFreeing) this.changed(loan);
   }
 
   /** The upstream wants the loan to end. */
@@ -106,20 +115,32 @@ export class LoanEnds {
       return this.#look(loan);
     }
     if (!hasEnded(task.status)) return;
-    if (await this.#isAwaitingFiles(task)) {
-      this.#after(AGAIN_AFTER_MS, () => this.changed(loan));
+    const waitMs = await this.#waitForAgentMs(loan, task);
+    if (waitMs > 0) {
+      this.#after(waitMs, () => this.changed(loan));
       return;
     }
     const report = await loanReport(task as Task & { readonly loan: Loan }, archive);
     this.#report(loan, loan.isCanceled ? { ...report, outcome: 'CANCELED' } : report);
   }
 
-  /** Whether the agent of a task that was canceled while it ran may still report files. */
-  async #isAwaitingFiles({ id, status, startedAtMs, endedAtMs }: Task): Promise<boolean> {
-    if (status !== 'CANCELED' || startedAtMs === null || endedAtMs === null) return false;
-    if (this.#options.clock.nowMs() - endedAtMs > FILES_WITHIN_MS) return false;
-    const { outputFiles, log } = await this.#options.archive.filesOf(id);
-    return outputFiles.length === 0 && log === null;
+  /** Time for which the agent of a task that was canceled while it ran may still hold the instance, or report files that it made. */
+  async #waitForAgentMs(loan: OpenLoan, task: Task): Promise<number> {
+    const { instances, archive, clock } = this.#options;
+    const { id: taskId, attempt, status, startedAtMs, endedAtMs, instance } = task;
+    if (status !== 'CANCELED' || startedAtMs === null || endedAtMs === null || !instance) return 0;
+    const nowMs = clock.nowMs();
+    if (nowMs - endedAtMs > CANCELED_WITHIN_MS) return 0;
+    const current = instances.attemptOn(instance.id);
+    if (current && sameAttempt(current, { taskId, attempt, instanceId: instance.id })) {
+      loan.isFreeing = true;
+      return AGAIN_AFTER_MS;
+    }
+    if (!loan.isCanceled || task.type === 'SIMULATE_WORK') return 0;
+    loan.freedAtMs ??= nowMs;
+    const { outputFiles, log } = await archive.filesOf(taskId);
+    if (outputFiles.length > 0 || log !== null) return 0;
+    return Math.max(0, loan.freedAtMs + FILES_WITHIN_MS - nowMs);
   }
 
   #report(loan: OpenLoan, report: AttemptReport): void {

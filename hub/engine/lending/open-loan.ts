@@ -15,6 +15,10 @@ export class OpenLoan {
   isReported = false;
   /** Whether the upstream wants it to end. */
   isCanceled = false;
+  /** Whether the agent still has to end its attempt, which was canceled. */
+  isFreeing = false;
+  /** Time at which its instance was seen free after a cancellation; milliseconds since 1970. */
+  freedAtMs: number | undefined;
   /** Whether the task is to be removed with the acknowledgement, since it did nothing. */
   isVoid = false;
 

@@ -102,6 +102,7 @@ export class Upstream {
     this.#ends = new LoanEnds({
       archive,
       transitions,
+      instances,
       reporting,
       timers: runtime.timers,
       clock: runtime.clock,
@@ -142,6 +143,12 @@ export class Upstream {
   taskChanged(taskId: string): void {
     const loan = this.#byTask.get(taskId);
     if (loan) this.#ends.changed(loan);
+  }
+
+  /** An instance has become free of an attempt of this task. */
+  freed(taskId: string): void {
+    const loan = this.#byTask.get(taskId);
+    if (loan) this.#ends.freed(loan);
   }
 
   /** Any task may have changed. */

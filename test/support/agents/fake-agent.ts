@@ -15,6 +15,7 @@ import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-mess
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { eventually } from '../eventually.js';
@@ -33,6 +34,8 @@ export interface FakeAgentSetup {
   readonly answers?: readonly string[];
   /** Types of later messages that it takes; those of an old agent by default. */
   readonly takes?: readonly string[];
+  /** What it says as a hub; an agent says nothing. */
+  readonly hub?: JoinedHub;
   /** Called with each message of the hub. */
   readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
 }
@@ -217,6 +220,7 @@ function helloOf(
     joinNumber,
     answers,
     takes,
+    hub,
   }: FakeAgentSetup,
 ): HelloMessage {
   return {
@@ -228,6 +232,7 @@ function helloOf(
     instances: instances.map(instanceReportOf),
     ...(answers && { answers: [...answers] }),
     ...(takes && { takes: [...takes] }),
+    ...(hub && { hub }),
     running: [...running],
     spooled: [...spooled],
   };
