@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { PRIVATE_FOLDER_MODE, replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
-const FILE_NAME = 'hub-id';
+const FILE_NAME = 'cluster-id';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Identity by which other hubs know this one, the same for all hubs on one database: a UUID in `<dataDir>/hub-id`, made at the first
+/** Identity by which other hubs know this one, the same for all hubs on one database: a UUID in `<dataDir>/cluster-id`, made at the first
  *  start. */
 export async function hubIdentity(dataDir: string, newId: () => string): Promise<string> {
   const path = join(dataDir, FILE_NAME);

@@ -242,7 +242,7 @@ describe('what is lent', () => {
 
 describe('a hub that would lend instances to itself', () => {
   const idOf = async ({ config: { dataDir } }: RunningHub) =>
-    (await readFile(join(dataDir, 'hub-id'), 'utf8')).trim();
+    (await readFile(join(dataDir, 'cluster-id'), 'utf8')).trim();
   const OTHER = '0190b5a0-0000-7000-8000-000000000002';
 
   it.each([

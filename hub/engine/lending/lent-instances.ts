@@ -73,9 +73,10 @@ export class LentInstances {
     return [...this.#told.values()];
   }
 
-  /** The upstream knows what was introduced. */
+  /** The upstream knows what was introduced, since when much may have changed. */
   joined(connection: HubConnection): void {
     this.#connection = connection;
+    for (const { profile } of this.#options.instances.list()) this.#changed.add(profile.id);
     this.allChanged();
   }
 

@@ -210,6 +210,7 @@ export class Upstream {
 
   #joined(connection: HubConnection): void {
     this.#lent.joined(connection);
+    this.agentsChanged();
     this.#reporting.joined(connection);
     for (const loan of this.#byTask.values()) void this.#follow(loan, connection);
   }
