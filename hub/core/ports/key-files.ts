@@ -1,7 +1,13 @@
 /** The key files of the data folder, which all hubs of a store have alike. */
 
 /** Files in `dataDir` whose content all hubs share. */
-export const KEY_FILES = ['agent-token', 'storage-key', 'token-keys.json', 'webhook-keys', 'cluster-id'] as const;
+export const KEY_FILES = [
+  'agent-token',
+  'storage-key',
+  'token-keys.json',
+  'webhook-keys',
+  'cluster-id',
+] as const;
 
 /** Decides whether a key that this hub had before it shared any may be replaced by that of the store: rejects if not.
  *  @param name One of {@link KEY_FILES}.

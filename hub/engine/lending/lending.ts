@@ -1,4 +1,5 @@
 /** Lending: what the hub with the role of the scheduler does for the upstreams in each of its terms. */
+import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { Loan, Task } from '../../core/task.js';
@@ -25,9 +26,12 @@ export class Lending {
 
   /** Goes on with the open loans and joins the upstreams. Rejects as the store does. */
   async start(): Promise<void> {
-    const { upstreams, loans } = this.#options;
+    const { upstreams, loans, log } = this.#options;
     const tasks = (await loans.all()).filter(hasLoan);
-    await this.#abandon(tasks.filter(({ loan }) => upstreams.every(({ name }) => name !== loan.upstream)));
+    const abandoned = tasks.filter(({ loan }) => upstreams.every(({ name }) => name !== loan.upstream));
+    this.#abandon(abandoned).catch((error: unknown) => {
+      log.error({ err: error }, 'loans of an upstream that is no longer configured could not be ended');
+    });
     this.#upstreams = upstreams.map((settings) => new Upstream(settings, settings.hub, this.#options));
     for (const [index, upstream] of this.#upstreams.entries()) {
       const name = upstreams[index]?.name;
@@ -69,18 +73,18 @@ export class Lending {
     for (const upstream of this.#upstreams) step(upstream);
   }
 
-  /** Ends the loans of upstreams that are no longer configured: nobody waits for them. */
+  /** Ends the loans of upstreams that are no longer configured: nobody waits for them. What fails is done at the next start. */
   async #abandon(tasks: readonly (Task & { readonly loan: Loan })[]): Promise<void> {
-    if (tasks.length === 0) return;
     const { transitions, loans, log } = this.#options;
     for (const task of tasks) {
+      const { id: taskId, loan } = task;
       log.warn(
-        { taskId: task.id, upstream: task.loan.upstream },
-        'a loan of an upstream that is no longer configured was ended',
+        { taskId, upstream: loan.upstream },
+        'a loan of an upstream that is no longer configured is ended',
       );
-      await transitions.cancel(task, true);
+      if (!hasEnded(task.status)) await transitions.cancel(task, true);
+      await loans.close([taskId]);
     }
-    await loans.close(tasks.map(({ id }) => id));
   }
 }
 

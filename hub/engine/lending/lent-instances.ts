@@ -26,6 +26,8 @@ export interface LentInstancesOptions {
 
 /** Time for which an instance that this hub has used is idle before it is offered again. */
 const OFFERED_AFTER_MS = 50;
+/** Time for which nothing is offered after a loan could not begin. */
+const KEPT_FOR_MS = 10_000;
 /** Interval of the look at the hours in which instances are offered. */
 const HOURS_EVERY_MS = 30_000;
 
@@ -39,8 +41,11 @@ export class LentInstances {
   /** Ids of instances that may have changed. */
   readonly #changed = new Set<string>();
   #flushing: Timer | undefined;
+  #reopening: Timer | undefined;
   #hours: Timer | undefined;
   #isStopped = false;
+  /** Monotonic time until which nothing is offered. */
+  #keptUntilMs = 0;
 
   constructor(options: LentInstancesOptions) {
     this.#options = options;
@@ -54,6 +59,7 @@ export class LentInstances {
     this.#isStopped = true;
     this.#hours?.cancel();
     this.#flushing?.cancel();
+    this.#reopening?.cancel();
   }
 
   /** Id here of an instance with this id at the upstream; undefined when it is not lent. */
@@ -78,6 +84,15 @@ export class LentInstances {
     this.#connection = connection;
     for (const { profile } of this.#options.instances.list()) this.#changed.add(profile.id);
     this.allChanged();
+  }
+
+  /** Offers nothing for a while: this hub cannot begin loans now. */
+  keepAll(): void {
+    const { clock, timers } = this.#options;
+    this.#keptUntilMs = clock.monotonicMs() + KEPT_FOR_MS;
+    this.allChanged();
+    this.#reopening?.cancel();
+    this.#reopening = timers.after(KEPT_FOR_MS, () => this.allChanged());
   }
 
   /** An instance may have changed. */
@@ -187,7 +202,10 @@ export class LentInstances {
     // The upstream knows that the instance works for it.
     if (this.#isOnLoan(id)) return 'OFFERED';
     if (view.working) return 'IN_USE';
-    const isOpen = !isPaused() && isWithin(settings.lend.hours, minuteOf(clock.nowMs()));
+    const isOpen =
+      !isPaused() &&
+      clock.monotonicMs() >= this.#keptUntilMs &&
+      isWithin(settings.lend.hours, minuteOf(clock.nowMs()));
     return isOpen && instances.idleSinceMsOf(id) !== null ? 'OFFERED' : 'KEPT';
   }
 

@@ -44,12 +44,11 @@ export class LoanEnds {
     for (const timer of this.#timers) timer.cancel();
   }
 
-  /** Goes on with a loan of an earlier term. Rejects as the store does. */
-  async resume(loan: OpenLoan): Promise<void> {
-    const task = await this.#options.archive.find(loan.taskId);
+  /** Goes on with a loan of an earlier term, as its task is now. */
+  resume(loan: OpenLoan, { status, attempt }: Task): void {
     // It was created, and its instance never claimed.
-    if (task?.status === 'WAITING' && task.attempt === 0) loan.isVoid = true;
-    await this.#look(loan);
+    if (status === 'WAITING' && attempt === 0) loan.isVoid = true;
+    this.changed(loan);
   }
 
   /** The task of the loan may have changed. */

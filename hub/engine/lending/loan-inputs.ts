@@ -80,7 +80,14 @@ export class LoanInputs {
       return;
     }
     const { fromByte, content } = await transfer.download(digest, await files.receivedBytes(digest), signal);
-    await files.receive({ digest, sizeBytes }, Readable.from(content, { objectMode: false }), fromByte, hold);
+    const stream = Readable.from(content, { objectMode: false });
+    // The reader handles it, unless it has given up before.
+    stream.on('error', () => undefined);
+    try {
+      await files.receive({ digest, sizeBytes }, stream, fromByte, hold);
+    } finally {
+      stream.destroy();
+    }
   }
 }
 

@@ -5,21 +5,19 @@ import { TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { BlobLost, type ReportSpool, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { BlobStore } from '../../core/ports/blobs.js';
-import type { OpenLoans } from '../../core/ports/open-loans.js';
-import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { LoanClosing } from './loan-closing.js';
 import type { OpenLoan } from './open-loan.js';
 
 export interface LoanSpoolOptions {
   readonly files: Pick<BlobStore, 'find'>;
-  readonly loans: OpenLoans;
-  readonly transitions: Pick<TaskTransitions, 'remove'>;
+  readonly closing: Pick<LoanClosing, 'add'>;
   /** The loan with this task. */
   readonly loanOf: (taskId: string) => OpenLoan | undefined;
   /** Called when the loan is acknowledged. */
   readonly settled: (loan: OpenLoan) => void;
 }
 
-export function loanSpool({ files, loans, transitions, loanOf, settled }: LoanSpoolOptions): ReportSpool {
+export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions): ReportSpool {
   const open = async (file: FileRef, fromByte: number) => {
     const found = await files.find(file.digest).catch((error: unknown) => {
       // It is there when the store is.
@@ -35,9 +33,7 @@ export function loanSpool({ files, loans, transitions, loanOf, settled }: LoanSp
     const loan = loanOf(folder ?? '');
     if (!loan || attemptKey(loan.ref) !== attemptKey(report)) return;
     settled(loan);
-    if (!loan.hasTask) return;
-    await loans.close([loan.taskId]);
-    if (loan.isVoid) await transitions.remove([loan.taskId]);
+    if (loan.hasTask) closing.add(loan);
   };
   return {
     leftOver: [],

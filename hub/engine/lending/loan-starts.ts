@@ -24,6 +24,8 @@ export interface LoanStartsOptions {
   readonly instances: Pick<Instances, 'idleInstance'>;
   readonly reporting: Pick<Reporting, 'add'>;
   readonly ends: Pick<LoanEnds, 'giveBack'>;
+  /** Called when this hub cannot begin loans now. */
+  readonly onUnable: () => void;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -68,6 +70,7 @@ export class LoanStarts {
       if (loan.over.signal.aborted) return;
       const isExpected = error instanceof HubError || error instanceof InputsMissing;
       if (!isExpected) log.error({ err: error, ...loan.ref }, 'a loan could not begin');
+      if (!(error instanceof InputsMissing)) this.#options.onUnable();
       await ends.giveBack(loan, messageOf(error), { hostFault: true });
     } finally {
       this.#placing.delete(loan.taskId);

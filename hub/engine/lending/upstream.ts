@@ -27,6 +27,7 @@ import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { UpstreamSettings } from './lending-settings.js';
 import { LentInstances } from './lent-instances.js';
+import { LoanClosing } from './loan-closing.js';
 import { LoanEnds } from './loan-ends.js';
 import { LoanInputs } from './loan-inputs.js';
 import { loanSpool } from './loan-spool.js';
@@ -62,6 +63,7 @@ export class Upstream {
   readonly #lent: LentInstances;
   readonly #starts: LoanStarts;
   readonly #ends: LoanEnds;
+  readonly #closing: LoanClosing;
   /** By the attempt at the upstream. */
   readonly #loans = new Map<string, OpenLoan>();
   readonly #byTask = new Map<string, OpenLoan>();
@@ -75,10 +77,10 @@ export class Upstream {
     this.#ports = ports;
     const log = ports.log.child({ upstream: settings.name });
     this.#log = log;
+    this.#closing = new LoanClosing({ loans, transitions, timers: runtime.timers, log });
     const spool = loanSpool({
       files,
-      loans,
-      transitions,
+      closing: this.#closing,
       loanOf: (taskId) => this.#byTask.get(taskId),
       settled: (loan) => this.#settled(loan),
     });
@@ -118,14 +120,18 @@ export class Upstream {
       runtime,
       log,
       ends: this.#ends,
+      onUnable: () => this.#lent.keepAll(),
     });
     this.#session = new HubSession(hub, this.#listener(), { runtime, log });
   }
 
-  /** Goes on with these open loans, and joins the upstream in the background. Rejects as the store does. */
+  /** Goes on with these open loans, and joins the upstream in the background. */
   async start(tasks: readonly (Task & { readonly loan: Loan })[]): Promise<void> {
-    for (const task of tasks) this.#add(new OpenLoan(task.loan, task.id, { hasTask: true }));
-    for (const loan of this.#byTask.values()) await this.#ends.resume(loan);
+    for (const task of tasks) {
+      const loan = new OpenLoan(task.loan, task.id, { hasTask: true });
+      this.#add(loan);
+      this.#ends.resume(loan, task);
+    }
     this.#lent.start();
     await this.#session.start();
   }
@@ -137,6 +143,7 @@ export class Upstream {
     this.#ends.stop();
     for (const loan of this.#byTask.values()) loan.over.abort(new Error('the hub leaves the upstream'));
     await this.#session.stop();
+    await this.#closing.stop();
   }
 
   /** A task may have changed. */
