@@ -5,6 +5,7 @@ import type { Breakage } from './breakages/breakage.js';
 import { BREAKAGES } from './breakages.js';
 import { runSeeds } from './run-seeds.js';
 import { type HubCount, type SimulatedStoreKind, simulate } from './simulation.js';
+import { simulateSites } from './sites/sites-world.js';
 import { Summary } from './summary.js';
 
 const HELP = `npm run simulate -- [options]
@@ -18,6 +19,7 @@ Options:
   --broken all    each of these in turn, until a seed finds it; with --store or --hubs, those of such worlds
   --store KIND    with the store on the hub's disk (disk) or on a database server (server); by default the seed decides
   --hubs N        with N hubs on one database server (1 to 5), or several: the seed decides how many
+  --sites         worlds of hubs that join hubs, one after the other; with --seeds, --from, --seed and --trace only
   --threads N     number of threads, by default one for each core
 `;
 
@@ -42,6 +44,25 @@ function hubsOf(text: string | undefined): HubCount | undefined {
   throw new Error(`--hubs must be several or a number from 1 to 5, not ${JSON.stringify(text)}`);
 }
 
+/** Runs worlds of hubs that join hubs. */
+async function runSites(
+  { from, seeds }: { readonly from: number; readonly seeds: number },
+  isTraced: boolean,
+): Promise<void> {
+  const onTrace = isTraced ? (line: string) => console.log(line) : undefined;
+  let [tasks, loans, failed] = [0, 0, 0];
+  for (let seed = from; seed < from + seeds; seed++) {
+    const { violations, ...outcome } = await simulateSites({ seed, onTrace });
+    tasks += outcome.tasks;
+    loans += outcome.loans;
+    if (violations.length === 0) continue;
+    failed++;
+    for (const { invariant, what } of violations) console.log(`seed ${seed}: ${invariant}: ${what}`);
+  }
+  console.log(`${seeds} worlds of hubs that join hubs, ${tasks} tasks, ${loans} loans: ${failed} failed`);
+  process.exit(failed === 0 ? 0 : 1);
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -52,6 +73,7 @@ async function main(): Promise<void> {
       broken: { type: 'string' },
       store: { type: 'string' },
       hubs: { type: 'string' },
+      sites: { type: 'boolean', default: false },
       threads: { type: 'string', default: String(availableParallelism()) },
       help: { type: 'boolean', default: false },
     },
@@ -60,6 +82,11 @@ async function main(): Promise<void> {
   const { broken } = values;
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
+  if (values.sites)
+    return runSites(
+      values.seed === undefined ? { from, seeds } : { from: wholeNumber('seed', values.seed), seeds: 1 },
+      values.trace,
+    );
   const store = storeOf(values.store);
   const hubs = hubsOf(values.hubs);
   if (broken === 'all') return findEach(from, from + seeds, store, hubs !== undefined);

@@ -2,23 +2,20 @@
 
 import type { Spool } from '@workbench-hub/agent/core/ports/spool';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
-import { HubError } from '@workbench-hub/hub/core/errors';
-import { DigestMismatch } from '@workbench-hub/hub/core/ports/blobs';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
 import type { Assignment, Hub, HubConnection } from '@workbench-hub/shared/joining/ports/hub';
-import { type FileTransfer, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
-import { BlobLost } from '@workbench-hub/shared/joining/ports/spool';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { AgentDisk, piecesOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
+import { AgentDisk, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
 import type { Breakage } from './breakages/breakage.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { type ProgramRules, SimulatedPrograms } from './programs.js';
 import { DRAIN_TIMEOUTS_MS } from './settings.js';
 import type { SimulatedHubs } from './simulated-hubs.js';
+import { transferWith } from './transfer.js';
 import type { World } from './world.js';
 
 /** Longest time of a stop beyond the drain timeout, in which programs are ended by force. */
@@ -239,7 +236,7 @@ export class SimulatedAgent {
       secret: { read: () => Promise.resolve('secret'), advice: '' },
       tls: () => Promise.resolve({}),
       runtime: process.runtime,
-      files: (address) => this.#files(process, address),
+      files: (address) => transferWith(address, { id: this.id, process, network, hubs, world }),
       dial: ({ url, handshakeTimeoutMs }, handlers) =>
         network.dial(this.id, `ws://${new URL(url).host}`, process, handlers, handshakeTimeoutMs),
     });
@@ -299,56 +296,4 @@ export class SimulatedAgent {
       },
     };
   }
-
-  #files(process: Process, address: string): FileTransfer {
-    const { network, hubs, world } = this.#around;
-    const hub = hubs.at(address);
-    const unreachable = (why: string) => new TransferFailed('UNREACHABLE', why);
-    const way = { agentId: this.id, address };
-    const request = <T>(serve: () => Promise<T>, signal: AbortSignal): Promise<T> =>
-      network.request(
-        way,
-        process,
-        () => {
-          if (world.turbulent && world.happens(0.05)) return Promise.reject(unreachable('503'));
-          return serve().catch((error: unknown) => {
-            throw transferError(error);
-          });
-        },
-        { signal, unreachable },
-      );
-    return {
-      uploadedBytes: (digest, signal) =>
-        request(async () => {
-          if (await hub.engine?.sentBlobs.findForReport(this.id, digest)) return 'WHOLE';
-          return { keptBytes: await hub.files.receivedBytes(digest) };
-        }, signal),
-      download: (digest, fromByte, signal) =>
-        request(async () => {
-          const content = await hub.blobOf(digest);
-          if (!content) throw new TransferFailed('MISSING', `no content ${digest}`);
-          const begin = fromByte > content.length ? 0 : fromByte;
-          const ends = { sender: hub.process, receiver: process };
-          const pieces = piecesOf(content.subarray(begin));
-          return {
-            fromByte: begin,
-            content: network.body(way, ends, pieces, { signal, unreachable }),
-          };
-        }, signal),
-      upload: (file, content, fromByte, signal) =>
-        request(() => {
-          const ends = { sender: process, receiver: hub.process };
-          const body = network.body(way, ends, content, { signal, unreachable });
-          return hub.receive(this.id, file, body, fromByte);
-        }, signal),
-    };
-  }
-}
-
-/** The error of the hub as its response tells it; errors of the way and of the agent's own files are passed on. */
-function transferError(error: unknown): unknown {
-  if (error instanceof TransferFailed || error instanceof BlobLost) return error;
-  if (error instanceof DigestMismatch) return new TransferFailed('MISMATCH', String(error));
-  const isAway = error instanceof HubError && error.code === 'STORE_UNAVAILABLE';
-  return new TransferFailed(isAway ? 'UNAVAILABLE' : 'REFUSED', String(error));
 }

@@ -8,6 +8,7 @@ import type { AgentDrainStore } from '@workbench-hub/hub/core/ports/agent-drains
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { otherHolders } from '@workbench-hub/hub/engine/agents/other-holders';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import type { ConfiguredUpstream } from '@workbench-hub/hub/engine/lending/lending';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
@@ -39,7 +40,7 @@ import {
 } from './watched-ports.js';
 import type { World } from './world.js';
 
-const OWN_HUB = { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null };
+const OWN_ID = '0190b5a0-0000-7000-8000-000000000001';
 
 const HEARTBEAT_MS = 5000;
 const WEEK_MS = 7 * 86_400_000;
@@ -76,6 +77,10 @@ export interface SimulatedHubOptions {
   readonly name?: string;
   /** It is alone when left out. */
   readonly shared?: SharedByHubs;
+  /** Identity by which other hubs know it. */
+  readonly id?: string;
+  /** Hubs that a process of it joins; none when left out. */
+  readonly upstreamsOf?: (process: Process) => readonly ConfiguredUpstream[];
 }
 
 interface OpenedStore extends ObservedStore {
@@ -116,10 +121,15 @@ export class SimulatedHub {
   #membership: Membership | undefined;
   #files: BlobStore | undefined;
   readonly #keptForMs: number;
+  readonly #ownId: string;
+  readonly #upstreamsOf: (process: Process) => readonly ConfiguredUpstream[];
   #changed = false;
 
-  constructor({ world, network, logFor, breakage, database, name = 'hub', shared }: SimulatedHubOptions) {
+  constructor(options: SimulatedHubOptions) {
+    const { world, network, logFor, breakage, database, name = 'hub', shared, id = OWN_ID } = options;
     this.#world = world;
+    this.#ownId = id;
+    this.#upstreamsOf = options.upstreamsOf ?? (() => []);
     this.name = name;
     this.address = `ws://${name}`;
     this.database = database;
@@ -200,6 +210,12 @@ export class SimulatedHub {
   async blobOf(digest: string): Promise<Buffer | undefined> {
     const file = await this.files.find(digest);
     return file && Buffer.concat(await file.open().toArray());
+  }
+
+  /** Ids of the tasks that it still runs for other hubs, or whose ends these have not acknowledged. */
+  async openLoans(): Promise<string[]> {
+    const loans = (await this.#store?.loans?.all()) ?? [];
+    return loans.map(({ id }) => id);
   }
 
   get store(): ObservedStore {
@@ -387,7 +403,8 @@ export class SimulatedHub {
         },
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },
-      ownHub: OWN_HUB,
+      ownHub: { id: this.#ownId, baseUrl: null },
+      upstreams: this.#upstreamsOf(process),
       leaseTimeoutMs: LEASE_MS,
       forgetAgentsAfterMs: this.#keptForMs,
       limits: LIMITS,
@@ -485,8 +502,10 @@ export class SimulatedHub {
   losePower(): void {
     if (!this.alive) return;
     this.disk.losePower();
-    for (const connection of this.#network.open)
-      if (!this.#shared || connection.hub.process === this.process) connection.losePower();
+    for (const connection of this.#network.open) {
+      const ends = [connection.hub.process.name, connection.agent.process.name];
+      if (ends.includes(this.name)) connection.losePower();
+    }
     this.kill();
   }
 

@@ -24,6 +24,7 @@ import { SimulatedAgent } from './simulated-agent.js';
 import { type HubDatabase, type SharedByHubs, SimulatedHub } from './simulated-hub.js';
 import { SimulatedHubs } from './simulated-hubs.js';
 import { type Violation, World } from './world.js';
+import { worldLog } from './world-log.js';
 
 /** Place of the tasks: the hub's disk, or a database server. */
 export type SimulatedStoreKind = 'DISK' | 'SERVER';
@@ -195,7 +196,7 @@ class Simulation {
       breakage,
     };
     if (store === 'DISK') return new SimulatedHubs(world, [new SimulatedHub(options)]);
-    const server = new DatabaseServer(world, this.#log('database'), breakage?.serverDefects);
+    const server = new DatabaseServer(world, worldLog(world, 'database'), breakage?.serverDefects);
     const database = (): HubDatabase => ({ server, link: new DatabaseLink(world, server) });
     if (hubs === null)
       return new SimulatedHubs(world, [new SimulatedHub({ ...options, database: database() })]);
@@ -373,37 +374,8 @@ class Simulation {
   }
 
   #logOf(process: Process): Logger {
-    return this.#log(process.name);
+    return worldLog(this.#world, process.name);
   }
-
-  #log(name: string): Logger {
-    const world = this.#world;
-    const line = (level: string) => (first: unknown, second?: unknown) => {
-      const error = (first as { err?: unknown }).err;
-      if (error instanceof TypeError || error instanceof RangeError) {
-        world.violated('no defect', `${name}: ${error.stack}`);
-      }
-      if (!world.traced) return;
-      const words = typeof first === 'string' ? first : `${String(second)} ${fieldsOf(first)}`;
-      world.note(name, `${level} ${words}`);
-    };
-    const silent = () => undefined;
-    const log = {
-      level: 'info',
-      trace: silent,
-      debug: silent,
-      info: line('info'),
-      warn: line('warn'),
-      error: line('error'),
-      fatal: line('fatal'),
-      child: () => log,
-    };
-    return log as unknown as Logger;
-  }
-}
-
-function fieldsOf(fields: unknown): string {
-  return JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.message : value));
 }
 
 /** Classifiers of the tasks of this world. */

@@ -12,7 +12,7 @@ import type { DatabaseServer, ServerDefects } from '../database/server.js';
 
 export type HubPorts = Pick<
   EngineOptions,
-  'queue' | 'archive' | 'cluster' | 'agentDrains' | 'files' | 'names' | 'runtime' | 'webhooks'
+  'queue' | 'archive' | 'cluster' | 'agentDrains' | 'files' | 'loans' | 'names' | 'runtime' | 'webhooks'
 >;
 
 export interface Breakage {

@@ -1,0 +1,41 @@
+/** Defects of hubs that join hubs, which their world must find. */
+import type { SitesBreakage } from './sites-world.js';
+
+export const SITES_BREAKAGES: readonly SitesBreakage[] = [
+  {
+    name: 'a hub forgets its loans when it is restarted',
+    hub: ({ loans }) => ({ loans: { ...loans, all: async () => [] } }),
+  },
+  {
+    name: 'a loan whose closing fails stays open',
+    hub: ({ loans }) => ({ loans: { ...loans, close: (ids) => loans.close(ids).catch(() => undefined) } }),
+  },
+  {
+    name: 'a hub ignores some assignments of its upstream',
+    link: (hub, world) => ({
+      ...hub,
+      join: (address, listener, signal) =>
+        hub.join(
+          address,
+          {
+            ...listener,
+            onAssign: (assignment) => {
+              if (!world.happens(0.1)) listener.onAssign(assignment);
+            },
+          },
+          signal,
+        ),
+    }),
+  },
+  {
+    name: 'a hub tells nothing of its instances after it has joined',
+    link: (hub) => ({
+      ...hub,
+      join: (address, listener, signal) => {
+        const onJoined: typeof listener.onJoined = (connection) =>
+          listener.onJoined({ ...connection, sendInstance: () => undefined });
+        return hub.join(address, { ...listener, onJoined }, signal);
+      },
+    }),
+  },
+];

@@ -1,0 +1,523 @@
+/**
+ * A world of hubs that join hubs: headquarters, sites below it, and on some seeds a level between, each with the real engine, store and link. Clients
+ * hand in tasks at headquarters, and at the sites; agents are at the sites only. Hubs and agents are killed, stopped and without power, links are cut, disks
+ * are full or slow, clocks are set, administrators cancel loans. Afterwards every task has ended, once, and nothing is held any longer.
+ */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import type { ConfiguredUpstream } from '@workbench-hub/hub/engine/lending/lending';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
+import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
+import type { Breakage } from '../breakages/breakage.js';
+import { DatabaseLink } from '../database/link.js';
+import { DatabaseServer } from '../database/server.js';
+import { Network } from '../network.js';
+import type { Process } from '../process.js';
+import { KEPT_SHORTLY_MS } from '../settings.js';
+import { SimulatedAgent } from '../simulated-agent.js';
+import { SimulatedHub } from '../simulated-hub.js';
+import { SimulatedHubs } from '../simulated-hubs.js';
+import { ENDED } from '../task-states.js';
+import { transferWith } from '../transfer.js';
+import type { HubObserver } from '../watched-ports.js';
+import { type Violation, World } from '../world.js';
+import { worldLog } from '../world-log.js';
+
+export interface SitesOutcome {
+  readonly seed: number;
+  readonly tasks: number;
+  readonly loans: number;
+  readonly steps: number;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly violations: readonly Violation[];
+  readonly digest: string;
+}
+
+/** Defect that is planted to see whether the world finds it. */
+export interface SitesBreakage {
+  readonly name: string;
+  /** Changes how a hub joins another. */
+  readonly link?: (hub: Hub, world: World) => Hub;
+  /** Replaces ports of each hub. */
+  readonly hub?: Breakage['hub'];
+}
+
+export interface SitesOptions {
+  readonly seed: number;
+  readonly breakage?: SitesBreakage | undefined;
+  readonly onTrace?: ((line: string) => void) | undefined;
+}
+
+/** Time without faults after which a task that has not ended never will. */
+const PATIENCE_MS = 2 * 3_600_000;
+const HOUR_MS = 3_600_000;
+/** In every third world there is a level between. */
+const DEEP_WORLDS = 3;
+/** In every fourth world a hub has its store on a database server. */
+const SERVER_WORLDS = 4;
+const ENOUGH_VIOLATIONS = 5;
+const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
+
+export async function simulateSites({ seed, breakage, onTrace }: SitesOptions): Promise<SitesOutcome> {
+  const world = new World(seed, onTrace);
+  const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    return await new Sites(world, seed, breakage).run();
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+  }
+}
+
+/** A hub of the world, with the one that it joins and the agents that join it. */
+interface Place {
+  readonly hub: SimulatedHub;
+  readonly hubs: SimulatedHubs;
+  readonly above: Place | null;
+  readonly agents: SimulatedAgent[];
+}
+
+class Sites {
+  readonly #world: World;
+  readonly #seed: number;
+  readonly #network: Network;
+  readonly #breakage: SitesBreakage | undefined;
+  readonly #home: Place;
+  readonly #places: Place[] = [];
+  /** Tasks that clients have handed in, with the hub that said 201. */
+  readonly #created: { readonly place: Place; readonly id: string }[] = [];
+  /** Tasks that were seen to have ended. */
+  readonly #ended = new Set<string>();
+  /** Reports that counted at headquarters and ended their task, by task. */
+  readonly #counted = new Map<string, string>();
+  #loans = 0;
+
+  constructor(world: World, seed: number, breakage: SitesBreakage | undefined) {
+    this.#world = world;
+    this.#seed = seed;
+    this.#breakage = breakage;
+    this.#network = new Network(world);
+    this.#home = this.#placeOf('hq', null);
+    const below = seed % DEEP_WORLDS === 0 ? this.#placeOf('europe', this.#home) : this.#home;
+    const sites = [this.#placeOf('berlin', below), this.#placeOf('paris', this.#home)];
+    for (const site of sites) {
+      for (let count = world.between(1, 2); count > 0; count--) site.agents.push(this.#agentOf(site));
+    }
+  }
+
+  async run(): Promise<SitesOutcome> {
+    const world = this.#world;
+    for (const place of this.#places) this.#runPlace(place);
+    const turbulentMs = world.between(60_000, 600_000);
+    this.#handIn(this.#home, world.between(3, 25), turbulentMs);
+    for (const place of this.#places.slice(1)) this.#handIn(place, world.between(0, 5), turbulentMs);
+    this.#beginFaults();
+    world.after(turbulentMs, () => this.#calm());
+    const giveUpAtMs = turbulentMs + PATIENCE_MS;
+    let overAtMs: number | undefined;
+    while (world.nowMs < Math.min(giveUpAtMs, (overAtMs ?? giveUpAtMs) + 60_000)) {
+      if (world.violations.length >= ENOUGH_VIOLATIONS || !(await world.step())) break;
+      this.#look();
+      if (world.turbulent || world.steps % 50 !== 0) continue;
+      overAtMs = this.#isOver() ? (overAtMs ?? world.nowMs) : undefined;
+    }
+    await this.#checkEnd();
+    this.#endProcesses();
+    const { steps, faults, violations } = world;
+    const seed = this.#seed;
+    return {
+      seed,
+      tasks: this.#created.length,
+      loans: this.#loans,
+      steps,
+      faults,
+      violations,
+      digest: world.digest(),
+    };
+  }
+
+  // ---- the hubs and their agents
+
+  #placeOf(name: string, above: Place | null): Place {
+    const world = this.#world;
+    const number = this.#places.length;
+    const isOnServer = this.#seed % SERVER_WORLDS === number;
+    const server = isOnServer ? new DatabaseServer(world, worldLog(world, 'database')) : undefined;
+    const hub: SimulatedHub = new SimulatedHub({
+      world,
+      network: this.#network,
+      logFor: (process) => worldLog(world, process.name),
+      breakage: this.#breakage?.hub && { name: this.#breakage.name, seed: 1, hub: this.#breakage.hub },
+      name,
+      id: `0190b5a0-0000-7000-8000-00000000000${number + 1}`,
+      ...(server ? { database: { server, link: new DatabaseLink(world, server) } } : {}),
+      upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
+    });
+    hub.observer = NOBODY;
+    hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
+    const place = { hub, hubs: new SimulatedHubs(world, [hub]), above, agents: [] };
+    this.#places.push(place);
+    return place;
+  }
+
+  #upstreamOf(name: string, process: Process, above: Place): ConfiguredUpstream {
+    const world = this.#world;
+    const link = hubLink({
+      addresses: [above.hub.address],
+      agent: {
+        id: name,
+        nodeId: `0190b5a0-1111-7000-8000-0000000000${name.length}0`,
+        version: '1',
+        revision: '1',
+      },
+      secret: { read: () => Promise.resolve('secret'), advice: '' },
+      tls: () => Promise.resolve({}),
+      runtime: process.runtime,
+      files: (address) =>
+        transferWith(address, { id: name, process, network: this.#network, hubs: above.hubs, world }),
+      dial: ({ url, handshakeTimeoutMs }, handlers) =>
+        this.#network.dial(name, `ws://${new URL(url).host}`, process, handlers, handshakeTimeoutMs),
+    });
+    const watched = this.#watched(name, link, above);
+    return {
+      name: 'above',
+      prefix: `${name}:`,
+      lend: { labels: [], instances: [], max: null, hours: [] },
+      hub: this.#breakage?.link?.(watched, world) ?? watched,
+    };
+  }
+
+  /** The link of a hub to the one above, whose acknowledgements are counted. */
+  #watched(name: string, link: Hub, above: Place): Hub {
+    const world = this.#world;
+    return {
+      ...link,
+      join: (address, listener, signal) => {
+        const reports = new Map<string, AttemptReport>();
+        return link.join(
+          address,
+          {
+            ...listener,
+            onAssign: (assignment) => {
+              this.#loans++;
+              world.tell(name, `is given ${attemptKey(assignment.ref)}`);
+              listener.onAssign(assignment);
+            },
+            onJoined: (connection) => {
+              world.tell(name, 'has joined');
+              listener.onJoined({
+                ...connection,
+                sendReport: (report, blobs) => {
+                  world.tell(name, `reports ${attemptKey(report)} ${report.outcome}`);
+                  reports.set(attemptKey(report), report);
+                  connection.sendReport(report, blobs);
+                },
+              });
+            },
+            onAcknowledged: (ref, counted) => {
+              world.tell(name, `is told ${attemptKey(ref)} is acknowledged, counted ${counted}`);
+              const report = reports.get(attemptKey(ref));
+              if (above === this.#home && report && counted && ENDING.has(report.outcome)) this.#count(ref);
+              listener.onAcknowledged(ref, counted);
+            },
+          },
+          signal,
+        );
+      },
+    };
+  }
+
+  #count(ref: AttemptRef): void {
+    const before = this.#counted.get(ref.taskId);
+    if (before !== undefined && before !== attemptKey(ref))
+      this.#world.violated('a result counts once', `${before}, then ${attemptKey(ref)}`);
+    this.#counted.set(ref.taskId, attemptKey(ref));
+    const task = this.#home.hub.store.tasks().find(({ id }) => id === ref.taskId);
+    if (task && !ENDED.has(task.status))
+      this.#world.violated(
+        'acknowledged means kept',
+        `${attemptKey(ref)} counted, the task is ${task.status}`,
+      );
+  }
+
+  #agentOf(place: Place): SimulatedAgent {
+    const world = this.#world;
+    const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
+    const id = `agent-${place.hub.name}-${place.agents.length + 1}`;
+    const instances = Array.from({ length: world.between(1, 2) }, (_, index) => ({
+      id: `${id.replace('agent', 'sim')}-${index + 1}`,
+      version: '1',
+      revision: '1',
+      labels: [],
+    }));
+    return new SimulatedAgent(id, instances, {
+      world,
+      network: this.#network,
+      hubs: place.hubs,
+      addresses: [place.hub.address],
+      rules: {
+        mayHang: () => false,
+        troubles: { crash: trouble(), hang: 0, fail: trouble(), deaf: trouble(), badStart: trouble() },
+      },
+      logFor: (process) => worldLog(world, process.name),
+      breakage: undefined,
+      onAssigned: () => undefined,
+      onCancel: () => undefined,
+      onSettled: () => undefined,
+    });
+  }
+
+  #runPlace(place: Place): void {
+    const world = this.#world;
+    const start = () =>
+      place.hub.start().catch((error: unknown) => {
+        if (place.hub.database) return place.hub.kill();
+        world.violated('no defect', `${place.hub.name} does not start: ${String(error)}`);
+      });
+    place.hub.onEnd = () => this.#later(start);
+    void start();
+    for (const agent of place.agents) {
+      agent.onEnd = () => this.#later(() => agent.start());
+      world.after(world.between(0, 3000), () => agent.start());
+    }
+  }
+
+  #later(start: () => void): void {
+    const world = this.#world;
+    const isLong = world.turbulent && world.happens(0.15);
+    world.after(isLong ? world.between(10_000, 200_000) : world.between(50, 5000), start);
+  }
+
+  #endProcesses(): void {
+    for (const { hub, agents } of this.#places) {
+      hub.onEnd = () => undefined;
+      for (const agent of agents) {
+        agent.onEnd = () => undefined;
+        agent.kill();
+      }
+      hub.kill();
+    }
+  }
+
+  // ---- load
+
+  #handIn(place: Place, tasks: number, withinMs: number): void {
+    const world = this.#world;
+    for (let count = 0; count < tasks; count++) {
+      const atMs = world.happens(0.3) ? world.between(1, 5) * 1000 : world.between(0, withinMs);
+      world.after(atMs, () => this.#create(place));
+    }
+  }
+
+  #create(place: Place): void {
+    const world = this.#world;
+    const isBatch = world.happens(0.6);
+    const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
+    const script = Buffer.from(`script ${world.random.below(3)}`.repeat(world.random.of([1, 60])));
+    place.hub.request(
+      async ({ tasks }, files) => {
+        const hold = files.hold();
+        try {
+          const scripts = isBatch ? [await files.put(script, hold)] : [];
+          const job = isBatch
+            ? { type: 'EXECUTE_BATCH_JOB' as const, model: null, scripts, additionalFiles: [], variables: [] }
+            : { type: 'SIMULATE_WORK' as const, durationS };
+          return await tasks.create({ name: null, creator: null, classifiers: [], timeLimitS: 600, job });
+        } finally {
+          hold.release();
+        }
+      },
+      ({ id }) => {
+        world.tell('client', `${place.hub.name} has accepted ${id}`);
+        this.#created.push({ place, id });
+        if (world.happens(0.15)) world.after(world.between(0, 60_000), () => this.#cancel(place, id));
+      },
+    );
+  }
+
+  #cancel(place: Place, id: string): void {
+    place.hub.request(
+      ({ tasks }) => tasks.cancel(id, true, ANYBODY),
+      () => this.#world.tell('client', `has canceled ${id}`),
+    );
+  }
+
+  /** Notes which tasks have ended. */
+  #look(): void {
+    for (const { hub } of this.#places) {
+      for (const { id, status } of hub.changes() ?? []) if (ENDED.has(status)) this.#ended.add(id);
+    }
+  }
+
+  // ---- faults
+
+  #beginFaults(): void {
+    const world = this.#world;
+    const everyMs = world.random.of([8000, 20_000, 60_000]);
+    const next = () => {
+      if (!world.turbulent) return;
+      this.#fault();
+      world.after(world.between(500, 2 * everyMs), next);
+    };
+    world.after(world.between(2000, 20_000), next);
+  }
+
+  #fault(): void {
+    const world = this.#world;
+    const place = world.random.of(this.#places);
+    const { hub } = place;
+    const lastsMs = world.happens(0.3) ? world.between(1000, 240_000) : world.between(200, 20_000);
+    const faults: (readonly [kind: string, happen: () => (() => void) | undefined])[] = [
+      ['hub killed', () => void hub.kill()],
+      ['hub without power', () => void (hub.database ? hub.kill() : hub.losePower())],
+      ['hub stopped', () => void hub.stop()],
+      ['link cut off', () => this.#cutOff(place)],
+      ['link broken', () => this.#break(place)],
+      ['agent killed', () => void this.#anyAgent().kill()],
+      ['agent stopped', () => void this.#anyAgent().stop()],
+      ['agent cut off', () => this.#cutOffAgent()],
+      ['disk full', () => this.#refuse(hub, 'SQLITE_FULL')],
+      ['clock set', () => this.#setClock(hub)],
+      ['loan canceled', () => this.#cancelLoan(place)],
+      ['shutdown prepared', () => this.#prepare(hub)],
+    ];
+    const [kind, happen] = world.random.of(faults);
+    world.fault(kind, hub.name);
+    const mend = happen();
+    if (mend) world.after(lastsMs, mend);
+  }
+
+  #anyAgent(): SimulatedAgent {
+    return this.#world.random.of(this.#places.flatMap(({ agents }) => agents));
+  }
+
+  #cutOff({ hub, above }: Place): (() => void) | undefined {
+    if (!above) return undefined;
+    this.#network.cutOff(hub.name);
+    return () => this.#network.heal(hub.name);
+  }
+
+  #break({ hub }: Place): undefined {
+    for (const connection of this.#network.of(hub.name)) connection.losePower();
+    return undefined;
+  }
+
+  #cutOffAgent(): () => void {
+    const { id } = this.#anyAgent();
+    this.#network.cutOff(id);
+    return () => this.#network.heal(id);
+  }
+
+  #refuse(hub: SimulatedHub, refusal: 'SQLITE_FULL'): (() => void) | undefined {
+    if (hub.database) return undefined;
+    hub.disk.refusal = refusal;
+    return () => {
+      hub.disk.refusal = undefined;
+    };
+  }
+
+  #setClock(hub: SimulatedHub): undefined {
+    hub.wallClock.offsetMs = this.#world.between(-HOUR_MS, HOUR_MS);
+    return undefined;
+  }
+
+  #cancelLoan(place: Place): undefined {
+    const loans = place.above ? place.hub.store.tasks().filter(({ status }) => status === 'RUNNING') : [];
+    if (loans.length > 0) {
+      const { id } = this.#world.random.of(loans);
+      if (this.#created.every((task) => task.id !== id)) this.#cancel(place, id);
+    }
+    return undefined;
+  }
+
+  #prepare(hub: SimulatedHub): () => void {
+    const change = (isPrepared: boolean) =>
+      void hub.engine?.shutdown.change(isPrepared).catch(() => undefined);
+    change(true);
+    return () => change(false);
+  }
+
+  #calm(): void {
+    const world = this.#world;
+    world.turbulent = false;
+    world.tell('world', 'all faults are over');
+    for (const { hub, agents } of this.#places) {
+      hub.disk.refusal = undefined;
+      for (const { id } of agents) this.#network.heal(id);
+      this.#network.heal(hub.name);
+    }
+    this.#operate();
+  }
+
+  /** Acts as an operator who ends preparations and starts stopped instances. */
+  #operate(): void {
+    for (const { hub } of this.#places) {
+      void hub.engine?.shutdown.change(false).catch(() => undefined);
+      for (const { profile, status } of hub.engine?.instances.list() ?? []) {
+        if (status !== 'DOWN') continue;
+        hub.request(
+          ({ control }) => control.command(profile.id, 'start'),
+          () => undefined,
+        );
+      }
+    }
+    this.#world.after(20_000, () => this.#operate());
+  }
+
+  // ---- ends
+
+  #isOver(): boolean {
+    if (!this.#places.every(({ hub }) => hub.engine)) return false;
+    const areEnded = this.#places.every(({ hub }) =>
+      hub.store.tasks().every(({ status }) => ENDED.has(status)),
+    );
+    return (
+      areEnded && this.#places.every(({ agents }) => agents.every(({ alive, held }) => alive && held === 0))
+    );
+  }
+
+  async #checkEnd(): Promise<void> {
+    const world = this.#world;
+    for (const { place, id } of this.#created) {
+      const task = place.hub.store.tasks().find((each) => each.id === id);
+      const mayBeGone = place.hub.keptForMs === KEPT_SHORTLY_MS && this.#ended.has(id);
+      if (!task && !mayBeGone) world.violated('nothing is lost', `${id} of ${place.hub.name} is gone`);
+      else if (task && !ENDED.has(task.status))
+        world.violated('every task ends', `${id} of ${place.hub.name} is ${task.status}`);
+    }
+    if (world.violations.length > 0) return;
+    for (const place of this.#places) await this.#checkRest(place);
+  }
+
+  /** Nothing is under way between hubs any more. */
+  async #checkRest({ hub, above }: Place): Promise<void> {
+    const world = this.#world;
+    const open = await world.until(hub.openLoans());
+    if (open.length > 0) world.violated('every loan is settled', `${hub.name} has ${open.join(', ')}`);
+    for (const { profile, status, working, lent } of hub.engine?.instances.list() ?? []) {
+      const isKept = lent !== undefined && status === 'UP' && lent !== 'OFFERED';
+      if (working || isKept)
+        world.violated('nothing is held', `${profile.id} at ${hub.name}: ${status}, ${lent}, ${working}`);
+    }
+    if (above && !above.hub.engine?.instances.findAgent(hub.name))
+      world.violated('every site is joined', `${hub.name} is not`);
+  }
+}
+
+const NOBODY: HubObserver = {
+  onStart: () => undefined,
+  onUnsyncedLost: () => undefined,
+  onDurableLost: () => undefined,
+  onSwept: () => undefined,
+  onQueueKnown: () => undefined,
+  onClaim: () => undefined,
+  onWithdrawn: () => undefined,
+  onGained: () => undefined,
+  onScheduling: () => undefined,
+  onLost: () => undefined,
+  onGone: () => undefined,
+  onJoin: () => undefined,
+  onLeave: () => undefined,
+  onReturned: () => undefined,
+};
