@@ -49,12 +49,15 @@ export interface Verdict {
 }
 
 /** Result of a target. */
-export function verdictOn({ figure, is, value, times }: Target, figures: readonly Figure[]): Verdict {
+export function verdictOn(
+  { figure, is, value, times, plus = 0 }: Target,
+  figures: readonly Figure[],
+): Verdict {
   const medianOf = (name: string) => figures.find((each) => each.name === name)?.median ?? null;
   const measured = medianOf(figure);
   const yardstick = times === undefined ? 1 : medianOf(times);
-  const wanted = yardstick === null ? null : value * yardstick;
-  const target = `${figure} ${is} ${value}${times === undefined ? '' : ` times ${times}`}`;
+  const wanted = yardstick === null ? null : value * yardstick + plus;
+  const target = `${figure} ${is} ${value}${times === undefined ? '' : ` times ${times}`}${plus === 0 ? '' : ` and ${plus}`}`;
   if (measured === null || wanted === null) return { target, measured, wanted, verdict: 'NOT MEASURED' };
   const met = is === 'at least' ? measured >= wanted : measured <= wanted;
   return { target, measured, wanted, verdict: met ? 'met' : 'MISSED' };

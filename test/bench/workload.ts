@@ -20,6 +20,8 @@ export interface Target {
   /** The value, or a multiple of the other figure. */
   readonly value: number;
   readonly times?: string;
+  /** Added to that. */
+  readonly plus?: number;
 }
 
 /** Resource use of a process, or of several of a kind. */

@@ -11,6 +11,7 @@ import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
 import { study, w8 } from './study/study.js';
 import { w0OnPostgres, w1cOnPostgres, w1OnPostgres, w2OnPostgres } from './throughput/on-postgres.js';
+import { w1OverSite, w2OverSite } from './throughput/over-site.js';
 import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
 import { uploads } from './uploads/uploads.js';
 import type { Workload } from './workload.js';
@@ -25,6 +26,8 @@ export const WORKLOADS: Readonly<Record<(typeof STORES)[number], readonly Worklo
     w1,
     w1c,
     w2,
+    w1OverSite,
+    w2OverSite,
     w3,
     w4,
     w5,

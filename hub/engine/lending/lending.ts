@@ -45,6 +45,7 @@ export class Lending {
   }
 
   readonly onTask: TaskSubscriber = {
+    ENDED: ({ task, ending }) => this.#each((upstream) => upstream.ended(task.id, ending)),
     ENQUEUED: ({ waiting }) => {
       for (const upstream of this.#upstreams) for (const { taskId } of waiting) upstream.enqueued(taskId);
     },

@@ -5,10 +5,10 @@ import type { Reporting } from '@workbench-hub/shared/joining/reporting';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { Loan, Task } from '../../core/task.js';
+import type { Completion, Loan, Task } from '../../core/task.js';
 import type { Instances } from '../instances/instances.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
-import { loanReport } from './loan-report.js';
+import { loanReport, reportOfEnd } from './loan-report.js';
 import type { OpenLoan } from './open-loan.js';
 
 export interface LoanEndsOptions {
@@ -62,6 +62,12 @@ export class LoanEnds {
     void this.#lookAgain(loan);
   }
 
+  /** The task of the loan has ended at this hub. */
+  ended(loan: OpenLoan, ending: Completion): void {
+    const report = reportOfEnd(loan.loan, ending);
+    this.#report(loan, loan.isCanceled ? { ...report, outcome: 'CANCELED' } : report);
+  }
+
   /** An instance has become free of the loan. */
   freed(loan: OpenLoan): void {
     if (loan.isFreeing) this.changed(loan);
@@ -71,7 +77,9 @@ export class LoanEnds {
   cancel(loan: OpenLoan): void {
     if (loan.isReported) return;
     loan.isCanceled = true;
-    this.changed(loan);
+    // Its inputs need not be fetched any more.
+    if (loan.hasTask) this.changed(loan);
+    else void this.giveBack(loan, 'it was canceled before it began');
   }
 
   /** Returns a loan that has not begun. Never rejects. */
@@ -145,7 +153,7 @@ export class LoanEnds {
   #report(loan: OpenLoan, report: AttemptReport): void {
     if (loan.isReported) return;
     loan.isReported = true;
-    loan.over.abort(new Error('the loan is over'));
+    loan.end();
     this.#options.reporting.add({ report, folder: loan.taskId, proof: loan.loan.proof ?? undefined });
   }
 

@@ -4,7 +4,7 @@ import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { LossKind } from '../../core/attempt-consequences.js';
 import { fromLoanFiles } from '../../core/loan-files.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { Loan, Task } from '../../core/task.js';
+import type { Completion, Loan, Task, TaskFiles } from '../../core/task.js';
 
 type Fate = Pick<AttemptReport, 'outcome' | 'message' | 'hostFault'>;
 
@@ -13,25 +13,49 @@ export async function loanReport(
   task: Task & { readonly loan: Loan },
   archive: Pick<TaskArchive, 'filesOf' | 'formerAttempts'>,
 ): Promise<AttemptReport> {
-  const fate = await fateOf(task, archive);
-  const { outputFiles: all, log } = await archive.filesOf(task.id);
-  const { outputFiles, storedFiles } = fromLoanFiles(all);
+  const fate = fateOfEnd(task) ?? (await fateOfOther(task, archive));
+  return reportOf(task.loan, fate, await archive.filesOf(task.id));
+}
+
+/** Report of a task that has just ended with its attempt. */
+export function reportOfEnd(loan: Loan, ending: Completion): AttemptReport {
+  const fate = fateOfEnd(ending) ?? RETURNED;
+  return reportOf(loan, fate, ending.files);
+}
+
+function reportOf({ ref }: Loan, fate: Fate, files: TaskFiles): AttemptReport {
+  const { outputFiles, storedFiles } = fromLoanFiles(files.outputFiles);
   return {
-    ...task.loan.ref,
+    ...ref,
     ...fate,
     outputFiles: outputFiles.map(plain),
-    log: log && plain(log),
+    log: files.log && plain(files.log),
     ...(storedFiles.length === 0 ? {} : { storedFiles: storedFiles.map(plain) }),
   };
 }
 
-async function fateOf(task: Task, archive: Pick<TaskArchive, 'formerAttempts'>): Promise<Fate> {
-  const { status, batchExecutionStatus, message } = task;
+const RETURNED: Fate = {
+  outcome: 'RETURNED',
+  message: 'the hub that lent the instance has taken it back',
+};
+
+/** Undefined for a task that did not end with its attempt. */
+function fateOfEnd({
+  status,
+  batchExecutionStatus,
+  message,
+}: Pick<Task, 'status' | 'batchExecutionStatus' | 'message'>): Fate | undefined {
   if (status === 'FINISHED') return { outcome: 'OK', message };
-  if (status === 'FAILED') return { outcome: batchExecutionStatus === 'ERROR' ? 'ERROR' : 'FAILED', message };
-  const last = (await archive.formerAttempts(task.id)).at(-1);
-  if (last && last.attempt === task.attempt) return fateOfLoss(last.loss, last.reason);
-  return { outcome: 'RETURNED', message: 'the hub that lent the instance has taken it back' };
+  if (status !== 'FAILED') return undefined;
+  return { outcome: batchExecutionStatus === 'ERROR' ? 'ERROR' : 'FAILED', message };
+}
+
+async function fateOfOther(
+  { id, attempt }: Task,
+  archive: Pick<TaskArchive, 'formerAttempts'>,
+): Promise<Fate> {
+  const last = (await archive.formerAttempts(id)).at(-1);
+  return last && last.attempt === attempt ? fateOfLoss(last.loss, last.reason) : RETURNED;
 }
 
 const OUTCOMES: Readonly<Record<LossKind, AttemptOutcome>> = {

@@ -23,7 +23,7 @@ export interface LoanStartsOptions {
   readonly scheduler: Pick<Scheduler, 'place'>;
   readonly instances: Pick<Instances, 'idleInstance'>;
   readonly reporting: Pick<Reporting, 'add'>;
-  readonly ends: Pick<LoanEnds, 'giveBack'>;
+  readonly ends: Pick<LoanEnds, 'changed' | 'giveBack'>;
   /** Called when this hub cannot begin loans now. */
   readonly onUnable: () => void;
   readonly runtime: Runtime;
@@ -45,7 +45,10 @@ export class LoanStarts {
    *  not lent. */
   accept(assignment: Assignment, upstream: string, instanceId: string | undefined): OpenLoan | undefined {
     const { instances, runtime, reporting } = this.#options;
-    const loan = new OpenLoan(loanOf(assignment, upstream), runtime.newId(), { hasTask: false });
+    const loan = new OpenLoan(loanOf(assignment, upstream), runtime.newId(), {
+      hasTask: false,
+      type: assignment.job.type,
+    });
     if (instanceId !== undefined && instances.idleInstance(instanceId)) {
       this.#placing.set(loan.taskId, { instanceId });
       return loan;
@@ -61,13 +64,15 @@ export class LoanStarts {
     const hold = files.hold();
     try {
       const { job } = assignment;
-      const local = filesOfJob(job).length === 0 ? job : await inputs.fetch(job, hold, loan.over.signal);
-      loan.over.signal.throwIfAborted();
+      const local = filesOfJob(job).length === 0 ? job : await inputs.fetch(job, hold, loan.over);
+      if (loan.isOver) return;
       loan.hasTask = true;
       await transitions.create(this.#taskOf(loan, { ...assignment, job: local }));
       if (!(await this.#placing.get(loan.taskId)?.placed)) await ends.giveBack(loan, IN_USE);
+      // It may have been canceled while the task was created.
+      else if (loan.isCanceled) ends.changed(loan);
     } catch (error) {
-      if (loan.over.signal.aborted) return;
+      if (loan.isOver) return;
       const isExpected = error instanceof HubError || error instanceof InputsMissing;
       if (!isExpected) log.error({ err: error, ...loan.ref }, 'a loan could not begin');
       if (!(error instanceof InputsMissing)) this.#options.onUnable();

@@ -1,14 +1,16 @@
 /** A loan that the upstream has given and whose end it has not acknowledged. */
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { AttemptRef, TaskType } from '@workbench-hub/shared/domain/task';
 import type { Assignment } from '@workbench-hub/shared/joining/ports/hub';
 import type { Loan } from '../../core/task.js';
+
+const OVER = new Error('the loan is over');
 
 export class OpenLoan {
   readonly loan: Loan;
   /** Id of the task here. */
   readonly taskId: string;
-  /** Aborted when the loan is over here, or the hub does no more for it. */
-  readonly over = new AbortController();
+  /** Whether its job prints, and so is followed. */
+  readonly isFollowed: boolean;
   /** Whether the task may be in the store. */
   hasTask: boolean;
   /** Whether its report is made. */
@@ -22,10 +24,36 @@ export class OpenLoan {
   /** Whether the task is to be removed with the acknowledgement, since it did nothing. */
   isVoid = false;
 
-  constructor(loan: Loan, taskId: string, { hasTask }: { readonly hasTask: boolean }) {
+  #isOver = false;
+  /** Made for those who wait: a signal for each loan would cost a tenth of it. */
+  #over: AbortController | undefined;
+
+  constructor(
+    loan: Loan,
+    taskId: string,
+    { hasTask, type }: { readonly hasTask: boolean; readonly type: TaskType },
+  ) {
     this.loan = loan;
     this.taskId = taskId;
     this.hasTask = hasTask;
+    this.isFollowed = type === 'EXECUTE_BATCH_JOB';
+  }
+
+  /** Whether the loan is over here, or the hub does no more for it. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Aborted when it is over. */
+  get over(): AbortSignal {
+    this.#over ??= new AbortController();
+    if (this.#isOver) this.#over.abort(OVER);
+    return this.#over.signal;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#over?.abort(OVER);
   }
 
   get ref(): AttemptRef {

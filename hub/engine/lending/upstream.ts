@@ -19,7 +19,7 @@ import { HubError } from '../../core/errors.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { OpenLoans } from '../../core/ports/open-loans.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { Loan, Task } from '../../core/task.js';
+import type { Completion, Loan, Task } from '../../core/task.js';
 import type { LogFollower } from '../following/log-follower.js';
 import type { InstanceControl } from '../instances/instance-control.js';
 import type { Instances } from '../instances/instances.js';
@@ -128,7 +128,7 @@ export class Upstream {
   /** Goes on with these open loans, and joins the upstream in the background. */
   async start(tasks: readonly (Task & { readonly loan: Loan })[]): Promise<void> {
     for (const task of tasks) {
-      const loan = new OpenLoan(task.loan, task.id, { hasTask: true });
+      const loan = new OpenLoan(task.loan, task.id, { hasTask: true, type: task.type });
       this.#add(loan);
       this.#ends.resume(loan, task);
     }
@@ -141,7 +141,7 @@ export class Upstream {
     this.#rejoin?.cancel();
     this.#lent.stop();
     this.#ends.stop();
-    for (const loan of this.#byTask.values()) loan.over.abort(new Error('the hub leaves the upstream'));
+    for (const loan of this.#byTask.values()) loan.end();
     await this.#session.stop();
     await this.#closing.stop();
   }
@@ -150,6 +150,12 @@ export class Upstream {
   taskChanged(taskId: string): void {
     const loan = this.#byTask.get(taskId);
     if (loan) this.#ends.changed(loan);
+  }
+
+  /** A task has ended at this hub. */
+  ended(taskId: string, ending: Completion): void {
+    const loan = this.#byTask.get(taskId);
+    if (loan) this.#ends.ended(loan, ending);
   }
 
   /** An instance has become free of an attempt of this task. */
@@ -251,12 +257,10 @@ export class Upstream {
   }
 
   /** Passes on what the scripts print, from the beginning that is still kept. Never rejects. */
-  async #follow(
-    { taskId, ref, hasTask, over, isReported }: OpenLoan,
-    connection: HubConnection,
-  ): Promise<void> {
-    if (!hasTask || isReported) return;
-    const end = AbortSignal.any([over.signal, connection.ended]);
+  async #follow(loan: OpenLoan, connection: HubConnection): Promise<void> {
+    const { taskId, ref } = loan;
+    if (!loan.isFollowed || !loan.hasTask || loan.isReported) return;
+    const end = AbortSignal.any([loan.over, connection.ended]);
     try {
       for await (const event of this.#ports.logFollower.follow(taskId, { attempt: 0, offset: 0 }, end)) {
         if (event.type === 'output' && !connection.isCongested())

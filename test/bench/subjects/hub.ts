@@ -26,6 +26,8 @@ export interface HubOptions {
   readonly instances?: readonly InstanceClass[];
   /** Address of the database in which it keeps its tasks, instead of SQLite. */
   readonly store?: string | undefined;
+  /** Whether the agents join another hub, which joins this one and lends it their instances. */
+  readonly overSite?: boolean;
 }
 
 export interface RunningHub extends RunningSubject {
@@ -57,6 +59,13 @@ export const hub: Subject = {
 /** The same beside one on PostgreSQL. */
 export const hubOnSqlite: Subject = { ...hub, name: 'hub on sqlite' };
 
+/** Its instances are lent by another hub, which has joined it. */
+export const hubOverSite: Subject = {
+  name: 'hub over a site',
+  missing: () => undefined,
+  start: (setup) => startHub(setup, { overSite: true }),
+};
+
 /** With a server of its own, whose processes count. */
 export const hubOnPostgres: Subject = {
   name: 'hub on postgres',
@@ -85,7 +94,7 @@ async function startOnPostgres(setup: SubjectSetup): Promise<RunningSubject> {
 
 export async function startHub(
   { folder, slots, paused, profiles }: SubjectSetup,
-  { agents = AGENTS, instances = [], store }: HubOptions = {},
+  { agents = AGENTS, instances = [], store, overSite = false }: HubOptions = {},
 ): Promise<RunningHub> {
   const programs: ServerProgram[] = [];
   const stop = async () => {
@@ -108,13 +117,23 @@ export async function startHub(
     const program = start('hub', 'hub', { server: { port: 0 }, dataDir, ...kept });
     const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
     const pids = new Map([['hub', program.pid]]);
+    const tokenFile = join(dataDir, 'agent-token');
+    const joined = { address, tokenFile };
+    if (overSite) {
+      const siteDir = join(folder, 'site-data');
+      const upstreams = [{ name: 'hq', id: 'site', url: address.replace('http', 'ws'), tokenFile }];
+      const site = start('site', 'hub', { server: { port: 0 }, dataDir: siteDir, upstreams });
+      joined.address = await site.until(() => /"address":"([^"]+)"/.exec(site.output())?.[1]);
+      joined.tokenFile = join(siteDir, 'agent-token');
+      pids.set('site', site.pid);
+    }
     const resume = async () => {
       for (const [at, id] of agents.entries()) {
         const count = slots / agents.length;
         const config = {
           id,
-          hub: address.replace('http', 'ws'),
-          tokenFile: join(dataDir, 'agent-token'),
+          hub: joined.address.replace('http', 'ws'),
+          tokenFile: joined.tokenFile,
           dataDir: join(folder, `agent-${id}`),
           instances: [{ id: `sim-${id}`, count, ...profiled(instances[at] ?? SAME, profiles) }],
         };
