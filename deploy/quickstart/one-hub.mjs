@@ -17,7 +17,8 @@ export async function startHubAndAgent(run, store) {
   return baseUrl;
 }
 
-async function startHub(run, store) {
+/** Starts a hub, at the usual port if that is free, and says so; resolves with its address. */
+export async function startHub(run, store) {
   if (await isPortFree(DEFAULT_PORT)) {
     try {
       return await startHubOn(run, DEFAULT_PORT, store, '');

@@ -11,6 +11,7 @@ import { startHubAndAgent } from './one-hub.mjs';
 import { readOptions, USAGE } from './options.mjs';
 import { startPostgres } from './postgres.mjs';
 import { Run } from './run.mjs';
+import { cutOff, startSites } from './sites.mjs';
 
 /** Seconds for a simulated one, where the job has not told it. */
 const USUAL_PACE = 0.3;
@@ -58,6 +59,7 @@ async function main() {
   await prepare({ forDevelopment: options.postgres || options.cluster });
   await removeAbandoned((folder) => console.log(`Removed ${folder}, which a killed quickstart had left.`));
   run = await Run.begin();
+  if (options.sites) return mainOfSites();
 
   const store = options.postgres || options.cluster ? await startDatabase() : 'sqlite';
   const cluster = options.cluster ? await startCluster(run, store) : undefined;
@@ -69,6 +71,21 @@ async function main() {
   await run.keep();
   if (cluster) sayWhatIsKept(cluster, id);
   else sayHowToGoOn(address, id);
+}
+
+/** Headquarters and two sites, of which the second is cut off while a job runs at the first. */
+async function mainOfSites() {
+  const { address, sites } = await startSites(run);
+  const comesBack = await cutOff(address, sites[1]);
+  let id;
+  try {
+    ({ id } = await runSliderCrank(address));
+  } finally {
+    await comesBack();
+  }
+  if (!options.keep) return;
+  await run.keep();
+  sayHowToGoOn(address, id);
 }
 
 /** Resolves with the task, and the seconds that this machine takes for a simulated one. */
@@ -114,9 +131,14 @@ async function startDatabase() {
   return url;
 }
 
+function whatRuns() {
+  if (options.sites) return 'The hubs and the agents';
+  return options.postgres ? 'The hub, the agent and PostgreSQL' : 'The hub and the agent';
+}
+
 function sayHowToGoOn(baseUrl, id) {
   console.log(`
-${options.postgres ? 'The hub, the agent and PostgreSQL' : 'The hub and the agent'} keep running. The console, in a browser: ${baseUrl}/tasks/${id}
+${whatRuns()} keep running. The console, in a browser: ${baseUrl}/tasks/${id}
 The REST interface: ${baseUrl}/docs
 Data and logs are in ${run.folder}
 Try next:

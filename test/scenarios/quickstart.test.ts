@@ -103,6 +103,10 @@ describe('the quickstart', () => {
       [['--cluster', '--postgres'], '--cluster starts PostgreSQL already: leave out --postgres.'],
       [['--stop', '/tmp', '--keep'], '--stop starts nothing, so no other option goes with it.'],
       [['--stop'], '--stop needs a folder.'],
+      [
+        ['--sites', '--cluster'],
+        '--sites starts hubs without PostgreSQL: leave out --cluster and --postgres.',
+      ],
       [['--clusters'], 'There is no option --clusters.'],
       [['--keep=no'], '--keep takes no value.'],
       [['cluster'], '"cluster" is no option.'],
