@@ -101,6 +101,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const { clock } = store;
   const runtime = { clock, timers, random: () => machine.random(), newId: () => machine.newId() };
   const storing = { ...setup, runtime };
+  const hubId = await hubIdentity(dataDir, () => machine.newId());
   const ownSecret = newOwnSecret(config);
   const credentials = await openCredentials(storing, store, ownSecret);
   const key = await storageKey(config.storage.encryptionKey, dataDir);
@@ -121,7 +122,6 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     metrics.files,
   );
   const proofs = attemptProofs(key);
-  const hubId = await hubIdentity(dataDir, () => runtime.newId());
   const engine = await openEngine(storing, {
     store,
     files,

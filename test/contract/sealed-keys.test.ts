@@ -52,7 +52,12 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     const key = newKey();
     const first = await start('first', key);
     const { accessToken } = await logIn(new Api(first), 'ulla');
-    expect((await rows()).map(({ name }) => name)).toEqual(['agent-token', 'seal', 'token-keys.json']);
+    expect((await rows()).map(({ name }) => name)).toEqual([
+      'agent-token',
+      'cluster-id',
+      'seal',
+      'token-keys.json',
+    ]);
     const secret = /"secret": *"([^"]+)"/.exec(await fileOf('first', 'token-keys.json'))?.[1] ?? '';
     expect(secret).toHaveLength(43);
     const stored = JSON.stringify(await rows());
@@ -70,6 +75,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     const { accessToken } = await logIn(new Api(first), 'ulla');
     expect(await sealed()).toEqual([
       ['agent-token', true],
+      ['cluster-id', true],
       ['seal', true],
       ['token-keys.json', true],
     ]);
@@ -123,6 +129,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     await clear.stop();
     expect(await sealed()).toEqual([
       ['agent-token', false],
+      ['cluster-id', false],
       ['storage-key', false],
       ['token-keys.json', false],
     ]);
@@ -132,6 +139,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     await sealing.stop();
     expect(await sealed()).toEqual([
       ['agent-token', true],
+      ['cluster-id', true],
       ['seal', true],
       ['token-keys.json', true],
     ]);

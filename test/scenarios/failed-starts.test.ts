@@ -119,6 +119,7 @@ describe('the hub', () => {
     'storage-key',
     'token-keys.json',
     'webhook-keys',
+    'cluster-id',
   ])('refuses a dataDir where %s is something else', async (entry) => {
     mkdirSync(at('data'), { mode: 0o700 });
     if (['files', 'audit'].includes(entry)) writeFileSync(at('data', entry), 'text', { mode: 0o600 });
