@@ -10,6 +10,7 @@ import { agentAddress } from './core/agent-address.js';
 import type { Passwords } from './core/ports/accounts.js';
 import { prepareDataFolder } from './data-folder.js';
 import { ownLoginRecords } from './engine/accounts/own-login-records.js';
+import type { ConfiguredUpstream } from './engine/lending/lending.js';
 import { diskSpace } from './files/disk-space.js';
 import { observeCluster } from './metrics/cluster-gauges.js';
 import { observeHub } from './metrics/gauges.js';
@@ -32,7 +33,6 @@ import { openTracing } from './wiring/hub-tracing.js';
 import { newOwnSecret } from './wiring/own-instances.js';
 import { serve } from './wiring/serving.js';
 import type { Setup } from './wiring/setup.js';
-import { openUpstreams } from './wiring/upstreams.js';
 
 /** Replacements, most of them for tests. */
 export interface HubOverrides {
@@ -130,7 +130,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     tracing,
     proofs,
     hubId,
-    upstreams: await openUpstreams(storing, hubId, onStop),
+    upstreams: await upstreamsOf(storing, hubId, onStop),
   });
   observeHub(metrics, {
     tasks: engine.tasks,
@@ -164,4 +164,11 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     reopenAudit,
     logFile: setup.logFile,
   };
+}
+
+/** Loaded only when wanted: the HTTP client of the link costs time and memory. */
+async function upstreamsOf(setup: Setup, hubId: string, onStop: OnStop): Promise<ConfiguredUpstream[]> {
+  if (setup.config.upstreams.length === 0) return [];
+  const { openUpstreams } = await import('./wiring/upstreams.js');
+  return openUpstreams(setup, hubId, onStop);
 }
