@@ -122,14 +122,14 @@ export class SimulatedHub {
   #files: BlobStore | undefined;
   readonly #keptForMs: number;
   readonly #ownId: string;
-  readonly #upstreamsOf: (process: Process) => readonly ConfiguredUpstream[];
+  readonly #upstreamsOf: SimulatedHubOptions['upstreamsOf'];
   #changed = false;
 
   constructor(options: SimulatedHubOptions) {
     const { world, network, logFor, breakage, database, name = 'hub', shared, id = OWN_ID } = options;
     this.#world = world;
     this.#ownId = id;
-    this.#upstreamsOf = options.upstreamsOf ?? (() => []);
+    this.#upstreamsOf = options.upstreamsOf;
     this.name = name;
     this.address = `ws://${name}`;
     this.database = database;
@@ -404,7 +404,7 @@ export class SimulatedHub {
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },
       ownHub: { id: this.#ownId, baseUrl: null },
-      upstreams: this.#upstreamsOf(process),
+      upstreams: this.#upstreamsOf?.(process),
       leaseTimeoutMs: LEASE_MS,
       forgetAgentsAfterMs: this.#keptForMs,
       limits: LIMITS,

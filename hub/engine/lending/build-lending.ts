@@ -9,8 +9,8 @@ import type { UpstreamPorts } from './upstream.js';
 export interface LendingPorts extends Pick<UpstreamPorts, 'files' | 'ownHub' | 'runtime' | 'log'> {
   readonly archive: TaskArchive;
   readonly loans: OpenLoans;
-  /** None when left out. */
-  readonly upstreams?: readonly ConfiguredUpstream[];
+  /** Left out for a hub that never had any; loans of former upstreams are ended. */
+  readonly upstreams?: readonly ConfiguredUpstream[] | undefined;
   readonly cluster: { readonly signals: Signals };
 }
 
@@ -21,14 +21,14 @@ interface Before
 }
 
 export function buildLending(ports: LendingPorts, before: Before): Lending {
-  const { upstreams = [], archive, loans, files, ownHub, runtime, log, cluster } = ports;
+  const { upstreams, archive, loans, files, ownHub, runtime, log, cluster } = ports;
   const { transitions, scheduler, instances, control, logFollower, shutdown } = before;
   const lending = new Lending({
     ...{ upstreams, archive, loans, files, ownHub, runtime, log },
     ...{ transitions, scheduler, instances, control, logFollower },
     isPaused: () => shutdown.isPaused,
   });
-  if (upstreams.length === 0) return lending;
+  if (upstreams === undefined || upstreams.length === 0) return lending;
   transitions.subscribe(lending.onTask);
   cluster.signals.hear(lending.onSignal);
   shutdown.subscribe(() => lending.pauseChanged());

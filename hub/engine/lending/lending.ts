@@ -13,7 +13,8 @@ export interface ConfiguredUpstream extends UpstreamSettings {
 }
 
 export interface LendingOptions extends UpstreamPorts {
-  readonly upstreams: readonly ConfiguredUpstream[];
+  /** Undefined for a hub that never has a loan. */
+  readonly upstreams: readonly ConfiguredUpstream[] | undefined;
 }
 
 export class Lending {
@@ -27,6 +28,7 @@ export class Lending {
   /** Goes on with the open loans and joins the upstreams. Rejects as the store does. */
   async start(): Promise<void> {
     const { upstreams, loans, log } = this.#options;
+    if (upstreams === undefined) return;
     const tasks = (await loans.all()).filter(hasLoan);
     const abandoned = tasks.filter(({ loan }) => upstreams.every(({ name }) => name !== loan.upstream));
     this.#abandon(abandoned).catch((error: unknown) => {
