@@ -1,4 +1,4 @@
-/** What this hub lends to other hubs. */
+/** Settings of lending: the upstreams, and which instances are lent to them. */
 
 /** Time of the day, by the clock of the machine: minutes from midnight. `to` is excluded, and may be earlier than `from`: over midnight. */
 export interface Hours {

@@ -1,6 +1,6 @@
 /**
- * The instances that this hub lends to one upstream, as the upstream sees them. What is idle is offered; what this hub uses itself is
- * taken back from the offers at once, and offered again when it was idle for a moment: then no local task waits that it fits.
+ * Instances that this hub lends to one upstream, as the upstream sees them. Idle ones are offered. One that this hub uses itself is
+ * withdrawn at once, and offered again after it has been idle for a moment: by then no local task waits for it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { LentState } from '@workbench-hub/shared/domain/instance';
@@ -127,7 +127,7 @@ export class LentInstances {
     if (this.#changed.size > 0) this.#flushIn(OFFERED_AFTER_MS);
   }
 
-  /** Takes the instance as it is now. False when it counts as changed still, because it is to be offered again, but not yet. */
+  /** Updates the instance. Returns false when there is nothing to tell, or it has been idle too shortly to be offered again. */
   #update(id: string): boolean {
     const { instances, onOthers } = this.#options;
     const view = instances.find(id);

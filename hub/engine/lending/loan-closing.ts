@@ -38,7 +38,7 @@ export class LoanClosing {
     if (!this.#loop.isStopped) this.#loop.wakeSoon();
   }
 
-  /** What is not closed by then is reported again in the next term, and acknowledged again. */
+  /** Begins no further write. Loans that are still open are reported and acknowledged again in the next term. */
   stop(): Promise<void> {
     return this.#loop.stop();
   }

@@ -87,11 +87,14 @@ export class LoanEnds {
     const { archive, transitions } = this.#options;
     if (loan.isReported) return;
     loan.isVoid = true;
-    await this.#patiently(loan, async () => {
-      const task = loan.hasTask ? await archive.find(loan.taskId) : undefined;
-      if (task && !hasEnded(task.status)) await transitions.cancel(task, true);
-      if (task === undefined) loan.hasTask = false;
-    });
+    // Reported at once without a task, so that none is created meanwhile.
+    if (loan.hasTask) {
+      await this.#patiently(loan, async () => {
+        const task = await archive.find(loan.taskId);
+        if (task && !hasEnded(task.status)) await transitions.cancel(task, true);
+        if (task === undefined) loan.hasTask = false;
+      });
+    }
     if (this.#isStopped) return;
     this.#report(loan, {
       ...loan.ref,

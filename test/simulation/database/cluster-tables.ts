@@ -25,7 +25,7 @@ export interface AgentRow {
   nodeId: string;
   joinNumber: number | null;
   address: string | null;
-  /** What it says as a joined hub, as JSON. */
+  /** Identity and address of a joined hub, and the hubs below it, as JSON; null for any other agent. */
   hub: string | null;
   epoch: number;
 }

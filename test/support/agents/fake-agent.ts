@@ -34,7 +34,7 @@ export interface FakeAgentSetup {
   readonly answers?: readonly string[];
   /** Types of later messages that it takes; those of an old agent by default. */
   readonly takes?: readonly string[];
-  /** What it says as a hub; an agent says nothing. */
+  /** Identity and address of a joining hub, and the hubs below it; left out for an agent. */
   readonly hub?: JoinedHub;
   /** Called with each message of the hub. */
   readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
