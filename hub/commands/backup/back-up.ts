@@ -13,6 +13,7 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { auditFolderOf } from '../../audit/audit-folder.js';
 import type { HubConfig } from '../../config.js';
+import { KEY_FILES } from '../../core/ports/key-files.js';
 import type { ReferencedBlob, StoreFiles } from '../../core/ports/store-maintenance.js';
 import { BACKUP_LINKS } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
@@ -20,7 +21,7 @@ import { isElsewhere } from '../../files/inspect-place.js';
 import { storeMaintenance } from '../../store/open-store.js';
 import { type ArchiveWriter, createArchive } from '../../tar/tar-writer.js';
 import { existingStorageKey } from '../existing-storage-key.js';
-import { AUDIT_FOLDER, BLOBS_FOLDER, isAuditEntry, KEY_FILES, MANIFEST, manifestText } from './layout.js';
+import { AUDIT_FOLDER, BLOBS_FOLDER, isAuditEntry, MANIFEST, manifestText } from './layout.js';
 import { Progress } from './progress.js';
 
 export interface BackupOptions {

@@ -1,19 +1,11 @@
 /** Entries of a backup. Their names are those in dataDir. */
 import { z } from 'zod';
 import { isAuditFile } from '../../audit/audit-folder.js';
+import { KEY_FILES } from '../../core/ports/key-files.js';
 
 export const MANIFEST = 'manifest.json';
 export const BLOBS_FOLDER = 'files';
 export const AUDIT_FOLDER = 'audit';
-
-/** Secrets that the hub generated because the configuration does not set them, and the identity by which other hubs know it. */
-export const KEY_FILES = [
-  'agent-token',
-  'storage-key',
-  'token-keys.json',
-  'webhook-keys',
-  'cluster-id',
-] as const;
 
 /** Parts of dataDir that a restored hub has from the backup or not at all. */
 export function restoredParts(databases: readonly string[]): readonly string[] {

@@ -5,9 +5,9 @@ import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/f
 import { checkDataFolder } from '@workbench-hub/shared/checks/folder-checks';
 import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import type { HubConfig } from '../../config.js';
+import { KEY_FILES } from '../../core/ports/key-files.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { storeMaintenance } from '../../store/open-store.js';
-import { KEY_FILES } from '../backup/layout.js';
 
 const MUCH_LOG_BYTES = 1024 ** 3;
 
