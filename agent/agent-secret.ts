@@ -5,11 +5,13 @@ import { type AgentSecret, agentSecret } from '@workbench-hub/shared/hub-link/se
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { type AgentConfig, credentialFileOf } from './config.js';
 
+const ENROLL = 'workbench-agent enroll';
+
 /** Rejects with {@link StartRefused} for an agent without token and credential. */
 export async function secretOf(config: AgentConfig): Promise<AgentSecret> {
   const { id, token, tokenFile } = config;
-  if (token !== null) return agentSecret({ token });
-  if (tokenFile !== null) return agentSecret({ tokenFile });
+  if (token !== null) return agentSecret({ token }, ENROLL);
+  if (tokenFile !== null) return agentSecret({ tokenFile }, ENROLL);
   const credentialFile = resolve(credentialFileOf(config));
   try {
     await access(credentialFile);
@@ -22,5 +24,5 @@ export async function secretOf(config: AgentConfig): Promise<AgentSecret> {
       { cause: error },
     );
   }
-  return agentSecret({ credentialFile, agentId: id });
+  return agentSecret({ credentialFile, agentId: id }, ENROLL);
 }

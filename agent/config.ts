@@ -8,11 +8,11 @@ import {
   expandedIds,
   instancesSchema,
 } from '@workbench-hub/shared/config/instances';
+import { checkJoiningKeys, hubAddressesSchema, joiningKeys } from '@workbench-hub/shared/config/joining';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { logSection, logSettings } from '@workbench-hub/shared/config/log';
-import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
+import { duration, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
-import { isHubAddress } from '@workbench-hub/shared/joining/hub-addresses';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
 import type { SandboxSettings } from './core/sandbox.js';
@@ -20,27 +20,11 @@ import type { InstanceSettings } from './engine/supervisor.js';
 
 export const ENVIRONMENT_PREFIX = 'WORKBENCH_AGENT';
 
-const ADDRESS_ALLOWED = 'the address of a hub, such as ws://127.0.0.1:8080 or wss://hub.example.org';
-const address = z.string({ error: ADDRESS_ALLOWED }).refine(isHubAddress, { error: ADDRESS_ALLOWED });
-
 export const agentConfigSchema = z
   .strictObject({
     id: agentIdSchema.prefault(() => hostname()),
-    hub: z
-      .union([address, z.array(address).min(1)], { error: `${ADDRESS_ALLOWED}, or a list of them` })
-      .prefault('ws://127.0.0.1:8080'),
-    token: secret()
-      .regex(/^[\x21-\x7e]+$/, { error: 'visible ASCII characters only' })
-      .nullable()
-      .default(null),
-    tokenFile: z.string().min(1).nullable().default(null),
-    tls: section({
-      /** PEM file of the authorities that may sign the hub's certificate. Null: those that Node.js trusts. */
-      ca: z.string().min(1).nullable().default(null),
-      /** Certificate that this agent presents if the hub asks for one. */
-      cert: z.string().min(1).nullable().default(null),
-      key: z.string().min(1).nullable().default(null),
-    }),
+    hub: hubAddressesSchema.prefault('ws://127.0.0.1:8080'),
+    ...joiningKeys,
     dataDir: z.string().min(1).default('./workbench-agent-data'),
     fileRoots: z.array(absolutePath).default([]),
     drainTimeout: duration({ minMs: 0 }).prefault('0s'),
@@ -58,21 +42,7 @@ export const agentConfigSchema = z
     log: logSection(),
   })
   .superRefine((config, context) => {
-    if (config.token !== null && config.tokenFile !== null) {
-      context.addIssue({
-        code: 'custom',
-        path: ['tokenFile'],
-        message: 'either token or tokenFile, not both',
-      });
-    }
-    const lone = config.tls.key === null ? 'cert' : 'key';
-    if ((config.tls.cert === null) !== (config.tls.key === null)) {
-      context.addIssue({
-        code: 'custom',
-        path: ['tls', lone],
-        message: 'tls.cert and tls.key, both or none',
-      });
-    }
+    checkJoiningKeys(config, context);
     for (const unc of Object.keys(config.uncMounts)) {
       if (!/^\\\\[^\\/]+\\[^\\/]+/.test(unc)) {
         context.addIssue({

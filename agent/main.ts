@@ -153,9 +153,9 @@ async function keptAlive<T>(action: () => Promise<T>): Promise<T> {
 }
 
 async function enrollNow(config: AgentConfig): Promise<void> {
-  const { enroll } = await import('./commands/enroll.js');
+  const { enrollAgent } = await import('./commands/enroll.js');
   try {
-    console.log(await enroll(config));
+    console.log(await enrollAgent(config));
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     refuse([error.message]);

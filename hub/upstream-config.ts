@@ -1,12 +1,10 @@
 /** The part of the hub's configuration that names the hubs that it joins as an agent. */
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
-import { secret, section } from '@workbench-hub/shared/config/values';
-import { isHubAddress } from '@workbench-hub/shared/joining/hub-addresses';
+import { checkJoiningKeys, hubAddressesSchema, joiningKeys } from '@workbench-hub/shared/config/joining';
+import { section } from '@workbench-hub/shared/config/values';
 import { z } from 'zod';
-
-const URL_ALLOWED = 'the address of a hub, such as wss://hub.example.org or ws://127.0.0.1:8080';
-const url = z.string({ error: URL_ALLOWED }).refine(isHubAddress, { error: URL_ALLOWED });
 
 const NAME_ALLOWED = '1 to 40 letters, digits and hyphens';
 const PREFIX_ALLOWED = '1 to 60 letters, digits and the characters . _ : @ -';
@@ -21,7 +19,7 @@ export const upstreamSchema = z
       .regex(/^[A-Za-z0-9-]{1,40}$/, { error: NAME_ALLOWED })
       .nullable()
       .default(null),
-    url: z.union([url, z.array(url).min(1)], { error: `${URL_ALLOWED}, or a list of them` }),
+    url: hubAddressesSchema,
     /** Id under which this hub appears there, as an agent does. */
     id: agentIdSchema.prefault(() => hostname()),
     /** Beginning of the ids that lent instances have there; default: the id and a colon. */
@@ -30,16 +28,7 @@ export const upstreamSchema = z
       .regex(/^[\p{L}\p{N}._:@-]{1,60}$/u, { error: PREFIX_ALLOWED })
       .nullable()
       .default(null),
-    token: secret()
-      .regex(/^[\x21-\x7e]+$/, { error: 'visible ASCII characters only' })
-      .nullable()
-      .default(null),
-    tokenFile: z.string().min(1).nullable().default(null),
-    tls: section({
-      ca: z.string().min(1).nullable().default(null),
-      cert: z.string().min(1).nullable().default(null),
-      key: z.string().min(1).nullable().default(null),
-    }),
+    ...joiningKeys,
     lend: section({
       /** An instance that has one of these is lent; default: any. */
       labels: z.array(z.string().min(1)).default([]),
@@ -50,22 +39,7 @@ export const upstreamSchema = z
       hours: z.array(z.string({ error: HOURS_ALLOWED }).regex(HOURS, { error: HOURS_ALLOWED })).default([]),
     }),
   })
-  .superRefine(({ token, tokenFile, tls }, context) => {
-    if (token !== null && tokenFile !== null)
-      context.addIssue({
-        code: 'custom',
-        path: ['tokenFile'],
-        message: 'either token or tokenFile, not both',
-      });
-    if ((tls.cert === null) !== (tls.key === null)) {
-      const lone = tls.key === null ? 'cert' : 'key';
-      context.addIssue({
-        code: 'custom',
-        path: ['tls', lone],
-        message: 'tls.cert and tls.key, both or none',
-      });
-    }
-  });
+  .superRefine(checkJoiningKeys);
 
 export type UpstreamConfig = z.output<typeof upstreamSchema>;
 
@@ -76,6 +50,14 @@ export function upstreamAddresses({ url }: UpstreamConfig): string[] {
 /** Name by which the log, the folder of its credential and the loans in the database know the upstream. */
 export function upstreamName(upstream: UpstreamConfig): string {
   return upstream.name ?? new URL(upstreamAddresses(upstream)[0] ?? '').host;
+}
+
+/** Path of the credential that `workbench-hub upstream enroll` fetches. */
+export function credentialFileOf(
+  { dataDir }: { readonly dataDir: string },
+  upstream: UpstreamConfig,
+): string {
+  return resolve(dataDir, 'upstreams', upstreamName(upstream), 'credential');
 }
 
 /** Minutes of the day. */

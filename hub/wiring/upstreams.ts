@@ -1,6 +1,5 @@
 /** The hubs that this hub joins as an agent. */
 import { access } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
 import { askStatus } from '@workbench-hub/shared/hub-link/link-status';
@@ -12,7 +11,13 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { OnStop } from '@workbench-hub/shared/runtime/service';
 import type { HubConfig } from '../config.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
-import { hoursOf, type UpstreamConfig, upstreamAddresses, upstreamName } from '../upstream-config.js';
+import {
+  credentialFileOf,
+  hoursOf,
+  type UpstreamConfig,
+  upstreamAddresses,
+  upstreamName,
+} from '../upstream-config.js';
 import type { Setup } from './setup.js';
 
 /** Rejects with {@link StartRefused} for an upstream without token and credential, or with unusable certificates. */
@@ -71,24 +76,21 @@ function ofHubs(link: Hub, options: Parameters<typeof askStatus>[1]): Hub {
   };
 }
 
-/** Path of the credential that enrollment fetches. */
-function upstreamCredentialFile({ dataDir }: Pick<HubConfig, 'dataDir'>, upstream: UpstreamConfig): string {
-  return resolve(join(dataDir, 'upstreams', upstreamName(upstream), 'credential'));
-}
-
 async function secretOf(upstream: UpstreamConfig, config: HubConfig): Promise<AgentSecret> {
   const { id, token, tokenFile } = upstream;
-  if (token !== null) return agentSecret({ token });
-  if (tokenFile !== null) return agentSecret({ tokenFile });
-  const credentialFile = upstreamCredentialFile(config, upstream);
+  const enrollCommand = `workbench-hub upstream enroll ${upstreamName(upstream)}`;
+  if (token !== null) return agentSecret({ token }, enrollCommand);
+  if (tokenFile !== null) return agentSecret({ tokenFile }, enrollCommand);
+  const credentialFile = credentialFileOf(config, upstream);
   try {
     await access(credentialFile);
   } catch (error) {
     throw new StartRefused(
-      `upstream ${upstreamName(upstream)}: there is no token or credential: set token or tokenFile of this upstream to its ` +
-        `agents.token, or to a file that holds it, or a credential of agent ${id} in ${credentialFile}`,
+      `upstream ${upstreamName(upstream)}: there is no token or credential: either run "workbench-hub agent enroll ${id}" there and ` +
+        `"${enrollCommand}" with this configuration here, which asks for the code that the former printed; or, unless it has ` +
+        'agents.enrolledOnly, set token of this upstream to its agents.token, or tokenFile to the path of a file that holds it',
       { cause: error },
     );
   }
-  return agentSecret({ credentialFile, agentId: id });
+  return agentSecret({ credentialFile, agentId: id }, enrollCommand);
 }

@@ -14,26 +14,28 @@ export type SecretSource =
   | { readonly tokenFile: string }
   | { readonly credentialFile: string; readonly agentId: string };
 
-export function agentSecret(source: SecretSource): AgentSecret {
-  if ('token' in source) return { read: () => Promise.resolve(source.token), advice: TOKEN_ADVICE };
+/** `enrollCommand` exchanges a code for a credential. */
+export function agentSecret(source: SecretSource, enrollCommand: string): AgentSecret {
+  if ('token' in source)
+    return { read: () => Promise.resolve(source.token), advice: tokenAdvice(enrollCommand) };
   if ('tokenFile' in source) {
     return {
       read: () => readSecret(`the tokenFile ${source.tokenFile}`, source.tokenFile),
-      advice: TOKEN_ADVICE,
+      advice: tokenAdvice(enrollCommand),
     };
   }
   return {
     read: () => readSecret(`the credential ${source.credentialFile}`, source.credentialFile),
     advice:
       "it does not accept this agent's credential (401), which was revoked or replaced, or is of another hub: " +
-      `have a code made by "workbench-hub agent enroll ${source.agentId}", then run "workbench-agent enroll"`,
+      `have a code made by "workbench-hub agent enroll ${source.agentId}", then run "${enrollCommand}"`,
   };
 }
 
-const TOKEN_ADVICE =
+const tokenAdvice = (enrollCommand: string) =>
   'it does not accept the token (401): set "token" or "tokenFile" to the hub\'s agents.token, or to the content of ' +
   "<hub's dataDir>/agent-token; if the hub has agents.enrolledOnly, it accepts no token: remove both and enroll this agent " +
-  '("workbench-hub agent enroll" there, "workbench-agent enroll" here)';
+  `("workbench-hub agent enroll" there, "${enrollCommand}" here)`;
 
 async function readSecret(what: string, file: string): Promise<string> {
   let text: string;
