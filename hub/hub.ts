@@ -15,6 +15,7 @@ import { diskSpace } from './files/disk-space.js';
 import { observeCluster } from './metrics/cluster-gauges.js';
 import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
+import { observeLending } from './metrics/lending-gauges.js';
 import { measuredFiles } from './metrics/measured-files.js';
 import { attemptProofs } from './security/attempt-proofs.js';
 import { hubIdentity } from './security/hub-identity.js';
@@ -122,6 +123,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     metrics.files,
   );
   const proofs = attemptProofs(key);
+  const { audit, auditReader, reopenAudit } = await openAudit(setup, store, onStop);
   const engine = await openEngine(storing, {
     store,
     files,
@@ -130,6 +132,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     tracing,
     proofs,
     hubId,
+    audit,
     upstreams: await upstreamsOf(storing, hubId, onStop),
   });
   observeHub(metrics, {
@@ -141,7 +144,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     databaseBytes: () => store.sizes(),
   });
   observeCluster(metrics, store.cluster.hubs);
-  const { audit, auditReader, reopenAudit } = await openAudit(setup, store, onStop);
+  if (config.upstreams.length > 0) observeLending(metrics, engine.upstreams);
   return {
     config,
     log,

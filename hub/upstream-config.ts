@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { checkJoiningKeys, hubAddressesSchema, joiningKeys } from '@workbench-hub/shared/config/joining';
-import { section } from '@workbench-hub/shared/config/values';
+import { duration, section } from '@workbench-hub/shared/config/values';
 import { z } from 'zod';
 
 const NAME_ALLOWED = '1 to 40 letters, digits and hyphens';
@@ -36,6 +36,8 @@ export const upstreamSchema = z
       instances: z.array(z.string().min(1)).default([]),
       /** Instances that are offered or on loan at a time; default: any number. */
       max: z.int().min(1).nullable().default(null),
+      /** Time for which a task of this hub waits before a loan is taken back for it; default: until the loan ends. */
+      takeBack: duration({ minMs: 1000 }).nullable().default(null),
       hours: z.array(z.string({ error: HOURS_ALLOWED }).regex(HOURS, { error: HOURS_ALLOWED })).default([]),
     }),
   })

@@ -11,7 +11,7 @@ import {
   type REFUSALS,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { AgentConnection, ShownAttempt } from '../core/ports/agents.js';
+import type { AgentConnection, AgentRequest, ShownAttempt } from '../core/ports/agents.js';
 import type { Agents } from '../engine/agents/agents.js';
 
 /** The part of the engine that serves agents. */
@@ -76,7 +76,8 @@ export class AgentSession {
       return false;
     }
     this.#agentId = agent.id;
-    const sending = connectionOver(link, { protocolVersion, isHub: hello.hub !== undefined }, this.#options);
+    const isHub = hello.hub !== undefined;
+    const sending = connectionOver(link, { protocolVersion, isHub }, this.#options);
     const connection: AgentConnection = {
       ...sending,
       welcome: (terms) => {
@@ -85,7 +86,8 @@ export class AgentSession {
       },
       move: (reason, to = []) => this.#askToMove(reason, to),
       request: (requestId, request) => {
-        if (isAnswered(request.kind, hello)) return link.send({ type: 'request', requestId, request });
+        if (isAnswered(request.kind, hello))
+          return link.send({ type: 'request', requestId, request: isHub ? request : withoutAsker(request) });
         const error = `agent ${agent.id} has version ${agent.version}, which does not answer this: update it`;
         return agents.replied(agent.id, connection, requestId, { error, text: null });
       },
@@ -211,6 +213,13 @@ function connectionOver(
     close: (reason) => link.close(reason),
     fail: (fault) => link.fail(fault),
   };
+}
+
+/** The request for an agent that is no hub. */
+function withoutAsker(request: AgentRequest): AgentRequest {
+  if (request.kind !== 'instanceCommand') return request;
+  const { asker: _, ...others } = request;
+  return others;
 }
 
 /** Whether the agent knows requests of this kind. One that it does not know would end the connection. */

@@ -25,6 +25,17 @@ export interface TaskOrigin {
   readonly user: string | null;
 }
 
+/** Name of a hub for others. */
+export function nameOf({
+  id,
+  baseUrl,
+}: {
+  readonly id: string;
+  readonly baseUrl: string | null;
+}): TaskOrigin['hub'] {
+  return baseUrl ?? id;
+}
+
 /** Loan: an attempt of another hub's task that this hub runs as a task of its own. */
 export interface Loan {
   /** Name of the upstream in the configuration. */

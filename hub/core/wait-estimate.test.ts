@@ -114,7 +114,7 @@ describe('explain', () => {
     const two = [drained(2, 'UNKNOWN'), drained(2), drained(1)];
     expect(explain(situation({ candidates: two }))).toMatchObject({
       verdict: 'NONE_UP',
-      fitting: { idle: 0, busy: 0, down: 0, unreachable: 0, drained: 3 },
+      fitting: { idle: 0, busy: 0, kept: 0, down: 0, unreachable: 0, drained: 3 },
       drains: [{ agentId: 'host-1' }, { agentId: 'host-2' }],
       message:
         '3 instances fit, but none takes tasks: 0 down, 0 unreachable, 3 on drained agents. ' +

@@ -1,6 +1,6 @@
 /** Explanation why a task waits, or would wait if it were created now: in words and as data. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
-import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { InstanceProfile, InstanceStatus, LentState } from '@workbench-hub/shared/domain/instance';
 import { carriedLabels, fits } from '@workbench-hub/shared/domain/matching';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { classKey } from './idle-instances.js';
@@ -32,6 +32,8 @@ export interface Candidate {
   readonly profile: InstanceProfile;
   readonly status: InstanceStatus;
   readonly working: boolean;
+  /** Only of an instance that a joined hub lends. */
+  readonly lent?: LentState | undefined;
   /** The task is not dispatched to its agent, which returned it. */
   readonly isExcluded?: boolean;
   /** False when it runs a task whose end cannot be foreseen. */
@@ -109,7 +111,8 @@ export function explain(situation: Situation): Explanation {
 
 function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass> {
   const classes = new Map<string, CountedClass & { readonly counts: Record<CountedState, number> }>();
-  for (const { profile, status, working, isExcluded, drain } of candidates) {
+  for (const candidate of candidates) {
+    const { profile, isExcluded, drain } = candidate;
     const { version, labels, runs } = profile;
     const key = classKey({ version, labels, runs });
     const counted = classes.get(key) ?? {
@@ -119,8 +122,8 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
       counts: noInstances(),
     };
     classes.set(key, counted);
-    const state = countedState(status, working, Boolean(drain));
-    const isUp = state === 'idle' || state === 'busy';
+    const state = countedState(candidate, Boolean(drain));
+    const isUp = state === 'idle' || state === 'busy' || state === 'kept';
     counted.counts[isExcluded && isUp ? 'down' : state]++;
   }
   return classes.values();

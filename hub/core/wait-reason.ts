@@ -1,13 +1,15 @@
 /** Reason why a task waits, in words: the `message` of a waiting task (contract 4.6) and the beginning of its explanation. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
-import { type InstanceStatus, type JobKind, kindKey } from '@workbench-hub/shared/domain/instance';
+import { type JobKind, kindKey } from '@workbench-hub/shared/domain/instance';
 import { readsModels } from '@workbench-hub/shared/domain/matching';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { AgentDrain } from './ports/agent-drains.js';
+import type { InstanceView } from './ports/nodes.js';
 
-/** `down` includes starting, stopping and failed instances, and those of excluded agents; `drained` all of drained agents. */
-export const COUNTED_STATES = ['idle', 'busy', 'down', 'unreachable', 'drained'] as const;
+/** `down` includes starting, stopping and failed instances, and those of excluded agents; `drained` all of drained agents. `kept` are those
+ *  that a joined hub does not offer at present. */
+export const COUNTED_STATES = ['idle', 'busy', 'kept', 'down', 'unreachable', 'drained'] as const;
 export type CountedState = (typeof COUNTED_STATES)[number];
 export type StateCounts = Readonly<Record<CountedState, number>>;
 
@@ -66,7 +68,7 @@ export interface Exclusion {
   readonly atMs: number;
 }
 
-/** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable or of drained agents. BUSY: those that are
+/** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable, kept or of drained agents. BUSY: those that are
  *  up are working, or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
 export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -89,11 +91,15 @@ const KINDS_NAMED = 3;
 const DRAINS_NAMED = 3;
 
 /** State in which an instance is counted; an instance of a drained agent is `drained`, whatever its status. */
-export function countedState(status: InstanceStatus, working: boolean, isDrained: boolean): CountedState {
+export function countedState(
+  { status, working, lent }: Pick<InstanceView, 'status' | 'working' | 'lent'>,
+  isDrained: boolean,
+): CountedState {
   if (isDrained) return 'drained';
   if (status === 'UNKNOWN') return 'unreachable';
   if (status !== 'UP') return 'down';
-  return working ? 'busy' : 'idle';
+  if (working) return 'busy';
+  return lent === 'KEPT' ? 'kept' : 'idle';
 }
 
 /** Compares the classes with the criteria of the requirement, one by one. */
@@ -193,7 +199,7 @@ export function instancesIn(counts: StateCounts): number {
 }
 
 export function noInstances(): Record<CountedState, number> {
-  return { idle: 0, busy: 0, down: 0, unreachable: 0, drained: 0 };
+  return { idle: 0, busy: 0, kept: 0, down: 0, unreachable: 0, drained: 0 };
 }
 
 /** Verdict without regard to other tasks. */
@@ -224,11 +230,14 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
   }
 }
 
-function noneUpDetail({ down, unreachable, drained }: StateCounts): string {
+function noneUpDetail({ down, unreachable, drained, kept }: StateCounts): string {
   const counts = `${down} down, ${unreachable} unreachable`;
-  return drained === 0
-    ? `none is up: ${counts}`
-    : `none takes tasks: ${counts}, ${drained} on drained agents`;
+  if (drained + kept === 0) return `none is up: ${counts}`;
+  const others = [
+    ...(drained === 0 ? [] : [`${drained} on drained agents`]),
+    ...(kept === 0 ? [] : [`${kept} kept by the hubs that lend them`]),
+  ];
+  return `none takes tasks: ${[counts, ...others].join(', ')}`;
 }
 
 /** Warning of fitting instances of different kinds, in words; empty without any. */

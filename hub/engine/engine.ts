@@ -7,6 +7,8 @@
  */
 import type { Nodes } from '../core/ports/nodes.js';
 import type { Cluster } from '../core/ports/store.js';
+import type { Upstreams } from '../core/ports/upstreams.js';
+import { nameOf } from '../core/task.js';
 import type { AgentDrains } from './agents/agent-drains.js';
 import type { Agents } from './agents/agents.js';
 import { type AgentPorts, buildAgents } from './agents/build-agents.js';
@@ -68,6 +70,7 @@ export interface Engine extends Running {
   readonly nodes: Nodes;
   readonly drains: AgentDrains;
   readonly control: InstanceControl;
+  readonly upstreams: Upstreams;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
   readonly resultWaiters: ResultWaiters;
@@ -101,8 +104,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const upkeep = buildUpkeep(options, { ...before, ...agents });
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
   const nodes = liveNodes(instances.instances, caughtUp);
-  const control = new InstanceControl(nodes, cluster.relay);
-  const lending = buildLending(options, { ...before, ...scheduling, control, logFollower });
+  const control = new InstanceControl(nodes, cluster.relay, nameOf(options.ownHub));
+  const { lending, upstreams } = buildLending(options, { ...before, ...scheduling, control, logFollower });
   // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.transitions.subscribe(queueSignals(cluster.signals));
   transitions.transitions.subscribe(endSignals(cluster.signals));
@@ -121,6 +124,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     ...parts,
     nodes,
     control,
+    upstreams,
     sweep: async () => {
       await parts.sweeper.sweep();
       await parts.localSweeper.sweep();

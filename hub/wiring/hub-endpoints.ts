@@ -39,6 +39,7 @@ import { taskFormEndpoint } from '../http/endpoints/x/task-form-endpoint.js';
 import { taskListEndpoint } from '../http/endpoints/x/task-list-endpoint.js';
 import { tokenEndpoints } from '../http/endpoints/x/token-endpoints.js';
 import { uploadEndpoints } from '../http/endpoints/x/upload-endpoints.js';
+import { upstreamListEndpoint } from '../http/endpoints/x/upstream-list-endpoint.js';
 import { userEndpoints } from '../http/endpoints/x/user-endpoints.js';
 import { refreshCookie } from '../http/wire/refresh-cookie.js';
 import { METRICS_TYPE } from '../metrics/hub-metrics.js';
@@ -83,6 +84,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       publicUrl: server.publicUrl,
     }),
     hubListEndpoint(parts.hubs),
+    upstreamListEndpoint(engine.upstreams),
     ...storageEndpoints(engine.storage, log),
     ...agentEndpoints({ nodes: engine.nodes, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),

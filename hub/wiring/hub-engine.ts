@@ -20,7 +20,8 @@ export async function openEngine(
     proofs,
     hubId,
     upstreams,
-  }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing'> & {
+    audit,
+  }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing' | 'audit'> & {
     readonly store: Store;
     readonly proofs: AttemptProofs;
     readonly hubId: string;
@@ -36,6 +37,7 @@ export async function openEngine(
     exclusions: store.exclusions,
     loans: store.loans,
     upstreams,
+    audit,
     statistics: store.statistics,
     cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,

@@ -47,11 +47,13 @@ export async function openUpstreams(
     const { lend } = upstream;
     opened.push({
       name: upstreamName(upstream),
+      agentId: upstream.id,
       prefix: upstream.prefix ?? `${upstream.id}:`,
       lend: {
         labels: lend.labels.map((label) => label.toLowerCase()),
         instances: lend.instances,
         max: lend.max,
+        takeBackMs: lend.takeBack,
         hours: lend.hours.map(hoursOf),
       },
       hub: ofHubs(link, { agentId: upstream.id, secret, tls: () => tls.current(), clock: runtime.clock }),

@@ -155,10 +155,20 @@ const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
 
 const joinedHub: z.ZodType<JoinedHub> = z.object({
   id: z.uuid(),
-  baseUrl: z.string().max(MAX_ADDRESS_LENGTH).nullable(),
+  // Clients follow it.
+  baseUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(MAX_ADDRESS_LENGTH)
+    .nullable(),
   below: z
     .array(z.object({ id: z.uuid(), path: z.array(identifier).min(1).max(MAX_HUB_LEVELS) }))
     .max(MAX_LOWER_HUBS),
+});
+
+/** A hub, and one of its users. */
+const origin = z.object({
+  hub: z.string().max(MAX_ADDRESS_LENGTH),
+  user: z.string().max(MAX_NAME_LENGTH).nullable(),
 });
 
 function eachOnce(instances: readonly InstanceReport[], context: z.RefinementCtx): void {
@@ -272,9 +282,7 @@ export const hubMessage = z.discriminatedUnion('type', [
     timeLimitMs: z.int().positive().nullable(),
     job,
     /** Hub that the task was handed in to, and its creator there. Only for joined hubs. */
-    origin: z
-      .object({ hub: z.string().max(MAX_ADDRESS_LENGTH), user: z.string().max(MAX_NAME_LENGTH).nullable() })
-      .optional(),
+    origin: origin.optional(),
     /** Id of the request that created the task, for the logs. Absent from older hubs. */
     requestId: z.string().max(MAX_NAME_LENGTH).optional(),
     /** Parent of the attempt's spans (W3C Trace Context). Absent when its trace is not sampled, and from older hubs. */
@@ -298,6 +306,8 @@ export const hubMessage = z.discriminatedUnion('type', [
         kind: z.literal('instanceCommand'),
         instanceId: identifier,
         command: z.enum(INSTANCE_COMMANDS),
+        /** Hub at which the command was given, and its user there. Only for joined hubs. */
+        asker: origin.optional(),
       }),
       z.object({
         kind: z.literal('instanceLog'),

@@ -20,6 +20,14 @@ const LOG_EVERY = 40;
 /** The parts of the agent that hear of a hub. */
 export type SessionListener = Omit<HubListener, 'onConnected' | 'onHubs' | 'onMove'>;
 
+/** State of the session, for operators. */
+export interface SessionState {
+  /** The connection; null while no hub is joined. */
+  readonly joined: { readonly address: string; readonly sinceMs: number } | null;
+  /** Reason of the last failure to join; null while a hub is joined, and before the first failure. */
+  readonly failure: string | null;
+}
+
 /** A hub that was left, as the log names it. */
 interface Leaving {
   readonly left: string;
@@ -46,6 +54,7 @@ export class HubSession implements Service {
   readonly #stopped = new AbortController();
   #connection: HubConnection | null = null;
   #joinedAtMs = 0;
+  #state: SessionState = { joined: null, failure: null };
   #isOutputStorageOn = false;
   #waiting: ((connection: HubConnection) => void)[] = [];
   #running: Promise<void> = Promise.resolve();
@@ -67,6 +76,10 @@ export class HubSession implements Service {
   /** Connection to the joined hub. */
   get connection(): HubConnection | null {
     return this.#connection;
+  }
+
+  get state(): SessionState {
+    return this.#state;
   }
 
   /** Whether the hub accepts files for its output storage, according to the latest welcome. */
@@ -152,7 +165,7 @@ export class HubSession implements Service {
         onJoined: (connection) => {
           joined = connection;
           this.#log.info({ hub: address, ...leaving }, 'joined the hub');
-          this.#onJoined(connection);
+          this.#onJoined(address, connection);
         },
         onHubs: (addresses) => this.#learn(address, addresses),
         onMove: (request) => {
@@ -220,14 +233,17 @@ export class HubSession implements Service {
     return null;
   }
 
-  #onJoined(connection: HubConnection): void {
+  #onJoined(address: string, connection: HubConnection): void {
     this.#connection = connection;
+    this.#state = { joined: { address, sinceMs: this.#runtime.clock.nowMs() }, failure: null };
     this.#isOutputStorageOn = connection.isOutputStorageOn;
     this.#joinedAtMs = this.#runtime.clock.monotonicMs();
     this.#failures.clear();
     this.#pauses.reset();
     connection.ended.addEventListener('abort', () => {
-      if (this.#connection === connection) this.#connection = null;
+      if (this.#connection !== connection) return;
+      this.#connection = null;
+      this.#state = { joined: null, failure: null };
     });
     this.#listener.onJoined(connection);
     for (const resolve of this.#waiting.splice(0)) resolve(connection);
@@ -235,6 +251,7 @@ export class HubSession implements Service {
 
   /** Throttled: a hub may be away for days. */
   #logFailure(address: string, reason: string): void {
+    if (this.#connection === null) this.#state = { joined: null, failure: reason };
     const last = this.#failures.get(address);
     const times = last?.reason === reason ? last.times + 1 : 1;
     this.#failures.set(address, { reason, times });

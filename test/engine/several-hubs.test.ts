@@ -242,7 +242,7 @@ describe('an agent', () => {
 
   it('carries out commands that another hub was asked for', async () => {
     const agent = await SocketlessAgent.join(b);
-    const commanded = c.control.command('sim-1', 'stop');
+    const commanded = c.control.command('sim-1', 'stop', { user: null });
     await b.runtime.settle();
     const request = agent.heard.at(-1);
     expect(request).toMatchObject({

@@ -256,7 +256,11 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['storage check', { unavailable: 'hub.yaml of this page names an object store' }],
     ['"Version": "2012-10-17"', { by: 'test/conformance/s3-faults.test.ts' }],
   ],
-  'packages/docs/joined-hubs.md': [['upstreams:', { config: 'hub' }]],
+  'packages/docs/joined-hubs.md': [
+    ['upstreams:', { config: 'hub' }],
+    ['agent enroll berlin', { unavailable: 'a hub at headquarters' }],
+    ['upstream enroll', { by: 'test/contract/joined-hubs-shown.test.ts' }],
+  ],
   'packages/docs/load-balancer.md': [
     ['# hub.yaml', { config: 'hub' }],
     ['# agent.yaml', { config: 'agent' }],

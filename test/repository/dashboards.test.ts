@@ -15,7 +15,9 @@ let hub: RunningHub;
 /** Type and labels of each metric of the hub. */
 let metrics: Map<string, string>;
 beforeAll(async () => {
-  hub = await startHub();
+  // The metrics of upstreams are those of a hub that has one.
+  const upstreams = [{ url: 'ws://127.0.0.1:9', id: 'site', token: 'token' }];
+  hub = await startHub({ config: { upstreams } });
   const agent = await FakeAgent.join(hub);
   const text = await (await fetch(`${hub.address}/actuator/prometheus`)).text();
   metrics = new Map(

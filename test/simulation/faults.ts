@@ -191,7 +191,7 @@ const FAULTS: readonly Fault[] = [
       const { id } = world.random.of(agent.instances);
       const command = world.random.of(['start', 'stop', 'restart'] as const);
       hub.request(
-        ({ control }) => control.command(id, command),
+        ({ control }) => control.command(id, command, { user: null }),
         () => world.note(id, `takes the command ${command}`),
       );
       return undefined;

@@ -342,7 +342,7 @@ class Simulation {
     for (const { profile, status } of this.#hubs.serving.engine?.instances.list() ?? []) {
       if (status !== 'DOWN') continue;
       this.#hubs.request(
-        ({ control }) => control.command(profile.id, 'start'),
+        ({ control }) => control.command(profile.id, 'start', { user: null }),
         () => undefined,
       );
     }

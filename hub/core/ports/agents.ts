@@ -65,7 +65,13 @@ export interface Assignment {
 
 /** A request to an agent. */
 export type AgentRequest =
-  | { readonly kind: 'instanceCommand'; readonly instanceId: string; readonly command: InstanceCommand }
+  | {
+      readonly kind: 'instanceCommand';
+      readonly instanceId: string;
+      readonly command: InstanceCommand;
+      /** Hub at which the command was given, and its user there; told to joined hubs only. */
+      readonly asker?: TaskOrigin | undefined;
+    }
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
   | { readonly kind: 'instanceCrashes'; readonly instanceId: string };
 

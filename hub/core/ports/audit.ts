@@ -16,6 +16,10 @@ export const AUDIT_EVENTS = [
   'AGENT_REFUSED',
   /** A command on the hub's machine made a change: `workbench-hub user add`. */
   'COMMAND',
+  /** A hub that this hub lends an instance to has given it a command; its user there is only a claim. */
+  'LENT_INSTANCE_COMMAND',
+  /** A task of a hub that this hub lends instances to has come; its creator there is only a claim. */
+  'LOAN',
   /** Refusals and failures beyond the rate of single entries: of one caller, with the action as resource, or of all unknown
    *  callers. */
   'MORE_REFUSALS',

@@ -19,7 +19,7 @@ export interface RelayedReply extends AgentReply {
 }
 
 /** A request to a hub itself, whose reply has JSON. */
-export type HubRequest = AuditRequest | HeldBlobsRequest;
+export type HubRequest = AuditRequest | HeldBlobsRequest | UpstreamsRequest;
 
 /** A request for entries of the audit log. */
 export interface AuditRequest {
@@ -31,6 +31,11 @@ export interface AuditRequest {
 export interface HeldBlobsRequest {
   readonly kind: 'heldBlobs';
   readonly names: readonly string[];
+}
+
+/** A request for the upstreams that the hub joins, as the holder of the scheduler's role. */
+export interface UpstreamsRequest {
+  readonly kind: 'upstreams';
 }
 
 /** The agent, or the hub, could not be reached, did not respond, or failed to carry out a request; the message says it for clients. */

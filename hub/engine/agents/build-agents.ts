@@ -10,6 +10,7 @@ import type { Cluster } from '../../core/ports/store.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskExclusions } from '../../core/ports/task-exclusions.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
+import { nameOf } from '../../core/task.js';
 import type { TaskOutput } from '../following/task-output.js';
 import type { Instances } from '../instances/instances.js';
 import type { Storage } from '../storage/storage.js';
@@ -61,7 +62,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const { presence, signals, hubs, relay } = cluster;
   const { clock, timers } = runtime;
   const { exclusions, drains } = await withoutWork(ports, instances);
-  const sessions = new AgentSessions({ runtime, log, traces, proofs, ownName: ownHub.baseUrl ?? ownHub.id });
+  const sessions = new AgentSessions({ runtime, log, traces, proofs, ownName: nameOf(ownHub) });
   const sentBlobs = new SentBlobs(files, timers);
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });

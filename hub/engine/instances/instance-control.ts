@@ -15,16 +15,23 @@ const REQUEST_TIMEOUT_MS = 10_000;
 export class InstanceControl {
   readonly #nodes: Pick<Nodes, 'instance'>;
   readonly #relay: Pick<Relay, 'ask'>;
+  readonly #ownName: string;
 
-  constructor(nodes: Pick<Nodes, 'instance'>, relay: Pick<Relay, 'ask'>) {
+  /** `ownName` is this hub for others. */
+  constructor(nodes: Pick<Nodes, 'instance'>, relay: Pick<Relay, 'ask'>, ownName: string) {
     this.#nodes = nodes;
     this.#relay = relay;
+    this.#ownName = ownName;
   }
 
-  /** Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
+  /** Gives a command of a user of this hub, or of another one. Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
    *  INSTANCE_NOT_FOUND, or AGENT_UNAVAILABLE when the agent is disconnected or does not respond in time (contract 6.3). */
-  async command(instanceId: string, command: InstanceCommand): Promise<void> {
-    await this.#ask(instanceId, { kind: 'instanceCommand', instanceId, command });
+  async command(
+    instanceId: string,
+    command: InstanceCommand,
+    { user, hub = this.#ownName }: { readonly user: string | null; readonly hub?: string },
+  ): Promise<void> {
+    await this.#ask(instanceId, { kind: 'instanceCommand', instanceId, command, asker: { hub, user } });
   }
 
   /** Latest lines of a log of the instance; older agents do not tell their position. Rejects as {@link command} does. */

@@ -172,10 +172,11 @@ export class KnownInstances {
 
   /** Call it after every change that availability depends on: status, cooldown, state of the agent. */
   updateAvailability(instance: Instance): void {
-    const { status, attempt, lent } = instance;
+    const { status, attempt } = instance;
+    const lent = instance.lent ?? undefined;
     const isDrained = this.#drains.has(instance.agentId);
     this.#index.setAvailability(instance, isDrained ? 'NONE' : availabilityOf(instance));
-    const state = countedState(status, attempt !== null || lent === 'IN_USE', isDrained);
+    const state = countedState({ status, working: attempt !== null || lent === 'IN_USE', lent }, isDrained);
     this.#counts.set(instance, isKnown(instance) ? state : null);
     this.#onChange(instance.profile.id);
   }

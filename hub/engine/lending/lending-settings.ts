@@ -13,6 +13,8 @@ export interface LendingRule {
   readonly instances: readonly string[];
   /** Number of instances that are offered or on loan at a time; null for any. */
   readonly max: number | null;
+  /** Time for which a task of this hub waits before a loan is taken back for it; null: for ever. */
+  readonly takeBackMs: number | null;
   /** Hours in which instances are offered; none: always. */
   readonly hours: readonly Hours[];
 }
@@ -21,6 +23,8 @@ export interface LendingRule {
 export interface UpstreamSettings {
   /** Name by which this hub knows it. */
   readonly name: string;
+  /** Id of this hub there. */
+  readonly agentId: string;
   /** Beginning of the ids that lent instances have there. */
   readonly prefix: string;
   readonly lend: LendingRule;

@@ -2,6 +2,7 @@
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
 import type { SignalListener } from '../../core/ports/signals.js';
+import type { UpstreamView } from '../../core/ports/upstreams.js';
 import type { Loan, Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 import type { UpstreamSettings } from './lending-settings.js';
@@ -61,6 +62,11 @@ export class Lending {
     LEFT: () => this.#each((upstream) => upstream.agentsChanged()),
     RESYNC: () => this.#each((upstream) => upstream.tasksChanged()),
   };
+
+  /** The upstreams of this term; none without one. */
+  views(): readonly UpstreamView[] {
+    return this.#upstreams.map((upstream) => upstream.view());
+  }
 
   /** Whether tasks may begin has changed. */
   pauseChanged(): void {

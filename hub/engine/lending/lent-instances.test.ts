@@ -5,7 +5,7 @@ import type { InstanceView } from '../../core/ports/nodes.js';
 import { type LendingRule, mayBeLent } from './lending-settings.js';
 import { LentInstances } from './lent-instances.js';
 
-const ANY: LendingRule = { labels: [], instances: [], max: null, hours: [] };
+const ANY: LendingRule = { labels: [], instances: [], max: null, takeBackMs: null, hours: [] };
 const profileOf = (id: string, labels: string[] = []) => ({ id, version: '9', revision: '1', labels });
 
 let runtime: ReturnType<typeof manualRuntime>;
@@ -37,7 +37,7 @@ function put(id: string, taskId: string | null = null): void {
 
 function lentBy(lend: LendingRule = ANY): LentInstances {
   return new LentInstances({
-    settings: { name: 'hq', prefix: 'berlin:', lend },
+    settings: { name: 'hq', agentId: 'berlin', prefix: 'berlin:', lend },
     instances: {
       list: () => [...views.values()].map(({ view }) => view),
       find: (id) => views.get(id)?.view,

@@ -3,7 +3,7 @@
  * withdrawn at once, and offered again after it has been idle for a moment: by then no local task waits for it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { LentState } from '@workbench-hub/shared/domain/instance';
+import { LENT_STATES, type LentState } from '@workbench-hub/shared/domain/instance';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { HubConnection, InstanceState } from '@workbench-hub/shared/joining/ports/hub';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -67,6 +67,13 @@ export class LentInstances {
     const { prefix } = this.#options.settings;
     const id = upstreamId.slice(prefix.length);
     return upstreamId.startsWith(prefix) && this.#told.has(id) ? id : undefined;
+  }
+
+  /** Number of lent instances by state, as the upstream knows them. */
+  counts(): Record<LentState, number> {
+    const told = [...this.#told.values()];
+    const count = (state: LentState) => told.filter(({ lent }) => lent === state).length;
+    return Object.fromEntries(LENT_STATES.map((state) => [state, count(state)])) as Record<LentState, number>;
   }
 
   /** All lent instances, for the introduction. */

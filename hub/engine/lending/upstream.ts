@@ -16,10 +16,13 @@ import { Reporting } from '@workbench-hub/shared/joining/reporting';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
+import type { AuditTrail } from '../../core/ports/audit.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { OpenLoans } from '../../core/ports/open-loans.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { Completion, Loan, Task } from '../../core/task.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { UpstreamView } from '../../core/ports/upstreams.js';
+import type { Completion, Loan, Task, TaskOrigin } from '../../core/task.js';
 import type { LogFollower } from '../following/log-follower.js';
 import type { InstanceControl } from '../instances/instance-control.js';
 import type { Instances } from '../instances/instances.js';
@@ -30,16 +33,18 @@ import { LentInstances } from './lent-instances.js';
 import { LoanClosing } from './loan-closing.js';
 import { LoanEnds } from './loan-ends.js';
 import { LoanInputs } from './loan-inputs.js';
+import { LoanRecall, type OccupyingLoan } from './loan-recall.js';
 import { loanSpool } from './loan-spool.js';
 import { LoanStarts } from './loan-starts.js';
 import { OpenLoan } from './open-loan.js';
 
 export interface UpstreamPorts {
   readonly archive: Pick<TaskArchive, 'find' | 'filesOf' | 'formerAttempts'>;
+  readonly queue: Pick<TaskQueue, 'heads'>;
   readonly loans: OpenLoans;
   readonly files: BlobStore;
   readonly transitions: TaskTransitions;
-  readonly scheduler: Pick<Scheduler, 'place'>;
+  readonly scheduler: Pick<Scheduler, 'place' | 'groupsFor'>;
   readonly instances: Instances;
   readonly control: InstanceControl;
   readonly logFollower: Pick<LogFollower, 'follow'>;
@@ -47,6 +52,8 @@ export interface UpstreamPorts {
   readonly isPaused: () => boolean;
   /** Identity and public address of this hub. */
   readonly ownHub: { readonly id: string; readonly baseUrl: string | null };
+  /** Absent while nothing is recorded. */
+  readonly audit?: AuditTrail | null | undefined;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -59,11 +66,13 @@ export class Upstream {
   readonly #ports: UpstreamPorts;
   readonly #log: Logger;
   readonly #session: HubSession;
+  readonly #addresses: readonly string[];
   readonly #reporting: Reporting;
   readonly #lent: LentInstances;
   readonly #starts: LoanStarts;
   readonly #ends: LoanEnds;
   readonly #closing: LoanClosing;
+  readonly #recall: LoanRecall;
   /** By the attempt at the upstream. */
   readonly #loans = new Map<string, OpenLoan>();
   readonly #byTask = new Map<string, OpenLoan>();
@@ -122,6 +131,14 @@ export class Upstream {
       ends: this.#ends,
       onUnable: () => this.#lent.keepAll(),
     });
+    this.#recall = new LoanRecall({
+      ...{ scheduler, queue: ports.queue, archive, transitions, instances, log },
+      afterMs: settings.lend.takeBackMs,
+      loans: () => this.#occupying(),
+      clock: runtime.clock,
+      timers: runtime.timers,
+    });
+    this.#addresses = hub.addresses;
     this.#session = new HubSession(hub, this.#listener(), { runtime, log });
   }
 
@@ -133,13 +150,28 @@ export class Upstream {
       this.#ends.resume(loan, task);
     }
     this.#lent.start();
+    this.#recall.start();
     await this.#session.start();
+  }
+
+  view(): UpstreamView {
+    const { name, agentId, prefix } = this.#settings;
+    return {
+      name,
+      agentId,
+      prefix,
+      addresses: this.#addresses,
+      ...this.#session.state,
+      instances: this.#lent.counts(),
+      loans: this.#byTask.size,
+    };
   }
 
   /** Leaves the upstream; loans go on. */
   async stop(): Promise<void> {
     this.#rejoin?.cancel();
     this.#lent.stop();
+    this.#recall.stop();
     this.#ends.stop();
     for (const loan of this.#byTask.values()) loan.end();
     await this.#session.stop();
@@ -241,6 +273,7 @@ export class Upstream {
     );
     if (!loan) return;
     this.#add(loan);
+    this.#audit('LOAN', loan.taskId, loan.loan.origin);
     const { connection } = this.#session;
     void this.#starts.run(loan, assignment).then(() => connection && this.#follow(loan, connection));
   }
@@ -248,6 +281,14 @@ export class Upstream {
   #add(loan: OpenLoan): void {
     this.#loans.set(attemptKey(loan.ref), loan);
     this.#byTask.set(loan.taskId, loan);
+  }
+
+  #occupying(): OccupyingLoan[] {
+    const running = [...this.#byTask.values()].filter(({ hasTask, isReported }) => hasTask && !isReported);
+    return running.flatMap(({ taskId, ref }) => {
+      const instanceId = this.#lent.localIdOf(ref.instanceId);
+      return instanceId === undefined ? [] : [{ taskId, instanceId }];
+    });
   }
 
   /** The upstream has acknowledged the end of a loan. */
@@ -278,7 +319,9 @@ export class Upstream {
     const { control } = this.#ports;
     try {
       if (request.kind === 'instanceCommand') {
-        await control.command(instanceId, request.command);
+        const { command, asker = this.#unnamed } = request;
+        await control.command(instanceId, command, asker);
+        this.#audit('LENT_INSTANCE_COMMAND', `${command} ${instanceId}`, asker);
         return { error: null, text: null };
       }
       if (request.kind === 'instanceLog') {
@@ -291,6 +334,26 @@ export class Upstream {
       this.#log.error({ err: error, instanceId }, 'a request of an upstream failed');
       return { error: 'the hub that lends the instance failed to carry this out', text: null };
     }
+  }
+
+  /** The upstream itself as the one who asks, where it names no user. */
+  get #unnamed(): TaskOrigin {
+    return { hub: this.#settings.name, user: null };
+  }
+
+  #audit(action: 'LENT_INSTANCE_COMMAND' | 'LOAN', resource: string, { hub, user }: TaskOrigin): void {
+    const { audit, runtime } = this.#ports;
+    audit?.record({
+      atMs: runtime.clock.nowMs(),
+      user,
+      by: null,
+      address: null,
+      action,
+      resource,
+      outcome: 'ALLOWED',
+      status: null,
+      detail: `asked at ${hub}, by way of the upstream ${this.#settings.name}`,
+    });
   }
 
   #rejoinSoon(): void {

@@ -27,7 +27,7 @@ function counted(label: string, busy: number, runs?: JobKind): CountedClass & { 
     version: '9',
     runs,
     carried: new Set([label]),
-    counts: { idle: 0, busy, down: 0, unreachable: 0, drained: 0 },
+    counts: { idle: 0, busy, kept: 0, down: 0, unreachable: 0, drained: 0 },
   };
 }
 
@@ -122,7 +122,7 @@ describe('counts of instances', () => {
     expect(only).toEqual({
       version: '9',
       carried: new Set(['gears']),
-      counts: { idle: 0, busy: 1, down: 0, unreachable: 1, drained: 0 },
+      counts: { idle: 0, busy: 1, kept: 0, down: 0, unreachable: 1, drained: 0 },
     });
     counts.set(first, null);
     counts.set(second, null);

@@ -4,6 +4,7 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import {
   type ClassSurvey,
+  countedState,
   type Exclusion,
   factsForType,
   kindsWarning,
@@ -94,9 +95,9 @@ export class WaitReasons {
   /** Counts the instances of this agent as down. */
   #without(agentId: string, requirement: Requirement, facts: WaitFacts): WaitFacts {
     const fitting = { ...facts.fitting };
-    for (const { profile, status, working, drain } of this.#instances.findAgent(agentId)?.instances ?? []) {
-      if (status !== 'UP' || drain || !fits(requirement, profile)) continue;
-      fitting[working ? 'busy' : 'idle']--;
+    for (const view of this.#instances.findAgent(agentId)?.instances ?? []) {
+      if (view.status !== 'UP' || view.drain || !fits(requirement, view.profile)) continue;
+      fitting[countedState(view, false)]--;
       fitting.down++;
     }
     return { ...facts, fitting };

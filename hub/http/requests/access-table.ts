@@ -58,6 +58,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/sign-on/end': 'OPEN',
   'GET /api/x/caller': 'VIEWER',
   'GET /api/x/hubs': 'VIEWER',
+  'GET /api/x/upstreams': 'VIEWER',
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/statistics': 'VIEWER',
   'GET /api/x/tasks': 'VIEWER',

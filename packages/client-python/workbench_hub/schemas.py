@@ -28,6 +28,9 @@ class AgentInstancesItem(_AgentInstancesItem, total=False):
     agentId: str
     # What its program says that it runs; absent when it does not say, and before it has been up.
     runs: JobKind
+    # Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub.
+    # IN_USE: it works for its own hub. KEPT: it is not offered at present.
+    lent: Literal["OFFERED", "IN_USE", "KEPT"]
 
 
 class AgentPage(TypedDict):
@@ -63,6 +66,10 @@ class _AgentState(TypedDict):
 class AgentState(_AgentState, total=False):
     # Absent for an agent that has not joined.
     version: str
+    # Only while DOWN: when its connection ended. Local time of the hub.
+    lastSeenAt: str
+    # Only of a hub that has joined this one, while it is UP.
+    hub: JoinedHub
     # Only while drained. Local time of the hub.
     drainedSince: str
     # Only while drained. User, or for a command the account on the machine of the hub.
@@ -114,7 +121,7 @@ class _AuditEntry(TypedDict):
     # When, with offset.
     at: str
     # Method and path template of an endpoint, or one of AGENT_ENROLLED, AGENT_JOIN, AGENT_LEFT,
-    # AGENT_REFUSED, COMMAND, MORE_REFUSALS, ENTRIES_LOST.
+    # AGENT_REFUSED, COMMAND, LENT_INSTANCE_COMMAND, LOAN, MORE_REFUSALS, ENTRIES_LOST.
     action: str
     # The path with its identifiers, without query.
     resource: str
@@ -252,9 +259,9 @@ class _DryRunExplanation(TypedDict):
     priority: Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]
     # Version (null for any) and labels that an instance must have, and the models that it must read.
     requirement: DryRunExplanationRequirement
-    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents.
-    # BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being
-    # prepared.
+    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained
+    # agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is
+    # being prepared.
     verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[Criterion]
@@ -312,6 +319,8 @@ class DryRunExplanationInstances(TypedDict):
     # Instances that satisfy all and are idle.
     idle: int
     busy: int
+    # Instances of joined hubs, which do not offer them at present.
+    kept: int
     # Including those whose host has returned the task, as long as another host may get it.
     down: int
     unreachable: int
@@ -759,6 +768,16 @@ class JobKind(TypedDict, total=False):
     models: List[str]
     # Languages of scripts; absent when the program does not say.
     scripts: List[str]
+
+
+class _JoinedHub(TypedDict):
+    # Ways to the hubs that have joined it, directly or over others: ids of agents, from hub to hub.
+    below: List[List[str]]
+
+
+class JoinedHub(_JoinedHub, total=False):
+    # Address for access to it; absent when it has no public one.
+    baseUrl: str
 
 
 class LoginRequest(TypedDict):
@@ -1303,9 +1322,9 @@ class _TaskExplanation(TypedDict):
 class TaskExplanation(_TaskExplanation, total=False):
     """For a task that does not wait, only its status in words."""
 
-    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents.
-    # BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being
-    # prepared.
+    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained
+    # agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is
+    # being prepared.
     verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[Criterion]
@@ -1360,6 +1379,8 @@ class TaskExplanationInstances(TypedDict):
     # Instances that satisfy all and are idle.
     idle: int
     busy: int
+    # Instances of joined hubs, which do not offer them at present.
+    kept: int
     # Including those whose host has returned the task, as long as another host may get it.
     down: int
     unreachable: int
@@ -1548,6 +1569,58 @@ class TasksOfInput(TypedDict):
     more: bool
 
 
+class _UpstreamState(TypedDict):
+    # Its name in the configuration.
+    name: str
+    # Id of this hub there.
+    agentId: str
+    # Beginning of the ids that lent instances have there.
+    prefix: str
+    addresses: List[str]
+    # UP while this hub has joined it.
+    status: Literal["UP", "DOWN"]
+    # Number of lent instances by state. OFFERED includes those that work on a loan.
+    instances: UpstreamStateInstances
+    # Loans whose end it has not acknowledged.
+    loans: int
+
+
+class UpstreamState(_UpstreamState, total=False):
+    # Only while UP. Address at which it was joined.
+    address: str
+    # Only while UP. Local time of the hub.
+    joinedAt: str
+    # Only while DOWN. Reason of the last failure to join.
+    message: str
+
+
+class UpstreamStateInstances(TypedDict):
+    """Number of lent instances by state. OFFERED includes those that work on a loan."""
+
+    OFFERED: int
+    IN_USE: int
+    KEPT: int
+
+
+class UpstreamStatePage(TypedDict):
+    # Items of this page.
+    content: List[UpstreamState]
+    # Maximum number of items on a page.
+    pageSize: int
+    # Number of this page, counted from 0.
+    pageNumber: int
+    # Number of all items.
+    totalElements: int
+    # Number of pages.
+    totalPages: int
+    # Number of items on this page.
+    size: int
+    # True on the first page, and when there are no items.
+    first: bool
+    # True on the last page and after it.
+    last: bool
+
+
 class User(TypedDict):
     username: str
 
@@ -1564,8 +1637,8 @@ class UserPassword(TypedDict):
 
 
 class _WaitReason(TypedDict):
-    # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY:
-    # those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
+    # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept or of drained agents.
+    # BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
     verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[WaitReasonUnsatisfiedItem]
@@ -1585,6 +1658,7 @@ class WaitReasonInstances(TypedDict):
     satisfyingAll: int
     idle: int
     busy: int
+    kept: int
     down: int
     unreachable: int
     drained: int
@@ -1617,6 +1691,9 @@ class WorkbenchInstance(_WorkbenchInstance, total=False):
     runs: JobKind
     # When the instance process became ready; absent when it is not up. Local time of the hub.
     startedDatetime: str
+    # Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub.
+    # IN_USE: it works for its own hub. KEPT: it is not offered at present.
+    lent: Literal["OFFERED", "IN_USE", "KEPT"]
 
 
 class WorkbenchInstancePage(TypedDict):

@@ -955,6 +955,10 @@ export type WorkbenchInstance = {
      * True while the instance processes a task.
      */
     working: boolean;
+    /**
+     * Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub. IN_USE: it works for its own hub. KEPT: it is not offered at present.
+     */
+    lent?: 'OFFERED' | 'IN_USE' | 'KEPT';
 };
 
 export type JobKind = {
@@ -1025,6 +1029,10 @@ export type Agent = {
          * True while the instance processes a task.
          */
         working: boolean;
+        /**
+         * Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub. IN_USE: it works for its own hub. KEPT: it is not offered at present.
+         */
+        lent?: 'OFFERED' | 'IN_USE' | 'KEPT';
     }>;
     status: 'UP' | 'DOWN';
 };
@@ -1228,6 +1236,85 @@ export type HubState = {
     shutdownPreparedAt?: string;
 };
 
+export type UpstreamStatePage = {
+    /**
+     * Items of this page.
+     */
+    content: Array<UpstreamState>;
+    /**
+     * Maximum number of items on a page.
+     */
+    pageSize: number;
+    /**
+     * Number of this page, counted from 0.
+     */
+    pageNumber: number;
+    /**
+     * Number of all items.
+     */
+    totalElements: number;
+    /**
+     * Number of pages.
+     */
+    totalPages: number;
+    /**
+     * Number of items on this page.
+     */
+    size: number;
+    /**
+     * True on the first page, and when there are no items.
+     */
+    first: boolean;
+    /**
+     * True on the last page and after it.
+     */
+    last: boolean;
+};
+
+export type UpstreamState = {
+    /**
+     * Its name in the configuration.
+     */
+    name: string;
+    /**
+     * Id of this hub there.
+     */
+    agentId: string;
+    /**
+     * Beginning of the ids that lent instances have there.
+     */
+    prefix: string;
+    addresses: Array<string>;
+    /**
+     * UP while this hub has joined it.
+     */
+    status: 'UP' | 'DOWN';
+    /**
+     * Only while UP. Address at which it was joined.
+     */
+    address?: string;
+    /**
+     * Only while UP. Local time of the hub.
+     */
+    joinedAt?: string;
+    /**
+     * Only while DOWN. Reason of the last failure to join.
+     */
+    message?: string;
+    /**
+     * Number of lent instances by state. OFFERED includes those that work on a loan.
+     */
+    instances: {
+        OFFERED: number;
+        IN_USE: number;
+        KEPT: number;
+    };
+    /**
+     * Loans whose end it has not acknowledged.
+     */
+    loans: number;
+};
+
 export type InputStatus = {
     /**
      * Whether the input storage is enabled.
@@ -1285,6 +1372,14 @@ export type AgentState = {
     version?: string;
     status: 'UP' | 'DOWN';
     /**
+     * Only while DOWN: when its connection ended. Local time of the hub.
+     */
+    lastSeenAt?: string;
+    /**
+     * Only of a hub that has joined this one, while it is UP.
+     */
+    hub?: JoinedHub;
+    /**
      * True when no task begins on its instances.
      */
     drained: boolean;
@@ -1313,6 +1408,17 @@ export type AgentState = {
     };
 };
 
+export type JoinedHub = {
+    /**
+     * Address for access to it; absent when it has no public one.
+     */
+    baseUrl?: string;
+    /**
+     * Ways to the hubs that have joined it, directly or over others: ids of agents, from hub to hub.
+     */
+    below: Array<Array<string>>;
+};
+
 export type EnrollmentCode = {
     /**
      * Agent that may use the code.
@@ -1339,7 +1445,7 @@ export type TaskExplanation = {
      */
     message: string;
     /**
-     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
      */
     verdict?: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
@@ -1361,6 +1467,10 @@ export type TaskExplanation = {
          */
         idle: number;
         busy: number;
+        /**
+         * Instances of joined hubs, which do not offer them at present; absent for none.
+         */
+        kept?: number;
         /**
          * Including those whose host has returned the task, as long as another host may get it.
          */
@@ -1454,7 +1564,7 @@ export type DryRunExplanation = {
         modelType?: string;
     };
     /**
-     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
      */
     verdict: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
@@ -1476,6 +1586,10 @@ export type DryRunExplanation = {
          */
         idle: number;
         busy: number;
+        /**
+         * Instances of joined hubs, which do not offer them at present; absent for none.
+         */
+        kept?: number;
         /**
          * Including those whose host has returned the task, as long as another host may get it.
          */
@@ -1624,7 +1738,7 @@ export type TaskItem = {
 
 export type WaitReason = {
     /**
-     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
+     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept or of drained agents. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
      */
     verdict: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
@@ -1641,6 +1755,10 @@ export type WaitReason = {
         satisfyingAll: number;
         idle: number;
         busy: number;
+        /**
+         * Instances of joined hubs, which do not offer them at present; absent for none.
+         */
+        kept?: number;
         down: number;
         unreachable: number;
         drained: number;
@@ -2125,7 +2243,7 @@ export type AuditEntry = {
      */
     address?: string;
     /**
-     * Method and path template of an endpoint, or one of AGENT_ENROLLED, AGENT_JOIN, AGENT_LEFT, AGENT_REFUSED, COMMAND, MORE_REFUSALS, ENTRIES_LOST.
+     * Method and path template of an endpoint, or one of AGENT_ENROLLED, AGENT_JOIN, AGENT_LEFT, AGENT_REFUSED, COMMAND, LENT_INSTANCE_COMMAND, LOAN, MORE_REFUSALS, ENTRIES_LOST.
      */
     action: string;
     /**
@@ -4521,6 +4639,56 @@ export type ListHubsResponses = {
 };
 
 export type ListHubsResponse = ListHubsResponses[keyof ListHubsResponses];
+
+export type ListUpstreamsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Which page, counted from 0.
+         */
+        page?: number;
+        /**
+         * Items of a page; more than 2000 are reduced to 2000.
+         */
+        size?: number;
+    };
+    url: '/api/x/upstreams';
+};
+
+export type ListUpstreamsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub of the cluster that joins them does not respond.
+     */
+    503: Error;
+};
+
+export type ListUpstreamsError = ListUpstreamsErrors[keyof ListUpstreamsErrors];
+
+export type ListUpstreamsResponses = {
+    /**
+     * One page of hubs.
+     */
+    200: UpstreamStatePage;
+};
+
+export type ListUpstreamsResponse = ListUpstreamsResponses[keyof ListUpstreamsResponses];
 
 export type GetInputStorageStatusData = {
     body?: never;

@@ -51,7 +51,13 @@ export interface Assignment {
 }
 
 export type HubRequest =
-  | { readonly kind: 'instanceCommand'; readonly instanceId: string; readonly command: InstanceCommand }
+  | {
+      readonly kind: 'instanceCommand';
+      readonly instanceId: string;
+      readonly command: InstanceCommand;
+      /** Hub at which the command was given, and its user there; only for hubs. */
+      readonly asker?: { readonly hub: string; readonly user: string | null } | undefined;
+    }
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
   | { readonly kind: 'instanceCrashes'; readonly instanceId: string };
 

@@ -182,8 +182,9 @@ class Sites {
     const watched = this.#watched(name, link, above);
     return {
       name: 'above',
+      agentId: name,
       prefix: `${name}:`,
-      lend: { labels: [], instances: [], max: null, hours: [] },
+      lend: { labels: [], instances: [], max: null, takeBackMs: null, hours: [] },
       hub: this.#breakage?.link?.(watched, world) ?? watched,
     };
   }
@@ -457,7 +458,7 @@ class Sites {
       for (const { profile, status } of hub.engine?.instances.list() ?? []) {
         if (status !== 'DOWN') continue;
         hub.request(
-          ({ control }) => control.command(profile.id, 'start'),
+          ({ control }) => control.command(profile.id, 'start', { user: null }),
           () => undefined,
         );
       }

@@ -110,8 +110,8 @@ function commandEndpoints(base: string, tag: Tag, control: InstanceControl): End
           502: { description: 'The agent of the instance is not connected or did not answer within 10 s.' },
         },
       },
-      async ({ params, context }) => {
-        await control.command(params.id, command);
+      async ({ params, caller, context }) => {
+        await control.command(params.id, command, { user: caller.username });
         return context.body(null, 202);
       },
     ),

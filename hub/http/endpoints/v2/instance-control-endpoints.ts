@@ -79,8 +79,8 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
           params: idParams,
           responses: { 202: { description: 'Requested.' }, 404: NOT_FOUND, 502: BAD_GATEWAY },
         },
-        async ({ params, context }) => {
-          await control.command(params.id, command);
+        async ({ params, caller, context }) => {
+          await control.command(params.id, command, { user: caller.username });
           return context.body(null, 202);
         },
       ),

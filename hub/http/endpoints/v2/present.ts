@@ -68,7 +68,7 @@ export function presentAgent({ id, version, revision, instances, status }: Agent
 }
 
 /** An agent's instances carry no startedDatetime (contract 6.5). */
-function presentInstanceOfAgent({ profile, agentId: holder, status, working }: InstanceView) {
+function presentInstanceOfAgent({ profile, agentId: holder, status, working, lent }: InstanceView) {
   const agentId = shownAgentId(holder);
   return {
     id: profile.id,
@@ -79,6 +79,7 @@ function presentInstanceOfAgent({ profile, agentId: holder, status, working }: I
     ...(profile.runs ? { runs: profile.runs } : {}),
     status,
     working,
+    ...(lent === undefined ? {} : { lent }),
   };
 }
 

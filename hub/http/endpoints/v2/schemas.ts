@@ -1,6 +1,6 @@
 /** Schemas of requests and responses in API version 2.x. `openapi.json` is generated from them. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
-import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
+import { AGENT_STATUSES, INSTANCE_STATUSES, LENT_STATES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
@@ -150,6 +150,14 @@ export const instanceSchema = z
       'When the instance process became ready; absent when it is not up.',
     ).optional(),
     working: z.boolean().meta({ description: 'True while the instance processes a task.' }),
+    lent: z
+      .enum(LENT_STATES)
+      .optional()
+      .meta({
+        description:
+          'Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub. IN_USE: it works for its ' +
+          'own hub. KEPT: it is not offered at present.',
+      }),
   })
   .meta({ id: 'WorkbenchInstance' });
 

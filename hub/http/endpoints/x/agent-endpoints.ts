@@ -1,5 +1,6 @@
 /** Agents and their draining, an extension of the contract. */
 import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { HubError } from '../../../core/errors.js';
@@ -14,11 +15,32 @@ import { listAgents } from '../common/lookups.js';
 
 const PATH = '/api/x/agents';
 
+const joinedHub = z
+  .object({
+    baseUrl: z.string().optional().meta({
+      description: 'Address for access to it; absent when it has no public one.',
+      example: 'https://berlin.example.com',
+    }),
+    below: z.array(z.array(z.string())).meta({
+      description:
+        'Ways to the hubs that have joined it, directly or over others: ids of agents, from hub to hub.',
+      example: [['hall-2'], ['hall-2', 'cell-7']],
+    }),
+  })
+  .meta({ id: 'JoinedHub' });
+
 const agentState = z
   .object({
     id: z.string().meta({ example: 'sim-host-1' }),
     version: z.string().optional().meta({ description: 'Absent for an agent that has not joined.' }),
     status: z.enum(AGENT_STATUSES),
+    lastSeenAt: z.string().optional().meta({
+      description: 'Only while DOWN: when its connection ended. Local time of the hub.',
+      example: '2026-11-21T06:53:00.123',
+    }),
+    hub: joinedHub
+      .optional()
+      .meta({ description: 'Only of a hub that has joined this one, while it is UP.' }),
     drained: z.boolean().meta({ description: 'True when no task begins on its instances.' }),
     drainedSince: z.string().optional().meta({
       description: 'Only while drained. Local time of the hub.',
@@ -63,6 +85,8 @@ function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {
       id,
       ...(known && { version: known.version }),
       status: known?.status ?? ('DOWN' as const),
+      ...(known?.status === 'DOWN' && { lastSeenAt: localTimestamp(known.seenAtMs) }),
+      ...(known?.hub && { hub: presentHub(known.hub) }),
       drained: drain !== null,
       ...(drain && { drainedSince: localTimestamp(drain.sinceMs), drainedBy: drain.by }),
       runningTasks: await drains.runningTasksOn(id),
@@ -162,6 +186,10 @@ function drainEndpoints(
       },
     ),
   ];
+}
+
+function presentHub({ baseUrl, below }: JoinedHub) {
+  return { ...(baseUrl === null ? {} : { baseUrl }), below: below.map(({ path }) => [...path]) };
 }
 
 /** Known and drained agents. */

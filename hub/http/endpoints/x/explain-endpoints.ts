@@ -19,6 +19,7 @@ import {
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { shownWithoutNull } from '../../wire/openapi-overrides.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
+import { keptSchema, presentCounts } from './fitting-instances.js';
 import { requirementSchema } from './task-schemas.js';
 
 const criterion = z
@@ -33,7 +34,7 @@ const time = (description: string) =>
 const explanationFields = {
   verdict: z.enum(VERDICTS).meta({
     description:
-      'NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents. BUSY: they work, or other tasks ' +
+      'NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained agents. BUSY: they work, or other tasks ' +
       'come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.',
   }),
   unsatisfied: z.array(criterion).meta({ description: 'Criteria that no known instance satisfies.' }),
@@ -45,6 +46,7 @@ const explanationFields = {
       .meta({ description: 'How many instances would fit but for this one criterion.' }),
     idle: z.int().meta({ description: 'Instances that satisfy all and are idle.' }),
     busy: z.int(),
+    kept: keptSchema,
     down: z.int().meta({
       description: 'Including those whose host has returned the task, as long as another host may get it.',
     }),
@@ -175,7 +177,7 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
       known: facts.knownInstances,
       satisfyingAll: facts.satisfyingAll,
       satisfyingAllButOne: facts.satisfyingAllButOne,
-      ...fitting,
+      ...presentCounts(fitting),
     },
     tasksAhead: facts.tasksAhead,
     ...(facts.kinds.length === 0 ? {} : { kinds: facts.kinds }),

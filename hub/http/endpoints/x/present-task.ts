@@ -9,6 +9,7 @@ import type { WaitReason } from '../../../core/wait-reason.js';
 import { originOf } from '../../../core/webhook-addresses.js';
 import type { AttemptDetails, InputFile, TaskDetails } from '../../../engine/tasks/task-details.js';
 import { presentTexts } from '../common/task-fields.js';
+import { presentCounts } from './fitting-instances.js';
 
 /** `wait` is why it waits; null when it does not. */
 export function presentTaskItem(task: Task, wait: WaitReason | null) {
@@ -69,7 +70,7 @@ function presentRequirement({ version, labels, modelType }: Requirement) {
 }
 
 function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting, kinds } }: WaitReason) {
-  const instances = { satisfyingAll, ...fitting };
+  const instances = { satisfyingAll, ...presentCounts(fitting) };
   return { verdict, unsatisfied, instances, ...(kinds.length === 0 ? {} : { kinds }) };
 }
 

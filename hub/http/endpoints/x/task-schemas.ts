@@ -7,6 +7,7 @@ import { DELIVERY_STATES } from '../../../core/ports/webhook-deliveries.js';
 import { CRITERION_TYPES, VERDICTS } from '../../../core/wait-reason.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
 import { textFields } from '../common/task-fields.js';
+import { keptSchema } from './fitting-instances.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -31,7 +32,7 @@ const waitReason = z
   .object({
     verdict: z.enum(VERDICTS).meta({
       description:
-        'NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable or of drained agents. BUSY: those that are ' +
+        'NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept or of drained agents. BUSY: those that are ' +
         'up are working. SOON: one is free. PAUSED: a shutdown is initiated.',
     }),
     unsatisfied: z
@@ -42,6 +43,7 @@ const waitReason = z
         satisfyingAll: count,
         idle: count,
         busy: count,
+        kept: keptSchema,
         down: count,
         unreachable: count,
         drained: count,

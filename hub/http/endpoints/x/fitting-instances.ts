@@ -1,0 +1,11 @@
+/** Number of the instances that fit a task, by state. */
+import { z } from 'zod';
+import type { StateCounts } from '../../../core/wait-reason.js';
+
+export const keptSchema = z.int().min(0).optional().meta({
+  description: 'Instances of joined hubs, which do not offer them at present; absent for none.',
+});
+
+export function presentCounts({ kept, ...others }: StateCounts) {
+  return { ...others, ...(kept === 0 ? {} : { kept }) };
+}
