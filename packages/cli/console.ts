@@ -79,10 +79,13 @@ export class SafeOutput {
 export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => string | number | undefined;
+  /** Left out when no row has a value. */
+  readonly isRare?: boolean;
 }
 
 /** A table with a line for each row; control characters of its cells are escaped, so that no name rules the terminal. */
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+export function table<Row>(rows: readonly Row[], all: readonly Column<Row>[]): string {
+  const columns = all.filter(({ isRare, of }) => !isRare || rows.some((row) => of(row) !== undefined));
   const lines = [
     columns.map(({ title }) => title),
     ...rows.map((row) => columns.map((column) => printable(String(column.of(row) ?? '-')))),

@@ -32,6 +32,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'storage rm': ['wb storage rm gearbox-7.xml'],
   'storage get': ['wb storage get 01a203bb-91c8-77a8-ba09-430317dc43d6-motion.csv motion.csv'],
   events: ["wb events --name 'nightly *' --json | jq -r .task.status"],
+  upstreams: ['wb upstreams'],
   health: ['wb health && wb run --script run.js'],
   open: ['wb open'],
   login: [

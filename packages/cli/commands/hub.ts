@@ -1,11 +1,26 @@
-/** `wb events`, `wb health`, `wb open`. */
+/** `wb events`, `wb health`, `wb upstreams`, `wb open`. */
 import { spawn } from 'node:child_process';
-import type { Hub, HubEvent } from '@workbench-hub/client';
+import { api, type Hub, type HubEvent } from '@workbench-hub/client';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { type Output, print, printable, tell } from '../console.js';
+import { type Column, type Output, print, printable, table, tell } from '../console.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { type FilterOptions, filterOf, withFilterOptions } from '../task-filter.js';
+import { localTime } from '../times.js';
+
+const MAX_UPSTREAMS = 500;
+
+const UPSTREAMS: readonly Column<api.UpstreamState>[] = [
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'JOINED', of: ({ joinedAt }) => localTime(joinedAt) },
+  { title: 'AS', of: ({ agentId }) => agentId },
+  { title: 'OFFERED', of: ({ instances }) => instances.OFFERED },
+  { title: 'IN USE', of: ({ instances }) => instances.IN_USE },
+  { title: 'KEPT', of: ({ instances }) => instances.KEPT },
+  { title: 'LOANS', of: ({ loans }) => loans },
+  { title: 'MESSAGE', of: ({ message }) => message, isRare: true },
+];
 
 export function addHubCommands(program: Command, run: Run): void {
   withFilterOptions(program.command('events'))
@@ -26,6 +41,18 @@ export function addHubCommands(program: Command, run: Run): void {
           () => `${health.status}, ${runningInstances} of ${totalInstances} instances are up`,
         );
         return health.status === 'UP' ? EXIT.FINISHED : EXIT.FAILED;
+      }),
+    );
+
+  program
+    .command('upstreams')
+    .description('list the hubs to which this one lends instances')
+    .action(
+      run(async (hub, output) => {
+        const query = { size: MAX_UPSTREAMS };
+        const { data } = await api.listUpstreams({ client: hub.client, query, throwOnError: true });
+        print(data.content, output, () => table(data.content, UPSTREAMS));
+        return EXIT.FINISHED;
       }),
     );
 

@@ -11,6 +11,7 @@ const COLUMNS: readonly Column<WorkbenchInstance>[] = [
   { title: 'VERSION', of: ({ version }) => version },
   { title: 'LABELS', of: ({ labels }) => labels.join(',') },
   { title: 'RUNS', of: ({ runs }) => [...(runs?.models ?? []), ...(runs?.scripts ?? [])].join(',') },
+  { title: 'LENT', of: ({ lent }) => lent, isRare: true },
   { title: 'AGENT', of: ({ agentId }) => agentId ?? undefined },
 ];
 

@@ -14,6 +14,7 @@ const de = {
   down: (count: string) => `${count} aus`,
   unreachable: (count: string) => `${count} nicht erreichbar`,
   drained: (count: string) => `${count} stillgelegt`,
+  kept: (count: string) => `${count} vom eigenen Hub behalten`,
   busy: (count: string) =>
     count === '1' ? '1 passende Instanz ist beschäftigt.' : `${count} passende Instanzen sind beschäftigt.`,
   soon: (count: string) =>
@@ -35,14 +36,16 @@ export function germanReason(reason: WaitReason): string {
 
 function verdictText({ verdict, unsatisfied, instances }: WaitReason): string {
   const number = (value: number) => numberText(value, 'de');
-  const states = (['down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0);
+  const states = (['down', 'unreachable', 'drained', 'kept'] as const).filter(
+    (state) => (instances[state] ?? 0) > 0,
+  );
   switch (verdict) {
     case 'NEVER':
       return de.never(unsatisfied.map(({ type, value }) => `${de.criteria[type]} „${value}“`).join(', '));
     case 'NONE_UP':
       return de.noneUp(
         number(instances.satisfyingAll),
-        states.map((state) => de[state](number(instances[state]))).join(', '),
+        states.map((state) => de[state](number(instances[state] ?? 0))).join(', '),
       );
     case 'BUSY':
       return de.busy(number(instances.busy));

@@ -65,6 +65,12 @@ export const de: DictionaryLike<typeof en> = {
   schedules: 'Verteilt',
   responds: 'Zeigt diese Seite',
   hubWork: (agents, tasks) => `Agenten: ${agents}, laufende Aufgaben: ${tasks}`,
+  upstreams: 'Hubs, denen dieser Instanzen leiht',
+  upstreamColumns: { lent: 'Verliehene Instanzen', loans: 'Offene Leihen', since: 'Beigetreten' },
+  joinedAs: (agent) => `beigetreten als ${agent}`,
+  notJoined: 'nicht beigetreten',
+  lent: (offered, used, kept) =>
+    `angeboten oder verliehen: ${offered}, hier benutzt: ${used}, behalten: ${kept}`,
   machine: 'Rechner',
   facts: {
     version: 'Version',

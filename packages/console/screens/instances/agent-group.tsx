@@ -68,6 +68,36 @@ export function AgentGroup({ group: { id, agent, instances }, running, actions }
   );
 }
 
+/** The hub that the agent is, with a link to it. */
+function HubFacts({ joined: { baseUrl, below } }: { readonly joined: NonNullable<AgentState['hub']> }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  return (
+    <span className="faint agent-more">
+      {baseUrl === undefined ? (
+        <span>{words.isHub}</span>
+      ) : (
+        <a href={baseUrl} rel="noreferrer">
+          {words.isHub}
+        </a>
+      )}
+      {below.length > 0 && <span>{words.below(numberText(below.length, language))}</span>}
+    </span>
+  );
+}
+
+/** When the connection of an agent ended; nothing while it is connected. `local` is in the time of the hub. */
+function LastSeen({ local }: { readonly local: string | undefined }) {
+  const words = useWords<typeof en>({ en, de });
+  const at = useHubTime()(local);
+  if (at === undefined) return null;
+  return (
+    <span>
+      {words.lastSeen} <Time at={at} />
+    </span>
+  );
+}
+
 function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly actions: HostActions }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
@@ -82,6 +112,7 @@ function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly a
         <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
         {isUp ? words.agentUp : version === undefined ? words.neverJoined : words.agentDown}
       </span>
+      {agent.hub && <HubFacts joined={agent.hub} />}
       {drained && (
         <span className="status of-waiting">
           <Icon name="circle-slash" size={14} />
@@ -89,6 +120,7 @@ function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly a
         </span>
       )}
       <span className="faint agent-more">
+        <LastSeen local={agent.lastSeenAt} />
         {drained && since !== undefined && (
           <span>
             {drainedBy !== undefined && words.drainedBy(drainedBy)} <Time at={since} />
@@ -148,6 +180,7 @@ const Row = memo(
           </span>
         </td>
         <td className="work">
+          {!task && instance.lent === 'IN_USE' && <span className="faint">{words.usedThere}</span>}
           {task && (
             <>
               <Link href={`/tasks/${task.id}`}>{nameOf(task)}</Link>{' '}

@@ -1,12 +1,19 @@
 /** Instances as the list shows them: by state, by what the reader looks for, by agent. */
 import type { AgentState, WorkbenchInstance } from '@workbench-hub/client';
 
-/** State of an instance; UP is divided into what works, what is free, and what would be if its agent were not drained. */
-export type InstanceState = 'WORKING' | 'FREE' | 'DRAINED' | Exclude<WorkbenchInstance['status'], 'UP'>;
+/** State of an instance; UP is divided into what works, what is free, what its own hub keeps, and what would be free if its agent were not
+ *  drained. */
+export type InstanceState =
+  | 'WORKING'
+  | 'FREE'
+  | 'KEPT'
+  | 'DRAINED'
+  | Exclude<WorkbenchInstance['status'], 'UP'>;
 
 export const STATES: readonly InstanceState[] = [
   'WORKING',
   'FREE',
+  'KEPT',
   'DRAINED',
   'STARTING',
   'STOPPING',
@@ -39,12 +46,13 @@ export interface InstanceList {
 
 /** `agent` is that of the instance; undefined for the hub's own machine. */
 export function stateOf(
-  { status, working }: Pick<WorkbenchInstance, 'status' | 'working'>,
+  { status, working, lent }: Pick<WorkbenchInstance, 'status' | 'working' | 'lent'>,
   agent: Pick<AgentState, 'drained'> | undefined,
 ): InstanceState {
   if (status !== 'UP') return status;
   if (working) return 'WORKING';
-  return agent?.drained ? 'DRAINED' : 'FREE';
+  if (agent?.drained) return 'DRAINED';
+  return lent === 'KEPT' ? 'KEPT' : 'FREE';
 }
 
 /** Instances that match, by agent; agents without instances only while nothing is looked for. */

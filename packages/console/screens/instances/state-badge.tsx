@@ -7,6 +7,7 @@ import { en } from './words-en.js';
 const LOOKS: Readonly<Record<InstanceState, { readonly icon: IconName; readonly colors: string }>> = {
   WORKING: { icon: 'loader-circle', colors: 'of-running' },
   FREE: { icon: 'circle-check', colors: 'of-finished' },
+  KEPT: { icon: 'lock', colors: 'of-waiting' },
   DRAINED: { icon: 'circle-slash', colors: 'of-waiting' },
   STARTING: { icon: 'clock', colors: 'of-waiting' },
   STOPPING: { icon: 'clock', colors: 'of-waiting' },

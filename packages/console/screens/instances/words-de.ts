@@ -10,6 +10,7 @@ export const de: DictionaryLike<typeof en> = {
   states: {
     WORKING: 'Arbeitet',
     FREE: 'Frei',
+    KEPT: 'Vom Hub behalten',
     DRAINED: 'Stillgelegt',
     STARTING: 'Startet',
     STOPPING: 'Hält an',
@@ -26,6 +27,10 @@ export const de: DictionaryLike<typeof en> = {
     actions: 'Aktionen',
   },
   hubItself: 'Der Rechner des Hubs',
+  isHub: 'Hub',
+  below: (count) => (count === '1' ? '1 Hub darunter' : `${count} Hubs darunter`),
+  lastSeen: 'zuletzt gesehen',
+  usedThere: 'einer Aufgabe des eigenen Hubs',
   agentUp: 'verbunden',
   agentDown: 'nicht verbunden',
   neverJoined: 'noch nicht beigetreten',

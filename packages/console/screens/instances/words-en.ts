@@ -8,6 +8,7 @@ export const en = {
   states: {
     WORKING: 'Working',
     FREE: 'Free',
+    KEPT: 'Kept by its hub',
     DRAINED: 'Drained',
     STARTING: 'Starting',
     STOPPING: 'Stopping',
@@ -24,6 +25,10 @@ export const en = {
     actions: 'Actions',
   },
   hubItself: "The hub's machine",
+  isHub: 'Hub',
+  below: (count: string) => (count === '1' ? '1 hub below it' : `${count} hubs below it`),
+  lastSeen: 'last seen',
+  usedThere: 'a task of its own hub',
   agentUp: 'connected',
   agentDown: 'not connected',
   neverJoined: 'has not joined yet',

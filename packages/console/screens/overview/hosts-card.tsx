@@ -87,6 +87,7 @@ function HostLine({ host }: { readonly host: Host }) {
 const CLASS_OF = {
   WORKING: 'of-running',
   FREE: 'of-finished',
+  KEPT: 'of-waiting is-drained',
   DRAINED: 'of-waiting is-drained',
   STARTING: 'of-waiting',
   STOPPING: 'of-waiting',

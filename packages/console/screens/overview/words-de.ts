@@ -41,6 +41,7 @@ export const de: DictionaryLike<typeof en> = {
   instance: (id, state) => `${id}: ${state}`,
   states: {
     FREE: 'frei',
+    KEPT: 'vom Hub behalten',
     DRAINED: 'stillgelegt',
     WORKING: 'arbeitet',
     STARTING: 'startet',

@@ -38,6 +38,7 @@ export const en = {
   instance: (id: string, state: string) => `${id}: ${state}`,
   states: {
     FREE: 'free',
+    KEPT: 'kept by its hub',
     DRAINED: 'drained',
     WORKING: 'works',
     STARTING: 'starts',

@@ -82,7 +82,9 @@ export function VerdictFigures({ explanation }: FiguresProps) {
   const expected = useHubTime()(explanation.estimatedStart?.expected);
   const number = (value: number) => numberText(value, language);
   const states = instances
-    ? (['idle', 'busy', 'down', 'unreachable', 'drained'] as const).filter((state) => instances[state] > 0)
+    ? (['idle', 'busy', 'kept', 'down', 'unreachable', 'drained'] as const).filter(
+        (state) => (instances[state] ?? 0) > 0,
+      )
     : [];
   return (
     <ul className="why-figures">
@@ -92,7 +94,7 @@ export function VerdictFigures({ explanation }: FiguresProps) {
           {states.length > 0 && (
             <span className="quiet">
               {' '}
-              · {states.map((state) => words[state](number(instances[state]))).join(' · ')}
+              · {states.map((state) => words[state](number(instances[state] ?? 0))).join(' · ')}
             </span>
           )}
         </li>

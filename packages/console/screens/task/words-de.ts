@@ -45,6 +45,7 @@ export const de: DictionaryLike<typeof en> = {
   fitting: (fitting, known) => `Passende Instanzen: ${fitting} von ${known}`,
   idle: (count) => `frei ${count}`,
   busy: (count) => `beschäftigt ${count}`,
+  kept: (count) => `von ihren Hubs behalten ${count}`,
   down: (count) => `aus ${count}`,
   unreachable: (count) => `nicht erreichbar ${count}`,
   drained: (count) => `stillgelegt ${count}`,

@@ -43,6 +43,7 @@ export const en = {
   fitting: (fitting: string, known: string) => `Instances that fit: ${fitting} of ${known}`,
   idle: (count: string) => `free ${count}`,
   busy: (count: string) => `busy ${count}`,
+  kept: (count: string) => `kept by their hubs ${count}`,
   down: (count: string) => `down ${count}`,
   unreachable: (count: string) => `unreachable ${count}`,
   drained: (count: string) => `drained ${count}`,
