@@ -6,6 +6,7 @@ export const NOT_BY_SEVERAL_HUBS: Readonly<Record<string, string>> = {
   'test/contract/faults.test.ts': 'what is no HTTP, which a load balancer refuses or changes',
   'test/contract/hub-lifecycle.test.ts':
     'start and stop of one hub, with its data folder and its connections',
+  'test/contract/joined-hubs-table.test.ts': 'cuts the one link between two hubs',
   'test/contract/large-bodies.test.ts':
     'bodies that are cut or refused early, whose responses a load balancer may lose',
   'test/contract/logfile.test.ts': 'each hub has its own log file',

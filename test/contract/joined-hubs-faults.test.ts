@@ -97,7 +97,7 @@ describe('a loan', () => {
   it('whose agent is lost at the site runs elsewhere, and the loss counts at home', async () => {
     const home = await start('hq');
     const api = new Api(home);
-    const agents = { unreachableAfter: '1s', leaseTimeout: '1s' };
+    const agents = { unreachableAfter: '3s', leaseTimeout: '3s' };
     const { hub: site } = await startSite(home, 'berlin', {
       config: { ...configOfSite(home, 'berlin'), agents },
     });

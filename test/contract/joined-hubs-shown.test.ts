@@ -118,7 +118,7 @@ describe('a task of the site', () => {
     press.report(loan.ref, 'CANCELED');
     const assigned = await press.hear('assign');
     expect(assigned.ref.taskId).toBe(own);
-    expect(await api.task(far)).toMatchObject({ status: 'WAITING' });
+    await eventually(async () => (await api.task(far))['status'] === 'WAITING');
     press.report(assigned.ref, 'OK');
     const again = await press.hear('assign');
     press.report(again.ref, 'OK');

@@ -12,6 +12,7 @@ export class Valve {
   readonly #hubPort: number;
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#join(socket));
+  #isShut = false;
   #endHeld: () => void = () => undefined;
   #watch: { readonly watch: Watch; leftBytes: number; readonly reached: () => void } | undefined;
 
@@ -43,6 +44,16 @@ export class Valve {
     this.#endHeld();
   }
 
+  /** Ends all connections, and each further one until {@link release}. */
+  shut(): void {
+    this.#isShut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  release(): void {
+    this.#isShut = false;
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
@@ -50,6 +61,10 @@ export class Valve {
   }
 
   #join(agent: Socket): void {
+    if (this.#isShut) {
+      agent.destroy();
+      return;
+    }
     const hub = connect(this.#hubPort, '127.0.0.1');
     const end = () => {
       for (const socket of [agent, hub]) {
