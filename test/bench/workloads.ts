@@ -1,4 +1,5 @@
 import { w5 } from './agents/agents.js';
+import { w5OfSites } from './agents/sites.js';
 import { w3, w3OnPostgres } from './backlog/backlog.js';
 import { w6 } from './beside/beside.js';
 import { cluster } from './cluster/cluster.js';
@@ -31,6 +32,7 @@ export const WORKLOADS: Readonly<Record<(typeof STORES)[number], readonly Worklo
     w3,
     w4,
     w5,
+    w5OfSites,
     w6,
     w8,
     study,

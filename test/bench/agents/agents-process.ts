@@ -9,6 +9,8 @@ export type ToAgents =
       readonly token: string;
       readonly agents: number;
       readonly instancesEach: number;
+      /** Whether they are hubs that lend their instances. */
+      readonly areHubs?: boolean;
     }
   | { readonly kind: 'cut' };
 
@@ -33,9 +35,9 @@ async function joinAll(): Promise<void> {
 process.on('message', async (message: ToAgents) => {
   const began = performance.now();
   if (message.kind === 'join') {
-    const { address, token, instancesEach: instances } = message;
+    const { address, token, instancesEach: instances, areHubs: isHub = false } = message;
     for (let index = 0; index < message.agents; index++) {
-      agents.push(new SimulatedAgent({ address, token, index, instances }));
+      agents.push(new SimulatedAgent({ address, token, index, instances, isHub }));
     }
     await joinAll();
   } else {

@@ -1,16 +1,10 @@
 /** A thousand agents on one hub: their cost, and how they rejoin. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { compiled } from '../compiled.js';
 import { runLoad } from '../load/load.js';
 import { cpuSeconds, peakRssMib, rssMib } from '../machine.js';
 import { quiet } from '../quiet.js';
 import { startHub } from '../subjects/hub.js';
 import type { Run, Workload, WorkloadOptions } from '../workload.js';
-import type { FromAgents, ToAgents } from './agents-process.js';
+import { Agents, doorOf } from './many-agents.js';
 
 const AGENTS = 1000;
 const INSTANCES_EACH = 8;
@@ -43,8 +37,7 @@ async function measure(folder: string, { scale, seed, profiles }: WorkloadOption
     const idleMib = rssMib(pid);
     const joinedMs = await agents.tell({
       kind: 'join',
-      address: `ws://127.0.0.1:${running.port}`,
-      token: readFileSync(join(running.dataDir, 'agent-token'), 'utf8').trim(),
+      ...doorOf(running),
       agents: count,
       instancesEach: INSTANCES_EACH,
     });
@@ -97,30 +90,6 @@ async function measure(folder: string, { scale, seed, profiles }: WorkloadOption
   } finally {
     await agents.stop();
     await running.stop();
-  }
-}
-
-/** The process of the agents. */
-class Agents {
-  readonly #child: ChildProcess = fork(fileURLToPath(compiled('./agents-process.js', import.meta.url)), {
-    execArgv: [],
-  });
-
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
-  /** Resolves with the time until all were welcomed. */
-  async tell(message: ToAgents): Promise<number> {
-    this.#child.send(message);
-    const [{ tookMs }] = (await once(this.#child, 'message')) as [FromAgents];
-    return tookMs;
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
-    this.#child.disconnect();
-    await once(this.#child, 'exit');
   }
 }
 

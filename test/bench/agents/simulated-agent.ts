@@ -1,4 +1,4 @@
-/** An agent without a host: it speaks the real protocol over a real connection, and its instances end each task at once. */
+/** An agent without a host, or a hub that lends instances: it speaks the real protocol over a real connection, and its instances end each task at once. */
 import { dial } from '@workbench-hub/shared/agent-protocol/dial';
 import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
@@ -24,6 +24,8 @@ export interface SimulatedAgentOptions {
   /** Index among all simulated agents. */
   readonly index: number;
   readonly instances: number;
+  /** Whether it joins as a hub that lends its instances. */
+  readonly isHub?: boolean;
 }
 
 export class SimulatedAgent {
@@ -107,14 +109,15 @@ export class SimulatedAgent {
   }
 
   #hello(): AgentMessage {
-    const { index, instances } = this.#options;
+    const { index, instances, isHub = false } = this.#options;
     const id = `agent-${index}`;
+    const nodeId = `00000000-0000-4000-8000-${`${index}`.padStart(12, '0')}`;
     return {
       type: 'hello',
       protocolVersions: AGENT_PROTOCOL_VERSIONS,
       agent: {
         id,
-        nodeId: `00000000-0000-4000-8000-${`${index}`.padStart(12, '0')}`,
+        nodeId,
         version: '0.1.0',
         revision: 'simulated',
       },
@@ -125,7 +128,9 @@ export class SimulatedAgent {
         labels: ['fem', 'gears'],
         status: 'UP',
         upForMs: 1000,
+        ...(isHub ? { lent: 'OFFERED' as const } : {}),
       })),
+      ...(isHub ? { hub: { id: nodeId, baseUrl: `https://${id}.example.com`, below: [] } } : {}),
       running: [],
       spooled: [...this.#reports.values()].map(({ taskId, attempt, instanceId }) => ({
         taskId,
