@@ -107,7 +107,6 @@ function Upstreams() {
           words.hub,
           words.columns.state,
           words.upstreamColumns.lent,
-          words.upstreamColumns.loans,
           [words.upstreamColumns.since, 'detail'],
         ]}
       >
@@ -141,9 +140,13 @@ function UpstreamRow({ upstream }: { readonly upstream: api.UpstreamState }) {
         {message !== undefined && <HubWords>{message}</HubWords>}
       </td>
       <td className="numbers">
-        {words.lent(number(instances.OFFERED), number(instances.IN_USE), number(instances.KEPT))}
+        {words.lent(
+          number(instances.OFFERED),
+          number(loans),
+          number(instances.IN_USE),
+          number(instances.KEPT),
+        )}
       </td>
-      <td className="numbers">{number(loans)}</td>
       <td className="detail">{since !== undefined && <Time at={since} />}</td>
     </tr>
   );

@@ -66,11 +66,11 @@ export const de: DictionaryLike<typeof en> = {
   responds: 'Zeigt diese Seite',
   hubWork: (agents, tasks) => `Agenten: ${agents}, laufende Aufgaben: ${tasks}`,
   upstreams: 'Hubs, denen dieser Instanzen leiht',
-  upstreamColumns: { lent: 'Verliehene Instanzen', loans: 'Offene Leihen', since: 'Beigetreten' },
+  upstreamColumns: { lent: 'Verliehene Instanzen', since: 'Beigetreten' },
   joinedAs: (agent) => `beigetreten als ${agent}`,
   notJoined: 'nicht beigetreten',
-  lent: (offered, used, kept) =>
-    `angeboten oder verliehen: ${offered}, hier benutzt: ${used}, behalten: ${kept}`,
+  lent: (offered, loans, used, kept) =>
+    `angeboten: ${offered}, offene Leihen: ${loans}, hier benutzt: ${used}, behalten: ${kept}`,
   machine: 'Rechner',
   facts: {
     version: 'Version',

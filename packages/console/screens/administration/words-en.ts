@@ -64,11 +64,11 @@ export const en = {
   responds: 'Shows this page',
   hubWork: (agents: string, tasks: string) => `Agents: ${agents}, running tasks: ${tasks}`,
   upstreams: 'Hubs that this one lends instances to',
-  upstreamColumns: { lent: 'Lent instances', loans: 'Open loans', since: 'Joined' },
+  upstreamColumns: { lent: 'Lent instances', since: 'Joined' },
   joinedAs: (agent: string) => `joined as ${agent}`,
   notJoined: 'not joined',
-  lent: (offered: string, used: string, kept: string) =>
-    `offered or on loan: ${offered}, used here: ${used}, kept: ${kept}`,
+  lent: (offered: string, loans: string, used: string, kept: string) =>
+    `offered: ${offered}, open loans: ${loans}, used here: ${used}, kept: ${kept}`,
   machine: 'Machine',
   facts: {
     version: 'Version',

@@ -68,21 +68,27 @@ export function AgentGroup({ group: { id, agent, instances }, running, actions }
   );
 }
 
+interface HubFactsProps {
+  readonly version: string;
+  readonly joined: NonNullable<AgentState['hub']>;
+}
+
 /** The hub that the agent is, with a link to it. */
-function HubFacts({ joined: { baseUrl, below } }: { readonly joined: NonNullable<AgentState['hub']> }) {
+function HubFacts({ version, joined }: HubFactsProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
+  const { baseUrl, below } = joined;
   return (
-    <span className="faint agent-more">
+    <>
       {baseUrl === undefined ? (
-        <span>{words.isHub}</span>
+        <span>{words.hubVersion(version)}</span>
       ) : (
         <a href={baseUrl} rel="noreferrer">
-          {words.isHub}
+          {words.hubVersion(version)}
         </a>
       )}
       {below.length > 0 && <span>{words.below(numberText(below.length, language))}</span>}
-    </span>
+    </>
   );
 }
 
@@ -112,7 +118,6 @@ function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly a
         <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
         {isUp ? words.agentUp : version === undefined ? words.neverJoined : words.agentDown}
       </span>
-      {agent.hub && <HubFacts joined={agent.hub} />}
       {drained && (
         <span className="status of-waiting">
           <Icon name="circle-slash" size={14} />
@@ -126,8 +131,9 @@ function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly a
             {drainedBy !== undefined && words.drainedBy(drainedBy)} <Time at={since} />
           </span>
         )}
+        {version !== undefined && agent.hub && <HubFacts version={version} joined={agent.hub} />}
         {runningTasks > 0 && <span>{words.tasks(numberText(runningTasks, language))}</span>}
-        {version !== undefined && <span>{words.agentVersion(version)}</span>}
+        {version !== undefined && !agent.hub && <span>{words.agentVersion(version)}</span>}
       </span>
       {isAdmin && (
         <button

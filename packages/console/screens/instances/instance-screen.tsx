@@ -100,6 +100,12 @@ function InstanceView({ instance }: { readonly instance: WorkbenchInstance }) {
           <span>{words.crashLoop}</span>
         </p>
       )}
+      {stateOf(instance, agent) === 'KEPT' && (
+        <p className="notice of-waiting">
+          <Icon name="lock" />
+          <span>{words.keptInstance}</span>
+        </p>
+      )}
       {agent?.drained && (
         <p className="notice of-waiting">
           <Icon name="circle-slash" />

@@ -10,7 +10,7 @@ export const de: DictionaryLike<typeof en> = {
   states: {
     WORKING: 'Arbeitet',
     FREE: 'Frei',
-    KEPT: 'Vom Hub behalten',
+    KEPT: 'Behalten',
     DRAINED: 'Stillgelegt',
     STARTING: 'Startet',
     STOPPING: 'Hält an',
@@ -27,7 +27,7 @@ export const de: DictionaryLike<typeof en> = {
     actions: 'Aktionen',
   },
   hubItself: 'Der Rechner des Hubs',
-  isHub: 'Hub',
+  hubVersion: (version) => `Hub ${version}`,
   below: (count) => (count === '1' ? '1 Hub darunter' : `${count} Hubs darunter`),
   lastSeen: 'zuletzt gesehen',
   usedThere: 'einer Aufgabe des eigenen Hubs',
@@ -37,6 +37,7 @@ export const de: DictionaryLike<typeof en> = {
   agentVersion: (version) => `Agent ${version}`,
   tasks: (count) => `laufende Aufgaben: ${count}`,
   drained: 'Stillgelegt',
+  keptInstance: 'Ihr eigener Hub bietet sie zurzeit nicht an: Hier beginnt keine Aufgabe dieses Hubs.',
   drainedAgent: (agent) =>
     `Der Agent ${agent} ist stillgelegt: Hier startet keine Aufgabe, bis ihn jemand wieder in Betrieb nimmt.`,
   drainedBy: (user) => `durch ${user}`,

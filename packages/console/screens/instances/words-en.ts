@@ -8,7 +8,7 @@ export const en = {
   states: {
     WORKING: 'Working',
     FREE: 'Free',
-    KEPT: 'Kept by its hub',
+    KEPT: 'Kept',
     DRAINED: 'Drained',
     STARTING: 'Starting',
     STOPPING: 'Stopping',
@@ -25,7 +25,7 @@ export const en = {
     actions: 'Actions',
   },
   hubItself: "The hub's machine",
-  isHub: 'Hub',
+  hubVersion: (version: string) => `hub ${version}`,
   below: (count: string) => (count === '1' ? '1 hub below it' : `${count} hubs below it`),
   lastSeen: 'last seen',
   usedThere: 'a task of its own hub',
@@ -35,6 +35,7 @@ export const en = {
   agentVersion: (version: string) => `agent ${version}`,
   tasks: (count: string) => `running tasks: ${count}`,
   drained: 'Drained',
+  keptInstance: 'Its own hub does not offer it at present: no task of this hub starts here.',
   drainedAgent: (agent: string) =>
     `The agent ${agent} is drained: no task starts here until somebody undrains it.`,
   drainedBy: (user: string) => `by ${user}`,
