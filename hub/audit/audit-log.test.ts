@@ -120,6 +120,14 @@ describe('the audit log', () => {
     expect(await read()).toContainEqual(ofAnna);
   });
 
+  it('does not count what an upstream does among the entries of a user of its name', async () => {
+    audit.record(ofAnna, true);
+    for (let n = 0; n < 5000; n++) audit.record(entry(n, { user: 'anna', by: 'UPSTREAM', action: 'LOAN' }));
+    audit.record(ofAnna, true);
+    const kept = await read();
+    expect(kept.filter(({ by }) => by !== 'UPSTREAM')).toEqual([ofAnna, ofAnna]);
+  });
+
   it('warns the operator when entries less than a week old are removed', async () => {
     for (let n = 0; n < 500; n++) audit.record(entry(n, { outcome: 'REFUSED' }));
     await audit.close();

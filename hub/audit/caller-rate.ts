@@ -37,5 +37,6 @@ export class CallerRate {
 /** Key by which entries are counted. With the join token, anybody can use any agent's name. */
 export function callerOf({ user, by }: Pick<AuditEntry, 'user' | 'by'>): string {
   if (by === 'AGENT_TOKEN') return 'agents by token';
+  if (by === 'UPSTREAM') return `upstream ${user}`;
   return by === 'AGENT_CREDENTIAL' ? `agent ${user}` : `user ${user}`;
 }

@@ -105,7 +105,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
   const nodes = liveNodes(instances.instances, caughtUp);
   const control = new InstanceControl(nodes, cluster.relay, nameOf(options.ownHub));
-  const { lending, upstreams } = buildLending(options, { ...before, ...scheduling, control, logFollower });
+  const { lending, upstreams } = buildLending(options, {
+    ...before,
+    ...agents,
+    ...scheduling,
+    control,
+    logFollower,
+  });
   // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.transitions.subscribe(queueSignals(cluster.signals));
   transitions.transitions.subscribe(endSignals(cluster.signals));

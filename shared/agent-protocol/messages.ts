@@ -33,6 +33,8 @@ export const INLINE_BLOB_BYTES = 16 * 1024;
 /** Leaves room for the numbers of later joins. */
 const MAX_JOIN_NUMBER = 2 ** 52;
 const MAX_NAME_LENGTH = 200;
+/** Maximum length of the name of a user, also of a company's sign-on. */
+const MAX_USERNAME_LENGTH = 255;
 
 /** Maximum number of instances of an agent. Hubs keep the instances of all agents in memory, and list them. */
 export const MAX_INSTANCES = 2000;
@@ -158,6 +160,7 @@ const joinedHub: z.ZodType<JoinedHub> = z.object({
   // Clients follow it.
   baseUrl: z
     .url({ protocol: /^https?$/ })
+    .refine((url) => new URL(url).username === '')
     .max(MAX_ADDRESS_LENGTH)
     .nullable(),
   below: z
@@ -168,7 +171,7 @@ const joinedHub: z.ZodType<JoinedHub> = z.object({
 /** A hub, and one of its users. */
 const origin = z.object({
   hub: z.string().max(MAX_ADDRESS_LENGTH),
-  user: z.string().max(MAX_NAME_LENGTH).nullable(),
+  user: z.string().max(MAX_USERNAME_LENGTH).nullable(),
 });
 
 function eachOnce(instances: readonly InstanceReport[], context: z.RefinementCtx): void {

@@ -8,10 +8,10 @@ export function connectionFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'ECONNREFUSED':
-      return 'nothing listens at this address (ECONNREFUSED): is the hub running, and is "hub" right?';
+      return 'nothing listens at this address (ECONNREFUSED): is the hub running, and is the address right?';
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `the host name is not known (${code}): check "hub"`;
+      return `the host name is not known (${code}): check the configured address`;
     case 'ECONNRESET':
     case 'UND_ERR_SOCKET':
       return `it closed the connection at once (${code}): a hub with TLS is reached by wss://`;
@@ -27,7 +27,7 @@ export function dialFailure(error: unknown, adviceOnSecret: string): string {
   if (NOT_READY.has(error.status)) {
     return `no hub is ready at this address (${error.message}): it starts or stops, has lost its database, or a proxy does not reach it`;
   }
-  return `the server at this address is not a hub, or a proxy in front of it blocks WebSocket (${error.message}): check "hub"`;
+  return `the server at this address is not a hub, or a proxy in front of it blocks WebSocket (${error.message}): check the configured address`;
 }
 
 /** Statuses of a hub that lets no agent join now, and of proxies that reach no hub. */

@@ -43,7 +43,9 @@ export async function fetchCredential(
         `Another code is made by "workbench-hub agent enroll ${agentId}"; the log of the hub tells more`,
     );
   }
-  throw new JoinFailed(`${address}: the server at this address is not a hub (${statusCode}): check "hub"`);
+  throw new JoinFailed(
+    `${address}: the server at this address is not a hub (${statusCode}): check the configured address`,
+  );
 }
 
 /** Message of an error body, or the beginning of any other body. */

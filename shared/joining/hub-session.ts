@@ -24,7 +24,7 @@ export type SessionListener = Omit<HubListener, 'onConnected' | 'onHubs' | 'onMo
 export interface SessionState {
   /** The connection; null while no hub is joined. */
   readonly joined: { readonly address: string; readonly sinceMs: number } | null;
-  /** Reason of the last failure to join; null while a hub is joined, and before the first failure. */
+  /** Reasons of the latest failures to join, of each address; null while a hub is joined, and before the first failure. */
   readonly failure: string | null;
 }
 
@@ -249,12 +249,19 @@ export class HubSession implements Service {
     for (const resolve of this.#waiting.splice(0)) resolve(connection);
   }
 
+  /** Latest failures of all addresses. */
+  #failuresInWords(): string {
+    const reasons = [...this.#failures];
+    if (reasons.length === 1) return reasons[0]?.[1].reason ?? '';
+    return reasons.map(([address, { reason }]) => `${address}: ${reason}`).join('; ');
+  }
+
   /** Throttled: a hub may be away for days. */
   #logFailure(address: string, reason: string): void {
-    if (this.#connection === null) this.#state = { joined: null, failure: reason };
     const last = this.#failures.get(address);
     const times = last?.reason === reason ? last.times + 1 : 1;
     this.#failures.set(address, { reason, times });
+    if (this.#connection === null) this.#state = { joined: null, failure: this.#failuresInWords() };
     if (times === 1) this.#log.warn({ hub: address }, `not joined: ${reason}; trying again`);
     else if (times % LOG_EVERY === 0) {
       this.#log.warn({ hub: address, tries: times }, `still not joined: ${reason}; trying again`);

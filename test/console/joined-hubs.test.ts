@@ -19,7 +19,7 @@ describe.runIf(hasBrowser)('a hub between two others', () => {
     const page = await visitAs('anna', '/instances');
     const group = page.getByRole('region', { name: 'berlin' });
     await group.getByRole('row', { name: 'Free' }).nth(1).waitFor();
-    await group.getByRole('link', { name: 'hub 0.1.0' }).waitFor();
+    await group.getByRole('link', { name: 'hub 0.1.0 at berlin.example.com' }).waitFor();
     await api.simulateWork();
     await group.getByText('a task of its own hub').waitFor();
     await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });

@@ -97,6 +97,7 @@ async function twoHubs(fault: Fault): Promise<World> {
   if (fault === 'site') await site.stop();
   if (fault === 'link') valve.shut();
   if (fault === 'home') await home.stop();
+  else for (const name of NAMES) await instanceAt(apis.home, `berlin:${name}`, { status: 'UNKNOWN' });
   return {
     ...apis,
     host,
@@ -146,10 +147,16 @@ const homeHasOutputs = async ({ home, ended }: World) =>
   expect((await home.get(`/api/x/tasks/${ended}/outputs/result.txt`)).text).toBe('42');
 const siteFollows = async ({ site, running }: World) =>
   expect((await site.get(`${TASK}/${running.ref.taskId}/log`)).text).toContain('step 1');
-/** The job ends at home with its first attempt, and the canceled one ends at the site. */
+/** The job ends at home with its first attempt, and the canceled one ends at the site. `host` reports before the repair if it can. */
 const endsAfterRepair = async (world: World) => {
+  const { ref } = world.running;
+  const wasConnected = world.host.isConnected;
+  if (wasConnected) {
+    world.host.report(ref, 'OK');
+    await eventually(async () => (await world.site.task(ref.taskId))['status'] === 'FINISHED');
+  }
   const host = await world.repair();
-  host.report(world.running.ref, 'OK');
+  if (!wasConnected) host.report(ref, 'OK');
   expect(await resultOf(world.home, world.running.id, 'execute-batch-job')).toMatchObject({
     status: 'FINISHED',
   });

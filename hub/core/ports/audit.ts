@@ -16,9 +16,9 @@ export const AUDIT_EVENTS = [
   'AGENT_REFUSED',
   /** A command on the hub's machine made a change: `workbench-hub user add`. */
   'COMMAND',
-  /** A hub that this hub lends an instance to has given it a command; its user there is only a claim. */
+  /** A hub that this hub lends an instance to has given it a command. */
   'LENT_INSTANCE_COMMAND',
-  /** A task of a hub that this hub lends instances to has come; its creator there is only a claim. */
+  /** A hub that this hub lends an instance to has given it a task. */
   'LOAN',
   /** Refusals and failures beyond the rate of single entries: of one caller, with the action as resource, or of all unknown
    *  callers. */
@@ -41,6 +41,8 @@ export const AUDIT_MEANS = [
   'AGENT_TOKEN',
   'AGENT_CREDENTIAL',
   'COMMAND_LINE',
+  /** The connection to a hub that this hub has joined. */
+  'UPSTREAM',
   'OPEN_HUB',
 ] as const satisfies readonly (Caller['by'] | string)[];
 export type AuditMeans = (typeof AUDIT_MEANS)[number];
@@ -48,7 +50,7 @@ export type AuditMeans = (typeof AUDIT_MEANS)[number];
 /** One entry, without secrets and without the query of a request. */
 export interface AuditEntry {
   readonly atMs: number;
-  /** Name of the user or agent, or for a command the account of the operating system; null when not authenticated. */
+  /** Name of the user, agent or upstream, or for a command the account of the operating system; null when not authenticated. */
   readonly user: string | null;
   readonly by: AuditMeans | null;
   /** Client address behind trusted proxies; null for local actions. */

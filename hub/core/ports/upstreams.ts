@@ -11,7 +11,7 @@ export interface UpstreamView {
   readonly addresses: readonly string[];
   /** The connection; null while it is not joined. */
   readonly joined: { readonly address: string; readonly sinceMs: number } | null;
-  /** Reason of the last failure to join; null while it is joined, and before the first failure. */
+  /** Reasons of the latest failures to join, of each address; null while it is joined, and before the first failure. */
   readonly failure: string | null;
   /** Number of lent instances by state. */
   readonly instances: Readonly<Record<LentState, number>>;

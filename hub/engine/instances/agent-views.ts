@@ -7,8 +7,10 @@ export function instanceView(
   { profile, agentId, status, startedAtMs, attempt, lent }: Instance,
   drain: AgentDrain | null,
 ): InstanceView {
-  const working = attempt !== null || lent === 'IN_USE';
-  return { profile, agentId, status, startedAtMs, working, ...(lent && { lent }), drain };
+  // Of an unreachable hub, nothing is known.
+  const told = status === 'UNKNOWN' ? null : lent;
+  const working = attempt !== null || told === 'IN_USE';
+  return { profile, agentId, status, startedAtMs, working, ...(told && { lent: told }), drain };
 }
 
 export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {

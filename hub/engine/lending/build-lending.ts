@@ -8,7 +8,7 @@ import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Upstreams } from '../../core/ports/upstreams.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import { clusterUpstreams } from './cluster-upstreams.js';
-import { type ConfiguredUpstream, Lending } from './lending.js';
+import { type ConfiguredUpstream, Lending, type LendingOptions } from './lending.js';
 import type { UpstreamPorts } from './upstream.js';
 
 export interface LendingPorts extends Pick<UpstreamPorts, 'files' | 'ownHub' | 'audit' | 'runtime' | 'log'> {
@@ -22,7 +22,10 @@ export interface LendingPorts extends Pick<UpstreamPorts, 'files' | 'ownHub' | '
 
 /** The subjects that were built before. */
 interface Before
-  extends Pick<UpstreamPorts, 'transitions' | 'scheduler' | 'instances' | 'control' | 'logFollower'> {
+  extends Pick<
+    LendingOptions,
+    'transitions' | 'scheduler' | 'instances' | 'control' | 'logFollower' | 'exclusions'
+  > {
   readonly shutdown: ShutdownPreparation;
 }
 
@@ -31,10 +34,10 @@ export function buildLending(
   before: Before,
 ): { readonly lending: Lending; readonly upstreams: Upstreams } {
   const { upstreams: configured, archive, queue, loans, files, ownHub, audit, runtime, log, cluster } = ports;
-  const { transitions, scheduler, instances, control, logFollower, shutdown } = before;
+  const { transitions, scheduler, instances, control, logFollower, exclusions, shutdown } = before;
   const lending = new Lending({
     ...{ upstreams: configured, archive, queue, loans, files, ownHub, audit, runtime, log },
-    ...{ transitions, scheduler, instances, control, logFollower },
+    ...{ transitions, scheduler, instances, control, logFollower, exclusions },
     isPaused: () => shutdown.isPaused,
   });
   const { hubs, relay } = cluster;

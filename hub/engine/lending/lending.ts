@@ -5,7 +5,9 @@ import type { SignalListener } from '../../core/ports/signals.js';
 import type { UpstreamView } from '../../core/ports/upstreams.js';
 import type { Loan, Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
+import type { Scheduler } from '../scheduling/scheduler.js';
 import type { UpstreamSettings } from './lending-settings.js';
+import { LoanRecall, type LoanRecallOptions } from './loan-recall.js';
 import { Upstream, type UpstreamPorts } from './upstream.js';
 
 /** An upstream with the means to join it. */
@@ -13,17 +15,27 @@ export interface ConfiguredUpstream extends UpstreamSettings {
   readonly hub: Hub;
 }
 
-export interface LendingOptions extends UpstreamPorts {
+export interface LendingOptions
+  extends UpstreamPorts,
+    Pick<LoanRecallOptions, 'queue' | 'exclusions' | 'scheduler'> {
+  readonly scheduler: Pick<Scheduler, 'place' | 'groupsFor'>;
   /** Undefined for a hub that never has a loan. */
   readonly upstreams: readonly ConfiguredUpstream[] | undefined;
 }
 
 export class Lending {
   readonly #options: LendingOptions;
+  readonly #recall: LoanRecall;
   #upstreams: Upstream[] = [];
 
   constructor(options: LendingOptions) {
     this.#options = options;
+    const { queue, scheduler, exclusions, archive, transitions, instances, isPaused, log } = options;
+    const { clock, timers } = options.runtime;
+    this.#recall = new LoanRecall({
+      ...{ queue, scheduler, exclusions, archive, transitions, instances, isPaused, clock, timers, log },
+      loans: () => this.#upstreams.flatMap((upstream) => upstream.occupying()),
+    });
   }
 
   /** Goes on with the open loans and joins the upstreams. Rejects as the store does. */
@@ -40,10 +52,12 @@ export class Lending {
       const name = upstreams[index]?.name;
       await upstream.start(tasks.filter(({ loan }) => loan.upstream === name));
     }
+    if (upstreams.some(({ lend }) => lend.takeBackMs !== null)) this.#recall.start();
   }
 
   /** Leaves the upstreams. */
   async stop(): Promise<void> {
+    await this.#recall.stop();
     await Promise.all(this.#upstreams.splice(0).map((upstream) => upstream.stop()));
   }
 

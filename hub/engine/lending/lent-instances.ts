@@ -69,9 +69,10 @@ export class LentInstances {
     return upstreamId.startsWith(prefix) && this.#told.has(id) ? id : undefined;
   }
 
-  /** Number of lent instances by state, as the upstream knows them. */
+  /** Number of lent instances by state, as the upstream knows them; none while it is not joined. */
   counts(): Record<LentState, number> {
-    const told = [...this.#told.values()];
+    const isJoined = this.#connection !== null && !this.#connection.ended.aborted;
+    const told = isJoined ? [...this.#told.values()] : [];
     const count = (state: LentState) => told.filter(({ lent }) => lent === state).length;
     return Object.fromEntries(LENT_STATES.map((state) => [state, count(state)])) as Record<LentState, number>;
   }

@@ -1,31 +1,45 @@
-/** Recall of loans for which tasks of this hub wait longer than the site allows. */
+/**
+ * Recall of loans for which tasks of this hub wait longer than the site allows. The first waiting tasks that the occupied instances fit are
+ * looked at once a second. Each gets one loan back; the instance may need its time to be idle again, so the next one follows much later, if
+ * the task still waits.
+ */
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
-import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { classKey } from '../../core/idle-instances.js';
+import type { WaitingTask } from '../../core/match-tasks.js';
+import type { InstanceView } from '../../core/ports/nodes.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { AgentExclusions } from '../agents/agent-exclusions.js';
 import type { Instances } from '../instances/instances.js';
+import { readHeads } from '../scheduling/read-heads.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 
 /** A loan that occupies an instance of this hub. */
 export interface OccupyingLoan {
+  /** Id of the task here. Ids grow with time. */
   readonly taskId: string;
   readonly instanceId: string;
+  /** Whether it is being ended, so that the instance will be free. */
+  readonly isEnding: boolean;
+  /** Time for which a task of this hub waits before the loan is recalled for it; null for ever. */
+  readonly takeBackMs: number | null;
 }
 
 export interface LoanRecallOptions {
-  /** Time for which a task of this hub waits before a loan is recalled for it; null for ever. */
-  readonly afterMs: number | null;
-  /** Loans that occupy instances, in the order in which they began. */
+  /** Loans that occupy instances, of all upstreams. */
   readonly loans: () => readonly OccupyingLoan[];
+  /** Whether no task may begin here. */
+  readonly isPaused: () => boolean;
   readonly scheduler: Pick<Scheduler, 'groupsFor'>;
   readonly queue: Pick<TaskQueue, 'heads'>;
-  readonly archive: Pick<TaskArchive, 'find'>;
+  readonly exclusions: Pick<AgentExclusions, 'isAllowed'>;
+  readonly archive: Pick<TaskArchive, 'find' | 'formerAttempts'>;
   readonly transitions: Pick<TaskTransitions, 'cancel'>;
   readonly instances: Pick<Instances, 'classes' | 'find'>;
   readonly clock: Clock;
@@ -34,91 +48,120 @@ export interface LoanRecallOptions {
 }
 
 const EVERY_MS = 1000;
+/** Waiting tasks that are looked at in a pass. */
+const MAX_TASKS = 100;
+/** Shortest time between two recalls for one task: that of a slow start of an instance. */
+const AGAIN_AFTER_MS = 300_000;
 
 interface Occupied extends OccupyingLoan {
-  readonly profile: InstanceProfile;
+  readonly view: InstanceView;
 }
 
 export class LoanRecall {
   readonly #options: LoanRecallOptions;
-  /** Tasks of loans that have been recalled and still occupy their instances. */
-  #recalled: ReadonlySet<string> = new Set();
-  #timer: Timer | undefined;
-  #isStopped = false;
+  readonly #loop: Loop;
+  /** Monotonic times of the latest recalls, by the task that waits. */
+  readonly #recalls = new Map<string, number>();
 
   constructor(options: LoanRecallOptions) {
     this.#options = options;
+    this.#loop = new Loop({
+      timers: options.timers,
+      pass: async () => {
+        await this.#pass();
+        return EVERY_MS;
+      },
+      failed: (error) => {
+        options.log.warn({ err: error }, 'loans could not be recalled for tasks that wait; trying again');
+        return EVERY_MS;
+      },
+      isStopped: true,
+    });
   }
 
   start(): void {
-    if (this.#options.afterMs !== null) this.#next();
+    this.#loop.start(EVERY_MS);
   }
 
-  stop(): void {
-    this.#isStopped = true;
-    this.#timer?.cancel();
+  /** Resolves when nothing is read or written any more. */
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  #next(): void {
-    if (this.#isStopped) return;
-    this.#timer = this.#options.timers.after(EVERY_MS, () => {
-      this.#pass()
-        .catch((error: unknown) => {
-          this.#options.log.warn(
-            { err: error },
-            'the tasks that wait for loans could not be read; trying again',
-          );
-        })
-        .finally(() => this.#next());
-    });
-  }
-
-  /** Recalls one loan for each queue group whose first task has waited for too long. */
   async #pass(): Promise<void> {
-    const occupied = this.#occupied();
-    const taskIds = new Set(occupied.map(({ taskId }) => taskId));
-    this.#recalled = new Set([...this.#recalled].filter((taskId) => taskIds.has(taskId)));
+    this.#forget();
+    const occupied = this.#options.isPaused() ? [] : this.#occupied();
     if (occupied.length === 0) return;
-    for (const requirementKey of await this.#overdue(occupied)) {
-      const requirement = requirementOfKey(requirementKey);
-      const fitting = occupied.filter(({ profile }) => fits(requirement, profile));
-      if (fitting.some(({ taskId }) => this.#recalled.has(taskId))) continue;
-      // The one that began last has done the least.
-      const last = fitting.at(-1);
-      if (last) await this.#recall(last);
+    const free = new Set(occupied);
+    for (const waiting of await this.#waiting(occupied)) {
+      if (this.#loop.isStopped) return;
+      await this.#help(waiting, free);
     }
   }
 
+  /** Instances with a loan that this hub could use if the loan were ended. */
   #occupied(): Occupied[] {
     const { loans, instances } = this.#options;
     return loans().flatMap((loan) => {
-      const profile = instances.find(loan.instanceId)?.profile;
-      return profile ? [{ ...loan, profile }] : [];
+      const view = instances.find(loan.instanceId);
+      return view?.status === 'UP' && view.drain === null ? [{ ...loan, view }] : [];
     });
   }
 
-  /** Requirements of the first tasks of queue groups that have waited for too long, and that an instance with a loan fits. */
-  async #overdue(occupied: readonly Occupied[]): Promise<string[]> {
-    const { scheduler, queue, archive, instances, clock, afterMs } = this.#options;
-    const keys = new Set(occupied.map(({ profile }) => classKey(profile)));
+  /** The first waiting tasks that such instances may fit. */
+  async #waiting(occupied: readonly Occupied[]): Promise<readonly WaitingTask[]> {
+    const { scheduler, queue, instances, timers } = this.#options;
+    const keys = new Set(occupied.map(({ view }) => classKey(view.profile)));
     const classes = instances.classes.filter((instanceClass) => keys.has(classKey(instanceClass)));
     const groups = await scheduler.groupsFor(classes);
-    const heads = await queue.heads(groups.map((groupId) => ({ groupId, limit: 1 })));
-    const overdue: string[] = [];
-    for (const { taskId, requirementKey } of heads) {
-      const task = await archive.find(taskId);
-      if (task?.status !== 'WAITING') continue;
-      if (clock.nowMs() - task.requestedAtMs >= (afterMs ?? 0)) overdue.push(requirementKey);
-    }
-    return overdue;
+    if (groups.length === 0) return [];
+    return (await readHeads(queue, timers, groups, Math.min(occupied.length, MAX_TASKS))).heads;
   }
 
-  async #recall({ taskId, instanceId }: Occupied): Promise<void> {
+  /** Recalls a loan for the task if it has waited for long enough. `free` has the instances that no other task gets, and loses one. */
+  async #help({ taskId, requirementKey }: WaitingTask, free: Set<Occupied>): Promise<void> {
+    const { exclusions, clock } = this.#options;
+    const requirement = requirementOfKey(requirementKey);
+    const fitting = [...free]
+      .filter(({ view }) => fits(requirement, view.profile) && exclusions.isAllowed(taskId, view.agentId))
+      // The loan that began last has the least to lose.
+      .sort((a, b) => Number(b.isEnding) - Number(a.isEnding) || (a.taskId < b.taskId ? 1 : -1));
+    const [first] = fitting;
+    if (first?.isEnding) {
+      free.delete(first);
+      return;
+    }
+    if (first === undefined || this.#recalls.has(taskId)) return;
+    const waitedMs = await this.#waitedMs(taskId);
+    const recalled = fitting.find(({ takeBackMs }) => takeBackMs !== null && waitedMs >= takeBackMs);
+    if (!recalled) return;
+    free.delete(recalled);
+    this.#recalls.set(taskId, clock.monotonicMs());
+    await this.#recall(recalled, taskId);
+  }
+
+  /** Time since the task was created, or was put back into the queue; negative when it does not wait. */
+  async #waitedMs(taskId: string): Promise<number> {
+    const { archive, clock } = this.#options;
+    const task = await archive.find(taskId);
+    if (task?.status !== 'WAITING') return -1;
+    const last = task.attempt === 0 ? undefined : (await archive.formerAttempts(taskId)).at(-1);
+    return clock.nowMs() - Math.max(task.requestedAtMs, last?.endedAtMs ?? 0);
+  }
+
+  async #recall({ taskId, instanceId }: Occupied, waitingTaskId: string): Promise<void> {
     const { archive, transitions, log } = this.#options;
     const task = await archive.find(taskId);
-    if (!task || hasEnded(task.status) || this.#isStopped) return;
-    this.#recalled = new Set([...this.#recalled, taskId]);
-    log.info({ taskId, instanceId }, 'a loan is taken back: a task of this hub waits for its instance');
+    if (!task || hasEnded(task.status)) return;
+    log.info({ taskId, instanceId, waitingTaskId }, 'a loan is taken back for a task of this hub');
     await transitions.cancel(task, true);
+  }
+
+  /** Forgets recalls after which another may follow. */
+  #forget(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const [taskId, atMs] of this.#recalls) {
+      if (nowMs - atMs >= AGAIN_AFTER_MS) this.#recalls.delete(taskId);
+    }
   }
 }

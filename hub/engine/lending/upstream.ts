@@ -14,13 +14,13 @@ import type {
 import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
 import { Reporting } from '@workbench-hub/shared/joining/reporting';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { AuditTrail } from '../../core/ports/audit.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { OpenLoans } from '../../core/ports/open-loans.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { UpstreamView } from '../../core/ports/upstreams.js';
 import type { Completion, Loan, Task, TaskOrigin } from '../../core/task.js';
 import type { LogFollower } from '../following/log-follower.js';
@@ -33,18 +33,17 @@ import { LentInstances } from './lent-instances.js';
 import { LoanClosing } from './loan-closing.js';
 import { LoanEnds } from './loan-ends.js';
 import { LoanInputs } from './loan-inputs.js';
-import { LoanRecall, type OccupyingLoan } from './loan-recall.js';
+import type { OccupyingLoan } from './loan-recall.js';
 import { loanSpool } from './loan-spool.js';
 import { LoanStarts } from './loan-starts.js';
 import { OpenLoan } from './open-loan.js';
 
 export interface UpstreamPorts {
   readonly archive: Pick<TaskArchive, 'find' | 'filesOf' | 'formerAttempts'>;
-  readonly queue: Pick<TaskQueue, 'heads'>;
   readonly loans: OpenLoans;
   readonly files: BlobStore;
   readonly transitions: TaskTransitions;
-  readonly scheduler: Pick<Scheduler, 'place' | 'groupsFor'>;
+  readonly scheduler: Pick<Scheduler, 'place'>;
   readonly instances: Instances;
   readonly control: InstanceControl;
   readonly logFollower: Pick<LogFollower, 'follow'>;
@@ -72,7 +71,6 @@ export class Upstream {
   readonly #starts: LoanStarts;
   readonly #ends: LoanEnds;
   readonly #closing: LoanClosing;
-  readonly #recall: LoanRecall;
   /** By the attempt at the upstream. */
   readonly #loans = new Map<string, OpenLoan>();
   readonly #byTask = new Map<string, OpenLoan>();
@@ -131,13 +129,6 @@ export class Upstream {
       ends: this.#ends,
       onUnable: () => this.#lent.keepAll(),
     });
-    this.#recall = new LoanRecall({
-      ...{ scheduler, queue: ports.queue, archive, transitions, instances, log },
-      afterMs: settings.lend.takeBackMs,
-      loans: () => this.#occupying(),
-      clock: runtime.clock,
-      timers: runtime.timers,
-    });
     this.#addresses = hub.addresses;
     this.#session = new HubSession(hub, this.#listener(), { runtime, log });
   }
@@ -150,8 +141,19 @@ export class Upstream {
       this.#ends.resume(loan, task);
     }
     this.#lent.start();
-    this.#recall.start();
     await this.#session.start();
+  }
+
+  /** Its loans that occupy instances. */
+  occupying(): OccupyingLoan[] {
+    const { prefix, lend } = this.#settings;
+    const running = [...this.#byTask.values()].filter(({ hasTask, isReported }) => hasTask && !isReported);
+    return running.map(({ taskId, ref, isCanceled, isFreeing }) => ({
+      taskId,
+      instanceId: ref.instanceId.slice(prefix.length),
+      isEnding: isCanceled || isFreeing,
+      takeBackMs: lend.takeBackMs,
+    }));
   }
 
   view(): UpstreamView {
@@ -171,7 +173,6 @@ export class Upstream {
   async stop(): Promise<void> {
     this.#rejoin?.cancel();
     this.#lent.stop();
-    this.#recall.stop();
     this.#ends.stop();
     for (const loan of this.#byTask.values()) loan.end();
     await this.#session.stop();
@@ -283,14 +284,6 @@ export class Upstream {
     this.#byTask.set(loan.taskId, loan);
   }
 
-  #occupying(): OccupyingLoan[] {
-    const running = [...this.#byTask.values()].filter(({ hasTask, isReported }) => hasTask && !isReported);
-    return running.flatMap(({ taskId, ref }) => {
-      const instanceId = this.#lent.localIdOf(ref.instanceId);
-      return instanceId === undefined ? [] : [{ taskId, instanceId }];
-    });
-  }
-
   /** The upstream has acknowledged the end of a loan. */
   #settled(loan: OpenLoan): void {
     this.#loans.delete(attemptKey(loan.ref));
@@ -320,8 +313,12 @@ export class Upstream {
     try {
       if (request.kind === 'instanceCommand') {
         const { command, asker = this.#unnamed } = request;
-        await control.command(instanceId, command, asker);
-        this.#audit('LENT_INSTANCE_COMMAND', `${command} ${instanceId}`, asker);
+        const resource = `${command} ${instanceId}`;
+        await control.command(instanceId, command, asker).catch((error: unknown) => {
+          this.#audit('LENT_INSTANCE_COMMAND', resource, asker, messageOf(error));
+          throw error;
+        });
+        this.#audit('LENT_INSTANCE_COMMAND', resource, asker);
         return { error: null, text: null };
       }
       if (request.kind === 'instanceLog') {
@@ -341,18 +338,25 @@ export class Upstream {
     return { hub: this.#settings.name, user: null };
   }
 
-  #audit(action: 'LENT_INSTANCE_COMMAND' | 'LOAN', resource: string, { hub, user }: TaskOrigin): void {
+  /** `fault` is why it failed. */
+  #audit(
+    action: 'LENT_INSTANCE_COMMAND' | 'LOAN',
+    resource: string,
+    { hub, user }: TaskOrigin,
+    fault?: string,
+  ): void {
     const { audit, runtime } = this.#ports;
+    const asked = `asked ${user === null ? '' : `by ${user} `}at ${hub}`;
     audit?.record({
       atMs: runtime.clock.nowMs(),
-      user,
-      by: null,
+      user: this.#settings.name,
+      by: 'UPSTREAM',
       address: null,
       action,
       resource,
-      outcome: 'ALLOWED',
+      outcome: fault === undefined ? 'ALLOWED' : 'FAILED',
       status: null,
-      detail: `asked at ${hub}, by way of the upstream ${this.#settings.name}`,
+      detail: fault === undefined ? asked : `${asked}: ${fault}`,
     });
   }
 

@@ -66,7 +66,7 @@ class _AgentState(TypedDict):
 class AgentState(_AgentState, total=False):
     # Absent for an agent that has not joined.
     version: str
-    # Only while DOWN: when its connection ended. Local time of the hub.
+    # Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.
     lastSeenAt: str
     # Only of a hub that has joined this one, while it is UP.
     hub: JoinedHub
@@ -134,7 +134,7 @@ class AuditEntry(_AuditEntry, total=False):
     # Without `by` it is only a claim.
     user: str
     # Means of the identification.
-    by: Literal["SESSION", "PERSONAL_TOKEN", "SIGN_ON", "PASSWORD", "REFRESH_TOKEN", "AGENT_TOKEN", "AGENT_CREDENTIAL", "COMMAND_LINE", "OPEN_HUB"]
+    by: Literal["SESSION", "PERSONAL_TOKEN", "SIGN_ON", "PASSWORD", "REFRESH_TOKEN", "AGENT_TOKEN", "AGENT_CREDENTIAL", "COMMAND_LINE", "UPSTREAM", "OPEN_HUB"]
     # Address of the client; absent for commands on the machine of the hub.
     address: str
     # HTTP status, where there was one.
@@ -311,7 +311,7 @@ class DryRunExplanationExclusionsItem(TypedDict):
     at: str
 
 
-class DryRunExplanationInstances(TypedDict):
+class _DryRunExplanationInstances(TypedDict):
     known: int
     satisfyingAll: int
     # How many instances would fit but for this one criterion.
@@ -319,13 +319,16 @@ class DryRunExplanationInstances(TypedDict):
     # Instances that satisfy all and are idle.
     idle: int
     busy: int
-    # Instances of joined hubs, which do not offer them at present.
-    kept: int
     # Including those whose host has returned the task, as long as another host may get it.
     down: int
     unreachable: int
     # Instances of drained agents, whatever their status.
     drained: int
+
+
+class DryRunExplanationInstances(_DryRunExplanationInstances, total=False):
+    # Instances of joined hubs, which do not offer them at present; absent for none.
+    kept: int
 
 
 class DryRunExplanationInstancesSatisfyingAllButOneItem(TypedDict):
@@ -1371,7 +1374,7 @@ class TaskExplanationExclusionsItem(TypedDict):
     at: str
 
 
-class TaskExplanationInstances(TypedDict):
+class _TaskExplanationInstances(TypedDict):
     known: int
     satisfyingAll: int
     # How many instances would fit but for this one criterion.
@@ -1379,13 +1382,16 @@ class TaskExplanationInstances(TypedDict):
     # Instances that satisfy all and are idle.
     idle: int
     busy: int
-    # Instances of joined hubs, which do not offer them at present.
-    kept: int
     # Including those whose host has returned the task, as long as another host may get it.
     down: int
     unreachable: int
     # Instances of drained agents, whatever their status.
     drained: int
+
+
+class TaskExplanationInstances(_TaskExplanationInstances, total=False):
+    # Instances of joined hubs, which do not offer them at present; absent for none.
+    kept: int
 
 
 class TaskExplanationInstancesSatisfyingAllButOneItem(TypedDict):
@@ -1590,7 +1596,7 @@ class UpstreamState(_UpstreamState, total=False):
     address: str
     # Only while UP. Local time of the hub.
     joinedAt: str
-    # Only while DOWN. Reason of the last failure to join.
+    # Only while DOWN, and for the role ADMIN. Why the latest tries to join failed.
     message: str
 
 
@@ -1652,16 +1658,20 @@ class WaitReason(_WaitReason, total=False):
     kinds: List[WaitReasonKindsItem]
 
 
-class WaitReasonInstances(TypedDict):
-    """Number of instances that satisfy all criteria, and of those in each state."""
-
+class _WaitReasonInstances(TypedDict):
     satisfyingAll: int
     idle: int
     busy: int
-    kept: int
     down: int
     unreachable: int
     drained: int
+
+
+class WaitReasonInstances(_WaitReasonInstances, total=False):
+    """Number of instances that satisfy all criteria, and of those in each state."""
+
+    # Instances of joined hubs, which do not offer them at present; absent for none.
+    kept: int
 
 
 class WaitReasonKindsItem(TypedDict):

@@ -1298,7 +1298,7 @@ export type UpstreamState = {
      */
     joinedAt?: string;
     /**
-     * Only while DOWN. Reason of the last failure to join.
+     * Only while DOWN, and for the role ADMIN. Why the latest tries to join failed.
      */
     message?: string;
     /**
@@ -1372,7 +1372,7 @@ export type AgentState = {
     version?: string;
     status: 'UP' | 'DOWN';
     /**
-     * Only while DOWN: when its connection ended. Local time of the hub.
+     * Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.
      */
     lastSeenAt?: string;
     /**
@@ -2237,7 +2237,7 @@ export type AuditEntry = {
     /**
      * Means of the identification.
      */
-    by?: 'SESSION' | 'PERSONAL_TOKEN' | 'SIGN_ON' | 'PASSWORD' | 'REFRESH_TOKEN' | 'AGENT_TOKEN' | 'AGENT_CREDENTIAL' | 'COMMAND_LINE' | 'OPEN_HUB';
+    by?: 'SESSION' | 'PERSONAL_TOKEN' | 'SIGN_ON' | 'PASSWORD' | 'REFRESH_TOKEN' | 'AGENT_TOKEN' | 'AGENT_CREDENTIAL' | 'COMMAND_LINE' | 'UPSTREAM' | 'OPEN_HUB';
     /**
      * Address of the client; absent for commands on the machine of the hub.
      */

@@ -189,6 +189,10 @@ export class FakeAgent {
     return (await this.hear('acknowledged')).counted;
   }
 
+  get isConnected(): boolean {
+    return this.#closeReason === undefined;
+  }
+
   /** Resolves with the reason when the connection has ended. */
   closed(): Promise<string> {
     return eventually(() => this.#closeReason);

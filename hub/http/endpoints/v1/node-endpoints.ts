@@ -1,5 +1,6 @@
 /** Workbench instances and connected servers in API versions 1.x (contract 11.2, 11.7 and 11.8). */
 import { z } from 'zod';
+import { creatorOf } from '../../../core/access.js';
 import type { Nodes } from '../../../core/ports/nodes.js';
 import type { InstanceControl } from '../../../engine/instances/instance-control.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
@@ -111,7 +112,7 @@ function commandEndpoints(base: string, tag: Tag, control: InstanceControl): End
         },
       },
       async ({ params, caller, context }) => {
-        await control.command(params.id, command, { user: caller.username });
+        await control.command(params.id, command, { user: creatorOf(caller) });
         return context.body(null, 202);
       },
     ),

@@ -1,6 +1,7 @@
 /** Control of workbench instances in API version 2.x (contract 6.3 and 6.4). */
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
+import { creatorOf } from '../../../core/access.js';
 import { partOfText } from '../../../core/log-parts.js';
 import type { InstanceControl } from '../../../engine/instances/instance-control.js';
 import { logQuery } from '../../requests/parsing/log-query.js';
@@ -80,7 +81,7 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
           responses: { 202: { description: 'Requested.' }, 404: NOT_FOUND, 502: BAD_GATEWAY },
         },
         async ({ params, caller, context }) => {
-          await control.command(params.id, command, { user: caller.username });
+          await control.command(params.id, command, { user: creatorOf(caller) });
           return context.body(null, 202);
         },
       ),

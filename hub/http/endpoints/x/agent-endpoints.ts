@@ -35,7 +35,8 @@ const agentState = z
     version: z.string().optional().meta({ description: 'Absent for an agent that has not joined.' }),
     status: z.enum(AGENT_STATUSES),
     lastSeenAt: z.string().optional().meta({
-      description: 'Only while DOWN: when its connection ended. Local time of the hub.',
+      description:
+        'Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.',
       example: '2026-11-21T06:53:00.123',
     }),
     hub: joinedHub

@@ -1,6 +1,7 @@
 /** The hubs that this hub joins as an agent, an extension of the contract (12.44). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
+import { holdsRole } from '../../../core/access.js';
 import type { Upstreams, UpstreamView } from '../../../core/ports/upstreams.js';
 import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
@@ -25,7 +26,7 @@ const upstreamState = z
       example: '2026-11-21T06:53:00.123',
     }),
     message: z.string().optional().meta({
-      description: 'Only while DOWN. Reason of the last failure to join.',
+      description: 'Only while DOWN, and for the role ADMIN. Why the latest tries to join failed.',
       example: 'the address cannot be reached: ECONNREFUSED',
     }),
     instances: z.object({ OFFERED: z.int(), IN_USE: z.int(), KEPT: z.int() }).meta({
@@ -50,20 +51,23 @@ export function upstreamListEndpoint(upstreams: Pick<Upstreams, 'all'>): Endpoin
         503: { description: 'The hub of the cluster that joins them does not respond.' },
       },
     },
-    async ({ query, context }) => {
+    async ({ query, caller, context }) => {
       const page = pageFrom(await upstreams.all(), query);
-      return context.json({ ...page, content: page.content.map(present) });
+      return context.json({
+        ...page,
+        content: page.content.map((view) => present(view, holdsRole(caller, 'ADMIN'))),
+      });
     },
   );
 }
 
-function present({ joined, failure, ...view }: UpstreamView) {
+function present({ joined, failure, ...view }: UpstreamView, isAdmin: boolean) {
   const { name, agentId, prefix, addresses, instances, loans } = view;
   return {
     ...{ name, agentId, prefix, addresses },
     status: joined ? ('UP' as const) : ('DOWN' as const),
     ...(joined && { address: joined.address, joinedAt: localTimestamp(joined.sinceMs) }),
-    ...(failure === null ? {} : { message: failure }),
+    ...(failure === null || !isAdmin ? {} : { message: failure }),
     instances,
     loans,
   };
