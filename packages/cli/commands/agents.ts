@@ -64,7 +64,10 @@ export function addAgentCommands(program: Command, run: Run): void {
     .argument('<id>')
     .description('print a one-time code, with which an agent of this id gets a credential')
     .option('--valid-for <seconds>', 'seconds for which the code is valid', '3600')
-    .addHelpText('after', '\nThe code is for `workbench-agent enroll` on the host, which asks for it.')
+    .addHelpText(
+      'after',
+      '\nThe code is for `workbench-agent enroll` on the host, or for `workbench-hub upstream enroll` of a hub that joins; they ask for it.',
+    )
     .action(
       run(async (hub, output, id: string, { validFor }: { validFor: string }) => {
         const body = { id, validFor: Number(validFor) };

@@ -84,7 +84,7 @@ function HubFacts({ version, joined }: HubFactsProps) {
         <span>{words.hubVersion(version)}</span>
       ) : (
         <a href={baseUrl} rel="noreferrer">
-          {words.hubVersion(version)}
+          {words.hubAt(version, new URL(baseUrl).host)}
         </a>
       )}
       {below.length > 0 && <span>{words.below(numberText(below.length, language))}</span>}

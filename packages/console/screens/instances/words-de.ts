@@ -28,6 +28,7 @@ export const de: DictionaryLike<typeof en> = {
   },
   hubItself: 'Der Rechner des Hubs',
   hubVersion: (version) => `Hub ${version}`,
+  hubAt: (version, host) => `Hub ${version} unter ${host}`,
   below: (count) => (count === '1' ? '1 Hub darunter' : `${count} Hubs darunter`),
   lastSeen: 'zuletzt gesehen',
   usedThere: 'einer Aufgabe des eigenen Hubs',

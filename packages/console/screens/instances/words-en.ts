@@ -26,6 +26,7 @@ export const en = {
   },
   hubItself: "The hub's machine",
   hubVersion: (version: string) => `hub ${version}`,
+  hubAt: (version: string, host: string) => `hub ${version} at ${host}`,
   below: (count: string) => (count === '1' ? '1 hub below it' : `${count} hubs below it`),
   lastSeen: 'last seen',
   usedThere: 'a task of its own hub',
