@@ -1,6 +1,5 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { FormerAttempt } from '../../core/ports/task-archive.js';
@@ -79,7 +78,7 @@ beforeEach(() => {
     },
     clock: runtime.clock,
     timers: runtime.timers,
-    log: pino({ level: 'silent' }),
+    log: { info: () => undefined, warn: () => undefined },
   });
   recall.start();
 });

@@ -44,7 +44,7 @@ export interface LoanRecallOptions {
   readonly instances: Pick<Instances, 'classes' | 'find'>;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly log: Logger;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
 }
 
 const EVERY_MS = 1000;
