@@ -55,6 +55,11 @@ export class Reporting {
     }));
   }
 
+  /** Number of attempts whose report is not acknowledged. */
+  get count(): number {
+    return this.#outstanding.size;
+  }
+
   has(ref: AttemptRef): boolean {
     return this.#outstanding.has(attemptKey(ref));
   }

@@ -69,6 +69,11 @@ export class LentInstances {
     return upstreamId.startsWith(prefix) && this.#told.has(id) ? id : undefined;
   }
 
+  /** Number of lent instances. */
+  get count(): number {
+    return this.#told.size;
+  }
+
   /** Number of lent instances by state, as the upstream knows them; none while it is not joined. */
   counts(): Record<LentState, number> {
     const isJoined = this.#connection !== null && !this.#connection.ended.aborted;

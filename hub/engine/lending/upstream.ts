@@ -57,6 +57,12 @@ export interface UpstreamPorts {
   readonly log: Logger;
 }
 
+/** Assignments that an upstream may have open for each lent instance: offers and assignments cross. */
+const OPEN_FOR_EACH = 4;
+/** Assignments that it may have open in any case. */
+const OPEN_AT_LEAST = 1000;
+/** Requests of an upstream that are carried out at a time. */
+const MAX_REQUESTS = 100;
 /** Time in which changes of what is lent are gathered before the hub joins again. */
 const REJOIN_AFTER_MS = 1000;
 
@@ -75,6 +81,7 @@ export class Upstream {
   readonly #loans = new Map<string, OpenLoan>();
   readonly #byTask = new Map<string, OpenLoan>();
   #rejoin: Timer | undefined;
+  #requests = 0;
   /** Hubs below this one, as they were introduced. */
   #introduced = '';
 
@@ -263,6 +270,7 @@ export class Upstream {
 
   #assign(assignment: Assignment): void {
     const key = attemptKey(assignment.ref);
+    if (this.#isFlooded()) return;
     if (this.#loans.has(key)) {
       this.#log.warn({ ...assignment.ref }, 'ignored an assign: the loan was given before');
       return;
@@ -277,6 +285,21 @@ export class Upstream {
     this.#audit('LOAN', loan.taskId, loan.loan.origin);
     const { connection } = this.#session;
     void this.#starts.run(loan, assignment).then(() => connection && this.#follow(loan, connection));
+  }
+
+  /** Whether more is open than an upstream in order gives; its connection is ended then. */
+  #isFlooded(): boolean {
+    const open = Math.max(this.#loans.size, this.#reporting.count);
+    if (open < Math.max(OPEN_AT_LEAST, OPEN_FOR_EACH * this.#lent.count)) return false;
+    const { connection } = this.#session;
+    if (connection && !connection.ended.aborted) {
+      this.#log.error(
+        { open },
+        'the upstream assigns more than this hub lends, and acknowledges no reports: its connection is ended',
+      );
+      void connection.close('a flood of assignments');
+    }
+    return true;
   }
 
   #add(loan: OpenLoan): void {
@@ -306,6 +329,17 @@ export class Upstream {
   }
 
   async #reply(request: HubRequest): Promise<Reply> {
+    if (this.#requests >= MAX_REQUESTS)
+      return { error: `the hub carries out ${MAX_REQUESTS} requests at a time: try again`, text: null };
+    this.#requests++;
+    try {
+      return await this.#carryOut(request);
+    } finally {
+      this.#requests--;
+    }
+  }
+
+  async #carryOut(request: HubRequest): Promise<Reply> {
     const instanceId = this.#lent.localIdOf(request.instanceId);
     if (instanceId === undefined)
       return { error: `instance ${request.instanceId} is not lent any more`, text: null };
