@@ -9,14 +9,16 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
 import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
+import { SimulatedBlobDisk } from '../blob-disk.js';
 import type { Breakage } from '../breakages/breakage.js';
 import { DatabaseLink } from '../database/link.js';
 import { DatabaseServer } from '../database/server.js';
+import { hubDrains } from '../hub-drains.js';
 import { Network } from '../network.js';
 import type { Process } from '../process.js';
-import { KEPT_SHORTLY_MS } from '../settings.js';
+import { KEPT_LONG_MS, KEPT_SHORTLY_MS } from '../settings.js';
 import { SimulatedAgent } from '../simulated-agent.js';
-import { SimulatedHub } from '../simulated-hub.js';
+import { type SharedByHubs, SimulatedHub } from '../simulated-hub.js';
 import { SimulatedHubs } from '../simulated-hubs.js';
 import { ENDED } from '../task-states.js';
 import { transferWith } from '../transfer.js';
@@ -54,7 +56,10 @@ const PATIENCE_MS = 2 * 3_600_000;
 const HOUR_MS = 3_600_000;
 /** In every third world there is a level between. */
 const DEEP_WORLDS = 3;
-/** In every fourth world a hub has its store on a database server. */
+/** In every fifth world sites take loans back for tasks of their own. */
+const RECALLING_WORLDS = 5;
+const TAKE_BACK_MS = 10_000;
+/** In every fourth world a hub has its store on a database server, and in every other of these it is two. */
 const SERVER_WORLDS = 4;
 const ENOUGH_VIOLATIONS = 5;
 const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
@@ -70,9 +75,9 @@ export async function simulateSites({ seed, breakage, onTrace }: SitesOptions): 
   }
 }
 
-/** A hub of the world, with the one that it joins and the agents that join it. */
+/** A hub of the world, or two on one database, with the one that it joins and the agents that join it. */
 interface Place {
-  readonly hub: SimulatedHub;
+  readonly name: string;
   readonly hubs: SimulatedHubs;
   readonly above: Place | null;
   readonly agents: SimulatedAgent[];
@@ -139,24 +144,42 @@ class Sites {
 
   // ---- the hubs and their agents
 
+  get #takeBackMs(): number | null {
+    return this.#seed % RECALLING_WORLDS === 0 ? TAKE_BACK_MS : null;
+  }
+
   #placeOf(name: string, above: Place | null): Place {
     const world = this.#world;
     const number = this.#places.length;
     const isOnServer = this.#seed % SERVER_WORLDS === number;
     const server = isOnServer ? new DatabaseServer(world, worldLog(world, 'database')) : undefined;
-    const hub: SimulatedHub = new SimulatedHub({
-      world,
-      network: this.#network,
-      logFor: (process) => worldLog(world, process.name),
-      breakage: this.#breakage?.hub && { name: this.#breakage.name, seed: 1, hub: this.#breakage.hub },
-      name,
-      id: `0190b5a0-0000-7000-8000-00000000000${number + 1}`,
-      ...(server ? { database: { server, link: new DatabaseLink(world, server) } } : {}),
-      upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
+    const areTwo = isOnServer && Math.floor(this.#seed / SERVER_WORLDS) % 2 === 1;
+    const shared: SharedByHubs | undefined = areTwo
+      ? {
+          keptForMs: world.random.of([KEPT_SHORTLY_MS, KEPT_LONG_MS]),
+          drains: hubDrains(),
+          blobs: new SimulatedBlobDisk(world),
+        }
+      : undefined;
+    const all = (areTwo ? [name, `${name}-2`] : [name]).map((hubName) => {
+      const hub: SimulatedHub = new SimulatedHub({
+        world,
+        network: this.#network,
+        logFor: (process) => worldLog(world, process.name),
+        breakage: this.#breakage?.hub && { name: this.#breakage.name, seed: 1, hub: this.#breakage.hub },
+        name: hubName,
+        id: `0190b5a0-0000-7000-8000-00000000000${number + 1}`,
+        ...(server ? { database: { server, link: new DatabaseLink(world, server) } } : {}),
+        ...(shared ? { shared } : {}),
+        upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
+      });
+      hub.observer = NOBODY;
+      hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
+      return hub;
     });
-    hub.observer = NOBODY;
-    hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
-    const place = { hub, hubs: new SimulatedHubs(world, [hub]), above, agents: [] };
+    const hubs = new SimulatedHubs(world, all);
+    if (server && areTwo) hubs.observe(server, NOBODY);
+    const place = { name, hubs, above, agents: [] };
     this.#places.push(place);
     return place;
   }
@@ -164,7 +187,7 @@ class Sites {
   #upstreamOf(name: string, process: Process, above: Place): ConfiguredUpstream {
     const world = this.#world;
     const link = hubLink({
-      addresses: [above.hub.address],
+      addresses: above.hubs.all.map(({ address }) => address),
       agent: {
         id: name,
         nodeId: `0190b5a0-1111-7000-8000-0000000000${name.length}0`,
@@ -184,7 +207,7 @@ class Sites {
       name: 'above',
       agentId: name,
       prefix: `${name}:`,
-      lend: { labels: [], instances: [], max: null, takeBackMs: null, hours: [] },
+      lend: { labels: [], instances: [], max: null, takeBackMs: this.#takeBackMs, hours: [] },
       hub: this.#breakage?.link?.(watched, world) ?? watched,
     };
   }
@@ -234,7 +257,7 @@ class Sites {
     if (before !== undefined && before !== attemptKey(ref))
       this.#world.violated('a result counts once', `${before}, then ${attemptKey(ref)}`);
     this.#counted.set(ref.taskId, attemptKey(ref));
-    const task = this.#home.hub.store.tasks().find(({ id }) => id === ref.taskId);
+    const task = this.#home.hubs.first.store.tasks().find(({ id }) => id === ref.taskId);
     if (task && !ENDED.has(task.status))
       this.#world.violated(
         'acknowledged means kept',
@@ -245,7 +268,7 @@ class Sites {
   #agentOf(place: Place): SimulatedAgent {
     const world = this.#world;
     const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
-    const id = `agent-${place.hub.name}-${place.agents.length + 1}`;
+    const id = `agent-${place.name}-${place.agents.length + 1}`;
     const instances = Array.from({ length: world.between(1, 2) }, (_, index) => ({
       id: `${id.replace('agent', 'sim')}-${index + 1}`,
       version: '1',
@@ -256,7 +279,7 @@ class Sites {
       world,
       network: this.#network,
       hubs: place.hubs,
-      addresses: [place.hub.address],
+      addresses: place.hubs.all.map(({ address }) => address),
       rules: {
         mayHang: () => false,
         troubles: { crash: trouble(), hang: 0, fail: trouble(), deaf: trouble(), badStart: trouble() },
@@ -271,13 +294,15 @@ class Sites {
 
   #runPlace(place: Place): void {
     const world = this.#world;
-    const start = () =>
-      place.hub.start().catch((error: unknown) => {
-        if (place.hub.database) return place.hub.kill();
-        world.violated('no defect', `${place.hub.name} does not start: ${String(error)}`);
-      });
-    place.hub.onEnd = () => this.#later(start);
-    void start();
+    for (const hub of place.hubs.all) {
+      const start = () =>
+        hub.start().catch((error: unknown) => {
+          if (hub.database) return hub.kill();
+          world.violated('no defect', `${hub.name} does not start: ${String(error)}`);
+        });
+      hub.onEnd = () => this.#later(start);
+      void start();
+    }
     for (const agent of place.agents) {
       agent.onEnd = () => this.#later(() => agent.start());
       world.after(world.between(0, 3000), () => agent.start());
@@ -291,13 +316,13 @@ class Sites {
   }
 
   #endProcesses(): void {
-    for (const { hub, agents } of this.#places) {
-      hub.onEnd = () => undefined;
+    for (const { hubs, agents } of this.#places) {
+      for (const hub of hubs.all) hub.onEnd = () => undefined;
       for (const agent of agents) {
         agent.onEnd = () => undefined;
         agent.kill();
       }
-      hub.kill();
+      hubs.kill();
     }
   }
 
@@ -316,7 +341,7 @@ class Sites {
     const isBatch = world.happens(0.6);
     const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
     const script = Buffer.from(`script ${world.random.below(3)}`.repeat(world.random.of([1, 60])));
-    place.hub.request(
+    place.hubs.request(
       async ({ tasks }, files) => {
         const hold = files.hold();
         try {
@@ -330,7 +355,7 @@ class Sites {
         }
       },
       ({ id }) => {
-        world.tell('client', `${place.hub.name} has accepted ${id}`);
+        world.tell('client', `${place.name} has accepted ${id}`);
         this.#created.push({ place, id });
         if (world.happens(0.15)) world.after(world.between(0, 60_000), () => this.#cancel(place, id));
       },
@@ -338,7 +363,7 @@ class Sites {
   }
 
   #cancel(place: Place, id: string): void {
-    place.hub.request(
+    place.hubs.request(
       ({ tasks }) => tasks.cancel(id, true, ANYBODY),
       () => this.#world.tell('client', `has canceled ${id}`),
     );
@@ -346,8 +371,8 @@ class Sites {
 
   /** Notes which tasks have ended. */
   #look(): void {
-    for (const { hub } of this.#places) {
-      for (const { id, status } of hub.changes() ?? []) if (ENDED.has(status)) this.#ended.add(id);
+    for (const { hubs } of this.#places) {
+      for (const { id, status } of hubs.changes() ?? []) if (ENDED.has(status)) this.#ended.add(id);
     }
   }
 
@@ -367,7 +392,7 @@ class Sites {
   #fault(): void {
     const world = this.#world;
     const place = world.random.of(this.#places);
-    const { hub } = place;
+    const hub = place.hubs.any;
     const lastsMs = world.happens(0.3) ? world.between(1000, 240_000) : world.between(200, 20_000);
     const faults: (readonly [kind: string, happen: () => (() => void) | undefined])[] = [
       ['hub killed', () => void hub.kill()],
@@ -393,14 +418,14 @@ class Sites {
     return this.#world.random.of(this.#places.flatMap(({ agents }) => agents));
   }
 
-  #cutOff({ hub, above }: Place): (() => void) | undefined {
+  #cutOff({ name, above }: Place): (() => void) | undefined {
     if (!above) return undefined;
-    this.#network.cutOff(hub.name);
-    return () => this.#network.heal(hub.name);
+    this.#network.cutOff(name);
+    return () => this.#network.heal(name);
   }
 
-  #break({ hub }: Place): undefined {
-    for (const connection of this.#network.of(hub.name)) connection.losePower();
+  #break({ name }: Place): undefined {
+    for (const connection of this.#network.of(name)) connection.losePower();
     return undefined;
   }
 
@@ -424,7 +449,9 @@ class Sites {
   }
 
   #cancelLoan(place: Place): undefined {
-    const loans = place.above ? place.hub.store.tasks().filter(({ status }) => status === 'RUNNING') : [];
+    const loans = place.above
+      ? place.hubs.first.store.tasks().filter(({ status }) => status === 'RUNNING')
+      : [];
     if (loans.length > 0) {
       const { id } = this.#world.random.of(loans);
       if (this.#created.every((task) => task.id !== id)) this.#cancel(place, id);
@@ -443,21 +470,21 @@ class Sites {
     const world = this.#world;
     world.turbulent = false;
     world.tell('world', 'all faults are over');
-    for (const { hub, agents } of this.#places) {
-      hub.disk.refusal = undefined;
+    for (const { name, hubs, agents } of this.#places) {
+      for (const hub of hubs.all) hub.disk.refusal = undefined;
       for (const { id } of agents) this.#network.heal(id);
-      this.#network.heal(hub.name);
+      this.#network.heal(name);
     }
     this.#operate();
   }
 
   /** Acts as an operator who ends preparations and starts stopped instances. */
   #operate(): void {
-    for (const { hub } of this.#places) {
-      void hub.engine?.shutdown.change(false).catch(() => undefined);
-      for (const { profile, status } of hub.engine?.instances.list() ?? []) {
+    for (const { hubs } of this.#places) {
+      for (const { shutdown } of hubs.engines) void shutdown.change(false).catch(() => undefined);
+      for (const { profile, status } of hubs.serving.engine?.instances.list() ?? []) {
         if (status !== 'DOWN') continue;
-        hub.request(
+        hubs.request(
           ({ control }) => control.command(profile.id, 'start', { user: null }),
           () => undefined,
         );
@@ -469,9 +496,9 @@ class Sites {
   // ---- ends
 
   #isOver(): boolean {
-    if (!this.#places.every(({ hub }) => hub.engine)) return false;
-    const areEnded = this.#places.every(({ hub }) =>
-      hub.store.tasks().every(({ status }) => ENDED.has(status)),
+    if (!this.#places.every(({ hubs }) => hubs.areReady)) return false;
+    const areEnded = this.#places.every(({ hubs }) =>
+      hubs.first.store.tasks().every(({ status }) => ENDED.has(status)),
     );
     return (
       areEnded && this.#places.every(({ agents }) => agents.every(({ alive, held }) => alive && held === 0))
@@ -481,28 +508,29 @@ class Sites {
   async #checkEnd(): Promise<void> {
     const world = this.#world;
     for (const { place, id } of this.#created) {
-      const task = place.hub.store.tasks().find((each) => each.id === id);
-      const mayBeGone = place.hub.keptForMs === KEPT_SHORTLY_MS && this.#ended.has(id);
-      if (!task && !mayBeGone) world.violated('nothing is lost', `${id} of ${place.hub.name} is gone`);
+      const { first } = place.hubs;
+      const task = first.store.tasks().find((each) => each.id === id);
+      const mayBeGone = first.keptForMs === KEPT_SHORTLY_MS && this.#ended.has(id);
+      if (!task && !mayBeGone) world.violated('nothing is lost', `${id} of ${place.name} is gone`);
       else if (task && !ENDED.has(task.status))
-        world.violated('every task ends', `${id} of ${place.hub.name} is ${task.status}`);
+        world.violated('every task ends', `${id} of ${place.name} is ${task.status}`);
     }
     if (world.violations.length > 0) return;
     for (const place of this.#places) await this.#checkRest(place);
   }
 
   /** Nothing is under way between hubs any more. */
-  async #checkRest({ hub, above }: Place): Promise<void> {
+  async #checkRest({ name, hubs, above }: Place): Promise<void> {
     const world = this.#world;
-    const open = await world.until(hub.openLoans());
-    if (open.length > 0) world.violated('every loan is settled', `${hub.name} has ${open.join(', ')}`);
-    for (const { profile, status, working, lent } of hub.engine?.instances.list() ?? []) {
+    const open = await world.until(hubs.first.openLoans());
+    if (open.length > 0) world.violated('every loan is settled', `${name} has ${open.join(', ')}`);
+    for (const { profile, status, working, lent } of hubs.serving.engine?.instances.list() ?? []) {
       const isKept = lent !== undefined && status === 'UP' && lent !== 'OFFERED';
       if (working || isKept)
-        world.violated('nothing is held', `${profile.id} at ${hub.name}: ${status}, ${lent}, ${working}`);
+        world.violated('nothing is held', `${profile.id} at ${name}: ${status}, ${lent}, ${working}`);
     }
-    if (above && !above.hub.engine?.instances.findAgent(hub.name))
-      world.violated('every site is joined', `${hub.name} is not`);
+    if (above && !above.hubs.serving.engine?.instances.findAgent(name))
+      world.violated('every site is joined', `${name} is not`);
   }
 }
 
