@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vit
 import { FakeAgent, type FakeAgentSetup } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { type HubSetup, type RunningHub, startHub } from '../support/hubs/running-hub.js';
-import { configOfSite, instanceAt, resultOf, startSite } from '../support/hubs/sites.js';
+import { configOfSite, instanceAt, listed, resultOf, startSite } from '../support/hubs/sites.js';
 import { Api } from '../support/interface/api.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -129,6 +129,29 @@ describe('a loan', () => {
 });
 
 describe('over three levels', () => {
+  it('each hub lists the instances and agents of those below it, in both generations', async () => {
+    const home = await start('hq');
+    const api = new Api(home);
+    const { hub: middle, api: apiOfMiddle } = await startSite(home, 'europe');
+    const { hub: site } = await startSite(middle, 'berlin');
+    await FakeAgent.join(site, PRESS);
+    const NODE = 'workbench/node';
+    for (const [at, agent, id] of [
+      [apiOfMiddle, 'berlin', 'berlin:press'],
+      [api, 'europe', 'europe:berlin:press'],
+    ] as const) {
+      await instanceAt(at, id, { status: 'UP', agentId: agent, version: '9.1.0' });
+      const [ofAgent] = await listed(at, `/api/2.0/${NODE}/agent/list`);
+      expect(ofAgent).toMatchObject({ id: agent, status: 'UP', instances: [{ id, agentId: agent }] });
+      expect(await listed(at, `/api/1.0/${NODE}/instance/list`)).toMatchObject([{ id, serverId: agent }]);
+      const [server] = await listed(at, `/api/1.0/${NODE}/server/list`);
+      const baseUrl = `https://${agent}.example.com`;
+      expect(server).toMatchObject({ id: agent, baseUrl, status: 'UP', instances: [{ id }] });
+    }
+    const ways = { hub: { below: [['berlin']] } };
+    await eventually(async () => expect((await api.get('/api/x/agents/europe')).body).toMatchObject(ways));
+  });
+
   it('a task goes down and its result comes up', async () => {
     const home = await start('hq');
     const api = new Api(home);
