@@ -168,6 +168,7 @@ const ROWS: readonly Row[] = [
     /^UP, 1 of 1 instances are up/m,
     valid(['paths', '/actuator/health', 'get', 'responses', '200']),
   ),
+  row('upstreams', () => [], /^NAME +STATUS +JOINED/m, equal([])),
   row('instance start', () => ['sim'], /start requested/, equal({ id: 'sim', action: 'start' })),
   row('instance restart', () => ['sim'], /restart requested/, equal({ id: 'sim', action: 'restart' })),
   row('instance stop', () => ['sim'], /stop requested/, equal({ id: 'sim', action: 'stop' })),

@@ -116,6 +116,7 @@ export const USES: Readonly<Record<string, Use>> = {
       '/api/x/audit?limit=10',
       '/api/x/agents?page=0&size=5',
       '/api/x/hubs',
+      '/api/x/upstreams',
       '/api/2.0/workbench/node/instance/list?size=20',
       '/actuator/prometheus',
       '/actuator/health',

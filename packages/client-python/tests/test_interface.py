@@ -68,6 +68,7 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "getMetrics": lambda hub: hub.metrics(),
     "getServerInfo": lambda hub: hub.server_info(),
     "listHubs": lambda hub: hub.hubs(),
+    "listUpstreams": lambda hub: hub.upstreams(),
     "getShutdownPreparation": lambda hub: hub.shutdown_preparation(),
     "changeShutdownPreparation": lambda hub: hub.prepare_shutdown(),
     "listAuditEntries": lambda hub: hub.audit(),

@@ -41,6 +41,11 @@ class ServiceMethods:
         found: Any = self._calls.pages("/api/x/hubs", {})
         return list(found)
 
+    def upstreams(self) -> List[schemas.UpstreamState]:
+        """Hubs to which this one lends instances, in the order of its configuration."""
+        found: Any = self._calls.pages("/api/x/upstreams", {})
+        return list(found)
+
     def metrics(self) -> str:
         """Metrics in the Prometheus text format, for the role ADMIN."""
         return self._calls.text("GET", "/actuator/prometheus")

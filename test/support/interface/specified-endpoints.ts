@@ -95,6 +95,7 @@ export const ADDITIONS = parse(`
   POST   /api/x/sign-on/end                                        204 404
   GET    /api/x/caller                                             200
   GET    /api/x/hubs                                               200
+  GET    /api/x/upstreams                                          200 503
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200
   GET    /api/x/tasks                                              200
