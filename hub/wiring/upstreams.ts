@@ -1,23 +1,15 @@
 /** The hubs that this hub joins as an agent. */
-import { access } from 'node:fs/promises';
 import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
 import { askStatus } from '@workbench-hub/shared/hub-link/link-status';
-import { type AgentSecret, agentSecret } from '@workbench-hub/shared/hub-link/secret';
 import { hubConnections, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
 import { type Hub, JoinFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { OnStop } from '@workbench-hub/shared/runtime/service';
-import type { HubConfig } from '../config.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
-import {
-  credentialFileOf,
-  hoursOf,
-  type UpstreamConfig,
-  upstreamAddresses,
-  upstreamName,
-} from '../upstream-config.js';
+import { hoursOf, upstreamAddresses, upstreamName } from '../upstream-config.js';
+import { upstreamSecret } from '../upstream-secret.js';
 import type { Setup } from './setup.js';
 
 /** Rejects with {@link StartRefused} for an upstream without token and credential, or with unusable certificates. */
@@ -32,7 +24,7 @@ export async function openUpstreams(
     await tls.current().catch((error: Error) => {
       throw new StartRefused(`upstream ${upstreamName(upstream)}: ${error.message}`, { cause: error });
     });
-    const secret = await secretOf(upstream, config);
+    const secret = await upstreamSecret(upstream, config);
     const dispatcher = hubConnections(tls);
     onStop(() => dispatcher.destroy());
     const { version, revision } = buildInfo;
@@ -76,23 +68,4 @@ function ofHubs(link: Hub, options: Parameters<typeof askStatus>[1]): Hub {
       return link.join(address, listener, signal);
     },
   };
-}
-
-async function secretOf(upstream: UpstreamConfig, config: HubConfig): Promise<AgentSecret> {
-  const { id, token, tokenFile } = upstream;
-  const enrollCommand = `workbench-hub upstream enroll ${upstreamName(upstream)}`;
-  if (token !== null) return agentSecret({ token }, enrollCommand);
-  if (tokenFile !== null) return agentSecret({ tokenFile }, enrollCommand);
-  const credentialFile = credentialFileOf(config, upstream);
-  try {
-    await access(credentialFile);
-  } catch (error) {
-    throw new StartRefused(
-      `upstream ${upstreamName(upstream)}: there is no token or credential: either run "workbench-hub agent enroll ${id}" there and ` +
-        `"${enrollCommand}" with this configuration here, which asks for the code that the former printed; or, unless it has ` +
-        'agents.enrolledOnly, set token of this upstream to its agents.token, or tokenFile to the path of a file that holds it',
-      { cause: error },
-    );
-  }
-  return agentSecret({ credentialFile, agentId: id }, enrollCommand);
 }

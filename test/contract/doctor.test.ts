@@ -14,6 +14,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { checkHost } from '@workbench-hub/hub/commands/check-host';
 import { examine } from '@workbench-hub/hub/commands/doctor/examine';
+import { checkUpstreamLinks } from '@workbench-hub/hub/commands/doctor/upstream-checks';
 import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
 import { openAccountStore } from '@workbench-hub/hub/store/open-store';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
@@ -82,6 +83,35 @@ describe('the doctor', () => {
     const findings = await doctor({ ...config, server: { ...config.server, port } });
     expect(told(findings)).toEqual([]);
     expect(findings.at(-1)?.message).toBe(`a hub runs on this dataDir and answers on port ${port}`);
+  });
+
+  it('asks the upstreams whether the hub could join them', async () => {
+    hub = await startHub({ dataDir });
+    const url = hub.address.replace('http', 'ws');
+    const upstream = (name: string, rest: object) => ({ name, url, id: 'berlin', ...rest });
+    const config = hubConfigSchema.parse({
+      dataDir: join(folder.path, 'site'),
+      upstreams: [
+        upstream('joined', { token: hub.token }),
+        upstream('refused', { token: 'wrong' }),
+        upstream('unknown', {}),
+        upstream('away', { token: 'any', url: 'ws://127.0.0.1:9' }),
+      ],
+    });
+    const findings = await checkUpstreamLinks(config, systemRuntime.clock);
+    expect(findings).toEqual([
+      expect.objectContaining({ state: 'OK', message: `${url}, version 0.1.0, accepts this hub as berlin` }),
+      expect.objectContaining({
+        state: 'FAULT',
+        message: expect.stringContaining('does not accept the token (401)'),
+      }),
+      expect.objectContaining({
+        state: 'FAULT',
+        message: expect.stringContaining('there is no token or credential'),
+      }),
+      expect.objectContaining({ state: 'WARNING', message: expect.stringContaining('ECONNREFUSED') }),
+    ]);
+    expect(JSON.stringify(findings)).toContain('workbench-hub upstream enroll unknown');
   });
 
   it('reports a missing hub', async () => {

@@ -58,8 +58,15 @@ export async function examine(
     findings.push(...(await checkFiles(config, store, deep)));
   }
   findings.push(...(await checkPlaceOf(config)), ...(await checkWebhooks(config)));
+  if (config.upstreams.length > 0) findings.push(...(await upstreamFindings(config, clock)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
+}
+
+/** Loaded only when wanted: the link to other hubs costs time. */
+async function upstreamFindings(config: HubConfig, clock: Clock): Promise<Finding[]> {
+  const { checkUpstreamLinks } = await import('./upstream-checks.js');
+  return checkUpstreamLinks(config, clock);
 }
 
 /** Checks the databases in dataDir and what belongs to them. */
