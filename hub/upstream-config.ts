@@ -38,10 +38,21 @@ export const upstreamSchema = z
       max: z.int().min(1).nullable().default(null),
       /** Time for which a task of this hub waits before a loan is taken back for it; default: until the loan ends. */
       takeBack: duration({ minMs: 1000 }).nullable().default(null),
+      /** `always`: the instances take tasks of the upstream only. */
+      when: z.enum(['idle', 'always'], { error: 'idle or always' }).default('idle'),
       hours: z.array(z.string({ error: HOURS_ALLOWED }).regex(HOURS, { error: HOURS_ALLOWED })).default([]),
     }),
   })
-  .superRefine(checkJoiningKeys);
+  .superRefine(checkJoiningKeys)
+  .superRefine(({ lend }, context) => {
+    if (lend.when !== 'always') return;
+    for (const key of ['max', 'takeBack', 'hours'] as const) {
+      const isSet = key === 'hours' ? lend.hours.length > 0 : lend[key] !== null;
+      const message =
+        'nothing beside "when: always", with which the instances take tasks of the upstream only';
+      if (isSet) context.addIssue({ code: 'custom', path: ['lend', key], message });
+    }
+  });
 
 export type UpstreamConfig = z.output<typeof upstreamSchema>;
 

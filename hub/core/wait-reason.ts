@@ -8,7 +8,7 @@ import type { AgentDrain } from './ports/agent-drains.js';
 import type { InstanceView } from './ports/nodes.js';
 
 /** `down` includes starting, stopping and failed instances, and those of excluded agents; `drained` all of drained agents. `kept` are those
- *  that a joined hub does not offer at present. */
+ *  that take tasks of other hubs only at present. */
 export const COUNTED_STATES = ['idle', 'busy', 'kept', 'down', 'unreachable', 'drained'] as const;
 export type CountedState = (typeof COUNTED_STATES)[number];
 export type StateCounts = Readonly<Record<CountedState, number>>;
@@ -98,8 +98,8 @@ export function countedState(
   if (isDrained) return 'drained';
   if (status === 'UNKNOWN') return 'unreachable';
   if (status !== 'UP') return 'down';
-  if (working) return 'busy';
-  return lent === 'KEPT' ? 'kept' : 'idle';
+  if (lent === 'KEPT') return 'kept';
+  return working ? 'busy' : 'idle';
 }
 
 /** Compares the classes with the criteria of the requirement, one by one. */
@@ -235,7 +235,7 @@ function noneUpDetail({ down, unreachable, drained, kept }: StateCounts): string
   if (drained + kept === 0) return `none is up: ${counts}`;
   const others = [
     ...(drained === 0 ? [] : [`${drained} on drained agents`]),
-    ...(kept === 0 ? [] : [`${kept} kept by the hubs that lend them`]),
+    ...(kept === 0 ? [] : [`${kept} kept for tasks of other hubs`]),
   ];
   return `none takes tasks: ${[counts, ...others].join(', ')}`;
 }

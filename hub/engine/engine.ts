@@ -22,6 +22,7 @@ import { InstanceControl } from './instances/instance-control.js';
 import type { Instances } from './instances/instances.js';
 import { liveNodes } from './instances/live-nodes.js';
 import { buildLending, type LendingPorts } from './lending/build-lending.js';
+import { isLentForGood } from './lending/lending-settings.js';
 import { type Running, runningOf } from './running.js';
 import { buildScheduling, type SchedulingPorts } from './scheduling/build-scheduling.js';
 import type { ShutdownPreparation } from './scheduling/shutdown-preparation.js';
@@ -89,7 +90,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const clockWatch = new ClockWatch(runtime.clock);
   const storage = buildStorage(options, clockWatch.mayExpire);
   const webhooks = buildWebhooks(options, clockWatch.mayExpire);
-  const instances = await buildInstances(options);
+  const instances = await buildInstances(options, isLentForGood(options.upstreams ?? []));
   const transitions = buildTransitions(options);
   const following = buildFollowing(options, transitions.transitions);
   const before = { ...storage, ...instances, ...transitions, ...following, clockWatch, webhooks };

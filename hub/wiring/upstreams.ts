@@ -46,6 +46,7 @@ export async function openUpstreams(
         instances: lend.instances,
         max: lend.max,
         takeBackMs: lend.takeBack,
+        isAlways: lend.when === 'always',
         hours: lend.hours.map(hoursOf),
       },
       hub: ofHubs(link, { agentId: upstream.id, secret, tls: () => tls.current(), clock: runtime.clock }),

@@ -5,11 +5,13 @@ import { secret, section } from './values.js';
 
 const ADDRESS_ALLOWED = 'the address of a hub, such as ws://127.0.0.1:8080 or wss://hub.example.org';
 
+const SEVERAL_ALLOWED = `${ADDRESS_ALLOWED}, or a list of them`;
+
 const address = z.string({ error: ADDRESS_ALLOWED }).refine(isHubAddress, { error: ADDRESS_ALLOWED });
 
 /** An address, or those of a cluster. */
-export const hubAddressesSchema = z.union([address, z.array(address).min(1)], {
-  error: `${ADDRESS_ALLOWED}, or a list of them`,
+export const hubAddressesSchema = z.union([address, z.array(address).min(1, { error: SEVERAL_ALLOWED })], {
+  error: SEVERAL_ALLOWED,
 });
 
 /** Keys of the authentication. */

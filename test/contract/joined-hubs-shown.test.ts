@@ -59,8 +59,8 @@ describe('a joined hub at headquarters', () => {
     const id = await api.simulateWork();
     const { body } = await api.get(`/api/x/tasks/${id}/explain`);
     expect(body).toMatchObject({ verdict: 'NONE_UP', instances: { satisfyingAll: 1, kept: 1, idle: 0 } });
-    expect(body['message']).toContain('1 kept by the hubs that lend them');
-    expect((await api.task(id))['message']).toContain('1 kept by the hubs that lend them');
+    expect(body['message']).toContain('1 kept for tasks of other hubs');
+    expect((await api.task(id))['message']).toContain('1 kept for tasks of other hubs');
   });
 });
 
@@ -122,6 +122,31 @@ describe('a task of the site', () => {
     const again = await press.hear('assign');
     press.report(again.ref, 'OK');
     await eventually(async () => (await api.task(far))['status'] === 'FINISHED');
+  });
+});
+
+describe('an instance that is lent for good', () => {
+  it('takes tasks of the upstream only, and explains that to those of its own hub', async () => {
+    const { hub: only, api: ofSite } = await startSite(hub, 'lyon', {
+      lend: { labels: ['cutting'], when: 'always' },
+    });
+    const agent = await FakeAgent.join(only, {
+      id: 'host-9',
+      instances: [{ id: 'saw', labels: ['cutting'] }],
+    });
+    await instanceAt(api, 'lyon:saw', { status: 'UP', lent: 'OFFERED' });
+    const classifiers = [{ type: 'LABLES', value: 'cutting' }];
+    const own = await ofSite.simulateWork({ classifiers });
+    expect((await ofSite.task(own))['message']).toContain(
+      '1 instance fits, but none takes tasks: 0 down, 0 unreachable, 1 kept for tasks of other hubs',
+    );
+    await instanceAt(ofSite, 'saw', { lent: 'KEPT', working: false });
+    const far = await api.simulateWork({ classifiers });
+    const { ref } = await agent.hear('assign');
+    expect((await ofSite.get(`/api/x/tasks/${ref.taskId}`)).body).toMatchObject({ loan: { taskId: far } });
+    agent.report(ref, 'OK');
+    await eventually(async () => (await api.task(far))['status'] === 'FINISHED');
+    expect(await ofSite.task(own)).toMatchObject({ status: 'WAITING' });
   });
 });
 

@@ -14,7 +14,7 @@ export interface InstanceView {
   readonly status: InstanceStatus;
   readonly startedAtMs: number | null;
   readonly working: boolean;
-  /** Only of an instance that a joined hub lends. */
+  /** Only of an instance that a joined hub lends, and KEPT of one that this hub lends for good. */
   readonly lent?: LentState | undefined;
   /** Null unless its agent is drained. */
   readonly drain: AgentDrain | null;

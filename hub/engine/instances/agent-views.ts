@@ -4,11 +4,11 @@ import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { Agent, Instance } from './known-instances.js';
 
 export function instanceView(
-  { profile, agentId, status, startedAtMs, attempt, lent }: Instance,
+  { profile, agentId, status, startedAtMs, attempt, lent, isForOthers }: Instance,
   drain: AgentDrain | null,
 ): InstanceView {
   // Of an unreachable hub, nothing is known.
-  const told = status === 'UNKNOWN' ? null : lent;
+  const told = status === 'UNKNOWN' ? null : isForOthers ? 'KEPT' : lent;
   const working = attempt !== null || told === 'IN_USE';
   return { profile, agentId, status, startedAtMs, working, ...(told && { lent: told }), drain };
 }

@@ -1,4 +1,5 @@
 /** Live views of agents and instances, which begin with those that the store knows. */
+import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Presence } from '../../core/ports/presence.js';
@@ -17,11 +18,17 @@ export interface InstancePorts {
   readonly log: Logger;
 }
 
+/** Whether an instance is kept for the tasks of other hubs. */
+export type IsForOthers = (profile: InstanceProfile) => boolean;
+
 /** Rejects as the store does. */
-export async function buildInstances({ queue, archive, cluster, runtime, log }: InstancePorts) {
+export async function buildInstances(
+  { queue, archive, cluster, runtime, log }: InstancePorts,
+  isForOthers: IsForOthers,
+) {
   const { presence, signals } = cluster;
   const { clock, timers } = runtime;
-  const instances = new Instances({ clock, timers, log });
+  const instances = new Instances({ clock, timers, log, isForOthers });
   instances.remember(await presence.all());
   const views = new ViewRefresh({ presence, queue, instances, clock });
   const doubted = new DoubtedAttempts({ archive, instances, signals, log });

@@ -18,7 +18,7 @@ export interface IndexedInstance extends IdleInstance {
   availability: Availability;
 }
 
-/** IDLE: can begin a task now. UP: is up, but cannot. NONE: is not up, or its agent is drained. */
+/** IDLE: can begin a task of this hub now. UP: is up, but cannot. NONE: is not up, takes tasks of other hubs only, or its agent is drained. */
 export type Availability = 'IDLE' | 'UP' | 'NONE';
 
 interface KnownClass {

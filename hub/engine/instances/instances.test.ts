@@ -7,9 +7,17 @@ import { Instances } from './instances.js';
 
 const NOW_MS = 1_800_000_000_000;
 
+/** Instances with these ids are kept for other hubs. */
+const FOR_OTHERS = new Set(['lent-1', 'lent-2']);
+
 function joined(...reports: StartedInstance[]) {
   const { clock, timers, advance } = manualRuntime(NOW_MS);
-  const instances = new Instances({ clock, timers, log: { warn: () => {} } as unknown as Logger });
+  const instances = new Instances({
+    clock,
+    timers,
+    log: { warn: () => {} } as unknown as Logger,
+    isForOthers: ({ id }) => FOR_OTHERS.has(id),
+  });
   const join = (id: string, held: readonly StartedInstance[], running: readonly string[] = []) => {
     const agent = { id, version: '1', revision: '', address: null, clockOffsetMs: null };
     const attempts = running.map((instanceId) => ({ taskId: 't', attempt: 1, instanceId }));
@@ -55,6 +63,21 @@ describe('the idle instances', () => {
     instances.changed('a', up('i3'));
     instances.changed('a', { ...up('i1'), ...down });
     expect(idle()).toEqual(['i2 beside 0', 'i3 beside 0']);
+  });
+
+  it('are not those that are kept for other hubs, which are idle only when they are asked for', () => {
+    const { instances, idle } = joined(up('i1'), up('lent-1'), { ...up('lent-2'), ...down });
+    expect(idle()).toEqual(['i1 beside 0']);
+    expect(instances.idleInstance('lent-1')?.profile.id).toBe('lent-1');
+    expect(instances.idleInstance('lent-2')).toBeUndefined();
+    instances.reserve(on('lent-1'), 'a');
+    expect(instances.idleInstance('lent-1')).toBeUndefined();
+    instances.release('a', on('lent-1'));
+    expect(instances.idleSinceMsOf('lent-1')).not.toBeNull();
+    expect(idle()).toEqual(['i1 beside 0']);
+    expect(instances.find('lent-1')).toMatchObject({ status: 'UP', lent: 'KEPT' });
+    instances.setDrains([{ agentId: 'a', by: 'anna', sinceMs: 0 }]);
+    expect(instances.idleInstance('lent-1')).toBeUndefined();
   });
 
   it('are in the order in which they became idle', () => {

@@ -26,6 +26,8 @@ export interface InstancesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
+  /** Whether an instance is kept for the tasks of other hubs; none is when it is left out. */
+  readonly isForOthers?: ((profile: InstanceProfile) => boolean) | undefined;
 }
 
 export class Instances {
@@ -34,12 +36,14 @@ export class Instances {
   readonly #log: Logger;
   readonly #capacitySubscribers: (() => void)[] = [];
   readonly #changeSubscribers: ((instanceId: string) => void)[] = [];
-  readonly #known = new KnownInstances((instanceId) => {
-    for (const subscriber of this.#changeSubscribers) subscriber(instanceId);
-  });
+  readonly #known: KnownInstances;
   #lastRemovalMs: number;
 
-  constructor({ clock, timers, log }: InstancesOptions) {
+  constructor({ clock, timers, log, isForOthers = () => false }: InstancesOptions) {
+    const onChange = (instanceId: string) => {
+      for (const subscriber of this.#changeSubscribers) subscriber(instanceId);
+    };
+    this.#known = new KnownInstances(onChange, isForOthers);
     this.#clock = clock;
     this.#timers = timers;
     this.#log = log;
@@ -275,15 +279,15 @@ export class Instances {
     });
   }
 
-  /** Instances that can begin a task now: a live view, to be used synchronously. */
+  /** Instances that can begin a task of this hub now: a live view, to be used synchronously. */
   get idle(): IdleInstances {
     return this.#known.index.idle;
   }
 
-  /** The instance, if it can begin a task now. */
+  /** The instance, if it can begin a task now, be it only one of another hub. */
   idleInstance(instanceId: string): IdleInstance | undefined {
     const instance = this.#known.instance(instanceId);
-    return instance?.availability === 'IDLE' ? instance : undefined;
+    return instance && this.#known.canBegin(instance) ? instance : undefined;
   }
 
   /** Monotonic time since which the instance is idle; null while it cannot begin a task. */

@@ -37,6 +37,8 @@ export interface Instance extends IndexedInstance {
   status: InstanceStatus;
   /** State of an instance that a joined hub lends; null for any other. */
   lent: LentState | null;
+  /** Whether it is kept for the tasks of other hubs. */
+  readonly isForOthers: boolean;
   startedAtMs: number | null;
   /** Attempt that it runs, or null. */
   attempt: AttemptRef | null;
@@ -57,10 +59,13 @@ export class KnownInstances {
   /** By agent, known or not. */
   #drains: ReadonlyMap<string, AgentDrain> = new Map();
   readonly #onChange: (instanceId: string) => void;
+  readonly #isForOthers: (profile: InstanceProfile) => boolean;
 
-  /** `onChange` is called when an instance is added or removed, or changes. */
-  constructor(onChange: (instanceId: string) => void) {
+  /** `onChange` is called when an instance is added or removed, or changes. `isForOthers`: whether an instance is kept for the tasks of
+   *  other hubs. */
+  constructor(onChange: (instanceId: string) => void, isForOthers: (profile: InstanceProfile) => boolean) {
     this.#onChange = onChange;
+    this.#isForOthers = isForOthers;
   }
 
   get index(): Pick<InstanceIndex, 'agentsUp' | 'classes' | 'classesVersion' | 'idle'> {
@@ -121,6 +126,7 @@ export class KnownInstances {
       profile,
       status,
       lent,
+      isForOthers: this.#isForOthers(profile),
       startedAtMs,
       idleSinceMs,
       instanceClass: this.#index.add(profile),
@@ -172,13 +178,18 @@ export class KnownInstances {
 
   /** Call it after every change that availability depends on: status, cooldown, state of the agent. */
   updateAvailability(instance: Instance): void {
-    const { status, attempt } = instance;
-    const lent = instance.lent ?? undefined;
+    const { status, attempt, isForOthers } = instance;
+    const lent = isForOthers ? 'KEPT' : (instance.lent ?? undefined);
     const isDrained = this.#drains.has(instance.agentId);
-    this.#index.setAvailability(instance, isDrained ? 'NONE' : availabilityOf(instance));
+    this.#index.setAvailability(instance, isDrained || isForOthers ? 'NONE' : availabilityOf(instance));
     const state = countedState({ status, working: attempt !== null || lent === 'IN_USE', lent }, isDrained);
     this.#counts.set(instance, isKnown(instance) ? state : null);
     this.#onChange(instance.profile.id);
+  }
+
+  /** Whether the instance can begin a task now, be it only one of another hub. */
+  canBegin(instance: Instance): boolean {
+    return !this.#drains.has(instance.agentId) && availabilityOf(instance) === 'IDLE';
   }
 
   #remove(instance: Instance): void {

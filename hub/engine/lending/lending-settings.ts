@@ -1,4 +1,5 @@
 /** Settings of lending: the upstreams, and which instances are lent to them. */
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 
 /** Time of the day, by the clock of the machine: minutes from midnight. `to` is excluded, and may be earlier than `from`: over midnight. */
 export interface Hours {
@@ -13,6 +14,8 @@ export interface LendingRule {
   readonly instances: readonly string[];
   /** Number of instances that are offered or on loan at a time; null for any. */
   readonly max: number | null;
+  /** Whether the instances take tasks of the upstream only. */
+  readonly isAlways: boolean;
   /** Time for which a task of this hub waits before a loan is taken back for it; null: for ever. */
   readonly takeBackMs: number | null;
   /** Hours in which instances are offered; none: always. */
@@ -34,12 +37,19 @@ export interface UpstreamSettings {
 export function mayBeLent(
   { labels, instances }: LendingRule,
   profile: { readonly id: string; readonly labels: readonly string[] },
-  matches: (pattern: string, text: string) => boolean,
 ): boolean {
-  const isNamed = instances.length === 0 || instances.some((pattern) => matches(pattern, profile.id));
+  const isNamed = instances.length === 0 || instances.some((pattern) => matchesWildcard(pattern, profile.id));
   return (
     isNamed && (labels.length === 0 || profile.labels.some((label) => labels.includes(label.toLowerCase())))
   );
+}
+
+/** Whether an instance takes tasks of one of these upstreams only. */
+export function isLentForGood(
+  upstreams: readonly UpstreamSettings[],
+): (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean {
+  const rules = upstreams.map(({ lend }) => lend).filter(({ isAlways }) => isAlways);
+  return (profile) => rules.some((rule) => mayBeLent(rule, profile));
 }
 
 /** Whether instances are offered at this minute of the day. */

@@ -4,7 +4,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LENT_STATES, type LentState } from '@workbench-hub/shared/domain/instance';
-import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { HubConnection, InstanceState } from '@workbench-hub/shared/joining/ports/hub';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceView } from '../../core/ports/nodes.js';
@@ -190,7 +189,7 @@ export class LentInstances {
   }
 
   #isLent({ profile }: InstanceView): boolean {
-    return mayBeLent(this.#options.settings.lend, profile, matchesWildcard);
+    return mayBeLent(this.#options.settings.lend, profile);
   }
 
   #stateOf(view: InstanceView): InstanceState {

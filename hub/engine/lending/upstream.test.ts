@@ -53,7 +53,7 @@ it('an upstream that assigns without end and acknowledges nothing is left, and t
     idleInstance: () => undefined,
     agents: () => [],
   };
-  const lend = { labels: [], instances: [], max: null, takeBackMs: null, hours: [] };
+  const lend = { labels: [], instances: [], max: null, takeBackMs: null, isAlways: false, hours: [] };
   const errors: string[] = [];
   const log = {
     child: () => log,

@@ -28,8 +28,9 @@ class AgentInstancesItem(_AgentInstancesItem, total=False):
     agentId: str
     # What its program says that it runs; absent when it does not say, and before it has been up.
     runs: JobKind
-    # Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub.
-    # IN_USE: it works for its own hub. KEPT: it is not offered at present.
+    # Only of an instance that a joined hub lends, or that this hub lends for good. OFFERED: it takes tasks
+    # of this hub, or works on one. IN_USE: it works for its own hub. KEPT: it takes no task of this hub at
+    # present.
     lent: Literal["OFFERED", "IN_USE", "KEPT"]
 
 
@@ -327,7 +328,7 @@ class _DryRunExplanationInstances(TypedDict):
 
 
 class DryRunExplanationInstances(_DryRunExplanationInstances, total=False):
-    # Instances of joined hubs, which do not offer them at present; absent for none.
+    # Instances that take tasks of other hubs only at present; absent for none.
     kept: int
 
 
@@ -1390,7 +1391,7 @@ class _TaskExplanationInstances(TypedDict):
 
 
 class TaskExplanationInstances(_TaskExplanationInstances, total=False):
-    # Instances of joined hubs, which do not offer them at present; absent for none.
+    # Instances that take tasks of other hubs only at present; absent for none.
     kept: int
 
 
@@ -1670,7 +1671,7 @@ class _WaitReasonInstances(TypedDict):
 class WaitReasonInstances(_WaitReasonInstances, total=False):
     """Number of instances that satisfy all criteria, and of those in each state."""
 
-    # Instances of joined hubs, which do not offer them at present; absent for none.
+    # Instances that take tasks of other hubs only at present; absent for none.
     kept: int
 
 
@@ -1701,8 +1702,9 @@ class WorkbenchInstance(_WorkbenchInstance, total=False):
     runs: JobKind
     # When the instance process became ready; absent when it is not up. Local time of the hub.
     startedDatetime: str
-    # Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub.
-    # IN_USE: it works for its own hub. KEPT: it is not offered at present.
+    # Only of an instance that a joined hub lends, or that this hub lends for good. OFFERED: it takes tasks
+    # of this hub, or works on one. IN_USE: it works for its own hub. KEPT: it takes no task of this hub at
+    # present.
     lent: Literal["OFFERED", "IN_USE", "KEPT"]
 
 

@@ -956,7 +956,7 @@ export type WorkbenchInstance = {
      */
     working: boolean;
     /**
-     * Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub. IN_USE: it works for its own hub. KEPT: it is not offered at present.
+     * Only of an instance that a joined hub lends, or that this hub lends for good. OFFERED: it takes tasks of this hub, or works on one. IN_USE: it works for its own hub. KEPT: it takes no task of this hub at present.
      */
     lent?: 'OFFERED' | 'IN_USE' | 'KEPT';
 };
@@ -1030,7 +1030,7 @@ export type Agent = {
          */
         working: boolean;
         /**
-         * Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub. IN_USE: it works for its own hub. KEPT: it is not offered at present.
+         * Only of an instance that a joined hub lends, or that this hub lends for good. OFFERED: it takes tasks of this hub, or works on one. IN_USE: it works for its own hub. KEPT: it takes no task of this hub at present.
          */
         lent?: 'OFFERED' | 'IN_USE' | 'KEPT';
     }>;
@@ -1468,7 +1468,7 @@ export type TaskExplanation = {
         idle: number;
         busy: number;
         /**
-         * Instances of joined hubs, which do not offer them at present; absent for none.
+         * Instances that take tasks of other hubs only at present; absent for none.
          */
         kept?: number;
         /**
@@ -1587,7 +1587,7 @@ export type DryRunExplanation = {
         idle: number;
         busy: number;
         /**
-         * Instances of joined hubs, which do not offer them at present; absent for none.
+         * Instances that take tasks of other hubs only at present; absent for none.
          */
         kept?: number;
         /**
@@ -1756,7 +1756,7 @@ export type WaitReason = {
         idle: number;
         busy: number;
         /**
-         * Instances of joined hubs, which do not offer them at present; absent for none.
+         * Instances that take tasks of other hubs only at present; absent for none.
          */
         kept?: number;
         down: number;

@@ -14,7 +14,7 @@ const de = {
   down: (count: string) => `${count} aus`,
   unreachable: (count: string) => `${count} nicht erreichbar`,
   drained: (count: string) => `${count} stillgelegt`,
-  kept: (count: string) => `${count} vom eigenen Hub behalten`,
+  kept: (count: string) => `${count} nur für andere Hubs`,
   busy: (count: string) =>
     count === '1' ? '1 passende Instanz ist beschäftigt.' : `${count} passende Instanzen sind beschäftigt.`,
   soon: (count: string) =>

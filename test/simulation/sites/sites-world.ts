@@ -207,7 +207,14 @@ class Sites {
       name: 'above',
       agentId: name,
       prefix: `${name}:`,
-      lend: { labels: [], instances: [], max: null, takeBackMs: this.#takeBackMs, hours: [] },
+      lend: {
+        labels: [],
+        instances: [],
+        max: null,
+        takeBackMs: this.#takeBackMs,
+        isAlways: false,
+        hours: [],
+      },
       hub: this.#breakage?.link?.(watched, world) ?? watched,
     };
   }

@@ -155,8 +155,8 @@ export const instanceSchema = z
       .optional()
       .meta({
         description:
-          'Only of an instance that a joined hub lends. OFFERED: it takes tasks, or works on one of this hub. IN_USE: it works for its ' +
-          'own hub. KEPT: it is not offered at present.',
+          'Only of an instance that a joined hub lends, or that this hub lends for good. OFFERED: it takes tasks of this hub, or works on ' +
+          'one. IN_USE: it works for its own hub. KEPT: it takes no task of this hub at present.',
       }),
   })
   .meta({ id: 'WorkbenchInstance' });

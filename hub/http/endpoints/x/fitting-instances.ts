@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { StateCounts } from '../../../core/wait-reason.js';
 
 export const keptSchema = z.int().min(0).optional().meta({
-  description: 'Instances of joined hubs, which do not offer them at present; absent for none.',
+  description: 'Instances that take tasks of other hubs only at present; absent for none.',
 });
 
 export function presentCounts({ kept, ...others }: StateCounts) {

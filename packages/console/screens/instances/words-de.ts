@@ -38,7 +38,7 @@ export const de: DictionaryLike<typeof en> = {
   agentVersion: (version) => `Agent ${version}`,
   tasks: (count) => `laufende Aufgaben: ${count}`,
   drained: 'Stillgelegt',
-  keptInstance: 'Ihr eigener Hub bietet sie zurzeit nicht an: Hier beginnt keine Aufgabe dieses Hubs.',
+  keptInstance: 'Sie ist Aufgaben anderer Hubs vorbehalten: Hier beginnt zurzeit keine Aufgabe dieses Hubs.',
   drainedAgent: (agent) =>
     `Der Agent ${agent} ist stillgelegt: Hier startet keine Aufgabe, bis ihn jemand wieder in Betrieb nimmt.`,
   drainedBy: (user) => `durch ${user}`,

@@ -36,7 +36,7 @@ export const en = {
   agentVersion: (version: string) => `agent ${version}`,
   tasks: (count: string) => `running tasks: ${count}`,
   drained: 'Drained',
-  keptInstance: 'Its own hub does not offer it at present: no task of this hub starts here.',
+  keptInstance: 'It is kept for tasks of other hubs: no task of this hub starts here at present.',
   drainedAgent: (agent: string) =>
     `The agent ${agent} is drained: no task starts here until somebody undrains it.`,
   drainedBy: (user: string) => `by ${user}`,

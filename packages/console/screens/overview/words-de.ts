@@ -41,7 +41,7 @@ export const de: DictionaryLike<typeof en> = {
   instance: (id, state) => `${id}: ${state}`,
   states: {
     FREE: 'frei',
-    KEPT: 'vom Hub behalten',
+    KEPT: 'nur für andere Hubs',
     DRAINED: 'stillgelegt',
     WORKING: 'arbeitet',
     STARTING: 'startet',

@@ -38,7 +38,7 @@ export const en = {
   instance: (id: string, state: string) => `${id}: ${state}`,
   states: {
     FREE: 'free',
-    KEPT: 'kept by its hub',
+    KEPT: 'kept for other hubs',
     DRAINED: 'drained',
     WORKING: 'works',
     STARTING: 'starts',
