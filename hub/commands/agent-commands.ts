@@ -49,7 +49,7 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
         console.error(
           `Valid once, for agent ${agentId}, until ${timeOf(expiresAtMs)}. On its host:\n` +
             '  workbench-agent enroll --config agent.yaml\n' +
-            'Of a hub that joins this one, on its machine:\n' +
+            'For a hub that joins this one, on its machine:\n' +
             '  workbench-hub upstream enroll NAME --config hub.yaml',
         );
       }),

@@ -1,4 +1,4 @@
-/** What the console shows of a hub that lends instances to one, and borrows those of another. */
+/** The console of a hub that lends instances to another hub and uses those of a third. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { hasBrowser } from '../support/browsers/browser.js';

@@ -7,7 +7,7 @@ export function instanceView(
   { profile, agentId, status, startedAtMs, attempt, lent, isForOthers }: Instance,
   drain: AgentDrain | null,
 ): InstanceView {
-  // Of an unreachable hub, nothing is known.
+  // The state of what an unreachable hub lends is not known.
   const told = status === 'UNKNOWN' ? null : isForOthers ? 'KEPT' : lent;
   const working = attempt !== null || told === 'IN_USE';
   return { profile, agentId, status, startedAtMs, working, ...(told && { lent: told }), drain };

@@ -1,7 +1,7 @@
 /**
- * Recall of loans for which tasks of this hub wait longer than the site allows. The first waiting tasks that the occupied instances fit are
- * looked at once a second. Each gets one loan back; the instance may need its time to be idle again, so the next one follows much later, if
- * the task still waits.
+ * Recall of loans for which tasks of this hub wait longer than the site allows. Once a second, it looks at the first waiting tasks that the
+ * occupied instances fit. Each task gets one loan back; since the instance may take a while to become idle, another follows only minutes
+ * later, if the task still waits.
  */
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';

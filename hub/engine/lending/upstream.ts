@@ -287,7 +287,7 @@ export class Upstream {
     void this.#starts.run(loan, assignment).then(() => connection && this.#follow(loan, connection));
   }
 
-  /** Whether more is open than an upstream in order gives; its connection is ended then. */
+  /** Whether the upstream has more assignments open than a sound one ever has; if so, its connection is ended. */
   #isFlooded(): boolean {
     const open = Math.max(this.#loans.size, this.#reporting.count);
     if (open < Math.max(OPEN_AT_LEAST, OPEN_FOR_EACH * this.#lent.count)) return false;

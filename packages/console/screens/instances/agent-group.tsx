@@ -92,7 +92,7 @@ function HubFacts({ version, joined }: HubFactsProps) {
   );
 }
 
-/** When the connection of an agent ended; nothing while it is connected. `local` is in the time of the hub. */
+/** Time at which an agent was last seen; nothing while it is connected. `local` is in the time of the hub. */
 function LastSeen({ local }: { readonly local: string | undefined }) {
   const words = useWords<typeof en>({ en, de });
   const at = useHubTime()(local);

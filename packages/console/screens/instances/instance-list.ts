@@ -1,7 +1,7 @@
 /** Instances as the list shows them: by state, by what the reader looks for, by agent. */
 import type { AgentState, WorkbenchInstance } from '@workbench-hub/client';
 
-/** State of an instance; UP is divided into what works, what is free, what its own hub keeps, and what would be free if its agent were not
+/** State of an instance; UP is divided into what works, what is free, what is kept for other hubs, and what would be free if its agent were not
  *  drained. */
 export type InstanceState =
   | 'WORKING'
