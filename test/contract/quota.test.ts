@@ -1,13 +1,12 @@
 /** Disk space of one user: the quota of the input storage covers the stored data, not only names. */
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
 import { base64 } from '../support/interface/api.js';
 import { formWithFile } from '../support/interface/forms.js';
-import { beginUpload, blobFiles, INPUT, upload } from '../support/interface/input-storage.js';
+import { beginUpload, bytesOnDisk, INPUT, upload } from '../support/interface/input-storage.js';
 
 const TASK = '/api/2.0/workbench/task';
 const KIB = 1024;
@@ -18,18 +17,6 @@ const FILE_BYTES = 300 * KIB;
 hubForEachTest({ config: { storage: { input: { quotaPerUser: QUOTA_BYTES } } } });
 
 const contentOf = (number: number, bytes = FILE_BYTES) => Buffer.alloc(bytes, `content number ${number} `);
-
-/** Space of blobs on the disk, including uploads under way. */
-async function bytesOnDisk(): Promise<number> {
-  let bytes = 0;
-  for (const path of await blobFiles()) {
-    bytes += await stat(path).then(
-      ({ size }) => size,
-      () => 0,
-    );
-  }
-  return bytes;
-}
 
 describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
   it('overwriting one name 25 times leaves one blob', async () => {

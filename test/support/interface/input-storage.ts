@@ -1,5 +1,5 @@
 /** Requests to the input storage of the running hub, and the files of its blobs. */
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from '../eventually.js';
@@ -30,6 +30,18 @@ export async function blobFiles(): Promise<string[]> {
   return entries
     .filter((entry) => entry.isFile() && entry.name !== 'workbench-hub-folder')
     .map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** Space of blobs on the disk of the hub, including uploads under way. */
+export async function bytesOnDisk(): Promise<number> {
+  let bytes = 0;
+  for (const path of await blobFiles()) {
+    bytes += await stat(path).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  }
+  return bytes;
 }
 
 /** Sends the head and the first bytes of an upload over a connection of its own. */

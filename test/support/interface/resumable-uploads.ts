@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { eventually } from '../eventually.js';
 import { hub, api as openApi } from '../hubs/hub-for-tests.js';
 import type { Answer, Api } from './api.js';
+import { bytesOnDisk } from './input-storage.js';
 
 export const UPLOADS = '/api/x/storage/input/uploads';
 const PART_TYPE = 'application/offset+octet-stream';
@@ -62,6 +63,14 @@ export async function offsetOf(path: string): Promise<number> {
   const answer = await state(path);
   expect(answer.status).toBe(200);
   return Number(answer.headers.get('upload-offset'));
+}
+
+/** Cuts a part off when the hub has written more than `bytes` of it; returns how many the hub has then. It need not have read all that
+ *  was sent. */
+export async function cutAfter(bytes: number, part: { cut(): void }, path: string): Promise<number> {
+  await eventually(async () => (await bytesOnDisk()) > bytes);
+  part.cut();
+  return eventually(async () => (await offsetOf(path)) || undefined);
 }
 
 /** Sends the head and the first bytes of a part over a connection of its own, which announces `length` bytes. */
