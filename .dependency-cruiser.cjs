@@ -319,6 +319,12 @@ module.exports = {
       'How blobs get into an object store is in one folder.',
     ),
     onlyIn(
+      'readers-of-values-only-in-output-values',
+      'json-p3|csv-parse|re2js',
+      '^hub/output-values/',
+      'Outputs of jobs are read in a process of their own, within limits; in the hub, a file of a user could take all of its time or memory.',
+    ),
+    onlyIn(
       'sockets-only-at-the-ends-of-the-link',
       'ws',
       ['^hub/agent-link/', '^shared/agent-protocol/dial[.]ts$', '^test/', '/fixtures/', test],

@@ -93,6 +93,26 @@ export function consequenceOfLoss(
   return { kind: 'REQUEUE', loss, reason };
 }
 
+/** Beginnings of the messages of tasks that were given up, as {@link consequenceOfLoss} writes them. */
+const GIVEN_UP: readonly (readonly [RegExp, Exclude<LossKind, 'RETURN'>])[] = [
+  [/^the workbench instance died (once|\d+ times) while it ran this task \(tasks\.maxAttempts\)/, 'CRASH'],
+  [/^the agent was lost (once|\d+ times) while it ran this task \(tasks\.maxLosses\)/, 'LOSS'],
+  [
+    /^agents returned this task or were lost while running it (once|\d+ times) \(tasks\.maxLosses\)/,
+    'HOST_FAULT',
+  ],
+];
+
+/** Loss for which a task was given up; null for one that ended by a report of its job. */
+export function lossThatEnded({
+  status,
+  batchExecutionStatus,
+  message,
+}: Pick<Task, 'status' | 'batchExecutionStatus' | 'message'>): Exclude<LossKind, 'RETURN'> | null {
+  if (status !== 'FAILED' || batchExecutionStatus !== null || message === null) return null;
+  return GIVEN_UP.find(([pattern]) => pattern.test(message))?.[1] ?? null;
+}
+
 function returned({ message }: AttemptReport): Consequence {
   return { kind: 'REQUEUE', loss: 'RETURN', reason: message };
 }

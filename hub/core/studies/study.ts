@@ -1,0 +1,130 @@
+/** A study: one job at many points, of which each becomes a task late (decision 0085). */
+import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';
+import type { StudyPlan } from './plans.js';
+import type { ReadValue } from './values/read-value.js';
+import type { ValueRule } from './values/value-rules.js';
+import type { PointValue, StudyVariable } from './variables.js';
+
+export const STUDY_STATES = ['RUNNING', 'PAUSED', 'STOPPED', 'FINISHED'] as const;
+export type StudyState = (typeof STUDY_STATES)[number];
+
+/** State machine of a study. The store derives the conditions of its statements from it. */
+export const STUDY_TRANSITIONS = {
+  create: { from: ['-'], to: ['RUNNING'], by: 'client' },
+  pause: { from: ['RUNNING'], to: ['PAUSED'], by: 'client: no more points begin' },
+  resume: { from: ['PAUSED', 'STOPPED'], to: ['RUNNING'], by: 'client' },
+  stop: {
+    from: ['RUNNING', 'PAUSED'],
+    to: ['STOPPED'],
+    by: 'client, or a rule of the study: the points in progress are canceled',
+  },
+  finish: { from: ['RUNNING'], to: ['FINISHED'], by: 'driver, when every point has an outcome' },
+  runAgain: {
+    from: ['FINISHED'],
+    to: ['RUNNING'],
+    by: 'client, with further points, or points to try again',
+  },
+  remove: { from: ['STOPPED', 'FINISHED'], to: ['-'], by: 'client, or the end of tasks.keepEndedFor' },
+} as const satisfies StateMachine<StudyState | '-'>;
+
+/** States in which a study takes further points, and tries points again. */
+export const GROWING_STATES = ['RUNNING', 'PAUSED', 'FINISHED'] as const satisfies readonly StudyState[];
+
+/** Outcomes of a point. FINISHED: with a result. SOLVER_FAILED: the job ran, and failed. RULE_FAILED: the job succeeded, its values do
+ *  not. INFRASTRUCTURE: given up for a crash of the instance, a loss of the agent or a fault of the host, which says nothing about the
+ *  point. CANCELED: by somebody. */
+export const POINT_OUTCOMES = [
+  'FINISHED',
+  'SOLVER_FAILED',
+  'RULE_FAILED',
+  'INFRASTRUCTURE',
+  'CANCELED',
+] as const;
+export type PointOutcome = (typeof POINT_OUTCOMES)[number];
+
+/** Cause of the outcome INFRASTRUCTURE. */
+export const POINT_CAUSES = ['CRASH', 'LOSS', 'HOST_FAULT'] as const;
+export type PointCause = (typeof POINT_CAUSES)[number];
+
+/** Part of a study that never changes. */
+export interface StudyDefinition {
+  readonly classifiers: readonly Classifier[];
+  readonly timeLimitS: number | null;
+  /** The job of each point, but for its variables. */
+  readonly job: BatchJob;
+  readonly variables: readonly StudyVariable[];
+  readonly values: readonly ValueRule[];
+  /** Conditions that all must hold for the outcome FINISHED; one on a value that is missing does not hold. */
+  readonly success: readonly SuccessCondition[];
+  /** Number of points that failed, for whatever reason, at which the study stops by itself; null for none. */
+  readonly stopAfterFailures: number | null;
+}
+
+/** Bounds of a value, both inclusive; null for none. */
+export interface SuccessCondition {
+  readonly value: string;
+  readonly lower: number | null;
+  readonly upper: number | null;
+}
+
+/** Points of a study that were handed in together. */
+export interface PlannedPart {
+  /** Number of the first of them; the first of a study is 1. */
+  readonly first: number;
+  readonly count: number;
+  readonly plan: StudyPlan;
+}
+
+/** A study without its definition and its plan. Timestamps are milliseconds since 1970 by the hub's clock. */
+export interface StudyRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly note: string | null;
+  readonly creator: string | null;
+  readonly state: StudyState;
+  /** Sentence for people on why it stopped or paused by itself; null otherwise. */
+  readonly message: string | null;
+  readonly createdAtMs: number;
+  /** Time at which it was stopped or finished last; null while it is neither. */
+  readonly endedAtMs: number | null;
+  /** Points of all parts so far. */
+  readonly pointCount: number;
+  /** Points that have begun: those with the numbers up to this one. */
+  readonly begunCount: number;
+  /** Whether points may be added without end: it does not finish by itself. */
+  readonly isOpen: boolean;
+}
+
+export interface Study extends StudyRecord {
+  readonly definition: StudyDefinition;
+}
+
+export interface NewStudy extends Study {
+  readonly plan: StudyPlan;
+}
+
+/** Numbers of points by outcome. OPEN: begun, and without an outcome. */
+export type OutcomeCounts = Readonly<Partial<Record<PointOutcome | 'OPEN', number>>>;
+
+/** A point that has begun. */
+export interface Point {
+  readonly number: number;
+  /** Tasks that it was given so far; another one for each retry. */
+  readonly tries: number;
+  readonly variables: readonly PointValue[];
+  /** Null while its task waits or runs. */
+  readonly end: PointEnd | null;
+}
+
+export interface PointEnd {
+  readonly outcome: PointOutcome;
+  readonly cause: PointCause | null;
+  /** Reason of any outcome but FINISHED. */
+  readonly message: string | null;
+  /** Values in the order of the rules; empty unless the job ran to its end. */
+  readonly values: readonly ReadValue[];
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number;
+}
