@@ -2,6 +2,7 @@
  *  therefore never change after a release. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import type { Studies } from '@workbench-hub/hub/core/ports/studies';
 import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import {
   ACCOUNTS_MIGRATIONS,
@@ -137,6 +138,15 @@ const ROWS: readonly (readonly string[])[] = [
     `UPDATE task SET loan = '{"upstream":"hq"}' WHERE id = 'waiting'`,
     `INSERT INTO open_loan SELECT seq FROM task WHERE id = 'waiting'`,
   ],
+  [
+    `INSERT INTO study VALUES (1, 'study', 'Gear', NULL, 'anna', 'STOPPED', NULL, 10, 20, 2, 2, 0,
+       '{"classifiers":[],"timeLimitS":null,"job":{"type":"EXECUTE_BATCH_JOB"},"variables":[],"values":[],"success":[]}')`,
+    `INSERT INTO study_part VALUES (1, 1, 2, '{"kind":"LIST","points":[{"load":1},{"load":2}]}')`,
+    `INSERT INTO study_point VALUES
+       (1, 1, 2, '[1]', 'FINISHED', NULL, NULL, '[7,{"number":"NaN"},{"missing":"the log is empty"}]', 11, 12),
+       (1, 2, 1, '[2]', NULL, NULL, NULL, NULL, NULL, NULL)`,
+    `INSERT INTO study_file VALUES (1, 0, '${DIGEST}', 3, 0)`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -151,6 +161,13 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
   [`INSERT INTO session VALUES ('f', 'anna', 10, 20, 'family', 'current', 'spent', 11, 'salt')`],
   [`INSERT INTO agent_drain VALUES ('a', 10, 'anna')`],
 ];
+
+/** The study in {@link ROWS}, which a database of an earlier version lacks. */
+async function expectStudy(studies: Studies, version: number): Promise<void> {
+  const points = await studies.points('study', { after: 0, limit: 9, outcomes: [] });
+  expect(points.map(({ tries }) => tries)).toEqual(version < 23 ? [] : [2, 1]);
+  expect(await studies.parts('study', 1)).toHaveLength(version < 23 ? 0 : 1);
+}
 
 describe('the database of tasks', () => {
   it('has test rows for every schema version', () => {
@@ -193,6 +210,7 @@ describe('the database of tasks', () => {
         version < 20 ? [] : ['canceled'],
       );
       expect(await listed({ note: 'softer*' })).toEqual(version < 21 ? [] : ['waiting']);
+      await expectStudy(store.studies, version);
 
       const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
       const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
@@ -306,6 +324,7 @@ it('no migration has changed since it was released', () => {
     '1f8e596d1cc2',
     'dcd319b000a9',
     'fa526a920133',
+    '1d69eb977221',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

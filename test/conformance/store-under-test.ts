@@ -6,6 +6,7 @@ import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
 import type { OpenLoans } from '@workbench-hub/hub/core/ports/open-loans';
 import type { ResumableUploads } from '@workbench-hub/hub/core/ports/resumable-uploads';
+import type { Studies } from '@workbench-hub/hub/core/ports/studies';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
 import type { TaskExclusions } from '@workbench-hub/hub/core/ports/task-exclusions';
@@ -24,6 +25,7 @@ export interface StoreUnderTest {
   readonly statistics: TaskStatistics;
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
+  readonly studies: Studies;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

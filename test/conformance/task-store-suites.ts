@@ -7,6 +7,7 @@ import { describeStoredNames } from './named-objects-suite.js';
 import { describeOpenLoans } from './open-loans-suite.js';
 import { describeResumableUploads } from './resumable-uploads-suite.js';
 import type { OpenStore } from './store-under-test.js';
+import { describeStudies } from './studies-suite.js';
 import { describeTaskArchive } from './task-archive-suite.js';
 import { describeTaskChanges } from './task-changes-suite.js';
 import { describeTaskExclusions } from './task-exclusions-suite.js';
@@ -28,6 +29,7 @@ export function describeTaskStore(name: string, open: OpenStore): void {
     ['statistics', describeTaskStatistics],
     ['exclusions', describeTaskExclusions],
     ['open loans', describeOpenLoans],
+    ['studies', describeStudies],
     ['deliveries of webhooks', describeWebhookDeliveries],
     ['remembered things', describeRememberedThings],
     ['names in the storage', describeStoredNames],

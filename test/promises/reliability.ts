@@ -1447,7 +1447,7 @@ export const RELIABILITY: PagePromises = {
       ],
     },
     {
-      begins: '| `requirement.id` | 2<sup>53</sup>',
+      begins: '| `requirement.id`, `study.seq` | 2<sup>53</sup>',
       heldBy: [
         test(
           'test/conformance/numbers-that-run-out.test.ts',
@@ -1653,6 +1653,14 @@ export const RELIABILITY: PagePromises = {
       heldBy: [
         test('test/conformance/numbers-that-run-out.test.ts', 'of the store on SQLite is left out'),
         test('test/conformance/numbers-that-run-out.test.ts', 'is left out'),
+      ],
+    },
+    {
+      begins: '| `study.point_count`, `study.begun_count`,',
+      heldBy: [
+        test('test/conformance/numbers-that-run-out.test.ts', 'of the store on SQLite is left out'),
+        test('test/conformance/numbers-that-run-out.test.ts', 'is left out'),
+        test('test/conformance/studies-suite.ts', 'never begin beyond the number of points'),
       ],
     },
     {

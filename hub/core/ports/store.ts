@@ -19,6 +19,7 @@ import type { ResumableUploads } from './resumable-uploads.js';
 import type { Roles } from './roles.js';
 import type { ShutdownPreparations } from './shutdown-preparations.js';
 import type { Signals } from './signals.js';
+import type { Studies } from './studies.js';
 import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
 import type { TaskExclusions } from './task-exclusions.js';
@@ -34,6 +35,7 @@ export interface TaskStore {
   readonly statistics: TaskStatistics;
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
+  readonly studies: Studies;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

@@ -23,6 +23,9 @@ export interface RemoteStoreOptions {
   /** Name of this start of the hub; a new one when left out. */
   readonly incarnation?: string;
   readonly onBroken: (why: Error) => void;
+  /** Whether the database has studies. While it has none, looking for them takes no time: the worlds, which have none so far, go on
+   *  as their seeds say. */
+  readonly hasStudies: () => boolean;
 }
 
 export interface RemoteStore extends TaskStore {
@@ -66,6 +69,7 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
     ...readPorts(read, watch),
     archive: archiveOn(lanes, read),
     loans: loansOn(lanes.change, read),
+    studies: studiesOn(lanes.change, read, options.hasStudies),
     ...sidePorts(lanes, read),
     webhooks: webhooksOn(lanes.side, read, watch),
     inlineBlobs: postgresInlineBlobs(reads, lanes),
@@ -111,6 +115,28 @@ function loansOn(change: Lane, read: Read): TaskStore['loans'] {
   return {
     all: () => read(({ loans }) => loans.all()),
     close: write(change, true, ({ loans }, taskIds) => loans.close(taskIds)),
+  };
+}
+
+function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskStore['studies'] {
+  return {
+    create: write(change, true, ({ studies }, study) => studies.create(study)),
+    find: (id) => read(({ studies }) => studies.find(id)),
+    list: (query) => read(({ studies }) => studies.list(query)),
+    parts: (id, fromPoint) => read(({ studies }) => studies.parts(id, fromPoint)),
+    counts: (id) => read(({ studies }) => studies.counts(id)),
+    points: (id, query) => read(({ studies }) => studies.points(id, query)),
+    extend: write(change, true, ({ studies }, id, part) => studies.extend(id, part)),
+    setState: write(change, true, ({ studies }, ...args) => studies.setState(...args)),
+    retry: write(change, true, ({ studies }, id, outcomes) => studies.retry(id, outcomes)),
+    remove: write(change, true, ({ studies }, id) => studies.remove(id)),
+    endedBefore: async (timeMs, limit) =>
+      hasStudies() ? read(({ studies }) => studies.endedBefore(timeMs, limit)) : [],
+    active: async () => (hasStudies() ? read(({ studies }) => studies.active()) : []),
+    open: (id, limit) => read(({ studies }) => studies.open(id, limit)),
+    begin: write(change, true, ({ studies }, ...args) => studies.begin(...args)),
+    end: write(change, true, ({ studies }, id, ended) => studies.end(id, ended)),
+    finish: write(change, true, ({ studies }, id, endedAtMs) => studies.finish(id, endedAtMs)),
   };
 }
 

@@ -180,7 +180,8 @@ const REFERENCED = sql(
 );
 const REFERENCED_ENCRYPTED = sql(
   {},
-  'SELECT digest FROM task_file WHERE encrypted UNION SELECT digest FROM stored_file WHERE encrypted',
+  `SELECT digest FROM task_file WHERE encrypted UNION SELECT digest FROM stored_file WHERE encrypted
+   UNION SELECT digest FROM study_file WHERE encrypted`,
 );
 const DROPPED = sql(
   { after: 'bigint', limit: 'bigint' },

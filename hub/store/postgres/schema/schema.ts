@@ -20,6 +20,7 @@ import { taskDurations } from './migrations/0018-task-durations.js';
 import { notes } from './migrations/0019-notes.js';
 import { joinedHubs } from './migrations/0020-joined-hubs.js';
 import { loans } from './migrations/0021-loans.js';
+import { studies } from './migrations/0022-studies.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -42,5 +43,6 @@ export const MIGRATIONS: readonly Migration[] = [
   notes,
   joinedHubs,
   loans,
+  studies,
   accounts,
 ];

@@ -58,7 +58,8 @@ const REFERENCED_BLOBS = sql(
   {},
   `SELECT DISTINCT digest, encrypted, size_bytes AS "sizeBytes" FROM (
      SELECT digest, encrypted, size_bytes FROM task_file
-     UNION ALL SELECT digest, encrypted, size_bytes FROM stored_file) AS named
+     UNION ALL SELECT digest, encrypted, size_bytes FROM stored_file
+     UNION ALL SELECT digest, encrypted, size_bytes FROM study_file) AS named
    WHERE encrypted OR NOT EXISTS (SELECT FROM small_file WHERE small_file.digest = named.digest)
    ORDER BY digest, encrypted`,
 );

@@ -26,6 +26,7 @@ import { taskDurations } from '../schema/migrations/0020-task-durations.js';
 import { listedTasks } from '../schema/migrations/0021-listed-tasks.js';
 import { notes } from '../schema/migrations/0022-notes.js';
 import { loans } from '../schema/migrations/0023-loans.js';
+import { studies } from '../schema/migrations/0024-studies.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -54,6 +55,7 @@ export const MIGRATIONS: readonly string[] = [
   listedTasks,
   notes,
   loans,
+  studies,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -114,7 +114,8 @@ function statements(db: SqliteDatabase) {
     ),
     selectReferencedEncrypted: db
       .prepare<[], string>(
-        'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
+        `SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1
+         UNION SELECT digest FROM study_file WHERE encrypted = 1`,
       )
       .pluck(),
     selectIsReferenced: db

@@ -17,7 +17,8 @@ const MAX_FAULTS = 20;
 const REFERENCED_BLOBS = `
   SELECT DISTINCT digest, encrypted, size_bytes AS sizeBytes FROM (
     SELECT digest, encrypted, size_bytes FROM task_file
-    UNION ALL SELECT digest, encrypted, size_bytes FROM stored_file) AS named
+    UNION ALL SELECT digest, encrypted, size_bytes FROM stored_file
+     UNION ALL SELECT digest, encrypted, size_bytes FROM study_file) AS named
   WHERE encrypted = 1 OR NOT EXISTS (SELECT 1 FROM small_file WHERE small_file.digest = named.digest)
   ORDER BY digest, encrypted`;
 

@@ -1,0 +1,87 @@
+/**
+ * Studies with their points. Changes are durable when their promise resolves, and take place under the condition that each names;
+ * all reject as those of `task-queue.ts` do. A point that has not begun is no row: it follows from the plans.
+ */
+import type {
+  NewStudy,
+  OutcomeCounts,
+  PlannedPart,
+  Point,
+  PointEnd,
+  PointOutcome,
+  Study,
+  StudyRecord,
+  StudyState,
+} from '../studies/study.js';
+import type { PointValue } from '../studies/variables.js';
+
+export interface StudyQuery {
+  /** Studies with this name only; null for all. */
+  readonly name: string | null;
+  /** Id of the study after which the list goes on; null to begin with the newest. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface PointQuery {
+  /** Points with greater numbers only. */
+  readonly after: number;
+  readonly limit: number;
+  /** Points with one of these outcomes; OPEN for those without one. All points when it is empty. */
+  readonly outcomes: readonly (PointOutcome | 'OPEN')[];
+}
+
+/** A study that needs the driver. */
+export type ActiveStudy = Pick<
+  StudyRecord,
+  'id' | 'state' | 'pointCount' | 'begunCount' | 'isOpen' | 'endedAtMs'
+>;
+
+/** A point without an outcome. */
+export type OpenPoint = Pick<Point, 'number' | 'tries' | 'variables'>;
+
+/** The end of a point, which takes place while its try is the latest, and has none. */
+export interface EndedPoint extends PointEnd {
+  readonly number: number;
+  readonly tries: number;
+}
+
+export interface Studies {
+  create(study: NewStudy): Promise<void>;
+  find(id: string): Promise<Study | undefined>;
+  /** Newest first. */
+  list(query: StudyQuery): Promise<StudyRecord[]>;
+  /** Parts of a study in the order of their points, from the one with this point on. */
+  parts(id: string, fromPoint: number): Promise<PlannedPart[]>;
+  counts(id: string): Promise<OutcomeCounts>;
+  /** Points that have begun, by number. */
+  points(id: string, query: PointQuery): Promise<Point[]>;
+  /** Adds points to a study that has `part.first - 1` of them, and may be extended. A finished one runs again. */
+  extend(id: string, part: PlannedPart): Promise<boolean>;
+  /** Changes the state from one of `from`. */
+  setState(id: string, from: readonly StudyState[], to: StudyState, why: StateChange): Promise<boolean>;
+  /** Makes points with these outcomes open again, with another try; resolves with their number. A finished study runs again, one that is
+   *  stopped is left as it is. */
+  retry(id: string, outcomes: readonly PointOutcome[]): Promise<number>;
+  /** Removes a study that is stopped or finished and has no open point; true if it did. */
+  remove(id: string): Promise<boolean>;
+  /** Ids of studies that ended before this time and have no open point, oldest first. */
+  endedBefore(timeMs: number, limit: number): Promise<string[]>;
+
+  /** Studies that run or have open points, oldest first. */
+  active(): Promise<ActiveStudy[]>;
+  /** The first open points by number. */
+  open(id: string, limit: number): Promise<OpenPoint[]>;
+  /** Begins the points after the number `begunCount` of a study that runs and has begun just as many. */
+  begin(id: string, begunCount: number, variables: readonly (readonly PointValue[])[]): Promise<boolean>;
+  /** True for each point that has its outcome by this call. */
+  end(id: string, ended: readonly EndedPoint[]): Promise<boolean[]>;
+  /** Finishes a study that runs, is not open, has begun all its points, and has no open point. */
+  finish(id: string, endedAtMs: number): Promise<boolean>;
+}
+
+export interface StateChange {
+  /** Time of an end; null for a change that ends nothing. */
+  readonly endedAtMs: number | null;
+  readonly message: string | null;
+}

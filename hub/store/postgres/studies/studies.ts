@@ -1,0 +1,132 @@
+import type { Studies } from '../../../core/ports/studies.js';
+import {
+  activeStudyOfRow,
+  POINT_COLUMNS,
+  type PointRow,
+  pointOfRow,
+  STUDY_COLUMNS,
+  type StudyRow,
+  studyOfRow,
+  wholeStudyOfRow,
+} from '../../rows/study-row.js';
+import type { Database } from '../connection/pool.js';
+import { rowOf, rowsOf, sql } from '../connection/statement.js';
+import type { Lanes } from '../lanes/lanes.js';
+import {
+  BEGIN,
+  CREATE,
+  END,
+  EXTEND,
+  FINISH,
+  MAY_BE_REMOVED,
+  REMOVE,
+  RETRY,
+  SET_STATE,
+} from './study-writes.js';
+
+const SEQ_OF_STUDY = '(SELECT seq FROM study WHERE id = :id)';
+
+const FIND = sql({ id: 'text' }, `SELECT ${STUDY_COLUMNS}, definition FROM study WHERE id = :id`);
+const LIST = sql(
+  { name: 'text', after: 'text', limit: 'bigint' },
+  `SELECT ${STUDY_COLUMNS} FROM study
+   WHERE (:name IS NULL OR (name_digest = md5(:name) AND name = :name))
+     AND (:after IS NULL OR seq < (SELECT seq FROM study WHERE id = :after))
+   ORDER BY seq DESC LIMIT :limit`,
+);
+const PARTS = sql(
+  { id: 'text', fromPoint: 'bigint' },
+  `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND first + count > :fromPoint ORDER BY first`,
+);
+const COUNTS = sql(
+  { id: 'text' },
+  `SELECT coalesce(outcome, 'OPEN') AS outcome, count(*) AS count FROM study_point WHERE study_seq = ${SEQ_OF_STUDY}
+   GROUP BY outcome`,
+);
+const POINTS = sql(
+  { id: 'text', after: 'bigint', limit: 'bigint', outcomes: 'text[]' },
+  `SELECT ${POINT_COLUMNS} FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND number > :after
+     AND (:outcomes = '{}' OR coalesce(outcome, 'OPEN') = ANY (:outcomes))
+   ORDER BY number LIMIT :limit`,
+);
+const ENDED_BEFORE = sql(
+  { time: 'bigint', limit: 'bigint' },
+  `SELECT id FROM study WHERE ended_at < :time AND ${MAY_BE_REMOVED} ORDER BY ended_at LIMIT :limit`,
+);
+const ACTIVE = sql(
+  {},
+  `SELECT ${STUDY_COLUMNS} FROM study WHERE seq IN (
+     SELECT seq FROM study WHERE state = 'RUNNING' UNION SELECT study_seq FROM study_point WHERE outcome IS NULL)
+   ORDER BY seq`,
+);
+const OPEN = sql(
+  { id: 'text', limit: 'bigint' },
+  `SELECT number, tries, variables FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND outcome IS NULL
+   ORDER BY number LIMIT :limit`,
+);
+
+export function postgresStudies(db: Database, { change }: Lanes): Studies {
+  return {
+    ...studyReads(db),
+    create: async (study) => void (await change.write(CREATE, study)),
+    extend: (id, part) => change.write(EXTEND, { id, part }),
+    setState: (id, from, to, why) => change.write(SET_STATE, { id, from, to, ...why }),
+    retry: (id, outcomes) => change.write(RETRY, { id, outcomes }),
+    remove: (id) => change.write(REMOVE, id),
+    begin: (id, begunCount, variables) => change.write(BEGIN, { id, begunCount, variables }),
+    end: async (id, ended) => [...(await change.write(END, { id, ended }))],
+    finish: (id, endedAtMs) => change.write(FINISH, { id, endedAtMs }),
+  };
+}
+
+function studyReads(
+  db: Database,
+): Pick<Studies, 'find' | 'list' | 'parts' | 'counts' | 'points' | 'endedBefore' | 'active' | 'open'> {
+  return {
+    find: async (id) => {
+      const row = await rowOf<StudyRow & { definition: string }, 'id'>(db, FIND, { id });
+      return row && wholeStudyOfRow(row);
+    },
+    list: async ({ name, after, limit }) => {
+      const values = { name, after, limit };
+      return (await rowsOf<StudyRow, keyof typeof values>(db, LIST, values)).map(studyOfRow);
+    },
+    parts: async (id, fromPoint) => {
+      const values = { id, fromPoint };
+      const rows = await rowsOf<{ first: number; count: number; plan: string }, keyof typeof values>(
+        db,
+        PARTS,
+        values,
+      );
+      return rows.map(({ first, count, plan }) => ({ first, count, plan: JSON.parse(plan) }));
+    },
+    counts: async (id) => {
+      const rows = await rowsOf<{ outcome: string; count: number }, 'id'>(db, COUNTS, { id });
+      return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
+    },
+    points: async (id, { after, limit, outcomes }) => {
+      const values = { id, after, limit, outcomes };
+      return (await rowsOf<PointRow, keyof typeof values>(db, POINTS, values)).map(pointOfRow);
+    },
+    endedBefore: async (timeMs, limit) => {
+      const values = { time: timeMs, limit };
+      return (await rowsOf<{ id: string }, keyof typeof values>(db, ENDED_BEFORE, values)).map(
+        ({ id }) => id,
+      );
+    },
+    active: async () => (await rowsOf<StudyRow, never>(db, ACTIVE, {})).map(activeStudyOfRow),
+    open: async (id, limit) => {
+      const values = { id, limit };
+      const rows = await rowsOf<Pick<PointRow, 'number' | 'tries' | 'variables'>, keyof typeof values>(
+        db,
+        OPEN,
+        values,
+      );
+      return rows.map(({ number, tries, variables }) => ({
+        number,
+        tries,
+        variables: JSON.parse(variables),
+      }));
+    },
+  };
+}

@@ -1,0 +1,268 @@
+/** Writes of studies. Each call is a batch of its own: their keys are those of all studies, and calls are few. */
+import { filesOfJob } from '@workbench-hub/shared/domain/job';
+import type { EndedPoint, StateChange } from '../../../core/ports/studies.js';
+import {
+  GROWING_STATES,
+  type NewStudy,
+  type PlannedPart,
+  type PointOutcome,
+  STUDY_TRANSITIONS,
+  type StudyState,
+} from '../../../core/studies/study.js';
+import type { PointValue } from '../../../core/studies/variables.js';
+import { endOfPoint, rowOfStudy, STUDY_COLUMNS, textOfVariables } from '../../rows/study-row.js';
+import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+
+const NO_OPEN_POINT =
+  'NOT EXISTS (SELECT FROM study_point WHERE study_point.study_seq = study.seq AND outcome IS NULL)';
+
+/** SQL list of states from which a transition begins. */
+function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
+  return listOf(STUDY_TRANSITIONS[transition].from);
+}
+
+function listOf(states: readonly string[]): string {
+  return `(${states.map((state) => `'${state}'`).join(', ')})`;
+}
+
+const GROWING = listOf(GROWING_STATES);
+
+/** SQL condition that a study may be removed. */
+export const MAY_BE_REMOVED = `state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}`;
+
+const ALONE = { isDurable: true, keys: () => ['all'] } as const;
+
+export const CREATE: LaneWrite<NewStudy, null> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: {
+      id: 'text',
+      name: 'text',
+      note: 'text',
+      creator: 'text',
+      state: 'text',
+      message: 'text',
+      createdAt: 'bigint',
+      endedAt: 'bigint',
+      pointCount: 'bigint',
+      begunCount: 'bigint',
+      isOpen: 'boolean',
+      definition: 'text',
+      plan: 'text',
+      digests: 'text[]',
+      sizes: 'bigint[]',
+      encrypted: 'boolean[]',
+    },
+    parts: `
+      created AS (
+        INSERT INTO study (${STUDY_COLUMNS}, definition)
+        SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :endedAt, :pointCount, :begunCount, :isOpen, :definition
+        FROM held RETURNING seq),
+      planned AS (
+        INSERT INTO study_part (study_seq, first, count, plan)
+        SELECT seq, 1, :pointCount, :plan FROM created WHERE :pointCount > 0),
+      filed AS (
+        INSERT INTO study_file (study_seq, position, digest, size_bytes, encrypted)
+        SELECT seq, file.position - 1, file.digest, file.size_bytes, file.encrypted
+        FROM created, unnest(:digests, :sizes, :encrypted) WITH ORDINALITY AS file (digest, size_bytes, encrypted, position))`,
+    outcome: "'null'",
+  }),
+  values: ([study]) => (study ? creationValues(study) : {}),
+  results: () => [null],
+};
+
+function creationValues(study: NewStudy) {
+  const row = rowOfStudy(study);
+  const files = filesOfJob(study.definition.job);
+  return {
+    id: row.id,
+    name: row.name,
+    note: row.note,
+    creator: row.creator,
+    state: row.state,
+    message: row.message,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    pointCount: row.point_count,
+    begunCount: row.begun_count,
+    isOpen: row.is_open,
+    definition: row.definition,
+    plan: JSON.stringify(study.plan),
+    digests: files.map(({ digest }) => digest),
+    sizes: files.map(({ sizeBytes }) => sizeBytes),
+    encrypted: files.map(({ encrypted }) => encrypted === true),
+  };
+}
+
+export const EXTEND: LaneWrite<{ readonly id: string; readonly part: PlannedPart }, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', first: 'bigint', count: 'bigint', plan: 'text' },
+    parts: `
+      extended AS (
+        UPDATE study SET point_count = point_count + :count,
+          state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
+        FROM held WHERE study.id = :id AND point_count = :first - 1 AND state IN ${GROWING} RETURNING seq),
+      planned AS (INSERT INTO study_part (study_seq, first, count, plan) SELECT seq, :first, :count, :plan FROM extended)`,
+    outcome: 'SELECT to_json(count(*)) FROM extended',
+  }),
+  values: ([call]) => ({
+    id: call?.id,
+    first: call?.part.first,
+    count: call?.part.count,
+    plan: call && JSON.stringify(call.part.plan),
+  }),
+  results: (_, outcome) => [outcome !== 0],
+};
+
+interface Change extends StateChange {
+  readonly id: string;
+  readonly from: readonly StudyState[];
+  readonly to: StudyState;
+}
+
+export const SET_STATE: LaneWrite<Change, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', former: 'text[]', next: 'text', endedAt: 'bigint', message: 'text' },
+    parts: `
+      changed AS (
+        UPDATE study SET state = :next, ended_at = :endedAt, message = :message
+        FROM held WHERE study.id = :id AND state = ANY (:former) RETURNING seq)`,
+    outcome: 'SELECT to_json(count(*)) FROM changed',
+  }),
+  values: ([call]) => ({
+    id: call?.id,
+    former: call?.from,
+    next: call?.to,
+    endedAt: call?.endedAtMs,
+    message: call?.message,
+  }),
+  results: (_, outcome) => [outcome !== 0],
+};
+
+export const RETRY: LaneWrite<{ readonly id: string; readonly outcomes: readonly PointOutcome[] }, number> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', outcomes: 'text[]' },
+    parts: `
+      again AS (
+        UPDATE study SET state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
+        FROM held WHERE study.id = :id AND state IN ${GROWING} RETURNING seq),
+      retried AS (
+        UPDATE study_point SET tries = tries + 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
+          started_at = NULL, ended_at = NULL
+        FROM again WHERE study_seq = again.seq AND outcome = ANY (:outcomes) RETURNING number)`,
+    outcome: 'SELECT to_json(count(*)) FROM retried',
+  }),
+  values: ([call]) => ({ id: call?.id, outcomes: call?.outcomes }),
+  results: (_, outcome) => [outcome as number],
+};
+
+export const REMOVE: LaneWrite<string, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text' },
+    parts: `removed AS (DELETE FROM study USING held WHERE study.id = :id AND ${MAY_BE_REMOVED} RETURNING seq)`,
+    outcome: 'SELECT to_json(count(*)) FROM removed',
+  }),
+  values: ([id]) => ({ id }),
+  results: (_, outcome) => [outcome !== 0],
+};
+
+interface Beginning {
+  readonly id: string;
+  readonly begunCount: number;
+  readonly variables: readonly (readonly PointValue[])[];
+}
+
+export const BEGIN: LaneWrite<Beginning, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', begunCount: 'bigint', added: 'bigint', variables: 'text[]' },
+    parts: `
+      begun AS (
+        UPDATE study SET begun_count = begun_count + :added
+        FROM held WHERE study.id = :id AND state = 'RUNNING' AND begun_count = :begunCount AND begun_count + :added <= point_count
+        RETURNING seq),
+      points AS (
+        INSERT INTO study_point (study_seq, number, tries, variables)
+        SELECT seq, :begunCount + point.at, 1, point.variables
+        FROM begun, unnest(:variables) WITH ORDINALITY AS point (variables, at))`,
+    outcome: 'SELECT to_json(count(*)) FROM begun',
+  }),
+  weight: ({ variables }) => 50 * variables.length,
+  values: ([call]) => ({
+    id: call?.id,
+    begunCount: call?.begunCount,
+    added: call?.variables.length,
+    variables: call?.variables.map(textOfVariables),
+  }),
+  results: (_, outcome) => [outcome !== 0],
+};
+
+export const END: LaneWrite<
+  { readonly id: string; readonly ended: readonly EndedPoint[] },
+  readonly boolean[]
+> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: {
+      id: 'text',
+      numbers: 'bigint[]',
+      tries: 'integer[]',
+      outcomes: 'text[]',
+      causes: 'text[]',
+      messages: 'text[]',
+      readValues: 'text[]',
+      startedAts: 'bigint[]',
+      endedAts: 'bigint[]',
+    },
+    parts: `
+      ended AS (
+        UPDATE study_point SET outcome = given.outcome, cause = given.cause, message = given.message,
+          read_values = given.read_values, started_at = given.started_at, ended_at = given.ended_at
+        FROM held, study, (
+          SELECT DISTINCT ON (number, tries) *
+          FROM unnest(:numbers, :tries, :outcomes, :causes, :messages, :readValues, :startedAts, :endedAts) WITH ORDINALITY
+            AS each (number, tries, outcome, cause, message, read_values, started_at, ended_at, place)
+          ORDER BY number, tries, place) AS given
+        WHERE study.id = :id AND study_point.study_seq = study.seq AND study_point.number = given.number
+          AND study_point.tries = given.tries AND study_point.outcome IS NULL
+        RETURNING given.place)`,
+    outcome: `SELECT coalesce(json_agg(place), '[]') FROM ended`,
+  }),
+  values: ([call]) => {
+    const rows = call?.ended.map(endOfPoint) ?? [];
+    return {
+      id: call?.id,
+      numbers: rows.map(({ number }) => number),
+      tries: rows.map(({ tries }) => tries),
+      outcomes: rows.map(({ outcome }) => outcome),
+      causes: rows.map(({ cause }) => cause),
+      messages: rows.map(({ message }) => message),
+      readValues: rows.map(({ read_values }) => read_values),
+      startedAts: rows.map(({ started_at }) => started_at),
+      endedAts: rows.map(({ ended_at }) => ended_at),
+    };
+  },
+  results: ([call], outcome) => [
+    call?.ended.map((_, index) => (outcome as readonly number[]).includes(index + 1)) ?? [],
+  ],
+};
+
+export const FINISH: LaneWrite<{ readonly id: string; readonly endedAtMs: number }, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', endedAt: 'bigint' },
+    parts: `
+      finished AS (
+        UPDATE study SET state = 'FINISHED', ended_at = :endedAt
+        FROM held WHERE study.id = :id AND state IN ${statesBefore('finish')} AND NOT is_open AND begun_count = point_count
+          AND ${NO_OPEN_POINT}
+        RETURNING seq)`,
+    outcome: 'SELECT to_json(count(*)) FROM finished',
+  }),
+  values: ([call]) => ({ id: call?.id, endedAt: call?.endedAtMs }),
+  results: (_, outcome) => [outcome !== 0],
+};

@@ -1,0 +1,148 @@
+/** Rows of studies, as both stores have them. */
+import type { ActiveStudy, EndedPoint } from '../../core/ports/studies.js';
+import type {
+  NewStudy,
+  Point,
+  PointCause,
+  PointOutcome,
+  Study,
+  StudyRecord,
+  StudyState,
+} from '../../core/studies/study.js';
+import type { ReadValue } from '../../core/studies/values/read-value.js';
+import type { PointValue } from '../../core/studies/variables.js';
+
+/** `Flag` is the type of a truth value in the database. */
+export interface StudyRow<Flag extends boolean | number = boolean | number> {
+  readonly id: string;
+  readonly name: string;
+  readonly note: string | null;
+  readonly creator: string | null;
+  readonly state: StudyState;
+  readonly message: string | null;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+  readonly point_count: number;
+  readonly begun_count: number;
+  readonly is_open: Flag;
+}
+
+export const STUDY_COLUMNS =
+  'id, name, note, creator, state, message, created_at, ended_at, point_count, begun_count, is_open';
+
+export function studyOfRow(row: StudyRow): StudyRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    note: row.note,
+    creator: row.creator,
+    state: row.state,
+    message: row.message,
+    createdAtMs: row.created_at,
+    endedAtMs: row.ended_at,
+    pointCount: row.point_count,
+    begunCount: row.begun_count,
+    isOpen: Boolean(row.is_open),
+  };
+}
+
+export function wholeStudyOfRow(row: StudyRow & { readonly definition: string }): Study {
+  return { ...studyOfRow(row), definition: JSON.parse(row.definition) };
+}
+
+export function activeStudyOfRow(row: StudyRow): ActiveStudy {
+  const { id, state, pointCount, begunCount, isOpen, endedAtMs } = studyOfRow(row);
+  return { id, state, pointCount, begunCount, isOpen, endedAtMs };
+}
+
+export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly definition: string } {
+  return {
+    id: study.id,
+    name: study.name,
+    note: study.note,
+    creator: study.creator,
+    state: study.state,
+    message: study.message,
+    created_at: study.createdAtMs,
+    ended_at: study.endedAtMs,
+    point_count: study.pointCount,
+    begun_count: study.begunCount,
+    is_open: study.isOpen,
+    definition: JSON.stringify(study.definition),
+  };
+}
+
+/** A point; `outcome` is null for an open one. */
+export interface PointRow {
+  readonly number: number;
+  readonly tries: number;
+  /** JSON. */
+  readonly variables: string;
+  readonly outcome: PointOutcome | null;
+  readonly cause: PointCause | null;
+  readonly message: string | null;
+  /** JSON. */
+  readonly read_values: string | null;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+}
+
+export const POINT_COLUMNS =
+  'number, tries, variables, outcome, cause, message, read_values, started_at, ended_at';
+
+export function pointOfRow(row: PointRow): Point {
+  const { number, tries, outcome } = row;
+  return {
+    number,
+    tries,
+    variables: JSON.parse(row.variables),
+    end: outcome && {
+      outcome,
+      cause: row.cause,
+      message: row.message,
+      values: valuesOfText(row.read_values ?? '[]'),
+      startedAtMs: row.started_at,
+      endedAtMs: row.ended_at as number,
+    },
+  };
+}
+
+/** End of a point as columns. */
+export function endOfPoint(point: EndedPoint) {
+  return {
+    number: point.number,
+    tries: point.tries,
+    outcome: point.outcome,
+    cause: point.cause,
+    message: point.message,
+    read_values: textOfValues(point.values),
+    started_at: point.startedAtMs,
+    ended_at: point.endedAtMs,
+  };
+}
+
+export function textOfVariables(variables: readonly PointValue[]): string {
+  return JSON.stringify(variables);
+}
+
+/** A number or a text is itself; numbers that JSON does not know, and values that are missing, are objects. */
+function textOfValues(values: readonly ReadValue[]): string {
+  return JSON.stringify(
+    values.map((read) => {
+      if (read.kind === 'MISSING') return { missing: read.reason };
+      if (read.kind === 'TEXT' || Number.isFinite(read.value)) return read.value;
+      return { number: String(read.value) };
+    }),
+  );
+}
+
+function valuesOfText(text: string): ReadValue[] {
+  const stored = JSON.parse(text) as (number | string | { missing: string } | { number: string })[];
+  return stored.map((value): ReadValue => {
+    if (typeof value === 'number') return { kind: 'NUMBER', value };
+    if (typeof value === 'string') return { kind: 'TEXT', value };
+    return 'missing' in value
+      ? { kind: 'MISSING', reason: value.missing }
+      : { kind: 'NUMBER', value: Number(value.number) };
+  });
+}

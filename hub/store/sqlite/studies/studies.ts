@@ -1,0 +1,187 @@
+import { filesOfJob } from '@workbench-hub/shared/domain/job';
+import type { Studies } from '../../../core/ports/studies.js';
+import { GROWING_STATES, type NewStudy, STUDY_TRANSITIONS } from '../../../core/studies/study.js';
+import {
+  activeStudyOfRow,
+  endOfPoint,
+  POINT_COLUMNS,
+  type PointRow,
+  pointOfRow,
+  rowOfStudy,
+  STUDY_COLUMNS,
+  type StudyRow,
+  studyOfRow,
+  textOfVariables,
+  wholeStudyOfRow,
+} from '../../rows/study-row.js';
+import type { SqliteDatabase } from '../connection/database.js';
+import type { GroupCommit } from '../connection/group-commit.js';
+
+export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies {
+  const sql = statements(db);
+  const insert = (study: NewStudy) => {
+    const { is_open, ...row } = rowOfStudy(study);
+    const seq = Number(sql.insert.run({ ...row, is_open: Number(is_open) }).lastInsertRowid);
+    if (study.pointCount > 0) {
+      sql.insertPart.run({ seq, first: 1, count: study.pointCount, plan: JSON.stringify(study.plan) });
+    }
+    filesOfJob(study.definition.job).forEach(({ digest, sizeBytes, encrypted }, position) => {
+      sql.insertFile.run({ seq, position, digest, sizeBytes, encrypted: encrypted ? 1 : 0 });
+    });
+  };
+  return {
+    create: (study) => commit.durable(() => insert(study)),
+    find: async (id) => {
+      const row = sql.select.get(id);
+      return row && wholeStudyOfRow(row);
+    },
+    list: async (query) => sql.list.all(query).map(studyOfRow),
+    parts: async (id, fromPoint) =>
+      sql.parts
+        .all({ id, fromPoint })
+        .map(({ first, count, plan }) => ({ first, count, plan: JSON.parse(plan) })),
+    counts: async (id) =>
+      Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
+    points: async (id, { after, limit, outcomes }) =>
+      sql.points.all({ id, after, limit, outcomes: JSON.stringify(outcomes) }).map(pointOfRow),
+    extend: (id, { first, count, plan }) =>
+      commit.durable(() => {
+        const seq = sql.extend.get({ id, first, count });
+        if (seq !== undefined) sql.insertPart.run({ seq, first, count, plan: JSON.stringify(plan) });
+        return seq !== undefined;
+      }),
+    setState: (id, from, to, { endedAtMs, message }) =>
+      commit.durable(
+        () => sql.setState.run({ id, from: JSON.stringify(from), to, endedAtMs, message }).changes > 0,
+      ),
+    retry: (id, outcomes) =>
+      commit.durable(() => {
+        if (sql.runAgain.run(id).changes === 0) return 0;
+        return sql.retry.run({ id, outcomes: JSON.stringify(outcomes) }).changes;
+      }),
+    remove: (id) => commit.freeing(() => sql.remove.run(id).changes > 0),
+    endedBefore: async (timeMs, limit) => sql.endedBefore.all({ timeMs, limit }),
+    active: async () => sql.active.all().map(activeStudyOfRow),
+    open: async (id, limit) =>
+      sql.open
+        .all({ id, limit })
+        .map(({ number, tries, variables }) => ({ number, tries, variables: JSON.parse(variables) })),
+    begin: (id, begunCount, variables) =>
+      commit.durable(() => {
+        const seq = sql.begin.get({ id, begunCount, count: variables.length });
+        if (seq === undefined) return false;
+        for (const [index, each] of variables.entries()) {
+          sql.insertPoint.run({ seq, number: begunCount + index + 1, variables: textOfVariables(each) });
+        }
+        return true;
+      }),
+    end: (id, ended) =>
+      commit.durable(() => ended.map((point) => sql.end.run({ id, ...endOfPoint(point) }).changes > 0)),
+    finish: (id, endedAtMs) => commit.durable(() => sql.finish.run({ id, endedAtMs }).changes > 0),
+  };
+}
+
+const IN_STUDY = 'study_seq = (SELECT seq FROM study WHERE id = @id)';
+const NO_OPEN_POINT = 'NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND outcome IS NULL)';
+
+/** SQL list of states from which a transition begins. */
+function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
+  return listOf(STUDY_TRANSITIONS[transition].from);
+}
+
+function listOf(states: readonly string[]): string {
+  return `(${states.map((state) => `'${state}'`).join(', ')})`;
+}
+
+const GROWING = listOf(GROWING_STATES);
+
+/** The statements, prepared once. */
+function statements(db: SqliteDatabase) {
+  return { ...studyStatements(db), ...pointStatements(db) };
+}
+
+function studyStatements(db: SqliteDatabase) {
+  return {
+    insert: db.prepare<[StudyRow<number> & { definition: string }]>(`
+      INSERT INTO study (${STUDY_COLUMNS}, definition) VALUES (@id, @name, @note, @creator, @state, @message, @created_at,
+        @ended_at, @point_count, @begun_count, @is_open, @definition)`),
+    insertPart: db.prepare<[{ seq: number; first: number; count: number; plan: string }]>(
+      'INSERT INTO study_part (study_seq, first, count, plan) VALUES (@seq, @first, @count, @plan)',
+    ),
+    insertFile: db.prepare<
+      [{ seq: number; position: number; digest: string; sizeBytes: number; encrypted: number }]
+    >(`
+      INSERT INTO study_file (study_seq, position, digest, size_bytes, encrypted)
+      VALUES (@seq, @position, @digest, @sizeBytes, @encrypted)`),
+    select: db.prepare<[string], StudyRow & { definition: string }>(
+      `SELECT ${STUDY_COLUMNS}, definition FROM study WHERE id = ?`,
+    ),
+    list: db.prepare<[{ name: string | null; after: string | null; limit: number }], StudyRow>(`
+      SELECT ${STUDY_COLUMNS} FROM study
+      WHERE (@name IS NULL OR name = @name) AND (@after IS NULL OR seq < (SELECT seq FROM study WHERE id = @after))
+      ORDER BY seq DESC LIMIT @limit`),
+    parts: db.prepare<[{ id: string; fromPoint: number }], { first: number; count: number; plan: string }>(`
+      SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND first + count > @fromPoint ORDER BY first`),
+    extend: db
+      .prepare<[{ id: string; first: number; count: number }], number>(`
+        UPDATE study SET point_count = point_count + @count,
+          state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
+        WHERE id = @id AND point_count = @first - 1 AND state IN ${GROWING} RETURNING seq`)
+      .pluck(),
+    setState: db.prepare<
+      [{ id: string; from: string; to: string; endedAtMs: number | null; message: string | null }]
+    >(`
+      UPDATE study SET state = @to, ended_at = @endedAtMs, message = @message
+      WHERE id = @id AND state IN (SELECT value FROM json_each(@from))`),
+    runAgain: db.prepare<[string]>(`
+      UPDATE study SET state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
+      WHERE id = ? AND state IN ${GROWING}`),
+    remove: db.prepare<[string]>(
+      `DELETE FROM study WHERE id = ? AND state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}`,
+    ),
+    endedBefore: db
+      .prepare<[{ timeMs: number; limit: number }], string>(`
+        SELECT id FROM study WHERE ended_at < @timeMs AND state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}
+        ORDER BY ended_at LIMIT @limit`)
+      .pluck(),
+    active: db.prepare<[], StudyRow>(`
+      SELECT ${STUDY_COLUMNS} FROM study WHERE seq IN (
+        SELECT seq FROM study WHERE state = 'RUNNING'
+        UNION SELECT study_seq FROM study_point WHERE outcome IS NULL)
+      ORDER BY seq`),
+    finish: db.prepare<[{ id: string; endedAtMs: number }]>(`
+      UPDATE study SET state = 'FINISHED', ended_at = @endedAtMs
+      WHERE id = @id AND state IN ${statesBefore('finish')} AND is_open = 0 AND begun_count = point_count AND ${NO_OPEN_POINT}`),
+  };
+}
+
+function pointStatements(db: SqliteDatabase) {
+  return {
+    counts: db.prepare<[string], { outcome: string; count: number }>(`
+      SELECT coalesce(outcome, 'OPEN') AS outcome, count(*) AS count FROM study_point
+      WHERE study_seq = (SELECT seq FROM study WHERE id = ?) GROUP BY outcome`),
+    points: db.prepare<[{ id: string; after: number; limit: number; outcomes: string }], PointRow>(`
+      SELECT ${POINT_COLUMNS} FROM study_point WHERE ${IN_STUDY} AND number > @after
+        AND (@outcomes = '[]' OR coalesce(outcome, 'OPEN') IN (SELECT value FROM json_each(@outcomes)))
+      ORDER BY number LIMIT @limit`),
+    open: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
+      SELECT number, tries, variables FROM study_point WHERE ${IN_STUDY} AND outcome IS NULL ORDER BY number LIMIT @limit`),
+    begin: db
+      .prepare<[{ id: string; begunCount: number; count: number }], number>(`
+        UPDATE study SET begun_count = begun_count + @count
+        WHERE id = @id AND state = 'RUNNING' AND begun_count = @begunCount AND begun_count + @count <= point_count
+        RETURNING seq`)
+      .pluck(),
+    insertPoint: db.prepare<[{ seq: number; number: number; variables: string }]>(
+      'INSERT INTO study_point (study_seq, number, tries, variables) VALUES (@seq, @number, 1, @variables)',
+    ),
+    end: db.prepare<[{ id: string } & ReturnType<typeof endOfPoint>]>(`
+      UPDATE study_point SET outcome = @outcome, cause = @cause, message = @message, read_values = @read_values,
+        started_at = @started_at, ended_at = @ended_at
+      WHERE ${IN_STUDY} AND number = @number AND tries = @tries AND outcome IS NULL`),
+    retry: db.prepare<[{ id: string; outcomes: string }]>(`
+      UPDATE study_point SET tries = tries + 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
+        started_at = NULL, ended_at = NULL
+      WHERE ${IN_STUDY} AND outcome IN (SELECT value FROM json_each(@outcomes))`),
+  };
+}

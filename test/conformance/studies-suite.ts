@@ -1,0 +1,595 @@
+/** Studies with their parts and points. */
+import type { EndedPoint, StudyQuery } from '@workbench-hub/hub/core/ports/studies';
+import type { NewStudy, PointEnd, StudyDefinition } from '@workbench-hub/hub/core/studies/study';
+import type { PointValue } from '@workbench-hub/hub/core/studies/variables';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileOf, type OpenStore, type StoreUnderTest } from './store-under-test.js';
+
+const NOW = 1_795_000_000_000;
+const ODD = 'a\0b \uFDD0 \uFDD00 🚀 "\\\n';
+/** A lone surrogate, which only JSON can keep. */
+const LONE = `${ODD}\uD800`;
+
+const DEFINITION: StudyDefinition = {
+  classifiers: [],
+  timeLimitS: null,
+  job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [], additionalFiles: [], variables: [] },
+  variables: [],
+  values: [],
+  success: [],
+  stopAfterFailures: null,
+};
+
+const WHOLE_DEFINITION: StudyDefinition = {
+  classifiers: [{ type: 'LABLES', value: LONE }],
+  timeLimitS: 2.5,
+  job: {
+    type: 'EXECUTE_BATCH_JOB',
+    model: { kind: 'BLOB', path: 'model.x', ...fileOf('model') },
+    scripts: [{ ...fileOf('script'), encrypted: true, filename: LONE }],
+    additionalFiles: [{ path: 'more', ...fileOf('more') }],
+    variables: [{ key: 'k', value: LONE }],
+  },
+  variables: [
+    { name: 'load', kind: 'NUMBER', unit: 'N', lower: -1e300, upper: 0.1, scale: 'LINEAR' },
+    { name: 'steel', kind: 'TEXT', unit: null, lower: null, upper: null, scale: 'LINEAR' },
+  ],
+  values: [
+    {
+      name: 'force',
+      unit: 'kN',
+      kind: 'NUMBER',
+      source: { kind: 'FILE', path: 'out.csv' },
+      reader: { kind: 'CSV', column: LONE, take: { row: 3 }, delimiter: '\t', decimal: ',' },
+    },
+  ],
+  success: [{ value: 'force', lower: null, upper: 7 }],
+  stopAfterFailures: 3,
+};
+
+function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
+  return {
+    id: systemRuntime.newId(),
+    name: 'Gear',
+    note: null,
+    creator: null,
+    state: 'RUNNING',
+    message: null,
+    createdAtMs: NOW,
+    endedAtMs: null,
+    pointCount: 4,
+    begunCount: 0,
+    isOpen: false,
+    definition: DEFINITION,
+    plan: { kind: 'OPEN' },
+    ...rest,
+  };
+}
+
+function recordOf({ definition: _, plan: __, ...record }: NewStudy) {
+  return record;
+}
+
+const FINISHED: PointEnd = {
+  outcome: 'FINISHED',
+  cause: null,
+  message: null,
+  values: [],
+  startedAtMs: NOW + 1,
+  endedAtMs: NOW + 2,
+};
+const CRASHED: PointEnd = {
+  outcome: 'INFRASTRUCTURE',
+  cause: 'CRASH',
+  message: ODD,
+  values: [],
+  startedAtMs: null,
+  endedAtMs: NOW + 3,
+};
+
+function ended(number: number, end: PointEnd = FINISHED, tries = 1): EndedPoint {
+  return { number, tries, ...end };
+}
+
+export function describeStudies(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  const create = async (rest: Partial<NewStudy> = {}) => {
+    const study = newStudy(rest);
+    await store.studies.create(study);
+    return study;
+  };
+  const stateOf = async (id: string) => {
+    const { state, message, endedAtMs } = (await store.studies.find(id)) ?? {};
+    return { state, message, endedAtMs };
+  };
+  const begin = (id: string, begunCount: number, count: number) => {
+    const variables = Array.from({ length: count }, (_, index): PointValue[] => [begunCount + index + 1]);
+    return store.studies.begin(id, begunCount, variables);
+  };
+  const points = async (id: string) => store.studies.points(id, { after: 0, limit: 100, outcomes: [] });
+  const numbersOf = (all: readonly { readonly number: number }[]) => all.map(({ number }) => number);
+  const openNumbers = async (id: string) => numbersOf(await store.studies.open(id, 100));
+  /** A study with as many points, which all have begun. */
+  const begun = async (count: number, rest: Partial<NewStudy> = {}) => {
+    const { id } = await create({ pointCount: count, ...rest });
+    expect(await begin(id, 0, count)).toBe(true);
+    return id;
+  };
+  /** A study whose points have all ended so. */
+  const endedWith = async (...ends: PointEnd[]) => {
+    const id = await begun(ends.length);
+    const all = ends.map((end, index) => ended(index + 1, end));
+    expect(await store.studies.end(id, all)).toEqual(ends.map(() => true));
+    return id;
+  };
+  const setState = (
+    id: string,
+    to: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED',
+    endedAtMs: number | null = null,
+  ) => store.studies.setState(id, ['RUNNING', 'PAUSED'], to, { endedAtMs, message: null });
+
+  describe('a study', () => {
+    it('is read back as it was written, also after a restart', async () => {
+      const plain = await create();
+      const whole = await create({
+        name: ODD,
+        note: ODD,
+        creator: ODD,
+        state: 'STOPPED',
+        message: ODD,
+        endedAtMs: NOW + 1,
+        pointCount: 10_000_000,
+        isOpen: true,
+        definition: WHOLE_DEFINITION,
+        plan: { kind: 'LIST', points: [{ load: 0.1, steel: LONE }] },
+      });
+      store = await store.reopen();
+      for (const { plan, ...study } of [plain, whole]) {
+        expect(await store.studies.find(study.id)).toEqual(study);
+        expect(await store.studies.parts(study.id, 1)).toEqual([{ first: 1, count: study.pointCount, plan }]);
+      }
+      expect(await store.studies.find(newStudy().id)).toBeUndefined();
+    });
+
+    it('is listed newest first, by its name, and after another one', async () => {
+      const first = recordOf(await create());
+      const second = recordOf(await create({ name: ODD }));
+      const third = recordOf(await create({ name: 'gear' }));
+      const fourth = recordOf(await create());
+      const list = (query: Partial<StudyQuery> = {}) =>
+        store.studies.list({ name: null, after: null, limit: 10, ...query });
+      expect(await list()).toEqual([fourth, third, second, first]);
+      expect(await list({ limit: 2 })).toEqual([fourth, third]);
+      expect(await list({ after: third.id, limit: 1 })).toEqual([second]);
+      expect(await list({ after: first.id })).toEqual([]);
+      expect(await list({ after: newStudy().id })).toEqual([]);
+      expect(await list({ name: 'Gear' })).toEqual([fourth, first]);
+      expect(await list({ name: 'Gear', after: fourth.id })).toEqual([first]);
+      expect(await list({ name: ODD })).toEqual([second]);
+      expect(await list({ name: 'nobody' })).toEqual([]);
+    });
+
+    it('with a long name is found by it', async () => {
+      const name = 'long '.repeat(2000);
+      const { id } = await create({ name });
+      expect((await store.studies.list({ name, after: null, limit: 1 })).map((each) => each.id)).toEqual([
+        id,
+      ]);
+    });
+
+    it('is active while it runs or has open points, oldest first', async () => {
+      const running = await create({ isOpen: true });
+      const paused = await begun(2);
+      const stopped = await begun(1);
+      const idle = await create();
+      for (const id of [paused, idle.id]) expect(await setState(id, 'PAUSED')).toBe(true);
+      expect(await setState(stopped, 'STOPPED', NOW)).toBe(true);
+      const none = { begunCount: 0, isOpen: false, endedAtMs: null };
+      expect(await store.studies.active()).toEqual([
+        { ...none, id: running.id, state: 'RUNNING', pointCount: 4, isOpen: true },
+        { ...none, id: paused, state: 'PAUSED', pointCount: 2, begunCount: 2 },
+        { ...none, id: stopped, state: 'STOPPED', pointCount: 1, begunCount: 1, endedAtMs: NOW },
+      ]);
+      await store.studies.end(stopped, [ended(1)]);
+      await store.studies.end(paused, [ended(1)]);
+      expect((await store.studies.active()).map(({ id }) => id)).toEqual([running.id, paused]);
+    });
+
+    it('changes its state from those that are named only', async () => {
+      const { id } = await create();
+      const why = { endedAtMs: NOW + 5, message: ODD };
+      expect(await store.studies.setState(id, ['PAUSED', 'STOPPED'], 'RUNNING', why)).toBe(false);
+      expect(await store.studies.setState(id, [], 'PAUSED', why)).toBe(false);
+      expect(await stateOf(id)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
+      expect(await store.studies.setState(id, ['RUNNING', 'PAUSED'], 'STOPPED', why)).toBe(true);
+      store = await store.reopen();
+      expect(await stateOf(id)).toEqual({ state: 'STOPPED', ...why });
+      const none = { endedAtMs: null, message: null };
+      expect(await store.studies.setState(id, ['STOPPED'], 'RUNNING', none)).toBe(true);
+      expect(await stateOf(id)).toEqual({ state: 'RUNNING', ...none });
+      expect(await store.studies.setState(newStudy().id, ['RUNNING'], 'PAUSED', none)).toBe(false);
+    });
+
+    it('of two changes from the same state makes one', async () => {
+      const { id } = await create();
+      const none = { endedAtMs: null, message: null };
+      const pause = () => store.studies.setState(id, ['RUNNING'], 'PAUSED', none);
+      expect((await Promise.all([pause(), pause()])).sort()).toEqual([false, true]);
+    });
+  });
+
+  describe('the parts of a study', () => {
+    const part = (first: number, count: number) => ({
+      ...{ first, count },
+      plan: { kind: 'LIST' as const, points: [{ steel: `${LONE}${first}` }] },
+    });
+
+    it('are told in order, from the one with a point on', async () => {
+      const { id, plan } = await create();
+      await create();
+      expect(await store.studies.extend(id, part(5, 2))).toBe(true);
+      expect(await store.studies.extend(id, part(7, 1))).toBe(true);
+      store = await store.reopen();
+      const all = [{ first: 1, count: 4, plan }, part(5, 2), part(7, 1)];
+      expect(await store.studies.find(id)).toMatchObject({ pointCount: 7, begunCount: 0 });
+      const from = (point: number) => store.studies.parts(id, point);
+      expect([
+        await from(1),
+        await from(4),
+        await from(5),
+        await from(6),
+        await from(7),
+        await from(8),
+      ]).toEqual([all, all, all.slice(1), all.slice(1), all.slice(2), []]);
+      expect(await store.studies.parts(newStudy().id, 1)).toEqual([]);
+    });
+
+    it('are added behind the last point only, by one of two calls', async () => {
+      const { id } = await create();
+      expect(await store.studies.extend(id, part(4, 1))).toBe(false);
+      expect(await store.studies.extend(id, part(6, 1))).toBe(false);
+      const both = await Promise.all([
+        store.studies.extend(id, part(5, 1)),
+        store.studies.extend(id, part(5, 1)),
+      ]);
+      expect(both.sort()).toEqual([false, true]);
+      expect(await store.studies.find(id)).toMatchObject({ pointCount: 5 });
+      expect(await store.studies.parts(id, 5)).toEqual([part(5, 1)]);
+      expect(await store.studies.extend(newStudy().id, part(1, 1))).toBe(false);
+    });
+
+    it('may be none at first', async () => {
+      const { id } = await create({ pointCount: 0, isOpen: true });
+      expect(await store.studies.parts(id, 1)).toEqual([]);
+      expect(await store.studies.extend(id, part(1, 2))).toBe(true);
+      expect(await store.studies.parts(id, 1)).toEqual([part(1, 2)]);
+      expect(await begin(id, 0, 2)).toBe(true);
+    });
+
+    it('make a finished study run again, leave a paused one, and are refused to a stopped one', async () => {
+      const finished = await endedWith(FINISHED);
+      expect(await store.studies.finish(finished, NOW)).toBe(true);
+      const [paused, stopped] = [await create(), await create()];
+      expect(await setState(paused.id, 'PAUSED')).toBe(true);
+      expect(await setState(stopped.id, 'STOPPED', NOW)).toBe(true);
+      expect(await store.studies.extend(finished, part(2, 1))).toBe(true);
+      expect(await store.studies.extend(paused.id, part(5, 1))).toBe(true);
+      expect(await store.studies.extend(stopped.id, part(5, 1))).toBe(false);
+      expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
+      expect(await stateOf(paused.id)).toMatchObject({ state: 'PAUSED', endedAtMs: null });
+      expect(await stateOf(stopped.id)).toMatchObject({ state: 'STOPPED', endedAtMs: NOW });
+      expect(await store.studies.parts(stopped.id, 5)).toEqual([]);
+    });
+  });
+
+  describe('points', () => {
+    it('begin with their variables, after those that have begun', async () => {
+      const { id } = await create();
+      expect(await begin(id, 1, 1)).toBe(false);
+      expect(
+        await store.studies.begin(id, 0, [
+          [0.1, LONE],
+          [-3e-300, ''],
+        ]),
+      ).toBe(true);
+      expect(await begin(id, 0, 2)).toBe(false);
+      expect(await begin(id, 1, 1)).toBe(false);
+      store = await store.reopen();
+      expect(await store.studies.find(id)).toMatchObject({ begunCount: 2, pointCount: 4 });
+      expect(await begin(id, 2, 2)).toBe(true);
+      expect(await points(id)).toEqual([
+        { number: 1, tries: 1, variables: [0.1, LONE], end: null },
+        { number: 2, tries: 1, variables: [-3e-300, ''], end: null },
+        { number: 3, tries: 1, variables: [3], end: null },
+        { number: 4, tries: 1, variables: [4], end: null },
+      ]);
+    });
+
+    it('never begin beyond the number of points', async () => {
+      const { id } = await create();
+      expect(await begin(id, 0, 5)).toBe(false);
+      expect(await begin(id, 0, 4)).toBe(true);
+      expect(await begin(id, 4, 1)).toBe(false);
+      expect(await store.studies.find(id)).toMatchObject({ begunCount: 4 });
+      expect(await openNumbers(id)).toEqual([1, 2, 3, 4]);
+    });
+
+    it('begin of a study that runs only', async () => {
+      for (const state of ['PAUSED', 'STOPPED', 'FINISHED'] as const) {
+        const { id } = await create();
+        expect(await setState(id, state)).toBe(true);
+        expect(await begin(id, 0, 1)).toBe(false);
+        expect(await points(id)).toEqual([]);
+      }
+      expect(await begin(newStudy().id, 0, 1)).toBe(false);
+    });
+
+    it('begin by one of two calls at the same time', async () => {
+      const { id } = await create();
+      expect((await Promise.all([begin(id, 0, 2), begin(id, 0, 3)])).sort()).toEqual([false, true]);
+      const { begunCount } = (await store.studies.find(id)) ?? {};
+      expect(await openNumbers(id)).toHaveLength(begunCount as number);
+    });
+
+    it('that are open are told by number, a few at a time', async () => {
+      const id = await begun(12);
+      const other = await begun(1);
+      await store.studies.end(id, [ended(2), ended(11)]);
+      expect(await store.studies.open(id, 3)).toEqual([
+        { number: 1, tries: 1, variables: [1] },
+        { number: 3, tries: 1, variables: [3] },
+        { number: 4, tries: 1, variables: [4] },
+      ]);
+      expect(await openNumbers(id)).toEqual([1, 3, 4, 5, 6, 7, 8, 9, 10, 12]);
+      expect(await openNumbers(other)).toEqual([1]);
+    });
+
+    it('end once, by their latest try', async () => {
+      const id = await begun(3);
+      expect(await store.studies.end(id, [ended(1), ended(2, FINISHED, 2), ended(4), ended(3)])).toEqual([
+        ...[true, false, false, true],
+      ]);
+      expect(await store.studies.end(id, [ended(1, CRASHED), ended(2)])).toEqual([false, true]);
+      expect((await points(id)).map(({ end }) => end)).toEqual([FINISHED, FINISHED, FINISHED]);
+      expect(await store.studies.retry(id, ['FINISHED'])).toBe(3);
+      expect(await store.studies.end(id, [ended(1)])).toEqual([false]);
+      expect(await store.studies.end(id, [ended(1, CRASHED, 2)])).toEqual([true]);
+      expect(await openNumbers(id)).toEqual([2, 3]);
+      expect(await store.studies.end(id, [])).toEqual([]);
+      expect(await store.studies.end(newStudy().id, [ended(1)])).toEqual([false]);
+    });
+
+    it('that are named twice in a call end by the first that fits', async () => {
+      const id = await begun(1);
+      const all = [ended(1, FINISHED, 2), ended(1, CRASHED), ended(1)];
+      expect(await store.studies.end(id, all)).toEqual([false, true, false]);
+      expect((await points(id)).map(({ end }) => end)).toEqual([CRASHED]);
+    });
+
+    it('keep all values and texts of their end', async () => {
+      const end: PointEnd = {
+        outcome: 'RULE_FAILED',
+        cause: null,
+        message: ODD,
+        values: [
+          ...[0.1, 5e-324, -1e308, 0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map(
+            (value) => ({ kind: 'NUMBER' as const, value }),
+          ),
+          ...['', 'NaN', '7', 'null', LONE].map((value) => ({ kind: 'TEXT' as const, value })),
+          { kind: 'MISSING', reason: LONE },
+          { kind: 'MISSING', reason: '' },
+        ],
+        startedAtMs: null,
+        endedAtMs: NOW,
+      };
+      const id = await begun(2);
+      expect(await store.studies.end(id, [ended(1, CRASHED), ended(2, end)])).toEqual([true, true]);
+      store = await store.reopen();
+      expect(await points(id)).toEqual([
+        { number: 1, tries: 1, variables: [1], end: CRASHED },
+        { number: 2, tries: 1, variables: [2], end },
+      ]);
+    });
+
+    it('are counted by outcome', async () => {
+      const id = await begun(6);
+      await endedWith(CRASHED);
+      expect(await store.studies.counts(id)).toEqual({ OPEN: 6 });
+      const failed = { ...CRASHED, outcome: 'SOLVER_FAILED', cause: null } as const;
+      await store.studies.end(id, [ended(1), ended(2), ended(3, CRASHED), ended(6, failed)]);
+      const counts = { OPEN: 2, FINISHED: 2, INFRASTRUCTURE: 1, SOLVER_FAILED: 1 };
+      expect(await store.studies.counts(id)).toEqual(counts);
+      expect(await store.studies.counts(newStudy().id)).toEqual({});
+    });
+
+    it('are listed by outcome, after a number, a few at a time', async () => {
+      const id = await begun(12);
+      await store.studies.end(id, [ended(2), ended(3, CRASHED), ended(10), ended(11, CRASHED)]);
+      const list = async (query: Partial<Parameters<typeof store.studies.points>[1]>) =>
+        numbersOf(await store.studies.points(id, { after: 0, limit: 100, outcomes: [], ...query }));
+      expect(await list({ after: 8 })).toEqual([9, 10, 11, 12]);
+      expect(await list({ after: 8, limit: 2 })).toEqual([9, 10]);
+      expect(await list({ after: 12 })).toEqual([]);
+      expect(await list({ outcomes: ['FINISHED'] })).toEqual([2, 10]);
+      expect(await list({ outcomes: ['FINISHED', 'INFRASTRUCTURE'], after: 2, limit: 2 })).toEqual([3, 10]);
+      expect(await list({ outcomes: ['OPEN', 'INFRASTRUCTURE'], after: 8 })).toEqual([9, 11, 12]);
+      expect(await list({ outcomes: ['OPEN'], limit: 3 })).toEqual([1, 4, 5]);
+      expect(await list({ outcomes: ['CANCELED'] })).toEqual([]);
+    });
+  });
+
+  describe('another try', () => {
+    it('makes points with some outcomes open again, without their values', async () => {
+      const read = { ...FINISHED, values: [{ kind: 'NUMBER' as const, value: 7 }] };
+      const rules = { ...read, outcome: 'RULE_FAILED', message: 'no' } as const;
+      const id = await begun(4);
+      await store.studies.end(id, [ended(1, read), ended(2, rules), ended(3, CRASHED)]);
+      expect(await store.studies.retry(id, ['RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'])).toBe(2);
+      store = await store.reopen();
+      expect(await points(id)).toEqual([
+        { number: 1, tries: 1, variables: [1], end: read },
+        { number: 2, tries: 2, variables: [2], end: null },
+        { number: 3, tries: 2, variables: [3], end: null },
+        { number: 4, tries: 1, variables: [4], end: null },
+      ]);
+      expect(await stateOf(id)).toMatchObject({ state: 'RUNNING' });
+      await store.studies.end(id, [ended(2, FINISHED, 2)]);
+      expect((await points(id))[1]?.end).toEqual(FINISHED);
+    });
+
+    it('makes a finished study run again, and leaves one that is paused or stopped', async () => {
+      const [finished, paused, stopped] = [
+        await endedWith(CRASHED, FINISHED),
+        await endedWith(CRASHED),
+        await endedWith(CRASHED),
+      ];
+      expect(await store.studies.finish(finished, NOW)).toBe(true);
+      expect(await setState(paused, 'PAUSED')).toBe(true);
+      const why = { endedAtMs: NOW, message: 'enough' };
+      expect(await store.studies.setState(stopped, ['RUNNING'], 'STOPPED', why)).toBe(true);
+      const retry = (id: string) => store.studies.retry(id, ['INFRASTRUCTURE']);
+      expect([await retry(finished), await retry(paused), await retry(stopped)]).toEqual([1, 1, 0]);
+      expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
+      expect(await stateOf(paused)).toEqual({ state: 'PAUSED', message: null, endedAtMs: null });
+      expect(await stateOf(stopped)).toEqual({ state: 'STOPPED', ...why });
+      expect(await points(stopped)).toMatchObject([{ tries: 1, end: { outcome: 'INFRASTRUCTURE' } }]);
+      expect(await retry(newStudy().id)).toBe(0);
+    });
+  });
+
+  describe('the end of a study', () => {
+    const finish = (id: string) => store.studies.finish(id, NOW + 9);
+
+    it('comes when all points have begun and ended', async () => {
+      const { id } = await create({ pointCount: 2 });
+      expect(await finish(id)).toBe(false);
+      await begin(id, 0, 1);
+      await store.studies.end(id, [ended(1)]);
+      expect(await finish(id)).toBe(false);
+      await begin(id, 1, 1);
+      expect(await finish(id)).toBe(false);
+      expect(await stateOf(id)).toMatchObject({ state: 'RUNNING', endedAtMs: null });
+      await store.studies.end(id, [ended(2, CRASHED)]);
+      expect(await finish(id)).toBe(true);
+      expect(await finish(id)).toBe(false);
+      store = await store.reopen();
+      expect(await stateOf(id)).toEqual({ state: 'FINISHED', message: null, endedAtMs: NOW + 9 });
+      expect(await finish(newStudy().id)).toBe(false);
+    });
+
+    it('comes while it runs only, and never of one that is open', async () => {
+      const [paused, stopped] = [await endedWith(FINISHED), await endedWith(FINISHED)];
+      await setState(paused, 'PAUSED');
+      await setState(stopped, 'STOPPED', NOW);
+      const { id } = await create({ pointCount: 0, isOpen: true });
+      expect([await finish(paused), await finish(stopped), await finish(id)]).toEqual([false, false, false]);
+      expect(await stateOf(stopped)).toMatchObject({ state: 'STOPPED', endedAtMs: NOW });
+    });
+
+    it('is told to those who ask for what ended before a time, oldest first, once all its points have', async () => {
+      const stop = async (id: string, endedAtMs: number) => {
+        expect(await setState(id, 'STOPPED', endedAtMs)).toBe(true);
+        return id;
+      };
+      const late = await stop((await create()).id, 300);
+      const early = await stop((await create()).id, 100);
+      const finished = await endedWith(FINISHED);
+      expect(await store.studies.finish(finished, 200)).toBe(true);
+      const busy = await stop(await begun(1), 50);
+      await create();
+      const endedBefore = (timeMs: number, limit = 10) => store.studies.endedBefore(timeMs, limit);
+      expect(await endedBefore(100)).toEqual([]);
+      expect(await endedBefore(300)).toEqual([early, finished]);
+      expect(await endedBefore(301)).toEqual([early, finished, late]);
+      expect(await endedBefore(301, 1)).toEqual([early]);
+      await store.studies.end(busy, [ended(1)]);
+      expect(await endedBefore(301, 2)).toEqual([busy, early]);
+    });
+  });
+
+  describe('the removal of a study', () => {
+    it('waits until it is stopped or finished, and has no open point', async () => {
+      const [running, paused] = [await endedWith(FINISHED), await endedWith(FINISHED)];
+      await setState(paused, 'PAUSED');
+      const busy = await begun(1);
+      await setState(busy, 'STOPPED', NOW);
+      for (const id of [running, paused, busy]) {
+        expect(await store.studies.remove(id)).toBe(false);
+        expect(await points(id)).toHaveLength(1);
+      }
+      await store.studies.end(busy, [ended(1)]);
+      expect(await store.studies.remove(busy)).toBe(true);
+      expect(await store.studies.finish(running, NOW)).toBe(true);
+      expect(await store.studies.remove(running)).toBe(true);
+      expect(await store.studies.remove(running)).toBe(false);
+      store = await store.reopen();
+      expect((await store.studies.list({ name: null, after: null, limit: 9 })).map(({ id }) => id)).toEqual([
+        paused,
+      ]);
+    });
+
+    it('leaves nothing of it, and everything of others', async () => {
+      const [id, other] = [await endedWith(FINISHED, CRASHED), await endedWith(FINISHED)];
+      for (const each of [id, other]) expect(await store.studies.finish(each, NOW)).toBe(true);
+      expect(await store.studies.remove(id)).toBe(true);
+      expect(await store.studies.find(id)).toBeUndefined();
+      expect([await store.studies.parts(id, 1), await points(id), await store.studies.counts(id)]).toEqual([
+        ...[[], [], {}],
+      ]);
+      expect(await store.studies.endedBefore(NOW + 1, 9)).toEqual([other]);
+      expect(await store.studies.parts(other, 1)).toHaveLength(1);
+      expect(await store.studies.counts(other)).toEqual({ FINISHED: 1 });
+      await create({ id });
+      expect([await points(id), await store.studies.counts(id)]).toEqual([[], {}]);
+    });
+  });
+
+  describe('a blob of the job of a study', () => {
+    const [model, script, more] = ['model', 'script', 'more'].map((text) => fileOf(text).digest);
+    const all = [model, script, more] as string[];
+    const referenced = async () => [
+      await store.inlineBlobs.referenced(all, false),
+      await store.inlineBlobs.referenced(all, true),
+      new Set(await store.inlineBlobs.referencedEncrypted()),
+    ];
+
+    it('is referenced in its stored form until the study is removed, and then dropped', async () => {
+      const { id } = await create({ definition: WHOLE_DEFINITION });
+      await setState(id, 'STOPPED', NOW);
+      store = await store.reopen();
+      expect(await referenced()).toEqual([new Set([model, more]), new Set([script]), new Set([script])]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+      expect(await store.studies.remove(id)).toBe(true);
+      expect(await referenced()).toEqual([new Set(), new Set(), new Set()]);
+      const dropped = await store.inlineBlobs.dropped(0, 10);
+      const forms = dropped.map(({ digest, encrypted }) => ({ digest, encrypted }));
+      const expected = all.map((digest) => ({ digest, encrypted: digest === script }));
+      const byDigest = (one: { digest: string }, two: { digest: string }) =>
+        one.digest < two.digest ? -1 : 1;
+      expect(forms.sort(byDigest)).toEqual(expected.sort(byDigest));
+    });
+
+    it('stays while another study refers to it', async () => {
+      const ids = [
+        (await create({ definition: WHOLE_DEFINITION })).id,
+        (await create({ definition: WHOLE_DEFINITION })).id,
+      ] as const;
+      for (const id of ids) await setState(id, 'STOPPED', NOW);
+      await store.inlineBlobs.put(model as string, Buffer.from('model'), NOW);
+      const content = { digest: model as string, encrypted: false };
+      const remove = () => store.inlineBlobs.removeUnreferenced([content], () => false);
+      await store.studies.remove(ids[0]);
+      expect(await remove()).toEqual({ unreferenced: [], held: [] });
+      expect(await store.inlineBlobs.find(content.digest)).toBeDefined();
+      await store.studies.remove(ids[1]);
+      expect(await remove()).toEqual({ unreferenced: [content], held: [] });
+      expect(await store.inlineBlobs.find(content.digest)).toBeUndefined();
+    });
+  });
+}
