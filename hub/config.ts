@@ -199,6 +199,10 @@ export const hubConfigSchema = z
       keepEndedFor: duration().default(30 * 86_400_000),
       defaultVersion: z.string().min(1).nullable().default(null),
     }),
+    studies: section({
+      maxPoints: z.int().min(1).max(10_000_000).default(100_000),
+      openPoints: z.int().min(1).max(10_000).default(500),
+    }),
     storage: section({
       input: section({
         enabled: z.boolean().default(true),

@@ -124,17 +124,12 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   );
   const proofs = attemptProofs(key);
   const { audit, auditReader, reopenAudit } = await openAudit(setup, store, onStop);
-  const engine = await openEngine(storing, {
-    store,
-    files,
-    accounts,
-    metrics,
-    tracing,
-    proofs,
-    hubId,
-    audit,
-    upstreams: await upstreamsOf(storing, hubId, onStop),
-  });
+  const upstreams = await upstreamsOf(storing, hubId, onStop);
+  const engine = await openEngine(
+    storing,
+    { store, files, accounts, metrics, tracing, proofs, hubId, audit, upstreams },
+    onStop,
+  );
   observeHub(metrics, {
     tasks: engine.tasks,
     nodes: engine.nodes,

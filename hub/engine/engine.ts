@@ -29,6 +29,8 @@ import type { ShutdownPreparation } from './scheduling/shutdown-preparation.js';
 import { buildStorage, type StoragePorts } from './storage/build-storage.js';
 import type { ResumableUploadService } from './storage/resumable-upload-service.js';
 import type { Storage } from './storage/storage.js';
+import { buildStudies, type StudyPorts } from './studies/build-studies.js';
+import type { StudyService } from './studies/study-service.js';
 import { buildTasks, type TaskPorts } from './tasks/build-tasks.js';
 import type { BulkChanges } from './tasks/bulk-changes.js';
 import type { TaskDetailsReader } from './tasks/task-details.js';
@@ -54,6 +56,7 @@ export interface EngineOptions
     WaitingPorts,
     WebhooksPorts,
     TaskPorts,
+    StudyPorts,
     LendingPorts,
     UpkeepPorts {
   readonly cluster: Cluster;
@@ -61,6 +64,7 @@ export interface EngineOptions
 
 export interface Engine extends Running {
   readonly tasks: Tasks;
+  readonly studies: StudyService;
   readonly details: TaskDetailsReader;
   readonly changeFeed: ChangeFeed;
   readonly logFollower: LogFollower;
@@ -102,6 +106,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   };
   const waiting = buildWaiting(options, { ...before, ...agents, ...scheduling, caughtUp });
   const tasks = buildTasks(options, { ...before, ...scheduling, ...waiting });
+  const studies = buildStudies(options, { ...before, ...scheduling });
   const upkeep = buildUpkeep(options, { ...before, ...agents });
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
   const nodes = liveNodes(instances.instances, caughtUp);
@@ -123,6 +128,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     ...scheduling,
     ...waiting,
     ...tasks,
+    ...studies,
     ...upkeep,
     logFollower,
     lending,

@@ -5,6 +5,7 @@ import type { Leases } from './agents/leases.js';
 import type { DoubtedAttempts } from './instances/doubted-attempts.js';
 import type { Lending } from './lending/lending.js';
 import type { Scheduler } from './scheduling/scheduler.js';
+import type { StudyDriver } from './studies/study-driver.js';
 import type { Resynchronization } from './upkeep/resynchronization.js';
 import type { Sweeper } from './upkeep/sweeper.js';
 
@@ -16,14 +17,16 @@ export interface SchedulerTermsParts {
   readonly exclusions: AgentExclusions;
   readonly resync: Resynchronization;
   readonly lending: Lending;
+  readonly studyDriver: StudyDriver;
 }
 
 /** `onGain` is called at the beginning of each term. */
 export function schedulerTerms(
-  { leases, doubted, scheduler, sweeper, exclusions, resync, lending }: SchedulerTermsParts,
+  { leases, doubted, scheduler, sweeper, exclusions, resync, lending, studyDriver }: SchedulerTermsParts,
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
+    await studyDriver.stop();
     await lending.stop();
     await scheduler.stop();
     doubted.stop();
@@ -40,6 +43,7 @@ export function schedulerTerms(
         await exclusions.load();
         await scheduler.start(term);
         await lending.start();
+        studyDriver.start();
       } catch (error) {
         // Leases that began must not count in the next term.
         await end();

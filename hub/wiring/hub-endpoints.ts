@@ -32,6 +32,7 @@ import { signOnEndpoint } from '../http/endpoints/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from '../http/endpoints/x/statistics-endpoints.js';
 import { storageListEndpoints } from '../http/endpoints/x/storage-list-endpoints.js';
 import { storedInputEndpoints } from '../http/endpoints/x/stored-input-endpoints.js';
+import { studyEndpoints } from '../http/endpoints/x/studies/study-endpoints.js';
 import { taskCreationEndpoint } from '../http/endpoints/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from '../http/endpoints/x/task-detail-endpoints.js';
 import { TaskEventStreams } from '../http/endpoints/x/task-event-streams.js';
@@ -97,6 +98,15 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     }),
     ...followedTaskEndpoints(parts),
     taskCreationEndpoint(requests, (task) => engine.tasks.waitReason(task)),
+    ...studyEndpoints({
+      studies: engine.studies,
+      tasks: engine.tasks,
+      jobFiles: {
+        files,
+        storage: engine.storage,
+        limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
+      },
+    }),
     ...enrollmentEndpoints({
       credentials,
       nodes: engine.nodes,

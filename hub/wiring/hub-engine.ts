@@ -1,13 +1,18 @@
 /** The engine over the store, the files and the accounts of the hub. */
+import type { OnStop } from '@workbench-hub/shared/runtime/service';
 import type { HubConfig } from '../config.js';
 import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { Store } from '../core/ports/store.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
 import type { StorageSettings } from '../engine/storage/storage-settings.js';
+import { openValueReader } from '../output-values/value-reader.js';
 import type { HubParts } from './hub-parts.js';
 import { openWebhooks } from './outgoing-webhooks.js';
 import type { Setup } from './setup.js';
+
+/** Time after which the hub that drives studies sees a change by another one. */
+const STUDY_POLL_MS = 1000;
 
 export async function openEngine(
   { config, runtime, log, resolve }: Setup,
@@ -27,8 +32,11 @@ export async function openEngine(
     readonly hubId: string;
     readonly upstreams: readonly ConfiguredUpstream[];
   },
+  onStop: OnStop,
 ): Promise<Engine> {
   const { timers } = runtime;
+  const outputValues = openValueReader({ timers, log });
+  onStop(() => outputValues.close());
   const webhooks = { deliveries: store.webhooks, timers, metrics: metrics.webhooks, resolve };
   return createEngine({
     queue: store.queue,
@@ -36,6 +44,9 @@ export async function openEngine(
     changes: store.changes,
     exclusions: store.exclusions,
     loans: store.loans,
+    studies: store.studies,
+    outputValues,
+    studySettings: { ...config.studies, pollMs: store.isOnServer ? STUDY_POLL_MS : null },
     upstreams,
     audit,
     statistics: store.statistics,

@@ -1,5 +1,6 @@
 /** A hub that restarts on the same files. */
 import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import { outputValues } from '@workbench-hub/hub/output-values/output-values';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -103,6 +104,9 @@ describe('start and stop of the engine', () => {
       queue: { ...store.queue, running },
       archive: store.archive,
       loans: store.loans,
+      studies: store.studies,
+      outputValues,
+      studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
       ownHub: { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null },
       cluster: soleHub({
         agents: store.agents,

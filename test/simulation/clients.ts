@@ -1,6 +1,6 @@
 /** The clients of the simulated world: they create tasks, wait for them, cancel and remove them. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import type { TaskRequest } from '@workbench-hub/hub/engine/tasks/tasks';
+import type { TaskRequest } from '@workbench-hub/hub/engine/tasks/new-task';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';

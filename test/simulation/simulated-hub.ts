@@ -11,6 +11,7 @@ import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hu
 import type { ConfiguredUpstream } from '@workbench-hub/hub/engine/lending/lending';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { outputValues } from '@workbench-hub/hub/output-values/output-values';
 import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
@@ -309,7 +310,8 @@ export class SimulatedHub {
       process.end();
     };
     const db = link.open(process);
-    const options = { runtime: process.runtime, log, hub: this.name, onBroken };
+    const hasStudies = () => server.model.rows('SELECT 1 FROM study LIMIT 1').length > 0;
+    const options = { runtime: process.runtime, log, hub: this.name, onBroken, hasStudies };
     const broken = this.#breakage?.database?.(db, { server, runtime: process.runtime }) ?? db;
     try {
       this.#membership = this.#shared && (await openMembership(broken, options));
@@ -375,6 +377,9 @@ export class SimulatedHub {
         }),
       changes: store.changes,
       loans: store.loans,
+      studies: store.studies,
+      outputValues,
+      studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
       exclusions: store.exclusions,
       agentDrains: this.drains,
       proofs: PROOFS,

@@ -1,15 +1,9 @@
 /** Use cases of tasks, for all API versions. */
 import type { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Classifier,
-  type ClassifierError,
-  classify,
-  withModelType,
-} from '@workbench-hub/shared/domain/classifier';
-import { type FileRef, type Job, modelTypeOf, withoutFilenames } from '@workbench-hub/shared/domain/job';
+import { type Classifier, type ClassifierError, classify } from '@workbench-hub/shared/domain/classifier';
+import { type FileRef, type Job, withoutFilenames } from '@workbench-hub/shared/domain/job';
 import { byPath } from '@workbench-hub/shared/domain/relative-path';
-import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -27,7 +21,6 @@ import type {
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../../core/task.js';
 import { describeState, withIgnoredFields } from '../../core/task-message.js';
 import { kindsWarning, type WaitReason } from '../../core/wait-reason.js';
-import { notifyAddress } from '../../core/webhook-addresses.js';
 import type { Disconnect, ResultWaiters } from '../following/result-waiters.js';
 import type { RunningOutput } from '../following/running-output.js';
 import { readableTail } from '../following/task-output.js';
@@ -36,23 +29,8 @@ import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { Explanations } from '../waiting/explanations.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import type { ListClient } from './list-turns.js';
+import { newTask, type TaskRequest } from './new-task.js';
 import type { TaskLists } from './task-lists.js';
-
-export interface TaskRequest {
-  readonly name: string | null;
-  readonly note?: string | null;
-  readonly creator: string | null;
-  readonly classifiers: readonly Classifier[];
-  readonly timeLimitS: number | null;
-  readonly job: Job;
-  readonly requestId?: string | null;
-  /** Trace context of the request; null when its trace is not kept. */
-  readonly traceContext?: string | null;
-  /** Fields of the request that the hub does not know, in words. */
-  readonly ignoredFields?: string | null;
-  /** Address that is told of the end; null or absent for none. */
-  readonly notify?: string | null;
-}
 
 /** A file that a task produced. */
 export interface OutputFile {
@@ -152,47 +130,10 @@ export class Tasks {
 
   #newTask(request: TaskRequest): NewTask {
     const { runtime, defaultVersion } = this.#options;
-    const { name, creator, classifiers, timeLimitS, job } = request;
-    const {
-      note = null,
-      requestId = null,
-      traceContext = null,
-      ignoredFields = null,
-      notify = null,
-    } = request;
-    const { requirement, priority, errors } = classify(classifiers, defaultVersion);
-    const faults = [...errors.map(validationErrorOf), ...this.notifyErrors(notify)];
+    const { errors } = classify(request.classifiers, defaultVersion);
+    const faults = [...errors.map(validationErrorOf), ...this.notifyErrors(request.notify)];
     if (faults.length > 0) throw invalidInput(faults);
-    return {
-      id: runtime.newId(),
-      type: job.type,
-      name,
-      note,
-      creator,
-      classifiers: classifiers.map(({ type, value }) => ({
-        type,
-        value: type === 'PRIORITY' ? priority : value,
-      })),
-      requirement: withModelType(requirement, modelTypeOf(job)),
-      priority,
-      status: nextState(TASK_TRANSITIONS.create),
-      requestedAtMs: runtime.clock.nowMs(),
-      startedAtMs: null,
-      endedAtMs: null,
-      timeLimitS,
-      attempt: 0,
-      crashes: 0,
-      losses: 0,
-      instance: null,
-      batchExecutionStatus: null,
-      message: null,
-      requestId,
-      traceContext,
-      ignoredFields,
-      loan: null,
-      job,
-      notify: notify === null ? null : notifyAddress(notify),
-    };
+    return newTask(request, { id: runtime.newId(), nowMs: runtime.clock.nowMs(), defaultVersion });
   }
 
   /** Rejects with TASK_NOT_FOUND, as all methods below that take an id do. */

@@ -4,6 +4,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { NamedObjects } from '../../core/ports/named-objects.js';
 import type { Cluster } from '../../core/ports/store.js';
+import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { NO_STATISTICS, type TaskStatistics } from '../../core/ports/task-statistics.js';
@@ -27,6 +28,7 @@ export interface UpkeepPorts {
   readonly archive: TaskArchive;
   readonly files: BlobStore;
   readonly names: NamedObjects;
+  readonly studies: Studies;
   readonly cluster: Pick<Cluster, 'presence' | 'signals'>;
   /** None are kept when left out. */
   readonly statistics?: TaskStatistics;
@@ -60,6 +62,7 @@ export function buildUpkeep(ports: UpkeepPorts, before: Before) {
   const statistics = new Statistics({ store: ports.statistics ?? NO_STATISTICS, clock, timers, log });
   if (ports.statistics) transitions.subscribe(statistics.onTask);
   const sweeper = new Sweeper({
+    studies: ports.studies,
     ...{ queue, archive, transitions, files, names, presence, instances, clockWatch, webhooks },
     ...{ keepEndedForMs, forgetAgentsAfterMs, runtime, log },
     sweepAccounts: ports.sweepAccounts ?? (async () => undefined),

@@ -6,6 +6,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { NamedObjects } from '../../core/ports/named-objects.js';
 import type { Presence } from '../../core/ports/presence.js';
+import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Instances } from '../instances/instances.js';
@@ -17,6 +18,7 @@ export interface SweeperOptions {
   readonly queue: TaskQueue;
   readonly archive: Pick<TaskArchive, 'endedBefore'>;
   readonly transitions: Pick<TaskTransitions, 'remove'>;
+  readonly studies: Pick<Studies, 'endedBefore' | 'remove'>;
   readonly files: BlobStore;
   readonly names: NamedObjects;
   readonly presence: Pick<Presence, 'forget'>;
@@ -34,6 +36,9 @@ const SWEEP_INTERVAL_MS = 60_000;
 
 /** Tasks removed in one transaction. */
 const TASK_BATCH = 500;
+
+/** Studies removed in one sweep. */
+const STUDY_BATCH = 100;
 
 /** Queue groups examined in one transaction. */
 const GROUP_BATCH = 500;
@@ -93,15 +98,23 @@ export class Sweeper {
       await transitions.remove(ids);
       tasks += ids.length;
     }
+    const studies = await this.#removeStudies();
     await this.#removeUnusedGroups();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
     const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
     await this.#options.webhooks?.forgetOld();
     await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
-    if (tasks + storedFiles + blobs + agents > 0) {
-      log.info({ tasks, storedFiles, blobs, agents }, 'swept what is no longer kept');
+    if (tasks + studies + storedFiles + blobs + agents > 0) {
+      log.info({ tasks, studies, storedFiles, blobs, agents }, 'swept what is no longer kept');
     }
+  }
+
+  async #removeStudies(): Promise<number> {
+    const { studies, runtime, keepEndedForMs } = this.#options;
+    const ids = await studies.endedBefore(runtime.clock.nowMs() - keepEndedForMs, STUDY_BATCH);
+    for (const id of ids) await studies.remove(id);
+    return ids.length;
   }
 
   async #removeUnusedGroups(): Promise<void> {

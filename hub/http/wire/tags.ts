@@ -6,6 +6,7 @@ const TAGS = {
   'Personal access tokens': 'Long-lived tokens that users create for scripts.',
   Users: 'Users of the hub, their roles and sessions.',
   Tasks: 'Simulation jobs: create, follow, cancel and delete them, and get their results.',
+  Studies: 'One job at many points: plan, outcomes and values.',
   'Workbench instances': 'The slots of simulation software that run tasks: state, logs and control.',
   Agents: 'The programs that hold workbench instances on the simulation hosts.',
   Administration: 'Machine of the hub, preparation of a shutdown, and audit log.',

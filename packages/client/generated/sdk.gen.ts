@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import { type Client, formDataBodySerializer, type Options as Options2, type TDataShape } from './client/index.js';
-import type { AddUserData, AddUserErrors, AddUserResponses, BeginInputUploadData, BeginInputUploadErrors, BeginInputUploadResponses, BeginSignOnData, BeginSignOnErrors, BeginSignOnResponses, CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobByFormData, CreateBatchJobByFormErrors, CreateBatchJobByFormResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, CreateTaskData, CreateTaskErrors, CreateTaskResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteInputUploadData, DeleteInputUploadErrors, DeleteInputUploadResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadInputFileData, DownloadInputFileErrors, DownloadInputFileResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DownloadTaskOutputsData, DownloadTaskOutputsErrors, DownloadTaskOutputsResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EndSignOnData, EndSignOnErrors, EndSignOnResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FinishSignOnData, FinishSignOnErrors, FinishSignOnResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCallerData, GetCallerErrors, GetCallerResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInputUploadData, GetInputUploadErrors, GetInputUploadResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSignOnData, GetSignOnErrors, GetSignOnResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetStatisticsData, GetStatisticsErrors, GetStatisticsResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, GetUploadOptionsData, GetUploadOptionsErrors, GetUploadOptionsResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListHubsData, ListHubsErrors, ListHubsResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInputUploadsData, ListInputUploadsErrors, ListInputUploadsResponses, ListInstanceCrashesData, ListInstanceCrashesErrors, ListInstanceCrashesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksOfInputData, ListTasksOfInputErrors, ListTasksOfInputResponses, ListTasksResponses, ListUpstreamsData, ListUpstreamsErrors, ListUpstreamsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RefreshSignOnData, RefreshSignOnErrors, RefreshSignOnResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, SendInputUploadPartData, SendInputUploadPartErrors, SendInputUploadPartResponses, SetUserPasswordData, SetUserPasswordErrors, SetUserPasswordResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
+import type { AddStudyPointsData, AddStudyPointsErrors, AddStudyPointsResponses, AddUserData, AddUserErrors, AddUserResponses, BeginInputUploadData, BeginInputUploadErrors, BeginInputUploadResponses, BeginSignOnData, BeginSignOnErrors, BeginSignOnResponses, CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, ChangeUserData, ChangeUserErrors, ChangeUserResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobByFormData, CreateBatchJobByFormErrors, CreateBatchJobByFormResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, CreateStudyData, CreateStudyErrors, CreateStudyResponses, CreateTaskData, CreateTaskErrors, CreateTaskResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteInputUploadData, DeleteInputUploadErrors, DeleteInputUploadResponses, DeleteStudyData, DeleteStudyErrors, DeleteStudyResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadInputFileData, DownloadInputFileErrors, DownloadInputFileResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DownloadTaskOutputsData, DownloadTaskOutputsErrors, DownloadTaskOutputsResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EndSignOnData, EndSignOnErrors, EndSignOnResponses, EndUserSessionsData, EndUserSessionsErrors, EndUserSessionsResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FinishSignOnData, FinishSignOnErrors, FinishSignOnResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCallerData, GetCallerErrors, GetCallerResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInputUploadData, GetInputUploadErrors, GetInputUploadResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSignOnData, GetSignOnErrors, GetSignOnResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetStatisticsData, GetStatisticsErrors, GetStatisticsResponses, GetStudyData, GetStudyErrors, GetStudyResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, GetUploadOptionsData, GetUploadOptionsErrors, GetUploadOptionsResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListHubsData, ListHubsErrors, ListHubsResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInputUploadsData, ListInputUploadsErrors, ListInputUploadsResponses, ListInstanceCrashesData, ListInstanceCrashesErrors, ListInstanceCrashesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListStudiesData, ListStudiesErrors, ListStudiesResponses, ListStudyPointsData, ListStudyPointsErrors, ListStudyPointsResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksOfInputData, ListTasksOfInputErrors, ListTasksOfInputResponses, ListTasksResponses, ListUpstreamsData, ListUpstreamsErrors, ListUpstreamsResponses, ListUsersData, ListUsersErrors, ListUsersResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, PauseStudyData, PauseStudyErrors, PauseStudyResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RefreshSignOnData, RefreshSignOnErrors, RefreshSignOnResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, ResumeStudyData, ResumeStudyErrors, ResumeStudyResponses, RetryStudyPointsData, RetryStudyPointsErrors, RetryStudyPointsResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, SendInputUploadPartData, SendInputUploadPartErrors, SendInputUploadPartResponses, SetUserPasswordData, SetUserPasswordErrors, SetUserPasswordResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StopStudyData, StopStudyErrors, StopStudyResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -651,6 +651,97 @@ export const followTaskLog = <ThrowOnError extends boolean = false>(options: Opt
  * Server-sent events: `hello`, `task` with the task as it is, `removed` for one that was deleted or no longer matches, and `reset` when changes cannot be told: then list the tasks again. The id of an event is the cursor to continue at. Stays open until `timeout`, and ends with the session of the caller.
  */
 export const streamEvents = <ThrowOnError extends boolean = false>(options?: Options<StreamEventsData, ThrowOnError, StreamEventsResponse>) => (options?.client ?? client).sse.get<StreamEventsResponses, StreamEventsErrors, ThrowOnError>({ url: '/api/x/events', ...options });
+
+/**
+ * List studies, newest first
+ *
+ * Studies of all users, with the numbers of their points by outcome.
+ */
+export const listStudies = <ThrowOnError extends boolean = false>(options?: Options<ListStudiesData, ThrowOnError>) => (options?.client ?? client).get<ListStudiesResponses, ListStudiesErrors, ThrowOnError>({ url: '/api/x/studies', ...options });
+
+/**
+ * Create a study
+ *
+ * A batch job, some of whose variables are left open, with a plan of their values. 201 is sent when the study is durable; its points become tasks one after the other.
+ */
+export const createStudy = <ThrowOnError extends boolean = false>(options: Options<CreateStudyData, ThrowOnError>) => (options.client ?? client).post<CreateStudyResponses, CreateStudyErrors, ThrowOnError>({
+    url: '/api/x/studies',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a study that is stopped or finished
+ *
+ * Its points are deleted with it, their tasks are not.
+ */
+export const deleteStudy = <ThrowOnError extends boolean = false>(options: Options<DeleteStudyData, ThrowOnError>) => (options.client ?? client).delete<DeleteStudyResponses, DeleteStudyErrors, ThrowOnError>({ url: '/api/x/studies/{id}', ...options });
+
+/**
+ * State and definition of a study
+ *
+ * With the number of its points by outcome.
+ */
+export const getStudy = <ThrowOnError extends boolean = false>(options: Options<GetStudyData, ThrowOnError>) => (options.client ?? client).get<GetStudyResponses, GetStudyErrors, ThrowOnError>({ url: '/api/x/studies/{id}', ...options });
+
+/**
+ * Points of a study with their outcomes and values
+ *
+ * Points that have begun, by number.
+ */
+export const listStudyPoints = <ThrowOnError extends boolean = false>(options: Options<ListStudyPointsData, ThrowOnError>) => (options.client ?? client).get<ListStudyPointsResponses, ListStudyPointsErrors, ThrowOnError>({ url: '/api/x/studies/{id}/points', ...options });
+
+/**
+ * Add points to a study
+ *
+ * Their numbers follow those of the points before. A finished study runs again.
+ */
+export const addStudyPoints = <ThrowOnError extends boolean = false>(options: Options<AddStudyPointsData, ThrowOnError>) => (options.client ?? client).post<AddStudyPointsResponses, AddStudyPointsErrors, ThrowOnError>({
+    url: '/api/x/studies/{id}/points',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Begin no further points of a study
+ *
+ * Points whose tasks exist go on.
+ */
+export const pauseStudy = <ThrowOnError extends boolean = false>(options: Options<PauseStudyData, ThrowOnError>) => (options.client ?? client).post<PauseStudyResponses, PauseStudyErrors, ThrowOnError>({ url: '/api/x/studies/{id}/pause', ...options });
+
+/**
+ * Go on with a study that is paused or stopped
+ *
+ * Points that were canceled stay so; they can be tried again.
+ */
+export const resumeStudy = <ThrowOnError extends boolean = false>(options: Options<ResumeStudyData, ThrowOnError>) => (options.client ?? client).post<ResumeStudyResponses, ResumeStudyErrors, ThrowOnError>({ url: '/api/x/studies/{id}/resume', ...options });
+
+/**
+ * Stop a study
+ *
+ * Cancels the tasks of its points, also those that run. Points that have not begun stay without an outcome.
+ */
+export const stopStudy = <ThrowOnError extends boolean = false>(options: Options<StopStudyData, ThrowOnError>) => (options.client ?? client).post<StopStudyResponses, StopStudyErrors, ThrowOnError>({ url: '/api/x/studies/{id}/stop', ...options });
+
+/**
+ * Try points of a study again
+ *
+ * Each keeps its number, and gets another task. A finished study runs again.
+ */
+export const retryStudyPoints = <ThrowOnError extends boolean = false>(options: Options<RetryStudyPointsData, ThrowOnError>) => (options.client ?? client).post<RetryStudyPointsResponses, RetryStudyPointsErrors, ThrowOnError>({
+    url: '/api/x/studies/{id}/retry',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * End the credential and an unused code of an agent

@@ -400,6 +400,341 @@ export type DeleteTasksRequest = {
     dryRun: boolean;
 };
 
+export type NewStudy = {
+    /**
+     * Name for people.
+     */
+    name: string;
+    /**
+     * Text about the task, for people.
+     */
+    note?: string;
+    /**
+     * Conditions for the workbench instance, and the priority.
+     */
+    classifiers?: Array<Classifier>;
+    /**
+     * Longest run in seconds; a longer one is ended, and the task is FAILED.
+     */
+    timeLimit?: number;
+    /**
+     * The model to load; excludes inputModelReference.
+     */
+    inputModel?: {
+        /**
+         * WBPZ, MJCF, INP, …: staged as model.<type>.
+         */
+        type: string;
+        /**
+         * Base64 (RFC 4648 section 4, with padding).
+         */
+        content: string;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
+    };
+    /**
+     * A model in the input storage (parameter name), or one that the simulation host can read itself (pathToFile).
+     */
+    inputModelReference?: {
+        type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE';
+        parameters: Array<{
+            key: string;
+            value: string;
+        }>;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
+    };
+    /**
+     * Scripts to run, one after the other.
+     */
+    inputScripts: Array<{
+        /**
+         * Base64 (RFC 4648 section 4, with padding).
+         */
+        content: string;
+        /**
+         * Name of the file, a relative path with "/", under which the inputs of the task show it.
+         */
+        filename?: string;
+    }>;
+    /**
+     * Files that the scripts can read.
+     */
+    additionalFiles?: Array<{
+        /**
+         * Relative path with "/", by which scripts read the file.
+         */
+        filename: string;
+        /**
+         * Base64 (RFC 4648 section 4, with padding).
+         */
+        content?: string;
+        /**
+         * Instead of content: the name of a file in the input storage.
+         */
+        storageName?: string;
+    }>;
+    /**
+     * Variables that the scripts can read.
+     */
+    variablesToInject?: Array<{
+        key: string;
+        value: string;
+    }>;
+    /**
+     * Variables that differ from point to point.
+     */
+    variables: Array<NewStudyVariable>;
+    /**
+     * Points of the study.
+     */
+    plan: ({
+        kind: 'LIST';
+    } & StudyPlanList) | ({
+        kind: 'GRID';
+    } & StudyPlanGrid) | ({
+        kind: 'ONE_AT_A_TIME';
+    } & StudyPlanOneAtATime) | ({
+        kind: 'LATIN_HYPERCUBE';
+    } & StudyPlanLatinHypercube) | ({
+        kind: 'SOBOL';
+    } & StudyPlanSobol) | ({
+        kind: 'OPEN';
+    } & StudyPlanOpen);
+    /**
+     * Numbers and texts that are read from the outputs of each point.
+     */
+    values?: Array<NewStudyValue>;
+    /**
+     * Conditions on the values; a point that does not meet them all has failed.
+     */
+    success?: Array<NewStudySuccess>;
+    /**
+     * Number of failed points at which the study stops by itself.
+     */
+    stopAfterFailures?: number;
+};
+
+export type NewStudyVariable = {
+    /**
+     * Name by which scripts read it.
+     */
+    name: string;
+    /**
+     * NUMBER by default.
+     */
+    kind?: 'NUMBER' | 'INTEGER' | 'TEXT';
+    /**
+     * Unit, for people.
+     */
+    unit?: string;
+    /**
+     * Lower bound, inclusive.
+     */
+    lower?: number;
+    /**
+     * Upper bound, inclusive.
+     */
+    upper?: number;
+    /**
+     * LINEAR by default. Spacing of levels and of samples.
+     */
+    scale?: 'LINEAR' | 'LOGARITHMIC';
+};
+
+export type StudyPlanList = {
+    kind: 'LIST';
+    points: Array<{
+        [key: string]: number | string;
+    }>;
+};
+
+export type StudyPlanGrid = {
+    kind: 'GRID';
+    levels: Array<StudyLevels>;
+};
+
+export type StudyLevels = {
+    variable: string;
+    /**
+     * The levels themselves.
+     */
+    values?: Array<number | string>;
+    /**
+     * First level.
+     */
+    from?: number;
+    /**
+     * Last level.
+     */
+    to?: number;
+    /**
+     * Distance of two levels.
+     */
+    step?: number;
+    /**
+     * Number of levels, spaced by the scale of the variable.
+     */
+    count?: number;
+};
+
+export type StudyPlanOneAtATime = {
+    kind: 'ONE_AT_A_TIME';
+    /**
+     * Value of each variable by its name.
+     */
+    base: {
+        [key: string]: number | string;
+    };
+    levels: Array<StudyLevels>;
+};
+
+export type StudyPlanLatinHypercube = {
+    kind: 'LATIN_HYPERCUBE';
+    /**
+     * Number of points.
+     */
+    count: number;
+    seed: number;
+};
+
+export type StudyPlanSobol = {
+    kind: 'SOBOL';
+    /**
+     * Number of points.
+     */
+    count: number;
+    /**
+     * Seed of the scrambling; without one, the sequence is not scrambled.
+     */
+    seed?: number;
+};
+
+export type StudyPlanOpen = {
+    kind: 'OPEN';
+};
+
+export type NewStudyValue = {
+    name: string;
+    /**
+     * Unit, for people.
+     */
+    unit?: string;
+    /**
+     * NUMBER by default.
+     */
+    kind?: 'NUMBER' | 'TEXT';
+    /**
+     * An output file by its path, or the log.
+     */
+    source: ({
+        kind: 'FILE';
+    } & StudyValueFile) | ({
+        kind: 'LOG';
+    } & StudyValueLog);
+    reader: ({
+        kind: 'JSON_PATH';
+    } & StudyValueJsonPath) | ({
+        kind: 'CSV';
+    } & StudyValueCsv) | ({
+        kind: 'REGULAR_EXPRESSION';
+    } & StudyValuePattern);
+};
+
+export type StudyValueFile = {
+    kind: 'FILE';
+    path: string;
+};
+
+export type StudyValueLog = {
+    kind: 'LOG';
+};
+
+export type StudyValueJsonPath = {
+    kind: 'JSON_PATH';
+    /**
+     * RFC 9535; leads to one value.
+     */
+    path: string;
+};
+
+export type StudyValueCsv = {
+    kind: 'CSV';
+    /**
+     * Name in the header, or number from 0 in a table without one.
+     */
+    column: string | number;
+    /**
+     * Row of the column, or what to make of all.
+     */
+    take: 'FIRST' | 'LAST' | 'MIN' | 'MAX' | 'MEAN' | 'SUM' | 'COUNT' | {
+        row: number;
+    };
+    /**
+     * A comma by default. A blank stands for any run of blanks and tabs.
+     */
+    delimiter?: ',' | ';' | '\t' | ' ';
+    /**
+     * A point by default.
+     */
+    decimal?: '.' | ',';
+};
+
+export type StudyValuePattern = {
+    kind: 'REGULAR_EXPRESSION';
+    /**
+     * Syntax of RE2. Its first group is the value, or without groups all of a match.
+     */
+    pattern: string;
+    /**
+     * Which match; FIRST by default.
+     */
+    take?: 'FIRST' | 'LAST';
+};
+
+export type NewStudySuccess = {
+    /**
+     * Name of a value; it must not be missing.
+     */
+    value: string;
+    /**
+     * Lower bound, inclusive.
+     */
+    lower?: number;
+    /**
+     * Upper bound, inclusive.
+     */
+    upper?: number;
+};
+
+export type AddStudyPointsRequest = {
+    /**
+     * The further points.
+     */
+    plan: ({
+        kind: 'LIST';
+    } & StudyPlanList) | ({
+        kind: 'GRID';
+    } & StudyPlanGrid) | ({
+        kind: 'ONE_AT_A_TIME';
+    } & StudyPlanOneAtATime) | ({
+        kind: 'LATIN_HYPERCUBE';
+    } & StudyPlanLatinHypercube) | ({
+        kind: 'SOBOL';
+    } & StudyPlanSobol);
+};
+
+export type RetryStudyRequest = {
+    /**
+     * Points with these outcomes are tried again.
+     */
+    outcomes: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED'>;
+};
+
 export type Health = {
     /**
      * UP when every component is.
@@ -2072,6 +2407,191 @@ export type TaskInputFiles = {
 
 export type TaskOutputFiles = {
     files: Array<TaskOutputFile>;
+};
+
+export type StudyList = {
+    /**
+     * Newest first.
+     */
+    studies: Array<StudyItem>;
+    /**
+     * Value of `after` for older ones; absent when there are none.
+     */
+    next?: string;
+};
+
+export type StudyItem = {
+    id: string;
+    name: string;
+    note?: string;
+    /**
+     * Present when security is enabled.
+     */
+    creator?: string;
+    /**
+     * PAUSED: no further points begin. STOPPED: those in progress were canceled, too.
+     */
+    state: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED';
+    /**
+     * Why it has stopped or paused by itself.
+     */
+    message?: string;
+    /**
+     * Whether it waits for further points when all have ended.
+     */
+    open: boolean;
+    createdAt: string;
+    /**
+     * Time at which it was stopped, or had all its outcomes.
+     */
+    endedAt?: string;
+    /**
+     * Number of points, and of those with each outcome.
+     */
+    points: {
+        total: number;
+        /**
+         * Points that have not begun.
+         */
+        waiting: number;
+        /**
+         * Points whose task waits or runs.
+         */
+        open: number;
+        FINISHED: number;
+        SOLVER_FAILED: number;
+        RULE_FAILED: number;
+        INFRASTRUCTURE: number;
+        CANCELED: number;
+    };
+};
+
+export type Study = {
+    id: string;
+    name: string;
+    note?: string;
+    /**
+     * Present when security is enabled.
+     */
+    creator?: string;
+    /**
+     * PAUSED: no further points begin. STOPPED: those in progress were canceled, too.
+     */
+    state: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED';
+    /**
+     * Why it has stopped or paused by itself.
+     */
+    message?: string;
+    /**
+     * Whether it waits for further points when all have ended.
+     */
+    open: boolean;
+    createdAt: string;
+    /**
+     * Time at which it was stopped, or had all its outcomes.
+     */
+    endedAt?: string;
+    /**
+     * Number of points, and of those with each outcome.
+     */
+    points: {
+        total: number;
+        /**
+         * Points that have not begun.
+         */
+        waiting: number;
+        /**
+         * Points whose task waits or runs.
+         */
+        open: number;
+        FINISHED: number;
+        SOLVER_FAILED: number;
+        RULE_FAILED: number;
+        INFRASTRUCTURE: number;
+        CANCELED: number;
+    };
+    classifiers: Array<{
+        type: 'VERSION' | 'PRIORITY' | 'LABLES';
+        value: string;
+    }>;
+    /**
+     * Time limit of each point in seconds.
+     */
+    timeLimit?: number;
+    stopAfterFailures?: number;
+    variables: Array<StudyVariable>;
+    values: Array<StudyValue>;
+};
+
+export type StudyVariable = {
+    name: string;
+    kind: 'NUMBER' | 'INTEGER' | 'TEXT';
+    unit?: string;
+    lower?: number;
+    upper?: number;
+    scale: 'LINEAR' | 'LOGARITHMIC';
+};
+
+export type StudyValue = {
+    name: string;
+    kind: 'NUMBER' | 'TEXT';
+    unit?: string;
+};
+
+export type StudyPointList = {
+    /**
+     * By number. Points that have not begun are not among them.
+     */
+    points: Array<StudyPoint>;
+    /**
+     * Value of `after` for further ones; absent when there are none.
+     */
+    next?: number;
+};
+
+export type StudyPoint = {
+    /**
+     * Counted from 1; the same over all tries.
+     */
+    number: number;
+    tries: number;
+    /**
+     * Task of the latest try.
+     */
+    taskId: string;
+    variables: {
+        [key: string]: number | string;
+    };
+    /**
+     * Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not meet the conditions. INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED: by somebody.
+     */
+    outcome?: 'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED';
+    /**
+     * Cause of INFRASTRUCTURE. CRASH: of the instance. LOSS: of the agent. HOST_FAULT: such as a full disk.
+     */
+    cause?: 'CRASH' | 'LOSS' | 'HOST_FAULT';
+    /**
+     * Why it has another outcome than FINISHED.
+     */
+    message?: string;
+    /**
+     * Values that were read. Numbers that JSON does not know are the texts NaN, Infinity and -Infinity.
+     */
+    values: {
+        [key: string]: number | string;
+    };
+    /**
+     * Why values could not be read, by their names.
+     */
+    missing?: {
+        [key: string]: string;
+    };
+    startedAt?: string;
+    endedAt?: string;
+};
+
+export type RetriedStudyPoints = {
+    retried: number;
 };
 
 export type StoredFiles = {
@@ -6143,6 +6663,566 @@ export type StreamEventsResponses = {
 };
 
 export type StreamEventsResponse = StreamEventsResponses[keyof StreamEventsResponses];
+
+export type ListStudiesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Whole name.
+         */
+        name?: string;
+        /**
+         * Studies of a response.
+         */
+        limit?: number;
+        /**
+         * The `next` of an earlier response.
+         */
+        after?: string;
+    };
+    url: '/api/x/studies';
+};
+
+export type ListStudiesErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListStudiesError = ListStudiesErrors[keyof ListStudiesErrors];
+
+export type ListStudiesResponses = {
+    /**
+     * Studies.
+     */
+    200: StudyList;
+};
+
+export type ListStudiesResponse = ListStudiesResponses[keyof ListStudiesResponses];
+
+export type CreateStudyData = {
+    body: NewStudy;
+    path?: never;
+    query?: never;
+    url: '/api/x/studies';
+};
+
+export type CreateStudyErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * The hub accepts no tasks at present.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type CreateStudyError = CreateStudyErrors[keyof CreateStudyErrors];
+
+export type CreateStudyResponses = {
+    /**
+     * The study runs.
+     */
+    201: Study;
+};
+
+export type CreateStudyResponse = CreateStudyResponses[keyof CreateStudyResponses];
+
+export type DeleteStudyData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}';
+};
+
+export type DeleteStudyErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The state of the study does not permit it.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type DeleteStudyError = DeleteStudyErrors[keyof DeleteStudyErrors];
+
+export type DeleteStudyResponses = {
+    /**
+     * The study is deleted.
+     */
+    204: void;
+};
+
+export type DeleteStudyResponse = DeleteStudyResponses[keyof DeleteStudyResponses];
+
+export type GetStudyData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}';
+};
+
+export type GetStudyErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetStudyError = GetStudyErrors[keyof GetStudyErrors];
+
+export type GetStudyResponses = {
+    /**
+     * The study.
+     */
+    200: Study;
+};
+
+export type GetStudyResponse = GetStudyResponses[keyof GetStudyResponses];
+
+export type ListStudyPointsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        /**
+         * Points with greater numbers only.
+         */
+        after?: number;
+        /**
+         * Points of a response.
+         */
+        limit?: number;
+        /**
+         * Any of these; OPEN for points whose task waits or runs.
+         */
+        outcome?: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'OPEN'>;
+    };
+    url: '/api/x/studies/{id}/points';
+};
+
+export type ListStudyPointsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListStudyPointsError = ListStudyPointsErrors[keyof ListStudyPointsErrors];
+
+export type ListStudyPointsResponses = {
+    /**
+     * Points.
+     */
+    200: StudyPointList;
+};
+
+export type ListStudyPointsResponse = ListStudyPointsResponses[keyof ListStudyPointsResponses];
+
+export type AddStudyPointsData = {
+    body: AddStudyPointsRequest;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}/points';
+};
+
+export type AddStudyPointsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The state of the study does not permit it.
+     */
+    409: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * The hub accepts no tasks at present.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type AddStudyPointsError = AddStudyPointsErrors[keyof AddStudyPointsErrors];
+
+export type AddStudyPointsResponses = {
+    /**
+     * The study with the further points.
+     */
+    200: Study;
+};
+
+export type AddStudyPointsResponse = AddStudyPointsResponses[keyof AddStudyPointsResponses];
+
+export type PauseStudyData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}/pause';
+};
+
+export type PauseStudyErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The state of the study does not permit it.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type PauseStudyError = PauseStudyErrors[keyof PauseStudyErrors];
+
+export type PauseStudyResponses = {
+    /**
+     * The study.
+     */
+    200: Study;
+};
+
+export type PauseStudyResponse = PauseStudyResponses[keyof PauseStudyResponses];
+
+export type ResumeStudyData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}/resume';
+};
+
+export type ResumeStudyErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The state of the study does not permit it.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type ResumeStudyError = ResumeStudyErrors[keyof ResumeStudyErrors];
+
+export type ResumeStudyResponses = {
+    /**
+     * The study.
+     */
+    200: Study;
+};
+
+export type ResumeStudyResponse = ResumeStudyResponses[keyof ResumeStudyResponses];
+
+export type StopStudyData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}/stop';
+};
+
+export type StopStudyErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The state of the study does not permit it.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type StopStudyError = StopStudyErrors[keyof StopStudyErrors];
+
+export type StopStudyResponses = {
+    /**
+     * The study.
+     */
+    200: Study;
+};
+
+export type StopStudyResponse = StopStudyResponses[keyof StopStudyResponses];
+
+export type RetryStudyPointsData = {
+    body: RetryStudyRequest;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/studies/{id}/retry';
+};
+
+export type RetryStudyPointsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The state of the study does not permit it.
+     */
+    409: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * The hub accepts no tasks at present.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type RetryStudyPointsError = RetryStudyPointsErrors[keyof RetryStudyPointsErrors];
+
+export type RetryStudyPointsResponses = {
+    /**
+     * The number of points that are tried again.
+     */
+    200: RetriedStudyPoints;
+};
+
+export type RetryStudyPointsResponse = RetryStudyPointsResponses[keyof RetryStudyPointsResponses];
 
 export type RevokeAgentData = {
     body?: never;

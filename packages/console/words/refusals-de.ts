@@ -38,6 +38,8 @@ export const REFUSALS_DE: Readonly<Record<string, string>> = {
   TOO_MANY_TOKENS: 'Sie haben schon so viele Token, wie erlaubt sind.',
   TASK_NOT_CANCELABLE: 'Die Aufgabe lässt sich nicht mehr abbrechen.',
   TASK_NOT_DELETABLE: 'Die Aufgabe lässt sich noch nicht löschen.',
+  STUDY_NOT_FOUND: 'Diese Studie gibt es nicht.',
+  STUDY_NOT_CHANGEABLE: 'Der Zustand der Studie lässt das nicht zu.',
   IDEMPOTENCY_KEY_REUSED: 'Der Hub hat unter diesem Schlüssel schon eine andere Anfrage erhalten.',
   INPUT_STORAGE_OFF: 'Die Ablage der Eingaben ist auf diesem Hub abgeschaltet.',
   OUTPUT_STORAGE_OFF: 'Die Ablage der Ausgaben ist auf diesem Hub abgeschaltet.',

@@ -9,6 +9,7 @@ import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { outputValues } from '@workbench-hub/hub/output-values/output-values';
 import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
@@ -112,6 +113,9 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     cluster,
     changes: store.changes,
     loans: store.loans,
+    studies: store.studies,
+    outputValues,
+    studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
     proofs: PROOFS,

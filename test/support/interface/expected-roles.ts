@@ -88,6 +88,16 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/upstreams
   VIEWER  GET    /api/x/events
   VIEWER  GET    /api/x/statistics
+  VIEWER  GET    /api/x/studies
+  USER    POST   /api/x/studies
+  VIEWER  GET    /api/x/studies/{id}
+  USER    DELETE /api/x/studies/{id}
+  VIEWER  GET    /api/x/studies/{id}/points
+  USER    POST   /api/x/studies/{id}/points
+  USER    POST   /api/x/studies/{id}/pause
+  USER    POST   /api/x/studies/{id}/resume
+  USER    POST   /api/x/studies/{id}/stop
+  USER    POST   /api/x/studies/{id}/retry
   VIEWER  GET    /api/x/tasks
   USER    POST   /api/x/tasks
   USER    POST   /api/x/tasks/form

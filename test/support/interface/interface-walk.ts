@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { InstanceCrashes } from '@workbench-hub/shared/domain/instance';
 import { expect } from 'vitest';
 import type { FakeAgent } from '../agents/fake-agent.js';
+import { eventually } from '../eventually.js';
 import { passwordOf } from '../hubs/running-hub.js';
 import type { Answer } from './api.js';
 
@@ -67,6 +68,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
     await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
   }
+  await walkThroughStudies({ expected, created });
   await walkThroughInputs(expected);
   await walkThroughUploads(expected);
   await walkThroughForm(expected);
@@ -228,6 +230,46 @@ interface Walker {
   ) => Promise<string>;
   readonly created: (path: string, json: unknown) => Promise<string>;
   readonly agent: FakeAgent;
+}
+
+/** On a study whose points no instance fits. */
+async function walkThroughStudies({ expected, created }: Pick<Walker, 'expected' | 'created'>) {
+  const base = '/api/x/studies';
+  const levels = [{ variable: 'speed', values: [500, 1500] }];
+  const study = {
+    name: 'walk',
+    inputScripts: [SCRIPT],
+    classifiers: NOWHERE,
+    variables: [{ name: 'speed' }],
+    plan: { kind: 'GRID', levels },
+    values: [
+      {
+        name: 'stress',
+        source: { kind: 'LOG' },
+        reader: { kind: 'REGULAR_EXPRESSION', pattern: 'stress (.*)' },
+      },
+    ],
+  };
+  await expected(400, 'POST', base, { ...study, plan: { kind: 'OPEN', points: [] }, variables: [] });
+  const id = await created(base, study);
+  await expected(200, 'GET', `${base}?name=walk&limit=1`);
+  await expected(200, 'GET', `${base}/${id}`);
+  await expected(200, 'GET', `${base}/${id}/points?outcome=OPEN&limit=1`);
+  await expected(200, 'POST', `${base}/${id}/points`, { plan: { kind: 'LIST', points: [{ speed: 2500 }] } });
+  await expected(200, 'POST', `${base}/${id}/pause`);
+  await expected(409, 'POST', `${base}/${id}/pause`);
+  await expected(200, 'POST', `${base}/${id}/resume`);
+  await expected(409, 'DELETE', `${base}/${id}`);
+  await expected(200, 'POST', `${base}/${id}/retry`, { outcomes: ['CANCELED'] });
+  await expected(200, 'POST', `${base}/${id}/stop`);
+  await eventually(async () => {
+    const { points } = JSON.parse(await expected(200, 'GET', `${base}/${id}`)) as {
+      points: { open: number };
+    };
+    return points.open === 0;
+  });
+  await expected(204, 'DELETE', `${base}/${id}`);
+  await expected(404, 'GET', `${base}/${id}/points`);
 }
 
 async function walkThroughTasks(base: string, generation: string, { expected, created, agent }: Walker) {

@@ -98,6 +98,16 @@ export const ADDITIONS = parse(`
   GET    /api/x/upstreams                                          200 503
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200
+  GET    /api/x/studies                                            200
+  POST   /api/x/studies                                            201 423
+  GET    /api/x/studies/{id}                                       200 404
+  DELETE /api/x/studies/{id}                                       204 404 409
+  GET    /api/x/studies/{id}/points                                200 404
+  POST   /api/x/studies/{id}/points                                200 404 409 423
+  POST   /api/x/studies/{id}/pause                                 200 404 409
+  POST   /api/x/studies/{id}/resume                                200 404 409
+  POST   /api/x/studies/{id}/stop                                  200 404 409
+  POST   /api/x/studies/{id}/retry                                 200 404 409 423
   GET    /api/x/tasks                                              200
   POST   /api/x/tasks                                              201 423
   POST   /api/x/tasks/form                                         201 413 422 423

@@ -1,0 +1,56 @@
+/** Studies: one job at many points. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { BlobStore } from '../../core/ports/blobs.js';
+import type { OutputValues } from '../../core/ports/output-values.js';
+import type { Signals } from '../../core/ports/signals.js';
+import type { Studies } from '../../core/ports/studies.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { StudyDriver, type StudySettings } from './study-driver.js';
+import { StudyService } from './study-service.js';
+
+export interface StudyPorts {
+  readonly studies: Studies;
+  readonly outputValues: OutputValues;
+  readonly studySettings: StudySettings;
+  readonly archive: TaskArchive;
+  readonly files: BlobStore;
+  readonly defaultVersion: string | null;
+  readonly cluster: { readonly signals: Signals };
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** The subjects that were built before. */
+interface Before {
+  readonly transitions: TaskTransitions;
+  readonly shutdown: ShutdownPreparation;
+}
+
+export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Before) {
+  const {
+    archive,
+    files,
+    outputValues,
+    studySettings: settings,
+    defaultVersion,
+    cluster,
+    runtime,
+    log,
+  } = ports;
+  const studyDriver = new StudyDriver({
+    ...{ archive, files, transitions, outputValues, settings, defaultVersion, runtime, log },
+    studies: ports.studies,
+    isPaused: () => shutdown.isPaused,
+  });
+  cluster.signals.hear(studyDriver.onSignal);
+  shutdown.subscribe(studyDriver.wake);
+  const studies = new StudyService({
+    ...{ studies: ports.studies, syntax: outputValues, maxPoints: settings.maxPoints, runtime },
+    refuseNewTasks: () => shutdown.refuseNewTasks(),
+    onChange: studyDriver.wake,
+  });
+  return { studyDriver, studies };
+}

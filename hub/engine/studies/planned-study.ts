@@ -1,0 +1,44 @@
+/** A study with its points, as far as they were needed. */
+import type { Studies } from '../../core/ports/studies.js';
+import type { PlannedPoints } from '../../core/studies/planned-points.js';
+import { planned } from '../../core/studies/plans.js';
+import type { Study } from '../../core/studies/study.js';
+import type { PointValue } from '../../core/studies/variables.js';
+
+interface Part {
+  readonly first: number;
+  readonly points: PlannedPoints;
+}
+
+export class PlannedStudy {
+  readonly study: Study;
+  /** Whether values were read of any point, or none are wanted. */
+  hasResults = false;
+  readonly #studies: Pick<Studies, 'parts'>;
+  /** The part that was needed last. */
+  #part: Part | undefined;
+
+  constructor(study: Study, studies: Pick<Studies, 'parts'>) {
+    this.study = study;
+    this.#studies = studies;
+  }
+
+  /** Values of a planned point in the order of the variables. Rejects as the store does. */
+  async point(number: number): Promise<readonly PointValue[]> {
+    const part = this.#part;
+    const isThere = part !== undefined && number >= part.first && number < part.first + part.points.count;
+    const { first, points } = isThere ? part : await this.#read(number);
+    return points.at(number - first);
+  }
+
+  async #read(number: number): Promise<Part> {
+    const { id, definition } = this.study;
+    const [found] = await this.#studies.parts(id, number);
+    if (!found) throw new Error(`study ${id} has no plan for its point ${number}`);
+    const result = planned(definition.variables, found.plan, Number.MAX_SAFE_INTEGER);
+    if ('errors' in result)
+      throw new Error(`the plan of study ${id} is not valid any more: ${result.errors[0]?.what}`);
+    this.#part = { first: found.first, points: result.points };
+    return this.#part;
+  }
+}

@@ -1,0 +1,72 @@
+/** Values of a point, read from the files of its task. */
+import type { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { BlobStore } from '../../core/ports/blobs.js';
+import type { OutputValues } from '../../core/ports/output-values.js';
+import type { ReadValue } from '../../core/studies/values/read-value.js';
+import type { ValueRule, ValueSource } from '../../core/studies/values/value-rules.js';
+import type { TaskFiles } from '../../core/task.js';
+
+/** Size of the files from which values are read: their text is in memory for a moment. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+
+export interface PointValuesOptions {
+  readonly files: Pick<BlobStore, 'find'>;
+  readonly outputValues: Pick<OutputValues, 'readValues'>;
+}
+
+/** Values of the rules in their order. Rejects as the store and `readValues` do. */
+export async function pointValues(
+  rules: readonly ValueRule[],
+  ofTask: TaskFiles,
+  { files, outputValues }: PointValuesOptions,
+): Promise<readonly ReadValue[]> {
+  const values = new Map<ValueRule, ReadValue>();
+  for (const source of sourcesOf(rules)) {
+    const group = rules.filter((rule) => isSame(rule.source, source));
+    const text = await textOfSource(source, ofTask, files);
+    const read =
+      'reason' in text
+        ? group.map((): ReadValue => ({ kind: 'MISSING', reason: text.reason }))
+        : await outputValues.readValues(group, text.content);
+    for (const [index, rule] of group.entries())
+      values.set(rule, read[index] ?? { kind: 'MISSING', reason: '' });
+  }
+  return rules.map((rule) => values.get(rule) as ReadValue);
+}
+
+/** The sources of the rules, each once. */
+function sourcesOf(rules: readonly ValueRule[]): ValueSource[] {
+  const sources: ValueSource[] = [];
+  for (const { source } of rules) if (!sources.some((each) => isSame(each, source))) sources.push(source);
+  return sources;
+}
+
+function isSame(a: ValueSource, b: ValueSource): boolean {
+  return a.kind === 'LOG' ? b.kind === 'LOG' : b.kind === 'FILE' && a.path === b.path;
+}
+
+type SourceText = { readonly content: Uint8Array } | { readonly reason: string };
+
+async function textOfSource(
+  source: ValueSource,
+  { outputFiles, log }: TaskFiles,
+  files: Pick<BlobStore, 'find'>,
+): Promise<SourceText> {
+  const name = source.kind === 'LOG' ? 'the log' : source.path;
+  const ref: FileRef | null | undefined =
+    source.kind === 'LOG' ? log : outputFiles.find(({ path }) => path === source.path);
+  if (!ref) return { reason: source.kind === 'LOG' ? 'the job has no log' : `the job left no file ${name}` };
+  if (ref.sizeBytes > MAX_FILE_BYTES) {
+    return { reason: `${name} has ${ref.sizeBytes} bytes; values are read from at most ${MAX_FILE_BYTES}` };
+  }
+  const file = await files.find(ref);
+  if (!file) return { reason: `the hub has lost ${name}` };
+  return { content: await textOf(await file.open()) };
+}
+
+async function textOf(stream: Readable): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,263 @@
+/**
+ * The driver of studies: the hub with the role of the scheduler makes points tasks, a few at a time, and gives each its outcome when its
+ * task has ended. All that it knows is in the store: the points that have begun, and tasks whose ids follow from them. Every step may be
+ * repeated, so a new term goes on where the last one was.
+ */
+import { hasEnded } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
+import type { SignalListener } from '../../core/ports/signals.js';
+import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import { endOf } from '../../core/studies/point-outcome.js';
+import { STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
+import type { PointValue } from '../../core/studies/variables.js';
+import type { Task } from '../../core/task.js';
+import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { PlannedStudy } from './planned-study.js';
+import { taskIdOf, taskOfPoint } from './point-tasks.js';
+import { type PointValuesOptions, pointValues } from './point-values.js';
+
+export interface StudyDriverOptions extends PointValuesOptions {
+  readonly studies: Studies;
+  readonly archive: Pick<TaskArchive, 'find' | 'filesOf'>;
+  readonly transitions: Pick<TaskTransitions, 'createOnce' | 'cancel'>;
+  /** Whether no tasks are accepted. */
+  readonly isPaused: () => boolean;
+  readonly settings: StudySettings;
+  readonly defaultVersion: string | null;
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  readonly log: Logger;
+}
+
+export interface StudySettings {
+  /** Points that a study may have. */
+  readonly maxPoints: number;
+  /** Points of a study that wait or run as tasks at a time. */
+  readonly openPoints: number;
+  /** Time after which a change by another hub is seen; null for a hub that has its store alone. */
+  readonly pollMs: number | null;
+}
+
+/** Time after which all tasks are looked at, since signals may be lost. */
+const CHECK_MS = 10_000;
+const RETRY_MS = 5000;
+/** Points that are settled at the same time: the outputs from which their values are read are in memory. */
+const SETTLED_AT_A_TIME = 8;
+/** Points that begin before the first of them has its values. */
+const FIRST_POINTS = 20;
+const STOPPED_MESSAGE = 'the study was stopped before the point began';
+const DELETED_MESSAGE = 'its task was deleted';
+
+export class StudyDriver {
+  readonly #options: StudyDriverOptions;
+  readonly #loop: Loop;
+  readonly #turns = pLimit(SETTLED_AT_A_TIME);
+  readonly #studies = new Map<string, PlannedStudy>();
+  /** Tasks that are known to exist and not known to have ended. */
+  readonly #running = new Set<string>();
+  /** Time of the last look at all tasks. */
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: StudyDriverOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      timers: options.runtime.timers,
+      pass: () => this.#pass(),
+      failed: (error) => {
+        options.log.error({ err: error }, 'the studies could not be driven; the hub tries again');
+        return RETRY_MS;
+      },
+      isStopped: true,
+    });
+  }
+
+  /** Begins a term. */
+  start(): void {
+    this.#checkedAtMs = Number.NEGATIVE_INFINITY;
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    this.#studies.clear();
+    this.#running.clear();
+  }
+
+  /** A study has changed. */
+  readonly wake = (): void => {
+    if (!this.#loop.isStopped) this.#loop.wakeSoon();
+  };
+
+  readonly onSignal: SignalListener = {
+    ENDED: ({ taskId }) => {
+      if (this.#running.delete(taskId)) this.wake();
+    },
+    RESYNC: () => {
+      this.#checkedAtMs = Number.NEGATIVE_INFINITY;
+      this.wake();
+    },
+  };
+
+  async #pass(): Promise<number | undefined> {
+    const { studies, runtime, settings } = this.#options;
+    const nowMs = runtime.clock.monotonicMs();
+    if (nowMs - this.#checkedAtMs >= CHECK_MS) {
+      this.#running.clear();
+      this.#checkedAtMs = nowMs;
+    }
+    const active = await studies.active();
+    const ids = new Set(active.map(({ id }) => id));
+    for (const id of this.#studies.keys()) if (!ids.has(id)) this.#studies.delete(id);
+    for (const study of active) await this.#advance(study);
+    const nextCheckMs = active.length > 0 ? CHECK_MS : undefined;
+    return settings.pollMs ?? nextCheckMs;
+  }
+
+  async #advance(record: ActiveStudy): Promise<void> {
+    const { studies, settings, runtime, isPaused } = this.#options;
+    const planned = await this.#planned(record);
+    if (!planned) return;
+    const open = await studies.open(record.id, settings.openPoints);
+    const ended = await this.#settle(planned.study, record, open);
+    if (ended.length > 0) {
+      await this.#stopByRule(planned.study);
+      await this.#pauseByResults(planned, ended);
+      this.wake();
+      return;
+    }
+    if (record.state !== 'RUNNING') return;
+    const room = planned.hasResults ? settings.openPoints : Math.min(settings.openPoints, FIRST_POINTS);
+    const count = Math.min(room - open.length, record.pointCount - record.begunCount);
+    if (count > 0 && !isPaused()) await this.#begin(planned, record.begunCount, count);
+    else if (open.length === 0 && !record.isOpen) await studies.finish(record.id, runtime.clock.nowMs());
+  }
+
+  async #planned(record: ActiveStudy): Promise<PlannedStudy | undefined> {
+    const { studies } = this.#options;
+    const known = this.#studies.get(record.id);
+    if (known) return known;
+    const study = await studies.find(record.id);
+    if (!study) return undefined;
+    const { FINISHED = 0, RULE_FAILED = 0 } = await studies.counts(record.id);
+    const planned = new PlannedStudy(study, studies);
+    planned.hasResults = study.definition.values.length === 0 || FINISHED + RULE_FAILED > 0;
+    this.#studies.set(record.id, planned);
+    return planned;
+  }
+
+  /** Looks after the open points whose tasks are not known to run; resolves with those that have ended. */
+  async #settle(study: Study, record: ActiveStudy, open: readonly OpenPoint[]): Promise<EndedPoint[]> {
+    const doubtful = open.filter(
+      (point) => record.state === 'STOPPED' || !this.#running.has(taskIdOf(study, point)),
+    );
+    const ends = await this.#turns.map(doubtful, (point) => this.#settleOne(study, record, point));
+    const ended = ends.filter((end) => end !== undefined);
+    if (ended.length > 0) await this.#options.studies.end(study.id, ended);
+    return ended;
+  }
+
+  /** The end of a point, if it has ended. */
+  async #settleOne(study: Study, record: ActiveStudy, point: OpenPoint): Promise<EndedPoint | undefined> {
+    const { archive, transitions, isPaused } = this.#options;
+    const taskId = taskIdOf(study, point);
+    const task = await archive.find(taskId);
+    if (task && hasEnded(task.status)) return this.#endOf(study, point, task);
+    if (record.state === 'STOPPED') {
+      if (!task) return this.#canceled(point, STOPPED_MESSAGE);
+      await transitions.cancel(task, true);
+      this.wake();
+      return undefined;
+    }
+    if (task) {
+      this.#running.add(taskId);
+      return this.#overtaken(study, point, taskId);
+    }
+    if (isPaused() || record.state === 'PAUSED') return undefined;
+    await this.#create(study, point);
+    // The task may have been created, ended and deleted before.
+    return (await archive.find(taskId)) ? undefined : this.#canceled(point, DELETED_MESSAGE);
+  }
+
+  /** The end of a point whose task ended between the look at it and the note that it runs. */
+  async #overtaken(study: Study, point: OpenPoint, taskId: string): Promise<EndedPoint | undefined> {
+    const latest = await this.#options.archive.find(taskId);
+    if (latest && !hasEnded(latest.status)) return undefined;
+    this.#running.delete(taskId);
+    return latest ? this.#endOf(study, point, latest) : this.#canceled(point, DELETED_MESSAGE);
+  }
+
+  async #endOf(study: Study, { number, tries }: OpenPoint, task: Task): Promise<EndedPoint> {
+    const { archive } = this.#options;
+    const { values: rules } = study.definition;
+    const isToBeRead = task.status === 'FINISHED' && rules.length > 0;
+    const values = isToBeRead ? await pointValues(rules, await archive.filesOf(task.id), this.#options) : [];
+    return { number, tries, ...endOf(task, study.definition, values) };
+  }
+
+  #canceled({ number, tries }: OpenPoint, message: string): EndedPoint {
+    const endedAtMs = this.#options.runtime.clock.nowMs();
+    const end = { cause: null, message, values: [], startedAtMs: null, endedAtMs };
+    return { number, tries, outcome: 'CANCELED', ...end };
+  }
+
+  async #create(study: Study, point: OpenPoint): Promise<void> {
+    const { transitions, runtime, defaultVersion } = this.#options;
+    const task = taskOfPoint(study, point, { nowMs: runtime.clock.nowMs(), defaultVersion });
+    this.#running.add(task.id);
+    try {
+      await transitions.createOnce(task, task.id);
+    } catch (error) {
+      this.#running.delete(task.id);
+      throw error;
+    }
+  }
+
+  async #begin(planned: PlannedStudy, begunCount: number, count: number): Promise<void> {
+    const { studies } = this.#options;
+    const variables: (readonly PointValue[])[] = [];
+    for (let number = begunCount + 1; number <= begunCount + count; number++) {
+      variables.push(await planned.point(number));
+    }
+    if (!(await studies.begin(planned.study.id, begunCount, variables))) return;
+    await Promise.all(
+      variables.map((values, index) =>
+        this.#create(planned.study, { number: begunCount + index + 1, tries: 1, variables: values }),
+      ),
+    );
+  }
+
+  async #stopByRule({ id, definition: { stopAfterFailures } }: Study): Promise<void> {
+    if (stopAfterFailures === null) return;
+    const { studies, runtime } = this.#options;
+    const { SOLVER_FAILED = 0, RULE_FAILED = 0, INFRASTRUCTURE = 0 } = await studies.counts(id);
+    const failed = SOLVER_FAILED + RULE_FAILED + INFRASTRUCTURE;
+    if (failed < stopAfterFailures) return;
+    const message = `stopped by itself: ${failed} points failed (stopAfterFailures: ${stopAfterFailures})`;
+    const { from } = STUDY_TRANSITIONS.stop;
+    await studies.setState(id, from, 'STOPPED', { endedAtMs: runtime.clock.nowMs(), message });
+  }
+
+  /** Pauses a study whose first results lack a value: its rule probably matches nothing, and thousands of points would follow. */
+  async #pauseByResults(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<void> {
+    const results = ended.filter(({ values }) => values.length > 0);
+    if (planned.hasResults || results.length === 0) return;
+    planned.hasResults = true;
+    const { id, definition } = planned.study;
+    const faults = definition.values.flatMap(({ name }, index) => {
+      const reads = results.map(({ values }) => values[index]);
+      const [first] = reads;
+      return first?.kind === 'MISSING' && reads.every((read) => read?.kind === 'MISSING')
+        ? [`${name} is missing: ${first.reason}`]
+        : [];
+    });
+    if (faults.length === 0) return;
+    const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
+    await this.#options.studies.setState(id, STUDY_TRANSITIONS.pause.from, 'PAUSED', {
+      endedAtMs: null,
+      message,
+    });
+  }
+}

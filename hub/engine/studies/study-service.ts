@@ -1,0 +1,202 @@
+/** Use cases of studies. */
+import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { type Caller, mayChangeTask } from '../../core/access.js';
+import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
+import type { PointQuery, Studies, StudyQuery } from '../../core/ports/studies.js';
+import type { StudyPlan } from '../../core/studies/plans.js';
+import { planned } from '../../core/studies/plans.js';
+import {
+  GROWING_STATES,
+  type OutcomeCounts,
+  type Point,
+  type PointOutcome,
+  STUDY_TRANSITIONS,
+  type Study,
+  type StudyDefinition,
+  type StudyRecord,
+} from '../../core/studies/study.js';
+import { checkedStudy, type StudyRules } from '../../core/studies/study-faults.js';
+import type { ReaderSyntax } from '../../core/studies/values/value-rules.js';
+import { taskIdOf } from './point-tasks.js';
+
+export interface StudyRequest {
+  readonly name: string;
+  readonly note: string | null;
+  readonly creator: string | null;
+  readonly definition: StudyDefinition;
+  readonly plan: StudyPlan;
+}
+
+/** A study with the numbers of its points by outcome. */
+export interface CountedStudy extends CountedRecord {
+  readonly study: Study;
+}
+
+/** The same without its definition. */
+export interface CountedRecord {
+  readonly study: StudyRecord;
+  readonly counts: OutcomeCounts;
+}
+
+export interface PointOfStudy extends Point {
+  readonly taskId: string;
+}
+
+export interface StudyServiceOptions {
+  readonly studies: Studies;
+  readonly syntax: ReaderSyntax;
+  readonly maxPoints: number;
+  readonly runtime: Pick<Runtime, 'clock' | 'newId'>;
+  /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
+  readonly refuseNewTasks: () => void;
+  /** A study has changed. */
+  readonly onChange: () => void;
+}
+
+type Change = 'pause' | 'resume' | 'stop';
+type Action = Change | 'extend' | 'retry' | 'remove';
+
+/** All methods that take an id reject with STUDY_NOT_FOUND. */
+export class StudyService {
+  readonly #options: StudyServiceOptions;
+
+  constructor(options: StudyServiceOptions) {
+    this.#options = options;
+  }
+
+  /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
+  admit(): void {
+    this.#options.refuseNewTasks();
+  }
+
+  /** Validation errors of a study, but for its job; `fixed` are the names of the variables of the job. */
+  faultsOf(rules: StudyRules, plan: StudyPlan, fixed: readonly string[]): readonly ValidationError[] {
+    const checked = checkedStudy(rules, plan, fixed, this.#options);
+    return 'errors' in checked ? checked.errors : [];
+  }
+
+  /** Creates a study; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
+  async create({ name, note, creator, definition, plan }: StudyRequest): Promise<CountedStudy> {
+    this.admit();
+    const { studies, runtime, onChange } = this.#options;
+    const checked = checkedStudy(definition, plan, keysOf(definition.job), this.#options);
+    if ('errors' in checked) throw invalidInput(checked.errors);
+    const { pointCount } = checked;
+    const study: Study = {
+      ...{ id: runtime.newId(), name, note, creator, state: 'RUNNING', message: null, definition },
+      ...{ createdAtMs: runtime.clock.nowMs(), endedAtMs: null, pointCount, begunCount: 0 },
+      isOpen: plan.kind === 'OPEN',
+    };
+    await studies.create({ ...study, plan });
+    onChange();
+    return { study, counts: {} };
+  }
+
+  async get(id: string): Promise<CountedStudy> {
+    const study = await this.#find(id);
+    return { study, counts: await this.#options.studies.counts(id) };
+  }
+
+  /** Studies, newest first, and the place after them; null when there are no more. */
+  async list(query: StudyQuery): Promise<{ found: CountedRecord[]; next: string | null }> {
+    const { studies } = this.#options;
+    const records = await studies.list({ ...query, limit: query.limit + 1 });
+    const shown = records.slice(0, query.limit);
+    const counts = await Promise.all(shown.map(({ id }) => studies.counts(id)));
+    return {
+      found: shown.map((study, index) => ({ study, counts: counts[index] ?? {} })),
+      next: records.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
+    };
+  }
+
+  /** Points that have begun, by number. */
+  async points(id: string, query: PointQuery): Promise<{ study: Study; points: PointOfStudy[] }> {
+    const study = await this.#find(id);
+    const points = await this.#options.studies.points(id, query);
+    return { study, points: points.map((point) => ({ ...point, taskId: taskIdOf(study, point) })) };
+  }
+
+  /** Adds points. Rejects with FORBIDDEN, INVALID_INPUT and STUDY_NOT_CHANGEABLE. */
+  async extend(id: string, plan: StudyPlan, caller: Caller): Promise<CountedStudy> {
+    this.admit();
+    const study = await this.#own(id, caller);
+    const { studies, maxPoints, onChange } = this.#options;
+    const result = planned(study.definition.variables, plan, maxPoints - study.pointCount);
+    if ('errors' in result) throw invalidInput(result.errors);
+    const { count } = result.points;
+    if (count === 0) throw invalidInput([{ where: 'plan', what: 'must give at least one point' }]);
+    const isExtended = await studies.extend(id, { first: study.pointCount + 1, count, plan });
+    if (!isExtended) throw await this.#refused(id, 'extend');
+    onChange();
+    return this.get(id);
+  }
+
+  /** Pauses, resumes or stops a study. Rejects with FORBIDDEN and STUDY_NOT_CHANGEABLE. */
+  async change(id: string, change: Change, caller: Caller): Promise<CountedStudy> {
+    await this.#own(id, caller);
+    const { studies, runtime, onChange } = this.#options;
+    const { from, to } = STUDY_TRANSITIONS[change];
+    const endedAtMs = change === 'stop' ? runtime.clock.nowMs() : null;
+    if (!(await studies.setState(id, from, to[0], { endedAtMs, message: null }))) {
+      throw await this.#refused(id, change);
+    }
+    onChange();
+    return this.get(id);
+  }
+
+  /** Tries points with these outcomes again; resolves with their number. Rejects with FORBIDDEN and STUDY_NOT_CHANGEABLE. */
+  async retry(id: string, outcomes: readonly PointOutcome[], caller: Caller): Promise<number> {
+    this.admit();
+    const { state } = await this.#own(id, caller);
+    if (state === 'STOPPED') throw await this.#refused(id, 'retry');
+    const retried = await this.#options.studies.retry(id, outcomes);
+    this.#options.onChange();
+    return retried;
+  }
+
+  /** Removes a study with its points; their tasks stay. Rejects with FORBIDDEN and STUDY_NOT_CHANGEABLE. */
+  async remove(id: string, caller: Caller): Promise<void> {
+    await this.#own(id, caller);
+    if (!(await this.#options.studies.remove(id))) throw await this.#refused(id, 'remove');
+  }
+
+  async #find(id: string): Promise<Study> {
+    const study = await this.#options.studies.find(id);
+    if (study) return study;
+    throw new HubError('STUDY_NOT_FOUND', `there is no study with the id ${JSON.stringify(id)}`);
+  }
+
+  async #own(id: string, caller: Caller): Promise<Study> {
+    const study = await this.#find(id);
+    if (mayChangeTask(caller, study)) return study;
+    throw new HubError(
+      'FORBIDDEN',
+      `study ${id} is not yours: only its creator and the role ADMIN may do this`,
+    );
+  }
+
+  async #refused(id: string, action: Action): Promise<HubError> {
+    const { state } = await this.#find(id);
+    const isGrowth = action === 'extend' || action === 'retry';
+    const from = isGrowth ? GROWING_STATES : STUDY_TRANSITIONS[action].from;
+    const isState = (from as readonly string[]).includes(state);
+    const why = isState
+      ? 'it has just changed, or has points whose tasks have not ended; try again'
+      : REASONS[action];
+    return new HubError('STUDY_NOT_CHANGEABLE', `study ${id} is ${state}: ${why}`);
+  }
+}
+
+const REASONS: Readonly<Record<Action, string>> = {
+  pause: 'only one that is RUNNING can be paused',
+  resume: 'only one that is PAUSED or STOPPED can be resumed',
+  stop: 'only one that is RUNNING or PAUSED can be stopped',
+  extend: 'points can be added to one that is RUNNING, PAUSED or FINISHED; resume it first',
+  retry: 'points can be tried again of one that is RUNNING, PAUSED or FINISHED; resume it first',
+  remove: 'only one that is STOPPED or FINISHED can be deleted; stop it first',
+};
+
+function keysOf({ variables }: BatchJob): string[] {
+  return variables.map(({ key }) => key);
+}
