@@ -68,6 +68,12 @@ const ofInstances =
     return [...new Set(values)].map((value) => ({ value }));
   };
 
+const studies: Source = async (hub) => {
+  const query = { limit: MAX_SUGGESTIONS };
+  const { data } = await api.listStudies({ client: (await hub()).client, query, throwOnError: true });
+  return data.studies.map(({ id, state, name }) => ({ value: id, description: `${state} ${name}` }));
+};
+
 /** Values of options, by their names. */
 const OF_OPTIONS: Readonly<Record<string, Source>> = {
   '--status': words('WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'),
@@ -82,6 +88,9 @@ const OF_OPTIONS: Readonly<Record<string, Source>> = {
   '--script': files,
   '--file': files,
   '--out': files,
+  '--points': files,
+  '--plan': words('grid', 'one-at-a-time', 'latin-hypercube', 'sobol'),
+  '--outcome': words('FINISHED', 'SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'),
   '--ca-file': files,
 };
 
@@ -90,6 +99,7 @@ const OF_ARGUMENTS: readonly [place: RegExp, Source][] = [
   [/^instance \w+ id$/, instances],
   [/^agent \w+ id$/, agents],
   [/ id$/, tasks],
+  [/^study \w+ study$/, studies],
   [/^storage get name$/, stored(api.listOutputFiles)],
   [/^storage (?:info|rm) name$/, stored(api.listInputFiles)],
   [/^profiles name$/, profiles],

@@ -8,6 +8,7 @@ import { addInstanceCommands } from './commands/instances.js';
 import { addLoginCommands } from './commands/login.js';
 import { addRunCommands } from './commands/run.js';
 import { addStorageCommands } from './commands/storage.js';
+import { addStudyCommands } from './commands/studies.js';
 import { addTaskCommands } from './commands/tasks.js';
 import { addCompletion } from './completion.js';
 import { type HubOptions, hubOf } from './connect.js';
@@ -50,6 +51,7 @@ export function createProgram(version: string): Program {
   addRunCommands(program, run);
   addTaskCommands(program, run);
   addBulkCommands(program, run);
+  addStudyCommands(program, run);
   addInstanceCommands(program, run);
   addAgentCommands(program, run);
   addStorageCommands(program, run);

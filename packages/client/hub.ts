@@ -8,6 +8,7 @@ import type {
   CancelTasksRequest,
   CreationResponse,
   Health,
+  StudyItem,
   TaskDetails,
   TaskItem,
   TaskWindow,
@@ -18,6 +19,7 @@ import type {
 import { InputStorage } from './input-storage.js';
 import { type Job, type JobFile, jobFields, modelTypeOfName, requestOf } from './job.js';
 import type { UploadProgress } from './resumable-upload.js';
+import { Study, type StudyJob, studiesOf } from './study.js';
 import { type RunOptions, Task } from './task.js';
 
 const PAGE_SIZE = 500;
@@ -141,6 +143,32 @@ export class Hub {
       ...(model === undefined ? {} : { model }),
       ...(modelType === undefined ? {} : { modelType }),
     });
+  }
+
+  /** Creates a study. */
+  async createStudy(
+    { vary, plan, values, success, stopAfterFailures, ...job }: StudyJob,
+    { signal, onUpload, onWarning }: SubmitOptions = {},
+  ): Promise<Study> {
+    const options = { signal, onProgress: onUpload };
+    const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending, options));
+    const { id } = await this.#connection.json<{ id: string }>('/api/x/studies', {
+      method: 'POST',
+      json: { ...json, variables: vary, plan, values, success, stopAfterFailures },
+      onWarning,
+      signal,
+    });
+    return new Study(this.#connection, id);
+  }
+
+  /** A study by its id; no request is sent. */
+  study(id: string): Study {
+    return new Study(this.#connection, id);
+  }
+
+  /** Yields the studies with this name, or all, newest first. */
+  studies({ name }: { readonly name?: string } = {}, signal?: AbortSignal): AsyncGenerator<StudyItem> {
+    return studiesOf(this.#connection, name, signal);
   }
 
   /** A task by its id; no request is sent. */

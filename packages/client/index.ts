@@ -21,6 +21,9 @@ export type {
   BulkOutcome,
   Health,
   StoredFile,
+  Study as StudyDetails,
+  StudyItem,
+  StudyPoint,
   TaskAttempt,
   TaskDetails,
   TaskItem,
@@ -31,5 +34,6 @@ export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
 export { type Job, type JobFile, modelTypeOfName, type Priority } from './job.js';
 export type { LogEvent } from './log.js';
 export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';
+export { type PointOutcome, Study, type StudyJob, type WatchOptions } from './study.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';
 export { type TaskEnded, verifyWebhook, WebhookRefusedError, type WebhookVerification } from './webhook.js';

@@ -19,6 +19,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MODES = ['pipe', 'json', ...(hasTerminals() ? (['terminal'] as const) : [])] as const;
 type Mode = (typeof MODES)[number];
 const TASK = ['paths', '/api/x/tasks/{id}', 'get', 'responses', '200'];
+const STUDY = ['paths', '/api/x/studies/{id}', 'get', 'responses', '200'];
 const BULK = ['paths', '/api/x/tasks/cancel', 'post', 'responses', '200'];
 const INSTANCE = ['paths', '/api/2.0/workbench/node/instance/{id}', 'get', 'responses', '200'];
 const AGENT = ['paths', '/api/x/agents/{id}', 'get', 'responses', '200'];
@@ -161,6 +162,39 @@ const ROWS: readonly Row[] = [
     /^[\w-]{36}$/m,
     ({ id }: { id: string }) => expect(id).toHaveLength(36),
   ),
+  row(
+    'study run',
+    (mode) => [
+      ...['--name', `study ${mode}`, '--script', 'quick.js', '--version', 'none'],
+      ...['--vary', 'speed=500', '--value', 'stress=result.json#$.stress', '--detach'],
+    ],
+    /^[\w-]{36}$/m,
+    ({ id }: { id: string }) => expect(id).toHaveLength(36),
+  ),
+  row(
+    'study ls',
+    (mode) => ['--name', `study ${mode}`],
+    /^ID +STATE +DONE/m,
+    each((study) => valid(['paths', '/api/x/studies', 'get', 'responses', '200'])({ studies: [study] })),
+  ),
+  row('study show', (mode) => [`study ${mode}`], /^RUNNING, 0 of 1 points$/m, valid(STUDY)),
+  row('study pause', (mode) => [`study ${mode}`], /: PAUSED$/m, valid(STUDY)),
+  row('study resume', (mode) => [`study ${mode}`], /: RUNNING$/m, valid(STUDY)),
+  row('study retry', (mode) => [`study ${mode}`], /^0 points are tried again$/m, equal({ retried: 0 })),
+  row('study stop', (mode) => [`study ${mode}`], /: STOPPED$/m, valid(STUDY)),
+  row('study watch', (mode) => [`study ${mode}`], /STOPPED, 1 of 1 points/, valid(STUDY), 3),
+  row(
+    'study export',
+    (mode) => [`study ${mode}`],
+    /^point,speed,outcome,stress,task,message\r?\n1,500,CANCELED,/m,
+    (point) => valid(['paths', '/api/x/studies/{id}/points', 'get', 'responses', '200'])({ points: [point] }),
+  ),
+  row(
+    'study delete',
+    (mode) => [`study ${mode}`],
+    /^[\w-]{36}$/m,
+    (value) => expect(value).toHaveProperty('id'),
+  ),
   row('instances', () => [], /^sim +UP +9\.1\.0/m, each(valid(INSTANCE))),
   row(
     'health',
@@ -277,7 +311,7 @@ describe('every command', () => {
         name === 'help' ? [] : [name],
       );
     };
-    const groups = ['instance', 'agent', 'storage'];
+    const groups = ['study', 'instance', 'agent', 'storage'];
     const top = (await names()).filter((name) => !groups.includes(name));
     const below = await Promise.all(
       groups.map(async (group) => (await names(group)).map((name) => `${group} ${name}`)),

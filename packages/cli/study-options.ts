@@ -1,0 +1,191 @@
+/** The options that describe a study, for `wb study run`. */
+import { readFile } from 'node:fs/promises';
+import type { StudyJob } from '@workbench-hub/client';
+import { readFailure } from '@workbench-hub/client/node';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { UsageError } from './exit-codes.js';
+import { collect, type JobOptions, jobOf } from './job-options.js';
+
+export interface StudyOptions extends JobOptions {
+  readonly vary: readonly string[];
+  readonly value: readonly string[];
+  readonly plan?: PlanName;
+  readonly points?: string;
+  readonly count?: number;
+  readonly seed?: number;
+  readonly stopAfterFailures?: number;
+}
+
+type PlanName = (typeof PLANS)[number];
+type Vary = StudyJob['vary'][number];
+type Value = NonNullable<StudyJob['values']>[number];
+type Plan = StudyJob['plan'];
+type Levels = Extract<Plan, { kind: 'GRID' }>['levels'][number];
+type PointValue = number | string;
+
+const PLANS = ['grid', 'one-at-a-time', 'latin-hypercube', 'sobol'] as const;
+
+export function withStudyOptions(command: Command): Command {
+  return command
+    .option(
+      '--vary <name=levels>',
+      'variable that differs: name=FROM:TO:STEP, name=1,2,5, or for samples name=LOWER:UPPER',
+      collect,
+      [],
+    )
+    .addOption(new Option('--plan <plan>', 'how levels become points; grid by default').choices(PLANS))
+    .option('--points <file>', 'JSON file with a list of points, such as [{"speed": 500}], instead of --vary')
+    .option('--count <number>', 'number of samples', whole)
+    .option('--seed <number>', 'seed of the samples; 0 by default', whole)
+    .option(
+      '--value <name=where>',
+      'number to read of each point: name=FILE#JSONPATH, name=FILE:COLUMN:TAKE of a CSV file, or name=FILE~PATTERN; log is the log',
+      collect,
+      [],
+    )
+    .option('--stop-after-failures <number>', 'number of failed points at which the study stops', whole);
+}
+
+/** The study that these options describe. Throws {@link UsageError}. */
+export async function studyOf(options: StudyOptions): Promise<StudyJob> {
+  const { vary, value, points, plan = 'grid', stopAfterFailures } = options;
+  const { notify: _, name, ...job } = await jobOf(options);
+  if (name === undefined) throw new UsageError('Give the study a name, with --name.');
+  if ((points === undefined) === (vary.length === 0)) {
+    throw new UsageError('Give either --vary for each variable, or --points with a file.');
+  }
+  const varied = vary.map(variedOf);
+  return {
+    ...job,
+    name,
+    ...(points === undefined
+      ? { vary: varied.map(({ variable }) => variable), plan: planOf(plan, varied, options) }
+      : listOf(await pointsOf(points))),
+    values: value.map(valueRuleOf),
+    ...(stopAfterFailures === undefined ? {} : { stopAfterFailures }),
+  };
+}
+
+interface Varied {
+  readonly variable: Vary;
+  /** Null for bounds only. */
+  readonly levels: Levels | null;
+  readonly first: PointValue;
+}
+
+function variedOf(text: string): Varied {
+  const at = text.indexOf('=');
+  const [name, form] = [text.slice(0, at), text.slice(at + 1)];
+  const fault = () =>
+    new UsageError(`--vary ${text} must be like speed=500:3000:100, load=1,2,5, or speed=500:3000`);
+  if (at < 1 || form === '') throw fault();
+  const range = form.split(':').map(Number);
+  if (range.length > 1 && range.every(Number.isFinite)) {
+    const [from = 0, to = 0, step] = range;
+    if (range.length > 3) throw fault();
+    if (step === undefined) return { variable: { name, lower: from, upper: to }, levels: null, first: from };
+    return { variable: { name }, levels: { variable: name, from, to, step }, first: from };
+  }
+  const values = form.split(',').map(pointValueOf);
+  const isText = values.some((value) => typeof value === 'string');
+  const given = isText ? form.split(',') : values;
+  return {
+    variable: { name, ...(isText ? { kind: 'TEXT' as const } : {}) },
+    levels: { variable: name, values: [...given] },
+    first: given[0] ?? '',
+  };
+}
+
+function pointValueOf(text: string): PointValue {
+  const number = Number(text);
+  return text.trim() === '' || !Number.isFinite(number) ? text : number;
+}
+
+function planOf(plan: PlanName, varied: readonly Varied[], { count, seed }: StudyOptions): Plan {
+  if (plan === 'latin-hypercube' || plan === 'sobol') {
+    if (count === undefined) throw new UsageError(`--plan ${plan} needs the number of points, with --count.`);
+    if (plan === 'latin-hypercube') return { kind: 'LATIN_HYPERCUBE', count, seed: seed ?? 0 };
+    return { kind: 'SOBOL', count, ...(seed === undefined ? {} : { seed }) };
+  }
+  const levels = varied.map(({ variable, levels: own }) => {
+    if (own === null) {
+      throw new UsageError(
+        `--vary ${variable.name} has bounds only, for --plan latin-hypercube or sobol; --plan ${plan} needs levels, such as ${variable.name}=${variable.lower}:${variable.upper}:STEP`,
+      );
+    }
+    return own;
+  });
+  if (plan === 'grid') return { kind: 'GRID', levels };
+  const base = Object.fromEntries(varied.map(({ variable, first }) => [variable.name, first]));
+  return { kind: 'ONE_AT_A_TIME', base, levels };
+}
+
+async function pointsOf(path: string): Promise<readonly Record<string, PointValue>[]> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${readFailure(error as NodeJS.ErrnoException)}`, {
+      cause: error,
+    });
+  }
+  try {
+    const points: unknown = JSON.parse(text);
+    if (
+      Array.isArray(points) &&
+      points.length > 0 &&
+      points.every((point) => typeof point === 'object' && point !== null)
+    ) {
+      return points as Record<string, PointValue>[];
+    }
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+  throw new UsageError(`${path} must have a list of points, such as [{"speed": 500}, {"speed": 1000}]`);
+}
+
+/** A list of points; a variable with a text among its values is a text. */
+function listOf(points: readonly Record<string, PointValue>[]): Pick<StudyJob, 'vary' | 'plan'> {
+  const names = Object.keys(points[0] ?? {});
+  const vary = names.map((name) => {
+    const isText = points.some((point) => typeof point[name] === 'string');
+    return { name, ...(isText ? { kind: 'TEXT' as const } : {}) };
+  });
+  return { vary, plan: { kind: 'LIST', points: points.map((point) => ({ ...point })) } };
+}
+
+const VALUE = /^(?<name>[^=]+)=(?<file>[^#~:]+)(?<sign>[#~:])(?<rest>.+)$/s;
+
+function valueRuleOf(text: string): Value {
+  const { name, file, sign, rest } = VALUE.exec(text)?.groups ?? {};
+  if (name === undefined || file === undefined || rest === undefined) {
+    throw new UsageError(
+      `--value ${text} must be like stress=result.json#$.stress, force=motion.csv:force:max, or time=log~took (\\S+) s`,
+    );
+  }
+  const source = file === 'log' ? { kind: 'LOG' as const } : { kind: 'FILE' as const, path: file };
+  if (sign === '#') return { name, source, reader: { kind: 'JSON_PATH', path: rest } };
+  if (sign === '~') return { name, source, reader: { kind: 'REGULAR_EXPRESSION', pattern: rest } };
+  const at = rest.lastIndexOf(':');
+  const [column, take] = at < 0 ? [rest, 'last'] : [rest.slice(0, at), rest.slice(at + 1)];
+  return {
+    name,
+    source,
+    reader: { kind: 'CSV', column: /^\d+$/.test(column) ? Number(column) : column, take: takeOf(take, text) },
+  };
+}
+
+const TAKES = ['FIRST', 'LAST', 'MIN', 'MAX', 'MEAN', 'SUM', 'COUNT'] as const;
+
+function takeOf(text: string, value: string): (typeof TAKES)[number] {
+  const take = TAKES.find((each) => each === text.toUpperCase());
+  if (take !== undefined) return take;
+  throw new UsageError(`--value ${value}: ${text} must be one of ${TAKES.join(', ').toLowerCase()}`);
+}
+
+function whole(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 0)
+    throw new InvalidArgumentError('It must be a whole number.');
+  return number;
+}
