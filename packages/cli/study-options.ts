@@ -39,7 +39,7 @@ export function withStudyOptions(command: Command): Command {
     .option('--seed <number>', 'seed of the samples; 0 by default', whole)
     .option(
       '--value <name=where>',
-      'number to read of each point: name=FILE#JSONPATH, name=FILE:COLUMN:TAKE of a CSV file, or name=FILE~PATTERN; log is the log',
+      'number to read of each point: name=FILE#JSONPATH, name=FILE:COLUMN:TAKE of a CSV file (with ; in place of : where it has semicolons), or name=FILE~PATTERN; log is the log',
       collect,
       [],
     )
@@ -154,7 +154,7 @@ function listOf(points: readonly Record<string, PointValue>[]): Pick<StudyJob, '
   return { vary, plan: { kind: 'LIST', points: points.map((point) => ({ ...point })) } };
 }
 
-const VALUE = /^(?<name>[^=]+)=(?<file>[^#~:]+)(?<sign>[#~:])(?<rest>.+)$/s;
+const VALUE = /^(?<name>[^=]+)=(?<file>[^#~:;]+)(?<sign>[#~:;])(?<rest>.+)$/s;
 
 function valueRuleOf(text: string): Value {
   const { name, file, sign, rest } = VALUE.exec(text)?.groups ?? {};
@@ -166,12 +166,17 @@ function valueRuleOf(text: string): Value {
   const source = file === 'log' ? { kind: 'LOG' as const } : { kind: 'FILE' as const, path: file };
   if (sign === '#') return { name, source, reader: { kind: 'JSON_PATH', path: rest } };
   if (sign === '~') return { name, source, reader: { kind: 'REGULAR_EXPRESSION', pattern: rest } };
-  const at = rest.lastIndexOf(':');
+  const at = rest.lastIndexOf(sign ?? ':');
   const [column, take] = at < 0 ? [rest, 'last'] : [rest.slice(0, at), rest.slice(at + 1)];
   return {
     name,
     source,
-    reader: { kind: 'CSV', column: /^\d+$/.test(column) ? Number(column) : column, take: takeOf(take, text) },
+    reader: {
+      kind: 'CSV',
+      column: /^\d+$/.test(column) ? Number(column) : column,
+      take: takeOf(take, text),
+      ...(sign === ';' ? { delimiter: ';' as const } : {}),
+    },
   };
 }
 

@@ -250,6 +250,10 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['grep -i etag', STORAGE],
     ['UPLOADS=$', STORAGE],
   ],
+  'packages/docs/studies.md': [
+    ['wb study run', CLIENTS],
+    ['hub.createStudy', CLIENTS],
+  ],
   'packages/docs/file-places.md': [
     ['folder: /mnt/hub-files', { config: 'hub' }],
     ['bucket: hub-files', { config: 'hub' }],

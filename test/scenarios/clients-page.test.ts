@@ -10,6 +10,7 @@ import { endPrograms, type HubProgram, startHub } from '../support/programs/prog
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const PAGE = 'packages/docs/clients.md';
+const STUDIES = 'packages/docs/studies.md';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PYTHON = '/usr/bin/python3';
 const hasPython = process.env['CI'] !== undefined || spawnSync(PYTHON, ['--version']).status === 0;
@@ -66,6 +67,16 @@ it('runs the same job by wb, TypeScript and curl, with equal outputs', async () 
   expect(byWb.split('\n').length).toBeGreaterThan(400);
   expect(motion('with-typescript')).toBe(byWb);
   expect(motion('with-curl')).toBe(byWb);
+});
+
+it('runs a study of it by wb and TypeScript, as on the page about studies', async () => {
+  await run('bash', ['-e', '-c', codeBlock(STUDIES, 'wb study run')]);
+  const table = readFileSync(join(folder.path, 'pendulum.csv'), 'utf8').trim().split('\n');
+  expect(table[0]).toBe('point,angle,outcome,end,steps,task,message');
+  expect(table).toHaveLength(1 + 19);
+  for (const line of table.slice(1)) expect(line).toMatch(/^\d+,[\d.]+,FINISHED,-?[\d.]+,50\d,/);
+  writeFileSync(join(folder.path, 'study.mjs'), codeBlock(STUDIES, 'hub.createStudy'));
+  await run(process.execPath, ['study.mjs']);
 });
 
 it.skipIf(!hasPython)(
