@@ -6,6 +6,7 @@ import type { Store } from '../core/ports/store.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
 import type { StorageSettings } from '../engine/storage/storage-settings.js';
+import { pointTables } from '../output-values/point-tables.js';
 import { openValueReader } from '../output-values/value-reader.js';
 import type { HubParts } from './hub-parts.js';
 import { openWebhooks } from './outgoing-webhooks.js';
@@ -46,6 +47,7 @@ export async function openEngine(
     loans: store.loans,
     studies: store.studies,
     outputValues,
+    pointTables,
     studySettings: { ...config.studies, pollMs: store.isOnServer ? STUDY_POLL_MS : null },
     upstreams,
     audit,

@@ -34,7 +34,10 @@ export function withStudyOptions(command: Command): Command {
       [],
     )
     .addOption(new Option('--plan <plan>', 'how levels become points; grid by default').choices(PLANS))
-    .option('--points <file>', 'JSON file with a list of points, such as [{"speed": 500}], instead of --vary')
+    .option(
+      '--points <file>',
+      'file with the points, instead of --vary: JSON such as [{"speed": 500}], or CSV with a header',
+    )
     .option('--count <number>', 'number of samples', whole)
     .option('--seed <number>', 'seed of the samples; 0 by default', whole)
     .option(
@@ -60,7 +63,7 @@ export async function studyOf(options: StudyOptions): Promise<StudyJob> {
     name,
     ...(points === undefined
       ? { vary: varied.map(({ variable }) => variable), plan: planOf(plan, varied, options) }
-      : listOf(await pointsOf(points))),
+      : await pointsOf(points)),
     values: value.map(valueRuleOf),
     ...(stopAfterFailures === undefined ? {} : { stopAfterFailures }),
   };
@@ -120,28 +123,39 @@ function planOf(plan: PlanName, varied: readonly Varied[], { count, seed }: Stud
   return { kind: 'ONE_AT_A_TIME', base, levels };
 }
 
-async function pointsOf(path: string): Promise<readonly Record<string, PointValue>[]> {
+async function pointsOf(path: string): Promise<Pick<StudyJob, 'vary' | 'plan'>> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${readFailure(error as NodeJS.ErrnoException)}`, {
-      cause: error,
-    });
+    const reason = readFailure(error as NodeJS.ErrnoException);
+    throw new UsageError(`${path} cannot be read: ${reason}`, { cause: error });
   }
+  if (!/^\s*[[{]/.test(text)) return tableOf(text);
   try {
     const points: unknown = JSON.parse(text);
-    if (
-      Array.isArray(points) &&
-      points.length > 0 &&
-      points.every((point) => typeof point === 'object' && point !== null)
-    ) {
-      return points as Record<string, PointValue>[];
+    const isList = Array.isArray(points) && points.length > 0;
+    if (isList && points.every((point) => typeof point === 'object' && point !== null)) {
+      return listOf(points as Record<string, PointValue>[]);
     }
   } catch (error) {
     throw new UsageError(`${path} is not JSON: ${(error as Error).message}`, { cause: error });
   }
   throw new UsageError(`${path} must have a list of points, such as [{"speed": 500}, {"speed": 1000}]`);
+}
+
+/** A table with a header. The hub reads it; a variable whose first value is no number is a text. */
+function tableOf(text: string): Pick<StudyJob, 'vary' | 'plan'> {
+  const [header = '', first = ''] = text.replace(/^\ufeff/, '').split(/\r?\n/, 2);
+  const delimiter = ([';', '\t'] as const).find((each) => header.includes(each)) ?? ',';
+  const cells = first.split(delimiter);
+  const decimal = delimiter !== ',' && cells.some((cell) => /^-?\d+,\d+$/.test(cell.trim())) ? ',' : '.';
+  const vary = header.split(delimiter).map((name, at) => {
+    const cell = (cells[at] ?? '').trim().replace(decimal, '.');
+    const isText = typeof pointValueOf(cell) === 'string';
+    return { name: name.trim().replace(/^"(.*)"$/, '$1'), ...(isText ? { kind: 'TEXT' as const } : {}) };
+  });
+  return { vary, plan: { kind: 'TABLE', csv: text, delimiter, decimal } };
 }
 
 /** A list of points; a variable with a text among its values is a text. */

@@ -285,7 +285,7 @@ describe('is refused, with nothing half made,', () => {
       { variables: [{ name: 'speed', lower: 2, upper: 1 }] },
       'variables[0].upper: must be at least 2, the lower bound',
     ],
-    [{ plan: { kind: 'GUESS' } }, 'plan.kind: must have a kind: LIST, GRID'],
+    [{ plan: { kind: 'GUESS' } }, 'plan.kind: must have a kind: LIST, TABLE, GRID'],
     [
       { plan: { kind: 'GRID', levels: [{ variable: 'speed' }] } },
       'plan.levels[0]: must have, beside variable, either values',
@@ -295,6 +295,11 @@ describe('is refused, with nothing half made,', () => {
       { plan: { kind: 'LIST', points: [{ speed: 'fast' }] } },
       'plan.points[0].speed: must be a finite number',
     ],
+    [
+      { plan: { kind: 'TABLE', csv: 'speed\n1\n"2,5"\n' } },
+      'plan.csv: row 3, column speed: "2,5" is no number; the decimal sign of this table is "."',
+    ],
+    [{ plan: { kind: 'TABLE', csv: 'speed\n"1\n' } }, 'plan.csv: must be CSV (RFC 4180)'],
     [
       { plan: { kind: 'GRID', levels: [{ variable: 'speed', from: 0, to: 1000, step: 0.001 }] } },
       'at most 100000 are allowed (studies.maxPoints)',
@@ -311,6 +316,22 @@ describe('is refused, with nothing half made,', () => {
     expect(answer.body['message']).toContain(message);
     expect((await api.get(STUDIES)).body['studies']).toEqual([]);
   });
+});
+
+it('takes its points from a table, with semicolons and decimal commas', async () => {
+  const plan = {
+    kind: 'TABLE',
+    csv: '\ufeffload;speed\r\nhigh;0,5\r\nlow;1500\r\n',
+    delimiter: ';',
+    decimal: ',',
+  };
+  await agentThat((run) => run.succeed('{"stress": 1}'));
+  const id = await create({ plan, variables: [{ name: 'speed' }, { name: 'load', kind: 'TEXT' }] });
+  await settled(id, 'FINISHED');
+  expect((await pointsOf(id)).map(({ variables }) => variables)).toEqual([
+    { speed: 0.5, load: 'high' },
+    { speed: 1500, load: 'low' },
+  ]);
 });
 
 it('lists studies newest first, by name, and goes on where a response ended', async () => {

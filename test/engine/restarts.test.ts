@@ -1,6 +1,7 @@
 /** A hub that restarts on the same files. */
 import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import { outputValues } from '@workbench-hub/hub/output-values/output-values';
+import { pointTables } from '@workbench-hub/hub/output-values/point-tables';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { describe, expect, it, vi } from 'vitest';
 import {
@@ -106,6 +107,7 @@ describe('start and stop of the engine', () => {
       loans: store.loans,
       studies: store.studies,
       outputValues,
+      pointTables,
       studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
       ownHub: { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null },
       cluster: soleHub({

@@ -12,6 +12,7 @@ import type { ConfiguredUpstream } from '@workbench-hub/hub/engine/lending/lendi
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { outputValues } from '@workbench-hub/hub/output-values/output-values';
+import { pointTables } from '@workbench-hub/hub/output-values/point-tables';
 import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import type { ObservedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/database-in-memory';
@@ -379,6 +380,7 @@ export class SimulatedHub {
       loans: store.loans,
       studies: store.studies,
       outputValues,
+      pointTables,
       studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
       exclusions: store.exclusions,
       agentDrains: this.drains,

@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { OutputValues } from '../../core/ports/output-values.js';
+import type { PointTables } from '../../core/ports/point-tables.js';
 import type { Signals } from '../../core/ports/signals.js';
 import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
@@ -14,6 +15,7 @@ import { StudyService } from './study-service.js';
 export interface StudyPorts {
   readonly studies: Studies;
   readonly outputValues: OutputValues;
+  readonly pointTables: PointTables;
   readonly studySettings: StudySettings;
   readonly archive: TaskArchive;
   readonly files: BlobStore;
@@ -48,7 +50,13 @@ export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Befor
   cluster.signals.hear(studyDriver.onSignal);
   shutdown.subscribe(studyDriver.wake);
   const studies = new StudyService({
-    ...{ studies: ports.studies, syntax: outputValues, maxPoints: settings.maxPoints, runtime },
+    ...{
+      studies: ports.studies,
+      syntax: outputValues,
+      tables: ports.pointTables,
+      maxPoints: settings.maxPoints,
+      runtime,
+    },
     refuseNewTasks: () => shutdown.refuseNewTasks(),
     onChange: studyDriver.wake,
   });

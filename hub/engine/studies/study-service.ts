@@ -3,6 +3,7 @@ import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, mayChangeTask } from '../../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
+import type { PointTables } from '../../core/ports/point-tables.js';
 import type { PointQuery, Studies, StudyQuery } from '../../core/ports/studies.js';
 import type { StudyPlan } from '../../core/studies/plans.js';
 import { planned } from '../../core/studies/plans.js';
@@ -17,8 +18,13 @@ import {
   type StudyRecord,
 } from '../../core/studies/study.js';
 import { checkedStudy, type StudyRules } from '../../core/studies/study-faults.js';
+import { pointsOfRows, type TablePlan } from '../../core/studies/table-plan.js';
 import type { ReaderSyntax } from '../../core/studies/values/value-rules.js';
+import type { StudyVariable } from '../../core/studies/variables.js';
 import { taskIdOf } from './point-tasks.js';
+
+/** A plan as it is handed in: a table becomes a list. */
+export type RequestedPlan = StudyPlan | TablePlan;
 
 export interface StudyRequest {
   readonly name: string;
@@ -46,6 +52,7 @@ export interface PointOfStudy extends Point {
 export interface StudyServiceOptions {
   readonly studies: Studies;
   readonly syntax: ReaderSyntax;
+  readonly tables: PointTables;
   readonly maxPoints: number;
   readonly runtime: Pick<Runtime, 'clock' | 'newId'>;
   /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
@@ -70,10 +77,16 @@ export class StudyService {
     this.#options.refuseNewTasks();
   }
 
-  /** Validation errors of a study, but for its job; `fixed` are the names of the variables of the job. */
-  faultsOf(rules: StudyRules, plan: StudyPlan, fixed: readonly string[]): readonly ValidationError[] {
-    const checked = checkedStudy(rules, plan, fixed, this.#options);
-    return 'errors' in checked ? checked.errors : [];
+  /** The plan of a study, or the validation errors of all but its job; `fixed` are the names of the variables of the job. */
+  checked(
+    rules: StudyRules,
+    requested: RequestedPlan,
+    fixed: readonly string[],
+  ): { readonly plan: StudyPlan } | { readonly errors: readonly ValidationError[] } {
+    const listed = this.#listed(rules.variables, requested);
+    if ('errors' in listed) return listed;
+    const checked = checkedStudy(rules, listed.plan, fixed, this.#options);
+    return 'errors' in checked ? checked : listed;
   }
 
   /** Creates a study; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
@@ -118,10 +131,13 @@ export class StudyService {
   }
 
   /** Adds points. Rejects with FORBIDDEN, INVALID_INPUT and STUDY_NOT_CHANGEABLE. */
-  async extend(id: string, plan: StudyPlan, caller: Caller): Promise<CountedStudy> {
+  async extend(id: string, requested: RequestedPlan, caller: Caller): Promise<CountedStudy> {
     this.admit();
     const study = await this.#own(id, caller);
     const { studies, maxPoints, onChange } = this.#options;
+    const listed = this.#listed(study.definition.variables, requested);
+    if ('errors' in listed) throw invalidInput(listed.errors);
+    const { plan } = listed;
     const result = planned(study.definition.variables, plan, maxPoints - study.pointCount);
     if ('errors' in result) throw invalidInput(result.errors);
     const { count } = result.points;
@@ -159,6 +175,17 @@ export class StudyService {
   async remove(id: string, caller: Caller): Promise<void> {
     await this.#own(id, caller);
     if (!(await this.#options.studies.remove(id))) throw await this.#refused(id, 'remove');
+  }
+
+  /** The plan, a table as the list of its points. */
+  #listed(
+    variables: readonly StudyVariable[],
+    plan: RequestedPlan,
+  ): { readonly plan: StudyPlan } | { readonly errors: readonly ValidationError[] } {
+    if (plan.kind !== 'TABLE') return { plan };
+    const read = this.#options.tables.readRows(plan.csv, plan.delimiter);
+    if ('fault' in read) return { errors: [{ where: 'plan.csv', what: read.fault }] };
+    return pointsOfRows(variables, read.rows, plan.decimal);
   }
 
   async #find(id: string): Promise<Study> {

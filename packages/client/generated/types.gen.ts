@@ -493,6 +493,8 @@ export type NewStudy = {
      * Points of the study.
      */
     plan: ({
+        kind: 'TABLE';
+    } & StudyPlanTable) | ({
         kind: 'LIST';
     } & StudyPlanList) | ({
         kind: 'GRID';
@@ -544,6 +546,22 @@ export type NewStudyVariable = {
      * LINEAR by default. Spacing of levels and of samples.
      */
     scale?: 'LINEAR' | 'LOGARITHMIC';
+};
+
+export type StudyPlanTable = {
+    kind: 'TABLE';
+    /**
+     * A header with the names of the variables, and a row for each point.
+     */
+    csv: string;
+    /**
+     * A comma by default.
+     */
+    delimiter?: ',' | ';' | '\t';
+    /**
+     * A point by default.
+     */
+    decimal?: '.' | ',';
 };
 
 export type StudyPlanList = {
@@ -716,6 +734,8 @@ export type AddStudyPointsRequest = {
      * The further points.
      */
     plan: ({
+        kind: 'TABLE';
+    } & StudyPlanTable) | ({
         kind: 'LIST';
     } & StudyPlanList) | ({
         kind: 'GRID';

@@ -10,6 +10,7 @@ import type { StorageSettings } from '@workbench-hub/hub/engine/storage/storage-
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { outputValues } from '@workbench-hub/hub/output-values/output-values';
+import { pointTables } from '@workbench-hub/hub/output-values/point-tables';
 import { attemptProofs } from '@workbench-hub/hub/security/attempt-proofs';
 import { soleHub } from '@workbench-hub/hub/store/sole-hub/sole-hub';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
@@ -115,6 +116,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     loans: store.loans,
     studies: store.studies,
     outputValues,
+    pointTables,
     studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,

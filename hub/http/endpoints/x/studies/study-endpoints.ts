@@ -2,6 +2,7 @@
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import { z } from 'zod';
 import { creatorOf } from '../../../../core/access.js';
+import { invalidInput } from '../../../../core/errors.js';
 import { POINT_OUTCOMES } from '../../../../core/studies/study.js';
 import type { StudyService } from '../../../../engine/studies/study-service.js';
 import type { Tasks } from '../../../../engine/tasks/tasks.js';
@@ -85,14 +86,16 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
       },
     },
     async ({ body, caller, context, hold, audit }) => {
-      const { variables, plan } = body;
+      const { variables } = body;
       const rules = { variables, values: body.values ?? [], success: body.success ?? [] };
       const fixed = (body.variablesToInject ?? []).map(({ key }) => key);
+      const checked = studies.checked(rules, body.plan, fixed);
       const errors = [
         ...tasks.classifierErrors(body.classifiers ?? []),
-        ...studies.faultsOf(rules, plan, fixed),
+        ...('errors' in checked ? checked.errors : []),
       ];
       const job = (await parseBatchJob(body, errors, jobFiles, hold)) as BatchJob;
+      if ('errors' in checked) throw invalidInput(checked.errors);
       const created = await studies.create({
         name: body.name,
         note: body.note ?? null,
@@ -104,7 +107,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
           timeLimitS: body.timeLimit ?? null,
           stopAfterFailures: body.stopAfterFailures ?? null,
         },
-        plan,
+        plan: checked.plan,
       });
       audit.detail = `study ${created.study.id}`;
       return context.json(presentStudy(created), 201);

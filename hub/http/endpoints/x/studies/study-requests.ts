@@ -1,10 +1,10 @@
 /** Request schemas of studies (contract 12.45). */
 import { z } from 'zod';
 import type { Levels } from '../../../../core/studies/levels.js';
-import type { StudyPlan } from '../../../../core/studies/plans.js';
 import { POINT_OUTCOMES, type SuccessCondition } from '../../../../core/studies/study.js';
 import type { ValueRule } from '../../../../core/studies/values/value-rules.js';
 import type { StudyVariable } from '../../../../core/studies/variables.js';
+import type { RequestedPlan } from '../../../../engine/studies/study-service.js';
 import { executeBatchJobRequest } from '../../../requests/parsing/request-schemas.js';
 import { enumeration } from '../../../requests/parsing/validation.js';
 import { shown, shownWithoutNull } from '../../../wire/openapi-overrides.js';
@@ -78,7 +78,31 @@ const levels = z.array(levelsSchema).max(100);
 const sampled = { count: z.int().min(1).meta({ description: 'Number of points.', example: 200 }) };
 const seed = z.int().min(0);
 
+const tablePlan = z
+  .object({
+    kind: z.literal('TABLE'),
+    csv: z.string().meta({
+      description: 'A header with the names of the variables, and a row for each point.',
+      example: 'speed,load\n500,1\n1500,2\n',
+    }),
+    delimiter: z.enum([',', ';', '\t'], { error: 'must be a comma, semicolon or tab' }).nullish().meta({
+      description: 'A comma by default.',
+      override: shownWithoutNull,
+    }),
+    decimal: z.enum(['.', ','], { error: 'must be "." or ","' }).nullish().meta({
+      description: 'A point by default.',
+      override: shownWithoutNull,
+    }),
+  })
+  .transform((plan) => ({
+    ...plan,
+    delimiter: plan.delimiter ?? (',' as const),
+    decimal: plan.decimal ?? ('.' as const),
+  }))
+  .meta({ id: 'StudyPlanTable' });
+
 const planKinds = [
+  tablePlan,
   z.object({ kind: z.literal('LIST'), points: z.array(pointSchema) }).meta({ id: 'StudyPlanList' }),
   z.object({ kind: z.literal('GRID'), levels }).meta({ id: 'StudyPlanGrid' }),
   z
@@ -95,14 +119,14 @@ const planKinds = [
     .meta({ id: 'StudyPlanSobol' }),
 ] as const;
 
-const addedPlanSchema: z.ZodType<StudyPlan> = z.discriminatedUnion('kind', planKinds, {
-  error: 'must have a kind: LIST, GRID, ONE_AT_A_TIME, LATIN_HYPERCUBE or SOBOL',
+const addedPlanSchema: z.ZodType<RequestedPlan> = z.discriminatedUnion('kind', planKinds, {
+  error: 'must have a kind: LIST, TABLE, GRID, ONE_AT_A_TIME, LATIN_HYPERCUBE or SOBOL',
 });
 
-const planSchema: z.ZodType<StudyPlan> = z.discriminatedUnion(
+const planSchema: z.ZodType<RequestedPlan> = z.discriminatedUnion(
   'kind',
   [...planKinds, z.object({ kind: z.literal('OPEN') }).meta({ id: 'StudyPlanOpen' })],
-  { error: 'must have a kind: LIST, GRID, ONE_AT_A_TIME, LATIN_HYPERCUBE, SOBOL or OPEN' },
+  { error: 'must have a kind: LIST, TABLE, GRID, ONE_AT_A_TIME, LATIN_HYPERCUBE, SOBOL or OPEN' },
 );
 
 const sourceSchema = z
