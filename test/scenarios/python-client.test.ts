@@ -74,6 +74,7 @@ describe.skipIf(!has('sys'))('the Python client', () => {
     'test_hub',
     'test_secure',
     'test_interface',
+    'test_studies',
   ])('passes %s', async (name) => {
     const { code, output } = await python(['-W', 'error', '-m', 'unittest', '-v', `tests.${name}`], site);
     expect(code, output).toBe(0);

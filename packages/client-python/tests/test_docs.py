@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import random
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 from unittest import mock
@@ -17,6 +19,12 @@ from .site import MODEL, SCRIPT, OnSite, recorded_requests, setting
 
 PACKAGE = Path(__file__).parents[1]
 PAGE = PACKAGE.parent / "docs" / "python.md"
+# What the first example with an open study prepares for the others.
+OPEN_STUDY = """
+from workbench_hub import Open, Range
+vary = {"angle": Range(5, 85), "aim": Range(-60, 60)}
+job = {"model": "ball.xml", "script": "throw.js", "labels": ["mujoco"], "values": {"range": "throw.json#$.range"}}
+"""
 BLOCK = re.compile(r"(?:<!-- (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
 
 
@@ -59,6 +67,12 @@ class Page(OnSite):
         self.assertRegex(printed[0], r"^40\.\d+ m on mujoco-\d\n$")
         self.assertEqual(self.contents(self.folder / "results").keys(), {"throw.json"})
         self.assertEqual(printed[1], "{'angle': 45.0, 'aim': 0}\n")
+        rows = [line.split() for line in printed.pop(2).splitlines()]
+        self.assertEqual(len(rows), 15)
+        self.assertEqual({row[2] for row in rows if row[0] in ("15", "75")}, {"RULE_FAILED"})
+        self.assertEqual(next(row for row in rows if row[:3] == ["45", "0", "FINISHED"])[3][:4], "40.7")
+        self.assertEqual(printed.pop(2), "9 results, 0 points tried again\n")
+        self.assertRegex(printed.pop(2), r"^\[35\.3\d+, 35\.3\d+\]\n$")
         self.assertRegex(printed[2], r"range 35\.3\d\d m\n$")
         self.assertEqual(self.contents(self.folder / "steep").keys(), {"throw.json"})
         self.assertIn("mujoco-1 3.14.0 is idle\n", printed[3])
@@ -94,11 +108,14 @@ class Page(OnSite):
             self.skipTest("scipy is not installed")
         self.assertTrue(scipy.optimize)
         self.run_block(f"from workbench_hub import Hub\nhub = Hub({self.hub.url!r})")
-        self.run_block(self.marked("scipy"))
-        best = self.names["best"]
-        self.assertAlmostEqual(best.x[0], 45, delta=3)
-        self.assertAlmostEqual(best.x[1], 0, delta=5)
-        self.assertAlmostEqual(-best.fun, 20**2 / 9.81, delta=0.3)
+        for mark in ("scipy", "scipy_study"):
+            with self.subTest(mark):
+                self.run_block(self.marked(mark))
+                best = self.names["best"]
+                self.assertAlmostEqual(best.x[0], 45, delta=3)
+                self.assertAlmostEqual(best.x[1], 0, delta=5)
+                self.assertAlmostEqual(-best.fun, 20**2 / 9.81, delta=0.3)
+        self.assertEqual(self.names["study"].state(), "STOPPED")
 
     def test_optuna_finds_the_farthest_throw(self) -> None:
         try:
@@ -109,8 +126,49 @@ class Page(OnSite):
         with mock.patch.dict(os.environ, {"WB_URL": self.hub.url}):
             self.run_block("from workbench_hub import Hub\nhub = Hub()")
             self.run_block(self.marked("optuna"))
-        study = self.names["study"]
-        self.assertEqual(len(study.trials), 40)
-        self.assertAlmostEqual(study.best_params["angle"], 45, delta=5)
-        self.assertAlmostEqual(study.best_params["aim"], 0, delta=5)
-        self.assertGreater(study.best_value, 0.98 * 20**2 / 9.81)
+            found = [self.names["study"]]
+            self.run_block(OPEN_STUDY)
+            self.run_block(self.marked("optuna_study"))
+            found.append(self.names["search"])
+        for study in found:
+            self.assertEqual(len(study.trials), 40)
+            self.assertAlmostEqual(study.best_params["angle"], 45, delta=5)
+            self.assertAlmostEqual(study.best_params["aim"], 0, delta=5)
+            self.assertGreater(study.best_value, 0.98 * 20**2 / 9.81)
+
+    def test_an_optimizer_is_told_of_points_that_failed(self) -> None:
+        try:
+            import optuna
+        except ImportError:
+            self.skipTest("optuna is not installed")
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self.run_block(f"from workbench_hub import Hub\nhub = Hub({self.hub.url!r})\n{OPEN_STUDY}")
+        self.run_block(self.marked("optuna_study").replace("(0, None)", "(30, None)"))
+        trials = self.names["search"].trials
+        rows = self.names["study"].points()
+        self.assertEqual({row["outcome"] for row in rows}, {"FINISHED", "RULE_FAILED"})
+        self.assertEqual(
+            [trial.state.name == "COMPLETE" for trial in trials], [row["outcome"] == "FINISHED" for row in rows]
+        )
+
+    def test_a_loop_of_questions_and_answers_sees_all_its_points(self) -> None:
+        asked: List[List[float]] = []
+
+        class Optimizer:
+            """Stands in for that of scikit-optimize, which Debian does not have."""
+
+            def __init__(self, dimensions: List[Tuple[float, float]], random_state: int) -> None:
+                self._random = random.Random(random_state)
+                self._dimensions = dimensions
+
+            def ask(self, n_points: int) -> List[List[float]]:
+                return [[self._random.uniform(*each) for each in self._dimensions] for _ in range(n_points)]
+
+            def tell(self, x: List[List[float]], y: List[float]) -> None:
+                asked.extend(x)
+
+        self.run_block(f"from workbench_hub import Hub\nhub = Hub({self.hub.url!r})\n{OPEN_STUDY}")
+        with mock.patch.dict(sys.modules, skopt=mock.Mock(Optimizer=Optimizer)):
+            printed = self.run_block(self.marked("skopt_study"))
+        self.assertEqual(len(asked), 40)
+        self.assertRegex(printed, "'outcome': 'FINISHED'")

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict
 from unittest import mock
 
 from generate_schemas import OUTPUT, document_of, generated
-from workbench_hub import Hub, NotAHub, WorkbenchError
+from workbench_hub import Hub, NotAHub, Study, WorkbenchError
 
 from .server import Answer, Request, Server, json_answer
 from .site import MODEL, setting
@@ -21,6 +21,7 @@ ANYTHING: Dict[str, Any] = {
     **{"id": "1", "status": "FINISHED", "type": "EXECUTE_BATCH_JOB", "content": [], "last": True},
     **{"uploads": [], "received": 0, "stored": False},
     **{"exists": True, "active": True, "username": "anna", "accessToken": "t"},
+    **{"name": "1", "open": True, "variables": [], "values": [], "points": {"total": 1}, "studies": [], "retried": 0},
 }
 CALLS: Dict[str, Callable[[Hub], object]] = {
     "createSimulateWork": lambda hub: hub.submit(duration=1),
@@ -35,6 +36,16 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "deleteTask": lambda hub: hub.delete("1"),
     "explainTask": lambda hub: hub.explain("1"),
     "explainRequest": lambda hub: hub.explain(labels="a"),
+    "createStudy": lambda hub: study(hub),
+    "listStudies": lambda hub: hub.studies(),
+    "getStudy": lambda hub: study(hub).details(),
+    "deleteStudy": lambda hub: study(hub).delete(),
+    "listStudyPoints": lambda hub: study(hub).points(),
+    "addStudyPoints": lambda hub: study(hub).add([{"a": 1}]),
+    "pauseStudy": lambda hub: study(hub).pause(),
+    "resumeStudy": lambda hub: study(hub).resume(),
+    "stopStudy": lambda hub: study(hub).stop(),
+    "retryStudyPoints": lambda hub: study(hub).retry("CANCELED"),
     "listInstances": lambda hub: hub.instances(),
     "getInstance": lambda hub: hub.instance("1"),
     "getInstanceLog": lambda hub: hub.instance_log("1"),
@@ -115,6 +126,10 @@ WITHOUT: Dict[str, str] = {
 }
 
 
+def study(hub: Hub) -> Study:
+    return hub.study("1", script=b"1", vary={"a": [1]})
+
+
 def download(hub: Hub) -> None:
     with tempfile.TemporaryDirectory() as folder:
         hub.storage.get("1", Path(folder) / "file")
@@ -149,7 +164,9 @@ class Interface(unittest.TestCase):
 
     def test_each_operation_has_a_method_that_calls_it_or_a_reason(self) -> None:
         def answer(request: Request) -> Answer:
-            return json_answer(ANYTHING, 200, Set_Cookie="refreshToken=1")
+            is_list = request.method == "GET" and request.path.endswith("/points")
+            given = {**ANYTHING, "points": []} if is_list else ANYTHING
+            return json_answer(given, 200, Set_Cookie="refreshToken=1")
 
         operations = {
             operation["operationId"]: (method.upper(), path)

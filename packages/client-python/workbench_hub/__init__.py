@@ -23,6 +23,7 @@ from ._errors import (
     NotFound,
     OutputExists,
     RangeNotSatisfiable,
+    StudyHalted,
     TaskCanceled,
     TaskFailed,
     TaskNotFinished,
@@ -45,6 +46,9 @@ from ._progress import Progress
 from ._result import Result
 from ._service import Tokens
 from ._storage import Storage
+from ._study import Study
+from ._study_plan import LatinHypercube, OneAtATime, Open, Range, Sobol
+from ._study_points import PointOutcome
 from ._webhook import WebhookRefused, verify_webhook
 
 __version__ = "0.1.0"
@@ -62,17 +66,25 @@ __all__ = [
     "HubUnreachable",
     "InvalidInput",
     "KeyReused",
+    "LatinHypercube",
     "Locked",
     "LostAnswer",
     "MethodNotAllowed",
     "NotAHub",
     "NotFound",
+    "OneAtATime",
+    "Open",
     "OutputExists",
+    "PointOutcome",
     "Progress",
+    "Range",
     "RangeNotSatisfiable",
     "Result",
+    "Sobol",
     "Storage",
     "StoredFile",
+    "Study",
+    "StudyHalted",
     "Task",
     "TaskCanceled",
     "TaskFailed",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Union
+from typing import Any, Callable, List, Mapping, Optional, TypeVar, Union
 
 from ._calls import Calls
 from ._errors import HubUnreachable, InvalidInput, Locked, LostAnswer
 from ._job import Job, request_of
 from ._progress import Choice
+from ._response import Body
 from ._scope import apart, current_scope
 from ._storage import Storage
 
@@ -27,6 +28,7 @@ class Task:
 
 
 AnyTask = Union[Task, str]
+Created = TypeVar("Created")
 
 
 def path_of(kind: str, job: Job) -> str:
@@ -41,6 +43,16 @@ class Creation:
     _calls: Calls
 
     def _create(self, job: Job, progress: Choice) -> Task:
+        return self._with_files(job, progress, lambda kind, body: self._send(kind, body, path_of(kind, job)))
+
+    def _with_files(
+        self,
+        job: Job,
+        progress: Choice,
+        send: Callable[[str, Body], Created],
+        more: Optional[Mapping[str, Any]] = None,
+    ) -> Created:
+        """Puts the files of a job into the input storage, and sends its request, with the fields `more` as well."""
         stored: List[str] = []
 
         def store(path: Path) -> Optional[str]:
@@ -49,16 +61,14 @@ class Creation:
                 stored.append(name)
             return name
 
-        kind, body = request_of(job, store)
         try:
-            return self._send(kind, body, path_of(kind, job))
+            return send(*request_of(job, store, more))
         except (InvalidInput, Locked):
             # A file may have been removed from the input storage since it was handed over, or the storage switched off.
             if all(self.storage.exists(name) for name in stored):
                 raise
             self.storage.forget()
-            kind, body = request_of(job, store)
-            return self._send(kind, body, path_of(kind, job))
+            return send(*request_of(job, store, more))
 
     def _send(self, kind: str, body: Any, path: str) -> Task:
         key = secrets.token_hex(16)

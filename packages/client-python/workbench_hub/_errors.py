@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Dict, Mapping, Optional, Sequence, Tuple, Type
 
 if TYPE_CHECKING:
+    from . import schemas
     from ._result import Result
 
 
@@ -36,7 +37,15 @@ class LostAnswer(HubUnreachable):
 
 
 class WaitTimeout(WorkbenchError, TimeoutError):
-    """The task has not ended within the `timeout` of the wait. It goes on."""
+    """The task or study has not ended within the `timeout` of the wait. It goes on."""
+
+
+class StudyHalted(WorkbenchError):
+    """The study is paused or stopped, so that points do not begin; `details` has its state, and the reason if it did so by itself."""
+
+    def __init__(self, message: str, details: schemas.Study) -> None:
+        super().__init__(message)
+        self.details = details
 
 
 class OutputExists(WorkbenchError, FileExistsError):
@@ -114,11 +123,12 @@ class Forbidden(HubError):
 
 
 class NotFound(HubError):
-    """404: there is no such task, instance, agent, file or token, or the hub is too old to know the path."""
+    """404: there is no such task, study, instance, agent, file or token, or the hub is too old to know the path."""
 
     codes = (
         "UNKNOWN_PATH",
         "TASK_NOT_FOUND",
+        "STUDY_NOT_FOUND",
         "INSTANCE_NOT_FOUND",
         "AGENT_NOT_FOUND",
         "STORED_FILE_NOT_FOUND",
@@ -136,13 +146,14 @@ class MethodNotAllowed(HubError):
 
 
 class Conflict(HubError):
-    """409: the state of the task forbids it, or the name exists."""
+    """409: the state of the task or study forbids it, or the name exists."""
 
     codes = (
         "STORED_FILE_EXISTS",
         "TOO_MANY_TOKENS",
         "TASK_NOT_CANCELABLE",
         "TASK_NOT_DELETABLE",
+        "STUDY_NOT_CHANGEABLE",
         "AGENT_NOT_ENROLLED",
         "USER_EXISTS",
         "USER_CONFIGURED",

@@ -13,11 +13,12 @@ from ._progress import Choice
 from ._service import ServiceMethods, Tokens
 from ._session import Access, CommandAccess, PasswordAccess
 from ._storage import Storage
+from ._studies import StudyMethods
 from ._tasks import TaskMethods
 from ._transport import Transport
 
 
-class Hub(TaskMethods, EventMethods, FleetMethods, ServiceMethods):
+class Hub(TaskMethods, StudyMethods, EventMethods, FleetMethods, ServiceMethods):
     """A Workbench Hub. Threads share one object.
 
     Without arguments, address and token are those of the environment (`WB_URL`, `WB_TOKEN`, `WB_CA_FILE`) or of a profile

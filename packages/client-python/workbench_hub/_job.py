@@ -86,13 +86,16 @@ def classifiers_of(job: Job) -> List[Dict[str, str]]:
     return [{"type": kind, "value": value} for kind, value in pairs if value is not None]
 
 
-def request_of(job: Job, store: Callable[[Path], Optional[str]]) -> Tuple[str, Body]:
-    """Kind of the task (`simulate-work` or `execute-batch-job`), and the body of the request that creates it.
+def request_of(
+    job: Job, store: Callable[[Path], Optional[str]], more: Optional[Mapping[str, Any]] = None
+) -> Tuple[str, Body]:
+    """Kind of the task (`simulate-work` or `execute-batch-job`), and the body of the request that creates it, or with the
+    fields `more` a study.
 
     `store` puts a file into the input storage and returns its name there, or `None` while the storage is off; the file then
     travels in the request.
     """
-    document: Dict[str, Any] = {"classifiers": classifiers_of(job)}
+    document: Dict[str, Any] = {"classifiers": classifiers_of(job), **(more or {})}
     if job.name is not None:
         document["name"] = job.name
     if job.note is not None:

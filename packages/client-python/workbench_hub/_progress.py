@@ -18,7 +18,7 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 @dataclass(frozen=True)
 class Progress:
-    """One report. `done` and `total` count `unit`s, which are `bytes`, `tasks` or `seconds`."""
+    """One report. `done` and `total` count `unit`s, which are `bytes`, `tasks`, `points` or `seconds`."""
 
     activity: str
     done: float

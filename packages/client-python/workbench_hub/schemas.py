@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import List, Literal, Optional, TypedDict
+from typing import Dict, List, Literal, Optional, TypedDict, Union
+
+
+class AddStudyPointsRequest(TypedDict):
+    # The further points.
+    plan: Union[StudyPlanTable, StudyPlanList, StudyPlanGrid, StudyPlanOneAtATime, StudyPlanLatinHypercube, StudyPlanSobol]
 
 
 class Agent(TypedDict):
@@ -900,6 +905,144 @@ class NewSimulateWork(_NewSimulateWork, total=False):
     notify: str
 
 
+class _NewStudy(TypedDict):
+    # Name for people.
+    name: str
+    # Scripts to run, one after the other.
+    inputScripts: List[NewStudyInputScriptsItem]
+    # Variables that differ from point to point.
+    variables: List[NewStudyVariable]
+    # Points of the study.
+    plan: Union[StudyPlanTable, StudyPlanList, StudyPlanGrid, StudyPlanOneAtATime, StudyPlanLatinHypercube, StudyPlanSobol, StudyPlanOpen]
+
+
+class NewStudy(_NewStudy, total=False):
+    # Text about the task, for people.
+    note: str
+    # Conditions for the workbench instance, and the priority.
+    classifiers: List[Classifier]
+    # Longest run in seconds; a longer one is ended, and the task is FAILED.
+    timeLimit: int
+    # The model to load; excludes inputModelReference.
+    inputModel: NewStudyInputModel
+    # A model in the input storage (parameter name), or one that the simulation host can read itself
+    # (pathToFile).
+    inputModelReference: NewStudyInputModelReference
+    # Files that the scripts can read.
+    additionalFiles: List[NewStudyAdditionalFilesItem]
+    # Variables that the scripts can read.
+    variablesToInject: List[NewStudyVariablesToInjectItem]
+    # Numbers and texts that are read from the outputs of each point.
+    values: List[NewStudyValue]
+    # Conditions on the values; a point that does not meet them all has failed.
+    success: List[NewStudySuccess]
+    # Number of failed points at which the study stops by itself.
+    stopAfterFailures: int
+
+
+class _NewStudyAdditionalFilesItem(TypedDict):
+    # Relative path with "/", by which scripts read the file.
+    filename: str
+
+
+class NewStudyAdditionalFilesItem(_NewStudyAdditionalFilesItem, total=False):
+    # Base64 (RFC 4648 section 4, with padding).
+    content: str
+    # Instead of content: the name of a file in the input storage.
+    storageName: str
+
+
+class _NewStudyInputModel(TypedDict):
+    # WBPZ, MJCF, INP, …: staged as model.<type>.
+    type: str
+    # Base64 (RFC 4648 section 4, with padding).
+    content: str
+
+
+class NewStudyInputModel(_NewStudyInputModel, total=False):
+    """The model to load; excludes inputModelReference."""
+
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
+
+
+class _NewStudyInputModelReference(TypedDict):
+    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
+    parameters: List[NewStudyInputModelReferenceParametersItem]
+
+
+class NewStudyInputModelReference(_NewStudyInputModelReference, total=False):
+    """A model in the input storage (parameter name), or one that the simulation host can read itself
+    (pathToFile)."""
+
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
+
+
+class NewStudyInputModelReferenceParametersItem(TypedDict):
+    key: str
+    value: str
+
+
+class _NewStudyInputScriptsItem(TypedDict):
+    # Base64 (RFC 4648 section 4, with padding).
+    content: str
+
+
+class NewStudyInputScriptsItem(_NewStudyInputScriptsItem, total=False):
+    # Name of the file, a relative path with "/", under which the inputs of the task show it.
+    filename: str
+
+
+class _NewStudySuccess(TypedDict):
+    # Name of a value; it must not be missing.
+    value: str
+
+
+class NewStudySuccess(_NewStudySuccess, total=False):
+    # Lower bound, inclusive.
+    lower: float
+    # Upper bound, inclusive.
+    upper: float
+
+
+class _NewStudyValue(TypedDict):
+    name: str
+    # An output file by its path, or the log.
+    source: Union[StudyValueFile, StudyValueLog]
+    reader: Union[StudyValueJsonPath, StudyValueCsv, StudyValuePattern]
+
+
+class NewStudyValue(_NewStudyValue, total=False):
+    # Unit, for people.
+    unit: str
+    # NUMBER by default.
+    kind: Literal["NUMBER", "TEXT"]
+
+
+class _NewStudyVariable(TypedDict):
+    # Name by which scripts read it.
+    name: str
+
+
+class NewStudyVariable(_NewStudyVariable, total=False):
+    # NUMBER by default.
+    kind: Literal["NUMBER", "INTEGER", "TEXT"]
+    # Unit, for people.
+    unit: str
+    # Lower bound, inclusive.
+    lower: float
+    # Upper bound, inclusive.
+    upper: float
+    # LINEAR by default. Spacing of levels and of samples.
+    scale: Literal["LINEAR", "LOGARITHMIC"]
+
+
+class NewStudyVariablesToInjectItem(TypedDict):
+    key: str
+    value: str
+
+
 class NewUser(TypedDict):
     # Name by which the user logs in, compared exactly.
     username: str
@@ -967,6 +1110,15 @@ class PersonalTokenRequest(_PersonalTokenRequest, total=False):
     # Highest role of the token, limited by that of its user, which is also the default; or METRICS, with
     # which an ADMIN has the token read the metrics and nothing else.
     role: Literal["VIEWER", "USER", "ADMIN", "METRICS"]
+
+
+class RetriedStudyPoints(TypedDict):
+    retried: int
+
+
+class RetryStudyRequest(TypedDict):
+    # Points with these outcomes are tried again.
+    outcomes: List[Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED"]]
 
 
 class ServerInfo(TypedDict):
@@ -1153,6 +1305,271 @@ class _StoredFiles(TypedDict):
 class StoredFiles(_StoredFiles, total=False):
     # Value of `after` for more; absent when there are none.
     next: str
+
+
+class _Study(TypedDict):
+    id: str
+    name: str
+    # PAUSED: no further points begin. STOPPED: those in progress were canceled, too.
+    state: Literal["RUNNING", "PAUSED", "STOPPED", "FINISHED"]
+    # Whether it waits for further points when all have ended.
+    open: bool
+    createdAt: str
+    # Number of points, and of those with each outcome.
+    points: StudyPoints
+    classifiers: List[StudyClassifiersItem]
+    variables: List[StudyVariable]
+    values: List[StudyValue]
+
+
+class Study(_Study, total=False):
+    note: str
+    # Present when security is enabled.
+    creator: str
+    # Why it has stopped or paused by itself.
+    message: str
+    # Time at which it was stopped, or had all its outcomes.
+    endedAt: str
+    # Time limit of each point in seconds.
+    timeLimit: int
+    stopAfterFailures: int
+
+
+class StudyClassifiersItem(TypedDict):
+    type: Literal["VERSION", "PRIORITY", "LABLES"]
+    value: str
+
+
+class _StudyItem(TypedDict):
+    id: str
+    name: str
+    # PAUSED: no further points begin. STOPPED: those in progress were canceled, too.
+    state: Literal["RUNNING", "PAUSED", "STOPPED", "FINISHED"]
+    # Whether it waits for further points when all have ended.
+    open: bool
+    createdAt: str
+    # Number of points, and of those with each outcome.
+    points: StudyItemPoints
+
+
+class StudyItem(_StudyItem, total=False):
+    note: str
+    # Present when security is enabled.
+    creator: str
+    # Why it has stopped or paused by itself.
+    message: str
+    # Time at which it was stopped, or had all its outcomes.
+    endedAt: str
+
+
+class StudyItemPoints(TypedDict):
+    """Number of points, and of those with each outcome."""
+
+    total: int
+    # Points that have not begun.
+    waiting: int
+    # Points whose task waits or runs.
+    open: int
+    FINISHED: int
+    SOLVER_FAILED: int
+    RULE_FAILED: int
+    INFRASTRUCTURE: int
+    CANCELED: int
+
+
+_StudyLevelsMust = TypedDict("_StudyLevelsMust", {
+    "variable": "str",
+})
+_StudyLevelsMay = TypedDict("_StudyLevelsMay", {
+    "values": "List[Union[float, str]]",
+    "from": "float",
+    "to": "float",
+    "step": "float",
+    "count": "int",
+}, total=False)
+
+
+class StudyLevels(_StudyLevelsMust, _StudyLevelsMay):
+    pass
+
+
+class _StudyList(TypedDict):
+    # Newest first.
+    studies: List[StudyItem]
+
+
+class StudyList(_StudyList, total=False):
+    # Value of `after` for older ones; absent when there are none.
+    next: str
+
+
+class StudyPlanGrid(TypedDict):
+    kind: Literal["GRID"]
+    levels: List[StudyLevels]
+
+
+class StudyPlanLatinHypercube(TypedDict):
+    kind: Literal["LATIN_HYPERCUBE"]
+    # Number of points.
+    count: int
+    seed: int
+
+
+class StudyPlanList(TypedDict):
+    kind: Literal["LIST"]
+    points: List[Dict[str, Union[float, str]]]
+
+
+class StudyPlanOneAtATime(TypedDict):
+    kind: Literal["ONE_AT_A_TIME"]
+    # Value of each variable by its name.
+    base: Dict[str, Union[float, str]]
+    levels: List[StudyLevels]
+
+
+class StudyPlanOpen(TypedDict):
+    kind: Literal["OPEN"]
+
+
+class _StudyPlanSobol(TypedDict):
+    kind: Literal["SOBOL"]
+    # Number of points.
+    count: int
+
+
+class StudyPlanSobol(_StudyPlanSobol, total=False):
+    # Seed of the scrambling; without one, the sequence is not scrambled.
+    seed: int
+
+
+class _StudyPlanTable(TypedDict):
+    kind: Literal["TABLE"]
+    # A header with the names of the variables, and a row for each point.
+    csv: str
+
+
+class StudyPlanTable(_StudyPlanTable, total=False):
+    # A comma by default.
+    delimiter: Literal[",", ";", "\t"]
+    # A point by default.
+    decimal: Literal[".", ","]
+
+
+class _StudyPoint(TypedDict):
+    # Counted from 1; the same over all tries.
+    number: int
+    tries: int
+    # Task of the latest try.
+    taskId: str
+    variables: Dict[str, Union[float, str]]
+    # Values that were read. Numbers that JSON does not know are the texts NaN, Infinity and -Infinity.
+    values: Dict[str, Union[float, str]]
+
+
+class StudyPoint(_StudyPoint, total=False):
+    # Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not
+    # meet the conditions. INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED:
+    # by somebody.
+    outcome: Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED"]
+    # Cause of INFRASTRUCTURE. CRASH: of the instance. LOSS: of the agent. HOST_FAULT: such as a full disk.
+    cause: Literal["CRASH", "LOSS", "HOST_FAULT"]
+    # Why it has another outcome than FINISHED.
+    message: str
+    # Why values could not be read, by their names.
+    missing: Dict[str, str]
+    startedAt: str
+    endedAt: str
+
+
+class _StudyPointList(TypedDict):
+    # By number. Points that have not begun are not among them.
+    points: List[StudyPoint]
+
+
+class StudyPointList(_StudyPointList, total=False):
+    # Value of `after` for further ones; absent when there are none.
+    next: int
+
+
+class StudyPoints(TypedDict):
+    """Number of points, and of those with each outcome."""
+
+    total: int
+    # Points that have not begun.
+    waiting: int
+    # Points whose task waits or runs.
+    open: int
+    FINISHED: int
+    SOLVER_FAILED: int
+    RULE_FAILED: int
+    INFRASTRUCTURE: int
+    CANCELED: int
+
+
+class _StudyValue(TypedDict):
+    name: str
+    kind: Literal["NUMBER", "TEXT"]
+
+
+class StudyValue(_StudyValue, total=False):
+    unit: str
+
+
+class _StudyValueCsv(TypedDict):
+    kind: Literal["CSV"]
+    # Name in the header, or number from 0 in a table without one.
+    column: Union[str, int]
+    # Row of the column, or what to make of all.
+    take: Union[Literal["FIRST", "LAST", "MIN", "MAX", "MEAN", "SUM", "COUNT"], StudyValueCsvTake]
+
+
+class StudyValueCsv(_StudyValueCsv, total=False):
+    # A comma by default. A blank stands for any run of blanks and tabs.
+    delimiter: Literal[",", ";", "\t", " "]
+    # A point by default.
+    decimal: Literal[".", ","]
+
+
+class StudyValueCsvTake(TypedDict):
+    row: int
+
+
+class StudyValueFile(TypedDict):
+    kind: Literal["FILE"]
+    path: str
+
+
+class StudyValueJsonPath(TypedDict):
+    kind: Literal["JSON_PATH"]
+    # RFC 9535; leads to one value.
+    path: str
+
+
+class StudyValueLog(TypedDict):
+    kind: Literal["LOG"]
+
+
+class _StudyValuePattern(TypedDict):
+    kind: Literal["REGULAR_EXPRESSION"]
+    # Syntax of RE2. Its first group is the value, or without groups all of a match.
+    pattern: str
+
+
+class StudyValuePattern(_StudyValuePattern, total=False):
+    # Which match; FIRST by default.
+    take: Literal["FIRST", "LAST"]
+
+
+class _StudyVariable(TypedDict):
+    name: str
+    kind: Literal["NUMBER", "INTEGER", "TEXT"]
+    scale: Literal["LINEAR", "LOGARITHMIC"]
+
+
+class StudyVariable(_StudyVariable, total=False):
+    unit: str
+    lower: float
+    upper: float
 
 
 class _Task(TypedDict):

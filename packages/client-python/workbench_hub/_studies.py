@@ -1,0 +1,111 @@
+"""Studies: their creation, and those that exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence, Union
+
+from ._calls import quoted
+from ._creation import Creation
+from ._errors import LostAnswer, NotFound
+from ._following import Following
+from ._job import Files, Job, Model, Script, Variables
+from ._progress import Choice
+from ._response import Body
+from ._study import STUDIES, Study
+from ._study_plan import Plan, Points, Success, Values, Vary, study_fields
+
+if TYPE_CHECKING:
+    from . import schemas
+
+STUDIES_OF_A_REQUEST = 100
+
+
+class StudyMethods(Creation, Following):
+    """The part of `Hub` that deals with studies."""
+
+    def study(
+        self,
+        name: str,
+        *,
+        script: Union[Script, Sequence[Script], None] = None,
+        model: Optional[Model] = None,
+        files: Optional[Files] = None,
+        variables: Optional[Variables] = None,
+        version: Optional[str] = None,
+        labels: Union[str, Sequence[str]] = (),
+        priority: Optional[str] = None,
+        time_limit: Optional[int] = None,
+        note: Optional[str] = None,
+        vary: Optional[Vary] = None,
+        points: Optional[Points] = None,
+        plan: Optional[Plan] = None,
+        values: Optional[Values] = None,
+        success: Optional[Success] = None,
+        stop_after_failures: Optional[int] = None,
+        progress: Choice = None,
+    ) -> Study:
+        """Creates a study, which runs one job at many points, and returns at once.
+
+        The job is that of `submit`; `variables` are the same at all points. `vary` maps the others to their values, or
+        to a `Range`; every combination is a point, unless `plan` is `LatinHypercube`, `Sobol`, `OneAtATime` or `Open`.
+        `points` lists the points themselves instead. A variable is a NUMBER, or a TEXT when one of its values is a text
+        or a boolean; an `integer` `Range` is an INTEGER.
+
+        `values` says by name what is read of each point: `FILE#JSONPATH`, `FILE:COLUMN:TAKE` of a table, or
+        `FILE~PATTERN`; the file `log` is the log. A dictionary is sent as it is. `success` maps values to their bounds,
+        either of which may be None; a point outside of them, or without the value, is RULE_FAILED. At
+        `stop_after_failures` failed points, the study stops by itself.
+
+        Raises `InvalidInput`, and `LostAnswer` when it is unknown whether a study was created.
+        """
+        job = Job(script, model, files, variables, name, version, labels, priority, time_limit, note=note)
+        fields = study_fields(vary, points, plan, values, success, stop_after_failures)
+        return self._with_files(job, progress, lambda _, body: self._create_study(body), fields)
+
+    def find_study(self, name_or_id: str) -> Study:
+        """The newest study of this user with a name, or any study by its id. Raises `NotFound`."""
+        user: Optional[str] = None
+        for each in self._studies(name_or_id):
+            # Without security, there are no creators.
+            creator = each.get("creator")
+            if creator is not None and user is None:
+                user = str(self._calls.json("GET", "/api/2.0/user")["username"])
+            if creator is None or creator == user:
+                return self._study(each["id"])
+        try:
+            return self._study(name_or_id)
+        except NotFound as error:
+            message = f"you have no study with the name {name_or_id!r}, and there is none with this id"
+            raise NotFound(error.status, message, error=error.error, path=error.path) from error
+
+    def studies(self, name: Optional[str] = None, *, limit: Optional[int] = None) -> List[schemas.StudyItem]:
+        """Studies of all users with this name, or all, newest first, at most `limit` of them."""
+        found: List[schemas.StudyItem] = []
+        for each in self._studies(name, limit):
+            if limit is not None and len(found) >= limit:
+                break
+            found.append(each)
+        return found
+
+    def _studies(self, name: Optional[str], limit: Optional[int] = None) -> Iterator[schemas.StudyItem]:
+        after: Optional[str] = None
+        most = STUDIES_OF_A_REQUEST if limit is None else max(1, min(STUDIES_OF_A_REQUEST, limit))
+        while True:
+            query = {"name": name, "limit": most, "after": after}
+            page: schemas.StudyList = self._calls.json("GET", STUDIES, query=query)
+            yield from page["studies"]
+            after = page.get("next")
+            if after is None:
+                return
+
+    def _study(self, study_id: str) -> Study:
+        details: schemas.Study = self._calls.json("GET", f"{STUDIES}/{quoted(study_id)}")
+        return Study(self, details)
+
+    def _create_study(self, body: Body) -> Study:
+        headers = {"Content-Type": "application/json"}
+        try:
+            details: schemas.Study = self._calls.json("POST", STUDIES, body=body, headers=headers)
+        except LostAnswer as error:
+            raise LostAnswer(f"{error}: look for the study with find_study()") from error
+        return Study(self, details)
