@@ -65,6 +65,9 @@ const pointsOf = async (id: string, query = '') =>
 const change = (id: string, what: string, json?: object) =>
   api.call('POST', `${STUDIES}/${id}/${what}`, json === undefined ? {} : { json });
 
+/** Number of tasks of the hub. */
+const tasks = async () => ((await api.get('/api/x/tasks?limit=1')).body as { total: number }).total;
+
 /** Waits until a study is in this state without open points. */
 const settled = (id: string, state: string) =>
   eventually(async () => {
@@ -184,8 +187,7 @@ it('makes tasks of a few points only, and of no more while it is paused', async 
   const id = await create({ plan: { kind: 'GRID', levels } });
   await eventually(async () => (await shown(id)).points['open'] === 4);
   expect((await shown(id)).points).toMatchObject({ total: 1000, waiting: 996 });
-  const { total } = (await api.get('/api/x/tasks?limit=1')).body as { total: number };
-  expect(total).toBe(4);
+  await eventually(async () => (await tasks()) === 4);
   expect((await change(id, 'pause')).body).toMatchObject({ state: 'PAUSED' });
   const done: string[] = [];
   await agentThat(async (run) => {
@@ -196,6 +198,17 @@ it('makes tasks of a few points only, and of no more while it is paused', async 
   expect((await change(id, 'resume')).body).toMatchObject({ state: 'RUNNING' });
   await eventually(async () => ((await shown(id)).points['FINISHED'] ?? 0) > 20);
   expect(new Set(done).size).toBe(done.length);
+});
+
+it('lets as many points wait as run, or four, so that a task of somebody else is soon next', async () => {
+  const runs: Run[] = [];
+  const work = async (run: Run) => void runs.push(run);
+  await agentThat(work, 6);
+  const levels = [{ variable: 'speed', from: 1, to: 1000, step: 1 }];
+  const id = await create({ plan: { kind: 'GRID', levels }, values: [] });
+  await eventually(async () => runs.length === 6 && (await shown(id)).points['open'] === 12);
+  await eventually(async () => (await tasks()) === 12);
+  expect((await api.get('/api/x/tasks?limit=1&status=WAITING')).body).toMatchObject({ total: 6 });
 });
 
 it('ends its tasks when it is stopped, and goes on where it was', async () => {
@@ -257,8 +270,7 @@ it('outlives the hub, and runs no point twice', async () => {
   await agentThat(work, 3);
   expect((await settled(id, 'FINISHED')).points).toMatchObject({ FINISHED: 60 });
   expect(runs.size).toBe(60);
-  const { total } = (await api.get('/api/x/tasks?limit=1')).body as { total: number };
-  expect(total).toBe(60);
+  expect(await tasks()).toBe(60);
 });
 
 it('keeps the outcome of a point whose task was canceled and deleted', async () => {

@@ -7,6 +7,7 @@ import type { PointTables } from '../../core/ports/point-tables.js';
 import type { Signals } from '../../core/ports/signals.js';
 import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import { StudyDriver, type StudySettings } from './study-driver.js';
@@ -17,6 +18,7 @@ export interface StudyPorts {
   readonly outputValues: OutputValues;
   readonly pointTables: PointTables;
   readonly studySettings: StudySettings;
+  readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly files: BlobStore;
   readonly defaultVersion: string | null;
@@ -33,6 +35,7 @@ interface Before {
 
 export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Before) {
   const {
+    queue,
     archive,
     files,
     outputValues,
@@ -43,7 +46,7 @@ export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Befor
     log,
   } = ports;
   const studyDriver = new StudyDriver({
-    ...{ archive, files, transitions, outputValues, settings, defaultVersion, runtime, log },
+    ...{ queue, archive, files, transitions, outputValues, settings, defaultVersion, runtime, log },
     studies: ports.studies,
     isPaused: () => shutdown.isPaused,
   });

@@ -11,6 +11,7 @@ import pLimit from 'p-limit';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { endOf } from '../../core/studies/point-outcome.js';
 import { STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
 import type { PointValue } from '../../core/studies/variables.js';
@@ -22,6 +23,7 @@ import { type PointValuesOptions, pointValues } from './point-values.js';
 
 export interface StudyDriverOptions extends PointValuesOptions {
   readonly studies: Studies;
+  readonly queue: Pick<TaskQueue, 'waiting'>;
   readonly archive: Pick<TaskArchive, 'find' | 'filesOf'>;
   readonly transitions: Pick<TaskTransitions, 'createOnce' | 'cancel'>;
   /** Whether no tasks are accepted. */
@@ -48,6 +50,8 @@ const RETRY_MS = 5000;
 const SETTLED_AT_A_TIME = 8;
 /** Points that begin before the first of them has its values. */
 const FIRST_POINTS = 20;
+/** Points of a study that may wait in the queue though none runs. */
+const MIN_WAITING = 4;
 const STOPPED_MESSAGE = 'the study was stopped before the point began';
 const DELETED_MESSAGE = 'its task was deleted';
 
@@ -67,7 +71,7 @@ export class StudyDriver {
       timers: options.runtime.timers,
       pass: () => this.#pass(),
       failed: (error) => {
-        options.log.error({ err: error }, 'the studies could not be driven; the hub tries again');
+        options.log.error({ err: error }, 'the studies could not be read; the hub tries again');
         return RETRY_MS;
       },
       isStopped: true,
@@ -95,11 +99,18 @@ export class StudyDriver {
     ENDED: ({ taskId }) => {
       if (this.#running.delete(taskId)) this.wake();
     },
+    ASSIGNED: ({ claimed }) => this.#begun(claimed.ref.taskId),
+    OCCUPIED: ({ ref }) => this.#begun(ref.taskId),
     RESYNC: () => {
       this.#checkedAtMs = Number.NEGATIVE_INFINITY;
       this.wake();
     },
   };
+
+  /** A task runs that may be one of a point: another one may wait in its place. */
+  #begun(taskId: string): void {
+    if (this.#running.has(taskId)) this.wake();
+  }
 
   async #pass(): Promise<number | undefined> {
     const { studies, runtime, settings } = this.#options;
@@ -111,9 +122,26 @@ export class StudyDriver {
     const active = await studies.active();
     const ids = new Set(active.map(({ id }) => id));
     for (const id of this.#studies.keys()) if (!ids.has(id)) this.#studies.delete(id);
-    for (const study of active) await this.#advance(study);
+    let hasFailed = false;
+    for (const study of active) {
+      if (this.#loop.isStopped) return undefined;
+      if (!(await this.#tried(study))) hasFailed = true;
+    }
+    if (hasFailed) return RETRY_MS;
     const nextCheckMs = active.length > 0 ? CHECK_MS : undefined;
     return settings.pollMs ?? nextCheckMs;
+  }
+
+  /** Advances one study; false when that fails, which must not keep the others from going on. */
+  async #tried(study: ActiveStudy): Promise<boolean> {
+    try {
+      await this.#advance(study);
+      return true;
+    } catch (error) {
+      const { id: studyId } = study;
+      this.#options.log.error({ err: error, studyId }, 'a study could not be driven; the hub tries again');
+      return false;
+    }
   }
 
   async #advance(record: ActiveStudy): Promise<void> {
@@ -129,10 +157,18 @@ export class StudyDriver {
       return;
     }
     if (record.state !== 'RUNNING') return;
-    const room = planned.hasResults ? settings.openPoints : Math.min(settings.openPoints, FIRST_POINTS);
-    const count = Math.min(room - open.length, record.pointCount - record.begunCount);
+    const most = planned.hasResults ? settings.openPoints : Math.min(settings.openPoints, FIRST_POINTS);
+    const room = Math.min(most - open.length, await this.#roomInQueue(planned.study, open));
+    const count = Math.min(room, record.pointCount - record.begunCount);
     if (count > 0 && !isPaused()) await this.#begin(planned, record.begunCount, count);
     else if (open.length === 0 && !record.isOpen) await studies.finish(record.id, runtime.clock.nowMs());
+  }
+
+  /** Points that may join the queue: as many wait as run, or a few, so that the tasks of others do not wait behind a whole study. */
+  async #roomInQueue(study: Study, open: readonly OpenPoint[]): Promise<number> {
+    const ids = open.map((point) => taskIdOf(study, point));
+    const waiting = ids.length === 0 ? 0 : (await this.#options.queue.waiting(ids)).length;
+    return Math.max(MIN_WAITING, open.length - waiting) - waiting;
   }
 
   async #planned(record: ActiveStudy): Promise<PlannedStudy | undefined> {
