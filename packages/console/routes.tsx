@@ -73,6 +73,17 @@ export const ROUTES: readonly Route[] = [
     ...loaded(async () => ({ default: (await import('./screens/task/task-screen.js')).TaskScreen })),
   },
   {
+    path: PATHS.studies,
+    entry: { icon: 'flask-conical', label: { en: en.studies, de: de.studies } },
+    ...loaded(async () => ({
+      default: (await import('./screens/studies/studies-screen.js')).StudiesScreen,
+    })),
+  },
+  {
+    path: PATHS.study,
+    ...loaded(async () => ({ default: (await import('./screens/studies/study-screen.js')).StudyScreen })),
+  },
+  {
     path: PATHS.instances,
     entry: { icon: 'server', label: { en: en.instances, de: de.instances } },
     ...loaded(async () => ({

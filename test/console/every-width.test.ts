@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { logIn } from '../support/hubs/login.js';
 import { USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
+import { base64 } from '../support/interface/rest-client.js';
 
 /** 320 is a window of 1280 at a zoom of 400 %. */
 const WIDTHS = [320, 360, 768, 1280, 2560];
@@ -16,6 +17,8 @@ const LONG = 'without-a-place-to-break-'.repeat(6);
 
 let ended = '';
 let waiting = '';
+let study = '';
+let plotted = '';
 let agent: FakeAgent;
 
 const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
@@ -24,6 +27,9 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['tasks', () => '/tasks?status=WAITING,FINISHED&period=between'],
   ['a task that has ended', () => `/tasks/${ended}`],
   ['a task that waits', () => `/tasks/${waiting}`],
+  ['studies', () => '/studies'],
+  ['a study', () => `/studies/${study}`],
+  ['a plot of a study', () => `/studies/${plotted}?tab=plot`],
   ['instances', () => '/instances'],
   ['an instance', () => '/instances/sim-1'],
   ['storage', () => '/storage'],
@@ -36,6 +42,34 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['log file', () => '/administration/log'],
   ['shutdown', () => '/administration/shutdown'],
 ];
+
+/** Creates a study whose points fail with a long message, and resolves with its id when they have. */
+async function createStudy(token: string, name: string): Promise<string> {
+  const api = new Api(hub, token);
+  const variable = LONG.slice(0, 60).replaceAll('-', '_');
+  const json = {
+    name,
+    note: LONG,
+    inputScripts: [{ content: base64(`throw new Error('${LONG}')`) }],
+    variables: [{ name: variable, unit: 'revolutions/minute' }, { name: 'load' }],
+    plan: { kind: 'LIST', points: [1, 2000].map((load) => ({ [variable]: load, load })) },
+    values: [
+      {
+        name: 'a_value_that_is_missing',
+        source: { kind: 'FILE', path: 'result.json' },
+        reader: { kind: 'JSON_PATH', path: '$.value' },
+      },
+    ],
+  };
+  const { status, text, body } = await api.call('POST', '/api/x/studies', { json });
+  expect(status, text).toBe(201);
+  const id = String(body['id']);
+  await eventually(async () => {
+    const { state } = (await api.get(`/api/x/studies/${id}`)).body;
+    return state === 'FINISHED';
+  });
+  return id;
+}
 
 /** Goes to the screen in this language and waits until nothing of it is loading. */
 async function open(page: Page, path: string, language: string): Promise<void> {
@@ -67,7 +101,7 @@ const FOCUSED = `(() => {
   const at = document.elementFromPoint(Math.max(0, Math.min(innerWidth - 1, (left + right) / 2)), (Math.max(top, 0) + Math.min(bottom, innerHeight)) / 2);
   const label = element.closest('label');
   const isSeen = at !== null && (element.contains(at) || at.contains(element) || (label?.contains(at) ?? false));
-  const hasOutline = [element, label, element.closest('.chip, .tile, .drop, .task-row')].some(
+  const hasOutline = [element, label, element.closest('.chip, .tile, .drop, .task-row, .study-row')].some(
     (each) => each && parseFloat(getComputedStyle(each).outlineWidth) > 0 && getComputedStyle(each).outlineStyle !== 'none');
   return { name: element.tagName + ' ' + (element.getAttribute('aria-label') ?? element.textContent ?? '').slice(0, 60), isSeen, hasOutline,
     isTiny: width <= 1 || height <= 1 };
@@ -94,6 +128,8 @@ describe.runIf(hasBrowser)('every screen', () => {
       token,
     });
     waiting = await handIn({ name: 'for nobody', scripts: ['1'], labels: `${LONG.slice(0, 100)}`, token });
+    study = await createStudy(token, `study-${LONG}`);
+    plotted = await createStudy(token, 'plotted');
     agent = await FakeAgent.join(hub, {
       id: 'a-host-with-a-name-that-is-rather-long.simulation.example.com',
       instances: [instanceReportOf({ id: 'lab-1', labels: ['gpu', LONG.slice(0, 60)] })],

@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { logIn } from '../support/hubs/login.js';
 import { USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
+import { base64 } from '../support/interface/rest-client.js';
 
 interface View {
   readonly title: string;
@@ -24,6 +25,7 @@ const tab = (name: RegExp) => (page: Page) => page.getByRole('tab', { name }).cl
 
 let ended = '';
 let waiting = '';
+let study = '';
 
 const VIEWS: readonly View[] = [
   {
@@ -73,6 +75,19 @@ const VIEWS: readonly View[] = [
       await page.getByRole('button', { name: 'sum.csv', exact: true }).click();
     },
     shown: (page) => page.getByRole('cell', { name: '42' }).waitFor(),
+  },
+  { title: 'the studies', path: () => '/studies', endpoint: () => '/api/x/studies', shown: text('bearing') },
+  {
+    title: 'a study',
+    path: () => `/studies/${study}`,
+    endpoint: () => `/api/x/studies/${study}`,
+    shown: (page) => page.getByRole('heading', { name: 'bearing' }).waitFor(),
+  },
+  {
+    title: 'the points of a study',
+    path: () => `/studies/${study}`,
+    endpoint: () => `/api/x/studies/${study}/points`,
+    shown: text('No point has begun'),
   },
   {
     title: 'the instances',
@@ -176,6 +191,14 @@ describe.runIf(hasBrowser)('each view', () => {
     const script = "require('node:fs').writeFileSync('sum.csv', 'name,sum\\nall,42\\n'); println('done')";
     ended = await handIn({ name: 'ended', scripts: [script], token });
     waiting = await handIn({ name: 'for nobody', scripts: ['1'], labels: 'nowhere', token });
+    const json = {
+      name: 'bearing',
+      inputScripts: [{ content: base64('1') }],
+      variables: [{ name: 'speed' }],
+      plan: { kind: 'OPEN' },
+    };
+    const created = await new Api(hub, token).call('POST', '/api/x/studies', { json });
+    study = String(created.body['id']);
     await eventually(async () => {
       const headers = { authorization: `Bearer ${token}` };
       const { status } = (await (await fetch(`${hub.address}/api/x/tasks/${ended}`, { headers })).json()) as {

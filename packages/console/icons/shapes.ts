@@ -43,6 +43,20 @@ export const SHAPES = {
       },
     ],
   ],
+  'arrow-up': [
+    [
+      'path',
+      {
+        d: 'm5 12 7-7 7 7',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M12 19V5',
+      },
+    ],
+  ],
   ban: [
     [
       'circle',
@@ -82,6 +96,59 @@ export const SHAPES = {
       'path',
       {
         d: 'M8 17v-3',
+      },
+    ],
+  ],
+  'chart-scatter': [
+    [
+      'circle',
+      {
+        cx: '7.5',
+        cy: '7.5',
+        r: '.5',
+        fill: 'currentColor',
+      },
+    ],
+    [
+      'circle',
+      {
+        cx: '18.5',
+        cy: '5.5',
+        r: '.5',
+        fill: 'currentColor',
+      },
+    ],
+    [
+      'circle',
+      {
+        cx: '11.5',
+        cy: '11.5',
+        r: '.5',
+        fill: 'currentColor',
+      },
+    ],
+    [
+      'circle',
+      {
+        cx: '7.5',
+        cy: '16.5',
+        r: '.5',
+        fill: 'currentColor',
+      },
+    ],
+    [
+      'circle',
+      {
+        cx: '17.5',
+        cy: '14.5',
+        r: '.5',
+        fill: 'currentColor',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M3 3v16a2 2 0 0 0 2 2h16',
       },
     ],
   ],
@@ -398,6 +465,26 @@ export const SHAPES = {
       },
     ],
   ],
+  'flask-conical': [
+    [
+      'path',
+      {
+        d: 'M14 2v6a2 2 0 0 0 .245.96l5.51 10.08A2 2 0 0 1 18 22H6a2 2 0 0 1-1.755-2.96l5.51-10.08A2 2 0 0 0 10 8V2',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M6.453 15h11.094',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M8.5 2h7',
+      },
+    ],
+  ],
   gauge: [
     [
       'path',
@@ -685,6 +772,28 @@ export const SHAPES = {
       },
     ],
   ],
+  pause: [
+    [
+      'rect',
+      {
+        x: '14',
+        y: '3',
+        width: '5',
+        height: '18',
+        rx: '1',
+      },
+    ],
+    [
+      'rect',
+      {
+        x: '5',
+        y: '3',
+        width: '5',
+        height: '18',
+        rx: '1',
+      },
+    ],
+  ],
   play: [
     [
       'path',
@@ -858,6 +967,18 @@ export const SHAPES = {
       'path',
       {
         d: 'M20 13c0 5-3.5 7.5-7.66 8.95a1 1 0 0 1-.67-.01C7.5 20.5 4 18 4 13V6a1 1 0 0 1 1-1c2 0 4.5-1.2 6.24-2.72a1.17 1.17 0 0 1 1.52 0C14.51 3.81 17 5 19 5a1 1 0 0 1 1 1z',
+      },
+    ],
+  ],
+  square: [
+    [
+      'rect',
+      {
+        width: '18',
+        height: '18',
+        x: '3',
+        y: '3',
+        rx: '2',
       },
     ],
   ],

@@ -7,6 +7,7 @@ export const de: DictionaryLike<typeof en> = {
   overview: 'Übersicht',
   tasks: 'Aufgaben',
   newJob: 'Neuer Job',
+  studies: 'Studien',
   instances: 'Instanzen',
   storage: 'Ablage',
   tokens: 'Zugriffstoken',

@@ -5,6 +5,7 @@ export const en = {
   overview: 'Overview',
   tasks: 'Tasks',
   newJob: 'New job',
+  studies: 'Studies',
   instances: 'Instances',
   storage: 'Storage',
   tokens: 'Access tokens',

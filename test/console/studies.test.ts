@@ -1,0 +1,226 @@
+/** The list of studies and the page of one in a browser. */
+import { randomUUID } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { FakeAgent } from '../support/agents/fake-agent.js';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, hub, visitAs } from '../support/browsers/console.js';
+import { eventually } from '../support/eventually.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { base64 } from '../support/interface/rest-client.js';
+
+const STUDIES = '/api/x/studies';
+const PHONE_WIDTH = 390;
+
+async function apiOf(username: keyof typeof USERS): Promise<Api> {
+  const api = new Api(hub);
+  return api.as((await logIn(api, username)).accessToken);
+}
+
+/** Creates a study of these speeds as ulla; returns its id. */
+async function createStudy(name: string, speeds: readonly number[], fields: object = {}): Promise<string> {
+  const json = {
+    name,
+    inputScripts: [{ content: base64('run()') }],
+    variables: [{ name: 'speed', unit: '1/min' }],
+    plan: { kind: 'LIST', points: speeds.map((speed) => ({ speed })) },
+    values: [
+      {
+        name: 'stress',
+        unit: 'MPa',
+        source: { kind: 'FILE', path: 'result.json' },
+        reader: { kind: 'JSON_PATH', path: '$.stress' },
+      },
+    ],
+    ...fields,
+  };
+  const answer = await (await apiOf('ulla')).call('POST', STUDIES, { json });
+  expect(answer.status, answer.text).toBe(201);
+  return (answer.body as unknown as { id: string }).id;
+}
+
+async function isSettled(id: string, state: string): Promise<void> {
+  const api = await apiOf('vera');
+  await eventually(async () => {
+    const study = (await api.get(`${STUDIES}/${id}`)).body as unknown as {
+      state: string;
+      points: { open: number };
+    };
+    return study.state === state && study.points.open === 0;
+  });
+}
+
+/** An agent whose runs give 1e6 / speed as stress; those of 700 fail, and those of 1 never end. */
+async function agentThatRuns(instances = 2): Promise<void> {
+  const agent: FakeAgent = await FakeAgent.join(hub, {
+    id: `host-${randomUUID()}`,
+    nodeId: randomUUID(),
+    instances: Array.from({ length: instances }, (_, index) => ({ id: `fake-${randomUUID()}-${index + 1}` })),
+    onHeard(message) {
+      if (message.type === 'cancel') this.report(message.ref, 'CANCELED');
+      if (message.type !== 'assign') return;
+      const { ref, job } = message;
+      const variables = job.type === 'EXECUTE_BATCH_JOB' ? job.variables : [];
+      const speed = Number(variables.find(({ key }) => key === 'speed')?.value);
+      if (speed === 700) this.report(ref, 'ERROR', { message: 'the solution diverged\nat step 12' });
+      else if (speed !== 1) {
+        void this.upload(JSON.stringify({ stress: 1e6 / speed })).then((file) =>
+          this.report(ref, 'OK', { outputFiles: [{ path: 'result.json', ...file }] }),
+        );
+      }
+    },
+  });
+  onTestFinished(async () => agent.leave((await apiOf('anna')).token));
+}
+
+/** Numbers of the points that the table shows, in its order. */
+const shownNumbers = (page: Page) => page.locator('.study-space .study-link').allTextContents();
+
+async function expectNoWidePage(page: Page): Promise<void> {
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  const main =
+    '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("main"))';
+  expect(await page.evaluate(main)).toBeLessThanOrEqual(0);
+}
+
+describe.runIf(hasBrowser)('studies', () => {
+  consoleForAllTests({ users: USERS, config: { instances: [] } });
+
+  it('are none at first, and the list says how to create one', async () => {
+    const page = await visitAs('vera', '/');
+    await page.getByRole('navigation').getByRole('link', { name: 'Studies' }).click();
+    await page.getByText('No studies yet').waitFor();
+    await page.getByText(/ wb study run /).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('show their points as a table that is sorted and filtered, by an address that others can open', async () => {
+    await agentThatRuns();
+    const id = await createStudy('bearing', [500, 2000, 700, 1000]);
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('vera', '/studies');
+    const row = page.getByRole('row').filter({ hasText: 'bearing' });
+    await row.getByText('4 of 4, 1 failed').waitFor();
+    await row.getByText('ulla').waitFor();
+    await expectAccessible(page);
+    await row.getByRole('link', { name: 'bearing' }).click();
+    await page.getByRole('heading', { name: 'bearing', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'stress [MPa]' }).click();
+    expect(await shownNumbers(page)).toEqual(['2', '4', '1', '3']);
+    await page.getByRole('button', { name: 'stress [MPa]' }).click();
+    await page
+      .getByRole('columnheader', { name: 'stress', exact: false })
+      .and(page.locator('[aria-sort="descending"]'))
+      .waitFor();
+    expect(await shownNumbers(page)).toEqual(['1', '4', '2', '3']);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: /^Solver failed/ }).click();
+    expect(await shownNumbers(page)).toEqual(['3']);
+    await page.reload();
+    await page.getByText('the solution diverged').waitFor();
+    expect(await shownNumbers(page)).toEqual(['3']);
+    expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Point 3' }).click();
+    await page.getByRole('heading', { name: 'bearing #3' }).waitFor();
+  });
+
+  it('show their points as a plot, by mouse and keys, and name the best one', async () => {
+    await agentThatRuns();
+    const id = await createStudy('gear', [500, 2000, 700, 1000]);
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('vera', `/studies/${id}?tab=plot`);
+    await page.getByText('4 points are shown. 1 failed point lies at the edge.').waitFor();
+    const marks = async (kind: string) => (await page.locator(kind).getAttribute('d'))?.match(/M/g)?.length;
+    expect(await marks('.study-dots')).toBe(3);
+    expect(await marks('.study-crosses')).toBe(1);
+    await page.getByRole('link', { name: 'Point 1, Finished: speed [1/min] 500, stress [MPa] 2000' }).focus();
+    await page.keyboard.press('End');
+    await page.locator('.study-tip').getByText('Point 2, Finished').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Up: logarithmic').check();
+    await page.getByRole('combobox', { name: 'Across' }).selectOption('stress');
+    expect(new URL(page.url()).search).toBe('?tab=plot&x=values.stress&y-scale=log');
+    // A failed point has no stress, and so no place.
+    await page.getByText('3 points are shown. 1 point has no place on these axes.').waitFor();
+    const best = page.getByRole('region', { name: 'Best so far' });
+    await best.getByText('500 MPa').waitFor();
+    await best.getByRole('combobox', { name: 'Lowest or highest' }).selectOption('max');
+    await best.getByText('2000 MPa').waitFor();
+    await best.getByRole('link', { name: 'Point 1' }).click();
+    await page.getByRole('heading', { name: 'gear #1' }).waitFor();
+  });
+
+  it('group failures by their reason, which leads to its points', async () => {
+    await agentThatRuns();
+    const id = await createStudy('shaft', [700, 500, 700], { success: [{ value: 'stress', upper: 1000 }] });
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('vera', `/studies/${id}?tab=failures`);
+    const group = page.getByRole('row').filter({ hasText: 'the solution diverged' });
+    await group.getByRole('cell', { name: '2', exact: true }).waitFor();
+    await page.getByText('Condition not met').first().waitFor();
+    await expectAccessible(page);
+    await group.getByRole('button').click();
+    await page.getByText('Only points with: Solver failed, the solution diverged').waitFor();
+    expect(await shownNumbers(page)).toEqual(['1', '3']);
+    await page.getByRole('button', { name: 'All points' }).click();
+    await expect.poll(() => shownNumbers(page)).toEqual(['1', '2', '3']);
+  });
+
+  it('show what changes, and are paused, resumed, stopped and deleted by their creator', async () => {
+    const id = await createStudy('wing', [1, 1, 500]);
+    const page = await visitAs('ulla', `/studies/${id}`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused').waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await agentThatRuns(3);
+    await page.getByRole('button', { name: /^Finished/ }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('alertdialog', { name: 'Stop wing?' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Stop the study' }).click();
+    await page.getByRole('button', { name: /^Canceled 2/ }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the study' }).click();
+    await page.waitForURL(`${hub.address}/studies`);
+    await page.goto(`${hub.address}/studies/${id}`);
+    await page.getByText('There is no such study').waitFor();
+  });
+
+  it('try failed points again', async () => {
+    await agentThatRuns();
+    const id = await createStudy('spring', [700, 500]);
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('anna', `/studies/${id}`);
+    await page.getByRole('button', { name: 'Retry failed' }).click();
+    await page.getByRole('button', { name: 'Try them again' }).click();
+    const api = await apiOf('vera');
+    await eventually(async () => {
+      const { points } = (await api.get(`${STUDIES}/${id}/points`)).body as unknown as {
+        points: { tries: number }[];
+      };
+      return points[0]?.tries === 2;
+    });
+  });
+
+  it('are usable on a phone', async () => {
+    await agentThatRuns();
+    const id = await createStudy(
+      'a study with a long name that has to be broken somewhere',
+      [500, 700, 1000],
+    );
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('ulla', '/studies', PHONE_WIDTH);
+    await page.getByRole('row').filter({ hasText: 'somewhere' }).getByText('3 of 3, 1 failed').waitFor();
+    await expectNoWidePage(page);
+    await expectAccessible(page);
+    for (const tab of ['points', 'plot', 'failures']) {
+      await page.goto(`${hub.address}/studies/${id}?tab=${tab}`);
+      await page.getByRole('tabpanel').waitFor();
+      await expectNoWidePage(page);
+      await expectAccessible(page);
+    }
+  });
+});
