@@ -26,12 +26,13 @@ export function schedulerTerms(
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
-    await studyDriver.stop();
+    const driven = studyDriver.stop();
     await lending.stop();
     await scheduler.stop();
     doubted.stop();
     await leases.stop();
     await sweeper.stop();
+    await driven;
   };
   return {
     gained: async (term) => {

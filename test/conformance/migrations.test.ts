@@ -139,12 +139,12 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO open_loan SELECT seq FROM task WHERE id = 'waiting'`,
   ],
   [
-    `INSERT INTO study VALUES (1, 'study', 'Gear', NULL, 'anna', 'STOPPED', NULL, 10, 20, 2, 2, 0,
+    `INSERT INTO study VALUES (1, 'study', 'Gear', NULL, 'anna', 'STOPPED', NULL, 10, 20, 2, 2, 1, 0,
        '{"classifiers":[],"timeLimitS":null,"job":{"type":"EXECUTE_BATCH_JOB"},"variables":[],"values":[],"success":[]}')`,
     `INSERT INTO study_part VALUES (1, 1, 2, '{"kind":"LIST","points":[{"load":1},{"load":2}]}')`,
     `INSERT INTO study_point VALUES
-       (1, 1, 2, '[1]', 'FINISHED', NULL, NULL, '[7,{"number":"NaN"},{"missing":"the log is empty"}]', 11, 12),
-       (1, 2, 1, '[2]', NULL, NULL, NULL, NULL, NULL, NULL)`,
+       (1, 1, 2, 0, '[1]', 'FINISHED', NULL, NULL, '[7,{"number":"NaN"},{"missing":"the log is empty"}]', 11, 12),
+       (1, 2, 1, 0, '[2]', NULL, NULL, NULL, NULL, NULL, NULL)`,
     `INSERT INTO study_file VALUES (1, 0, '${DIGEST}', 3, 0)`,
   ],
 ];
@@ -166,7 +166,7 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
 async function expectStudy(studies: Studies, version: number): Promise<void> {
   const points = await studies.points('study', { after: 0, limit: 9, outcomes: [] });
   expect(points.map(({ tries }) => tries)).toEqual(version < 23 ? [] : [2, 1]);
-  expect(await studies.parts('study', 1)).toHaveLength(version < 23 ? 0 : 1);
+  expect((await studies.partWith('study', 1))?.first).toBe(version < 23 ? undefined : 1);
 }
 
 describe('the database of tasks', () => {
@@ -324,7 +324,7 @@ it('no migration has changed since it was released', () => {
     '1f8e596d1cc2',
     'dcd319b000a9',
     'fa526a920133',
-    '1d69eb977221',
+    '2e05d28e7fcb',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -60,6 +60,7 @@ function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
     endedAtMs: null,
     pointCount: 4,
     begunCount: 0,
+    retryCount: 0,
     isOpen: false,
     definition: DEFINITION,
     plan: { kind: 'OPEN' },
@@ -152,7 +153,11 @@ export function describeStudies(open: OpenStore): void {
       store = await store.reopen();
       for (const { plan, ...study } of [plain, whole]) {
         expect(await store.studies.find(study.id)).toEqual(study);
-        expect(await store.studies.parts(study.id, 1)).toEqual([{ first: 1, count: study.pointCount, plan }]);
+        expect(await store.studies.partWith(study.id, 1)).toEqual({
+          first: 1,
+          count: study.pointCount,
+          plan,
+        });
       }
       expect(await store.studies.find(newStudy().id)).toBeUndefined();
     });
@@ -190,11 +195,11 @@ export function describeStudies(open: OpenStore): void {
       const idle = await create();
       for (const id of [paused, idle.id]) expect(await setState(id, 'PAUSED')).toBe(true);
       expect(await setState(stopped, 'STOPPED', NOW)).toBe(true);
-      const none = { begunCount: 0, isOpen: false, endedAtMs: null };
+      const none = { begunCount: 0, retryCount: 0, isOpen: false };
       expect(await store.studies.active()).toEqual([
         { ...none, id: running.id, state: 'RUNNING', pointCount: 4, isOpen: true },
         { ...none, id: paused, state: 'PAUSED', pointCount: 2, begunCount: 2 },
-        { ...none, id: stopped, state: 'STOPPED', pointCount: 1, begunCount: 1, endedAtMs: NOW },
+        { ...none, id: stopped, state: 'STOPPED', pointCount: 1, begunCount: 1 },
       ]);
       await store.studies.end(stopped, [ended(1)]);
       await store.studies.end(paused, [ended(1)]);
@@ -230,24 +235,17 @@ export function describeStudies(open: OpenStore): void {
       plan: { kind: 'LIST' as const, points: [{ steel: `${LONE}${first}` }] },
     });
 
-    it('are told in order, from the one with a point on', async () => {
+    it('are told by a point that they have', async () => {
       const { id, plan } = await create();
       await create();
       expect(await store.studies.extend(id, part(5, 2))).toBe(true);
       expect(await store.studies.extend(id, part(7, 1))).toBe(true);
       store = await store.reopen();
-      const all = [{ first: 1, count: 4, plan }, part(5, 2), part(7, 1)];
       expect(await store.studies.find(id)).toMatchObject({ pointCount: 7, begunCount: 0 });
-      const from = (point: number) => store.studies.parts(id, point);
-      expect([
-        await from(1),
-        await from(4),
-        await from(5),
-        await from(6),
-        await from(7),
-        await from(8),
-      ]).toEqual([all, all, all.slice(1), all.slice(1), all.slice(2), []]);
-      expect(await store.studies.parts(newStudy().id, 1)).toEqual([]);
+      const first = { first: 1, count: 4, plan };
+      const found = await Promise.all([1, 4, 5, 6, 7].map((point) => store.studies.partWith(id, point)));
+      expect(found).toEqual([first, first, part(5, 2), part(5, 2), part(7, 1)]);
+      expect(await store.studies.partWith(newStudy().id, 1)).toBeUndefined();
     });
 
     it('are added behind the last point only, by one of two calls', async () => {
@@ -260,21 +258,21 @@ export function describeStudies(open: OpenStore): void {
       ]);
       expect(both.sort()).toEqual([false, true]);
       expect(await store.studies.find(id)).toMatchObject({ pointCount: 5 });
-      expect(await store.studies.parts(id, 5)).toEqual([part(5, 1)]);
+      expect(await store.studies.partWith(id, 5)).toEqual(part(5, 1));
       expect(await store.studies.extend(newStudy().id, part(1, 1))).toBe(false);
     });
 
     it('may be none at first', async () => {
       const { id } = await create({ pointCount: 0, isOpen: true });
-      expect(await store.studies.parts(id, 1)).toEqual([]);
+      expect(await store.studies.partWith(id, 1)).toBeUndefined();
       expect(await store.studies.extend(id, part(1, 2))).toBe(true);
-      expect(await store.studies.parts(id, 1)).toEqual([part(1, 2)]);
+      expect(await store.studies.partWith(id, 1)).toEqual(part(1, 2));
       expect(await begin(id, 0, 2)).toBe(true);
     });
 
     it('make a finished study run again, leave a paused one, and are refused to a stopped one', async () => {
       const finished = await endedWith(FINISHED);
-      expect(await store.studies.finish(finished, NOW)).toBe(true);
+      expect(await store.studies.finish(finished, 0, NOW)).toBe(true);
       const [paused, stopped] = [await create(), await create()];
       expect(await setState(paused.id, 'PAUSED')).toBe(true);
       expect(await setState(stopped.id, 'STOPPED', NOW)).toBe(true);
@@ -284,7 +282,7 @@ export function describeStudies(open: OpenStore): void {
       expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await stateOf(paused.id)).toMatchObject({ state: 'PAUSED', endedAtMs: null });
       expect(await stateOf(stopped.id)).toMatchObject({ state: 'STOPPED', endedAtMs: NOW });
-      expect(await store.studies.parts(stopped.id, 5)).toEqual([]);
+      expect(await store.studies.partWith(stopped.id, 5)).toMatchObject({ first: 1 });
     });
   });
 
@@ -358,9 +356,11 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.end(id, [ended(1, CRASHED), ended(2)])).toEqual([false, true]);
       expect((await points(id)).map(({ end }) => end)).toEqual([FINISHED, FINISHED, FINISHED]);
       expect(await store.studies.retry(id, ['FINISHED'])).toBe(3);
+      expect(await store.studies.end(id, [ended(1), ended(1, CRASHED, 2)])).toEqual([false, false]);
+      expect(await store.studies.beginAgain(id, [1, 2])).toBe(true);
       expect(await store.studies.end(id, [ended(1)])).toEqual([false]);
       expect(await store.studies.end(id, [ended(1, CRASHED, 2)])).toEqual([true]);
-      expect(await openNumbers(id)).toEqual([2, 3]);
+      expect(await openNumbers(id)).toEqual([2]);
       expect(await store.studies.end(id, [])).toEqual([]);
       expect(await store.studies.end(newStudy().id, [ended(1)])).toEqual([false]);
     });
@@ -425,7 +425,7 @@ export function describeStudies(open: OpenStore): void {
   });
 
   describe('another try', () => {
-    it('makes points with some outcomes open again, without their values', async () => {
+    it('makes points with some outcomes due, without their values, until it begins', async () => {
       const read = { ...FINISHED, values: [{ kind: 'NUMBER' as const, value: 7 }] };
       const rules = { ...read, outcome: 'RULE_FAILED', message: 'no' } as const;
       const id = await begun(4);
@@ -439,8 +439,29 @@ export function describeStudies(open: OpenStore): void {
         { number: 4, tries: 1, variables: [4], end: null },
       ]);
       expect(await stateOf(id)).toMatchObject({ state: 'RUNNING' });
+      expect(await store.studies.counts(id)).toEqual({ FINISHED: 1, DUE: 2, OPEN: 1 });
+      expect([await openNumbers(id), numbersOf(await store.studies.due(id, 9))]).toEqual([[4], [2, 3]]);
+      expect(await store.studies.due(id, 1)).toEqual([{ number: 2, tries: 2, variables: [2] }]);
+      expect(await store.studies.beginAgain(id, [2])).toBe(true);
+      expect(await store.studies.beginAgain(id, [2, 3])).toBe(false);
+      expect([await openNumbers(id), numbersOf(await store.studies.due(id, 9))]).toEqual([[2, 3, 4], []]);
       await store.studies.end(id, [ended(2, FINISHED, 2)]);
       expect((await points(id))[1]?.end).toEqual(FINISHED);
+    });
+
+    it('begins while the study runs only, and keeps it from its end', async () => {
+      const id = await endedWith(CRASHED);
+      await setState(id, 'PAUSED');
+      expect(await store.studies.retry(id, ['INFRASTRUCTURE'])).toBe(1);
+      expect(await store.studies.beginAgain(id, [1])).toBe(false);
+      await setState(id, 'RUNNING');
+      expect(await store.studies.finish(id, 1, NOW)).toBe(false);
+      expect(await store.studies.beginAgain(id, [1])).toBe(true);
+      await store.studies.end(id, [ended(1, FINISHED, 2)]);
+      expect(await store.studies.finish(id, 0, NOW)).toBe(false);
+      expect(await store.studies.finish(id, 1, NOW)).toBe(true);
+      expect(await store.studies.retry(id, ['CANCELED'])).toBe(0);
+      expect(await stateOf(id)).toMatchObject({ state: 'FINISHED', endedAtMs: NOW });
     });
 
     it('makes a finished study run again, and leaves one that is paused or stopped', async () => {
@@ -449,22 +470,24 @@ export function describeStudies(open: OpenStore): void {
         await endedWith(CRASHED),
         await endedWith(CRASHED),
       ];
-      expect(await store.studies.finish(finished, NOW)).toBe(true);
+      expect(await store.studies.finish(finished, 0, NOW)).toBe(true);
       expect(await setState(paused, 'PAUSED')).toBe(true);
       const why = { endedAtMs: NOW, message: 'enough' };
       expect(await store.studies.setState(stopped, ['RUNNING'], 'STOPPED', why)).toBe(true);
       const retry = (id: string) => store.studies.retry(id, ['INFRASTRUCTURE']);
-      expect([await retry(finished), await retry(paused), await retry(stopped)]).toEqual([1, 1, 0]);
+      expect([await retry(finished), await retry(paused), await retry(stopped)]).toEqual([1, 1, 1]);
       expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await stateOf(paused)).toEqual({ state: 'PAUSED', message: null, endedAtMs: null });
       expect(await stateOf(stopped)).toEqual({ state: 'STOPPED', ...why });
-      expect(await points(stopped)).toMatchObject([{ tries: 1, end: { outcome: 'INFRASTRUCTURE' } }]);
+      expect(await points(stopped)).toMatchObject([{ tries: 2, end: null }]);
+      // No task of it is left.
+      expect(await store.studies.remove(stopped)).toBe(true);
       expect(await retry(newStudy().id)).toBe(0);
     });
   });
 
   describe('the end of a study', () => {
-    const finish = (id: string) => store.studies.finish(id, NOW + 9);
+    const finish = (id: string) => store.studies.finish(id, 0, NOW + 9);
 
     it('comes when all points have begun and ended', async () => {
       const { id } = await create({ pointCount: 2 });
@@ -500,7 +523,7 @@ export function describeStudies(open: OpenStore): void {
       const late = await stop((await create()).id, 300);
       const early = await stop((await create()).id, 100);
       const finished = await endedWith(FINISHED);
-      expect(await store.studies.finish(finished, 200)).toBe(true);
+      expect(await store.studies.finish(finished, 0, 200)).toBe(true);
       const busy = await stop(await begun(1), 50);
       await create();
       const endedBefore = (timeMs: number, limit = 10) => store.studies.endedBefore(timeMs, limit);
@@ -525,7 +548,7 @@ export function describeStudies(open: OpenStore): void {
       }
       await store.studies.end(busy, [ended(1)]);
       expect(await store.studies.remove(busy)).toBe(true);
-      expect(await store.studies.finish(running, NOW)).toBe(true);
+      expect(await store.studies.finish(running, 0, NOW)).toBe(true);
       expect(await store.studies.remove(running)).toBe(true);
       expect(await store.studies.remove(running)).toBe(false);
       store = await store.reopen();
@@ -536,14 +559,14 @@ export function describeStudies(open: OpenStore): void {
 
     it('leaves nothing of it, and everything of others', async () => {
       const [id, other] = [await endedWith(FINISHED, CRASHED), await endedWith(FINISHED)];
-      for (const each of [id, other]) expect(await store.studies.finish(each, NOW)).toBe(true);
+      for (const each of [id, other]) expect(await store.studies.finish(each, 0, NOW)).toBe(true);
       expect(await store.studies.remove(id)).toBe(true);
       expect(await store.studies.find(id)).toBeUndefined();
-      expect([await store.studies.parts(id, 1), await points(id), await store.studies.counts(id)]).toEqual([
-        ...[[], [], {}],
-      ]);
+      expect([await store.studies.partWith(id, 1), await points(id), await store.studies.counts(id)]).toEqual(
+        [...[undefined, [], {}]],
+      );
       expect(await store.studies.endedBefore(NOW + 1, 9)).toEqual([other]);
-      expect(await store.studies.parts(other, 1)).toHaveLength(1);
+      expect(await store.studies.partWith(other, 1)).toBeDefined();
       expect(await store.studies.counts(other)).toEqual({ FINISHED: 1 });
       await create({ id });
       expect([await points(id), await store.studies.counts(id)]).toEqual([[], {}]);

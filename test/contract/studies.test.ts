@@ -216,11 +216,12 @@ it('ends its tasks when it is stopped, and goes on where it was', async () => {
   await eventually(async () => (await shown(id)).points['open'] === 3);
   expect((await change(id, 'stop')).body).toMatchObject({ state: 'STOPPED' });
   expect((await settled(id, 'STOPPED')).points).toMatchObject({ CANCELED: 3 });
-  expect((await change(id, 'retry', { outcomes: ['CANCELED'] })).status).toBe(409);
-  expect((await change(id, 'resume')).status).toBe(200);
-  await settled(id, 'FINISHED');
+  // They wait until the study is resumed.
   expect((await change(id, 'retry', { outcomes: ['CANCELED'] })).body).toEqual({ retried: 3 });
+  expect((await shown(id)).points).toMatchObject({ waiting: 3, open: 0, CANCELED: 0 });
+  expect((await change(id, 'resume')).status).toBe(200);
   await eventually(async () => (await shown(id)).points['open'] === 3);
+  expect((await pointsOf(id)).map(({ tries }) => tries)).toEqual([2, 2, 2]);
 });
 
 it('stops by itself after as many failures as it names', async () => {

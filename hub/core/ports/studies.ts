@@ -34,10 +34,10 @@ export interface PointQuery {
 /** A study that needs the driver. */
 export type ActiveStudy = Pick<
   StudyRecord,
-  'id' | 'state' | 'pointCount' | 'begunCount' | 'isOpen' | 'endedAtMs'
+  'id' | 'state' | 'pointCount' | 'begunCount' | 'retryCount' | 'isOpen'
 >;
 
-/** A point without an outcome. */
+/** A point without an outcome: its task waits or runs, unless it is due for another try. */
 export type OpenPoint = Pick<Point, 'number' | 'tries' | 'variables'>;
 
 /** The end of a point, which takes place while its try is the latest, and has none. */
@@ -51,8 +51,8 @@ export interface Studies {
   find(id: string): Promise<Study | undefined>;
   /** Newest first. */
   list(query: StudyQuery): Promise<StudyRecord[]>;
-  /** Parts of a study in the order of their points, from the one with this point on. */
-  parts(id: string, fromPoint: number): Promise<PlannedPart[]>;
+  /** The part of a study that has this point. */
+  partWith(id: string, point: number): Promise<PlannedPart | undefined>;
   counts(id: string): Promise<OutcomeCounts>;
   /** Points that have begun, by number. */
   points(id: string, query: PointQuery): Promise<Point[]>;
@@ -60,8 +60,7 @@ export interface Studies {
   extend(id: string, part: PlannedPart): Promise<boolean>;
   /** Changes the state from one of `from`. */
   setState(id: string, from: readonly StudyState[], to: StudyState, why: StateChange): Promise<boolean>;
-  /** Makes points with these outcomes open again, with another try; resolves with their number. A finished study runs again, one that is
-   *  stopped is left as it is. */
+  /** Makes points with these outcomes due for another try; resolves with their number. A finished study then runs again. */
   retry(id: string, outcomes: readonly PointOutcome[]): Promise<number>;
   /** Removes a study that is stopped or finished and has no open point; true if it did. */
   remove(id: string): Promise<boolean>;
@@ -72,12 +71,16 @@ export interface Studies {
   active(): Promise<ActiveStudy[]>;
   /** The first open points by number. */
   open(id: string, limit: number): Promise<OpenPoint[]>;
+  /** The first points by number that are due for another try. */
+  due(id: string, limit: number): Promise<OpenPoint[]>;
   /** Begins the points after the number `begunCount` of a study that runs and has begun just as many. */
   begin(id: string, begunCount: number, variables: readonly (readonly PointValue[])[]): Promise<boolean>;
+  /** Begins the next try of points that are due, in a study that runs; true if all of them were. */
+  beginAgain(id: string, numbers: readonly number[]): Promise<boolean>;
   /** True for each point that has its outcome by this call. */
   end(id: string, ended: readonly EndedPoint[]): Promise<boolean[]>;
-  /** Finishes a study that runs, is not open, has begun all its points, and has no open point. */
-  finish(id: string, endedAtMs: number): Promise<boolean>;
+  /** Finishes a study that runs, is not open, has begun all its points, each of which has its outcome, and was retried just as often. */
+  finish(id: string, retryCount: number, endedAtMs: number): Promise<boolean>;
 }
 
 export interface StateChange {

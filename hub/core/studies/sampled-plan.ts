@@ -4,6 +4,7 @@ import type { ValidationError } from '../errors.js';
 import { latinHypercube } from './latin-hypercube.js';
 import { type PlannedPoints, tooManyPoints } from './planned-points.js';
 import { MAX_SOBOL_DIMENSIONS, MAX_SOBOL_POINTS, sobolSequence } from './sobol.js';
+import type { UnitCoordinate } from './unit-coordinate.js';
 import type { StudyVariable } from './variables.js';
 
 export interface LatinHypercubePlan {
@@ -19,6 +20,9 @@ export interface SobolPlan {
   readonly seed: number | null;
 }
 
+/** Values of a Latin hypercube, all of which are in memory while its points begin. */
+const MAX_STORED_VALUES = 2_000_000;
+
 export type SampledPlan = LatinHypercubePlan | SobolPlan;
 
 /** Validation errors of a plan with a sequence. */
@@ -27,16 +31,8 @@ export function* sampledFaults(
   plan: SampledPlan,
   maxPoints: number,
 ): Generator<ValidationError> {
-  const { kind, count, seed } = plan;
-  if (!Number.isSafeInteger(count) || count < 1) {
-    yield { where: 'plan.count', what: 'must be a whole number of at least 1' };
-  } else {
-    const tooMany = tooManyPoints('plan.count', count, maxPoints);
-    if (tooMany !== undefined) yield tooMany;
-    else if (kind === 'SOBOL' && count > MAX_SOBOL_POINTS) {
-      yield { where: 'plan.count', what: `must be at most ${MAX_SOBOL_POINTS} in a plan of kind SOBOL` };
-    }
-  }
+  const { kind, seed } = plan;
+  yield* countFaults(variables, plan, maxPoints);
   if (!(kind === 'SOBOL' && seed === null) && !isSeed(seed)) {
     yield { where: 'plan.seed', what: `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}` };
   }
@@ -49,17 +45,45 @@ export function* sampledFaults(
   }
 }
 
+function* countFaults(
+  variables: readonly StudyVariable[],
+  { kind, count }: SampledPlan,
+  maxPoints: number,
+): Generator<ValidationError> {
+  const where = 'plan.count';
+  if (!Number.isSafeInteger(count) || count < 1) {
+    yield { where, what: 'must be a whole number of at least 1' };
+    return;
+  }
+  const tooMany = tooManyPoints(where, count, maxPoints);
+  const isSobol = kind === 'SOBOL';
+  const most = isSobol ? MAX_SOBOL_POINTS : Math.floor(MAX_STORED_VALUES / variables.length);
+  if (tooMany !== undefined) yield tooMany;
+  else if (count > most) {
+    const which = isSobol ? '' : ` with ${variables.length} variables`;
+    yield { where, what: `must be at most ${most} in a plan of kind ${kind}${which}` };
+  }
+}
+
 /** Points of a plan without errors: those of a Latin hypercube are stored, those of a Sobol sequence computed. */
 export function sampledPoints(variables: readonly StudyVariable[], plan: SampledPlan): PlannedPoints {
-  const coordinate =
-    plan.kind === 'SOBOL'
-      ? sobolSequence(variables.length, plan.seed)
-      : latinHypercube(plan.count, variables.length, plan.seed);
+  // Not before a point is wanted: a plan is checked more often than it is used.
+  let coordinate: UnitCoordinate | undefined;
   const scales = variables.map(scaleOf);
   return {
     count: plan.count,
-    at: (index) => scales.map((scale, dimension) => scale(coordinate(index, dimension))),
+    at: (index) => {
+      const sequence = coordinate ?? sequenceOf(plan, variables.length);
+      coordinate = sequence;
+      return scales.map((scale, dimension) => scale(sequence(index, dimension)));
+    },
   };
+}
+
+function sequenceOf(plan: SampledPlan, dimensions: number): UnitCoordinate {
+  return plan.kind === 'SOBOL'
+    ? sobolSequence(dimensions, plan.seed)
+    : latinHypercube(plan.count, dimensions, plan.seed);
 }
 
 function* rangeFaults(

@@ -29,7 +29,7 @@ export const STUDY_TRANSITIONS = {
   remove: { from: ['STOPPED', 'FINISHED'], to: ['-'], by: 'client, or the end of tasks.keepEndedFor' },
 } as const satisfies StateMachine<StudyState | '-'>;
 
-/** States in which a study takes further points, and tries points again. */
+/** States in which a study takes further points. */
 export const GROWING_STATES = ['RUNNING', 'PAUSED', 'FINISHED'] as const satisfies readonly StudyState[];
 
 /** Outcomes of a point. FINISHED: with a result. SOLVER_FAILED: the job ran, and failed. RULE_FAILED: the job succeeded, its values do
@@ -93,6 +93,8 @@ export interface StudyRecord {
   readonly pointCount: number;
   /** Points that have begun: those with the numbers up to this one. */
   readonly begunCount: number;
+  /** Number of times that points were to be tried again. */
+  readonly retryCount: number;
   /** Whether points may be added without end: it does not finish by itself. */
   readonly isOpen: boolean;
 }
@@ -105,8 +107,8 @@ export interface NewStudy extends Study {
   readonly plan: StudyPlan;
 }
 
-/** Numbers of points by outcome. OPEN: begun, and without an outcome. */
-export type OutcomeCounts = Readonly<Partial<Record<PointOutcome | 'OPEN', number>>>;
+/** Numbers of points by outcome. OPEN: begun, and without an outcome. DUE: to be tried again, without a task yet. */
+export type OutcomeCounts = Readonly<Partial<Record<PointOutcome | 'OPEN' | 'DUE', number>>>;
 
 /** A point that has begun. */
 export interface Point {

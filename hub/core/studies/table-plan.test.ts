@@ -39,6 +39,10 @@ describe('the points of a table', () => {
     [[], 'must have a column speed; its header is ""'],
     [[['speed', 'speed', 'oil']], 'must have the column "speed" once only'],
     [[['speed', 'oil', 'load']], 'must have no column "load"; the variables are speed, oil'],
+    [
+      [Array.from({ length: 30_000 }, (_, at) => `c${at}`)],
+      'must have a column for each variable; it has 30000, and the variables are speed, oil',
+    ],
     [[['speed', 'oil'], ['1']], 'row 2 has 1 cells, and the header 2'],
     [
       [

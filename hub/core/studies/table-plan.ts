@@ -20,38 +20,53 @@ export function pointsOfRows(
   [header = [], ...rows]: readonly (readonly string[])[],
   decimal: TablePlan['decimal'],
 ): { readonly plan: ListPlan } | { readonly errors: readonly ValidationError[] } {
-  const errors = headerFaults(variables, header);
-  if (errors.length > 0) return { errors };
+  const faults = headerFaults(variables, header);
+  const points: Record<string, PointValue>[] = [];
   const columns = variables.map((variable) => ({ variable, at: header.indexOf(variable.name) }));
-  const points = rows.map((row, index) => {
-    if (row.length !== header.length) {
-      const what = `row ${index + 2} has ${row.length} cells, and the header ${header.length}`;
-      errors.push({ where: 'plan.csv', what });
-      return {};
-    }
-    const cells = columns.map(({ variable, at }) => {
-      const value = valueOfCell(variable, row[at] ?? '', decimal);
-      if (typeof value === 'object') {
-        errors.push({ where: 'plan.csv', what: `row ${index + 2}, column ${variable.name}: ${value.fault}` });
-      }
-      return [variable.name, typeof value === 'object' ? 0 : value] as const;
-    });
-    return Object.fromEntries(cells);
-  });
-  return errors.length > 0 ? { errors: errors.slice(0, MAX_ERRORS) } : { plan: { kind: 'LIST', points } };
+  for (const [index, row] of (faults.length === 0 ? rows : []).entries()) {
+    const where = `row ${index + 2}`;
+    if (row.length === header.length) points.push(pointOfRow(row, columns, { where, decimal, faults }));
+    else faults.push(`${where} has ${row.length} cells, and the header ${header.length}`);
+    if (faults.length >= MAX_ERRORS) break;
+  }
+  if (faults.length === 0) return { plan: { kind: 'LIST', points } };
+  return { errors: faults.slice(0, MAX_ERRORS).map((what) => ({ where: 'plan.csv', what })) };
 }
 
-function headerFaults(variables: readonly StudyVariable[], header: readonly string[]): ValidationError[] {
+interface Column {
+  readonly variable: StudyVariable;
+  readonly at: number;
+}
+
+/** Values of a row; adds what is wrong with its cells to the faults. */
+function pointOfRow(
+  row: readonly string[],
+  columns: readonly Column[],
+  { where, decimal, faults }: { where: string; decimal: TablePlan['decimal']; faults: string[] },
+): Record<string, PointValue> {
+  const point: Record<string, PointValue> = {};
+  for (const { variable, at } of columns) {
+    const value = valueOfCell(variable, row[at] ?? '', decimal);
+    if (typeof value === 'object') faults.push(`${where}, column ${variable.name}: ${value.fault}`);
+    else point[variable.name] = value;
+  }
+  return point;
+}
+
+function headerFaults(variables: readonly StudyVariable[], header: readonly string[]): string[] {
   const names = variables.map(({ name }) => name);
+  const listed = `the variables are ${names.join(', ')}`;
+  // What has many more columns is another kind of table.
+  if (header.length > 2 * names.length + MAX_ERRORS)
+    return [`must have a column for each variable; it has ${header.length}, and ${listed}`];
   const repeated = header.filter((name, index) => header.indexOf(name) !== index);
   const unknown = header.filter((name) => !names.includes(name));
   const absent = names.filter((name) => !header.includes(name));
-  const listed = `the variables are ${names.join(', ')}`;
   return [
     ...repeated.map((name) => `must have the column ${shown(name)} once only`),
     ...unknown.map((name) => `must have no column ${shown(name)}; ${listed}`),
     ...absent.map((name) => `must have a column ${name}; its header is ${shown(header.join(', '))}`),
-  ].map((what) => ({ where: 'plan.csv', what }));
+  ];
 }
 
 function valueOfCell(

@@ -5,6 +5,9 @@ import type { ValidationError } from '../errors.js';
 export type VariableKind = 'NUMBER' | 'INTEGER' | 'TEXT';
 export type PointValue = number | string;
 
+/** Longest text of a variable: the job of a point has all of its values. */
+const MAX_TEXT_LENGTH = 10_000;
+
 /** Variable of a study; its name is checked like that of a variable of a job (core/batch-job.ts). */
 export interface StudyVariable {
   readonly name: string;
@@ -28,7 +31,8 @@ export function variableFaults(variables: readonly StudyVariable[]): ValidationE
 /** Error in a value of a variable, written as "must …"; undefined for none. */
 export function valueFault(variable: StudyVariable, value: PointValue): string | undefined {
   if (variable.kind === 'TEXT') {
-    return typeof value === 'string' ? undefined : `must be a text, as ${variable.name} is a TEXT`;
+    if (typeof value !== 'string') return `must be a text, as ${variable.name} is a TEXT`;
+    return value.length > MAX_TEXT_LENGTH ? `must have at most ${MAX_TEXT_LENGTH} characters` : undefined;
   }
   const fault = numberFault(variable, value);
   if (fault !== undefined) return fault;

@@ -14,11 +14,11 @@ export class PlannedStudy {
   readonly study: Study;
   /** Whether values were read of any point, or none are wanted. */
   hasResults = false;
-  readonly #studies: Pick<Studies, 'parts'>;
+  readonly #studies: Pick<Studies, 'partWith'>;
   /** The part that was needed last. */
   #part: Part | undefined;
 
-  constructor(study: Study, studies: Pick<Studies, 'parts'>) {
+  constructor(study: Study, studies: Pick<Studies, 'partWith'>) {
     this.study = study;
     this.#studies = studies;
   }
@@ -31,9 +31,14 @@ export class PlannedStudy {
     return points.at(number - first);
   }
 
+  /** Forgets the points, which take memory if they are samples. */
+  allBegun(): void {
+    this.#part = undefined;
+  }
+
   async #read(number: number): Promise<Part> {
     const { id, definition } = this.study;
-    const [found] = await this.#studies.parts(id, number);
+    const found = await this.#studies.partWith(id, number);
     if (!found) throw new Error(`study ${id} has no plan for its point ${number}`);
     const result = planned(definition.variables, found.plan, Number.MAX_SAFE_INTEGER);
     if ('errors' in result)

@@ -1,6 +1,7 @@
 /** Values of a point, read from the files of its task. */
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { HubError } from '../../core/errors.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { OutputValues } from '../../core/ports/output-values.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
@@ -60,9 +61,15 @@ async function textOfSource(
   if (ref.sizeBytes > MAX_FILE_BYTES) {
     return { reason: `${name} has ${ref.sizeBytes} bytes; values are read from at most ${MAX_FILE_BYTES}` };
   }
-  const file = await files.find(ref);
-  if (!file) return { reason: `the hub has lost ${name}` };
-  return { content: await textOf(await file.open()) };
+  try {
+    const file = await files.find(ref);
+    if (!file) return { reason: `the hub has lost ${name}` };
+    return { content: await textOf(await file.open()) };
+  } catch (error) {
+    // A store that is away is asked again; a damaged file stays so.
+    if (error instanceof HubError) throw error;
+    return { reason: `the hub cannot read ${name}: its file is damaged, or encrypted with another key` };
+  }
 }
 
 async function textOf(stream: Readable): Promise<Buffer> {

@@ -7,13 +7,14 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import pLimit from 'p-limit';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { endOf } from '../../core/studies/point-outcome.js';
-import { STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
+import { type PointOutcome, STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
+import type { ReadValue } from '../../core/studies/values/read-value.js';
+import type { ValueRule } from '../../core/studies/values/value-rules.js';
 import type { PointValue } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
@@ -48,6 +49,7 @@ const CHECK_MS = 10_000;
 const RETRY_MS = 5000;
 /** Points that are settled at the same time: the outputs from which their values are read are in memory. */
 const SETTLED_AT_A_TIME = 8;
+const FAILURES: ReadonlySet<PointOutcome> = new Set(['SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE']);
 /** Points that begin before the first of them has its values. */
 const FIRST_POINTS = 20;
 /** Points of a study that may wait in the queue though none runs. */
@@ -58,10 +60,11 @@ const DELETED_MESSAGE = 'its task was deleted';
 export class StudyDriver {
   readonly #options: StudyDriverOptions;
   readonly #loop: Loop;
-  readonly #turns = pLimit(SETTLED_AT_A_TIME);
   readonly #studies = new Map<string, PlannedStudy>();
   /** Tasks that are known to exist and not known to have ended. */
   readonly #running = new Set<string>();
+  /** Ends the waiting for values that are being read. */
+  readonly #reading = new Set<() => void>();
   /** Time of the last look at all tasks. */
   #checkedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -84,8 +87,11 @@ export class StudyDriver {
     this.#loop.start();
   }
 
+  /** Ends the term; does not wait for values that are being read. */
   async stop(): Promise<void> {
-    await this.#loop.stop();
+    const stopped = this.#loop.stop();
+    for (const giveUp of this.#reading) giveUp();
+    await stopped;
     this.#studies.clear();
     this.#running.clear();
   }
@@ -139,29 +145,46 @@ export class StudyDriver {
       return true;
     } catch (error) {
       const { id: studyId } = study;
+      if (this.#loop.isStopped) return true;
       this.#options.log.error({ err: error, studyId }, 'a study could not be driven; the hub tries again');
       return false;
     }
   }
 
   async #advance(record: ActiveStudy): Promise<void> {
-    const { studies, settings, runtime, isPaused } = this.#options;
+    const { studies, settings, runtime } = this.#options;
     const planned = await this.#planned(record);
     if (!planned) return;
     const open = await studies.open(record.id, settings.openPoints);
-    const ended = await this.#settle(planned.study, record, open);
-    if (ended.length > 0) {
-      await this.#stopByRule(planned.study);
-      await this.#pauseByResults(planned, ended);
+    if (await this.#settle(planned, record, open)) {
       this.wake();
       return;
     }
     if (record.state !== 'RUNNING') return;
-    const most = planned.hasResults ? settings.openPoints : Math.min(settings.openPoints, FIRST_POINTS);
-    const room = Math.min(most - open.length, await this.#roomInQueue(planned.study, open));
-    const count = Math.min(room, record.pointCount - record.begunCount);
-    if (count > 0 && !isPaused()) await this.#begin(planned, record.begunCount, count);
-    else if (open.length === 0 && !record.isOpen) await studies.finish(record.id, runtime.clock.nowMs());
+    const hasBegun = await this.#beginMore(planned, record, open);
+    const isAtEnd = open.length === 0 && !hasBegun && record.begunCount === record.pointCount;
+    if (isAtEnd && !record.isOpen) await studies.finish(record.id, record.retryCount, runtime.clock.nowMs());
+  }
+
+  /** Begins as many points as may join the queue: first those to be tried again. Resolves with whether there were any. */
+  async #beginMore(planned: PlannedStudy, record: ActiveStudy, open: readonly OpenPoint[]): Promise<boolean> {
+    const { studies, settings, isPaused } = this.#options;
+    const { id, begunCount, pointCount } = record;
+    const room = Math.min(settings.openPoints - open.length, await this.#roomInQueue(planned.study, open));
+    const due = await studies.due(id, Math.max(room, 1));
+    if (room <= 0 || isPaused()) return due.length > 0 || begunCount < pointCount;
+    if (due.length > 0) {
+      const numbers = due.map(({ number }) => number);
+      if (await studies.beginAgain(id, numbers)) await this.#createAll(planned.study, due);
+      return true;
+    }
+    // If all of the first have failed, more will tell no sooner.
+    if (begunCount >= FIRST_POINTS && open.length === 0) planned.hasResults = true;
+    const most = planned.hasResults ? room : Math.min(room, FIRST_POINTS - begunCount);
+    const count = Math.min(most, pointCount - begunCount);
+    if (count > 0) await this.#begin(planned, begunCount, count);
+    if (begunCount + count === pointCount) planned.allBegun();
+    return begunCount < pointCount;
   }
 
   /** Points that may join the queue: as many wait as run, or a few, so that the tasks of others do not wait behind a whole study. */
@@ -184,15 +207,35 @@ export class StudyDriver {
     return planned;
   }
 
-  /** Looks after the open points whose tasks are not known to run; resolves with those that have ended. */
-  async #settle(study: Study, record: ActiveStudy, open: readonly OpenPoint[]): Promise<EndedPoint[]> {
+  /** Looks after the open points whose tasks are not known to run; resolves with whether any has ended. A few at a time are
+   *  settled, so that one study does not hold up the others. */
+  async #settle(planned: PlannedStudy, record: ActiveStudy, open: readonly OpenPoint[]): Promise<boolean> {
     const doubtful = open.filter(
-      (point) => record.state === 'STOPPED' || !this.#running.has(taskIdOf(study, point)),
+      (point) => record.state === 'STOPPED' || !this.#running.has(taskIdOf(planned.study, point)),
     );
-    const ends = await this.#turns.map(doubtful, (point) => this.#settleOne(study, record, point));
-    const ended = ends.filter((end) => end !== undefined);
-    if (ended.length > 0) await this.#options.studies.end(study.id, ended);
-    return ended;
+    for (let at = 0; at < doubtful.length; at += SETTLED_AT_A_TIME) {
+      if (await this.#settleSome(planned, record, doubtful.slice(at, at + SETTLED_AT_A_TIME))) return true;
+    }
+    return false;
+  }
+
+  async #settleSome(
+    planned: PlannedStudy,
+    record: ActiveStudy,
+    points: readonly OpenPoint[],
+  ): Promise<boolean> {
+    const { study } = planned;
+    const tries = await Promise.allSettled(points.map((point) => this.#settleOne(study, record, point)));
+    const ended = tries.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []));
+    if (ended.length > 0) {
+      // First, so that a hub that is killed in between does not forget it.
+      await this.#pauseByResults(planned, ended);
+      await this.#options.studies.end(study.id, ended);
+      if (ended.some(({ outcome }) => FAILURES.has(outcome))) await this.#stopByRule(study);
+    }
+    const failed = tries.find((each) => each.status === 'rejected');
+    if (failed) throw failed.reason;
+    return ended.length > 0;
   }
 
   /** The end of a point, if it has ended. */
@@ -226,11 +269,28 @@ export class StudyDriver {
   }
 
   async #endOf(study: Study, { number, tries }: OpenPoint, task: Task): Promise<EndedPoint> {
-    const { archive } = this.#options;
     const { values: rules } = study.definition;
     const isToBeRead = task.status === 'FINISHED' && rules.length > 0;
-    const values = isToBeRead ? await pointValues(rules, await archive.filesOf(task.id), this.#options) : [];
+    const values = isToBeRead ? await this.#unlessStopped(this.#valuesOf(rules, task.id)) : [];
     return { number, tries, ...endOf(task, study.definition, values) };
+  }
+
+  async #valuesOf(rules: readonly ValueRule[], taskId: string): Promise<readonly ReadValue[]> {
+    return pointValues(rules, await this.#options.archive.filesOf(taskId), this.#options);
+  }
+
+  /** Rejects at the end of the term, without waiting any longer. */
+  async #unlessStopped<T>(work: Promise<T>): Promise<T> {
+    let giveUp: () => void = () => undefined;
+    const stopped = new Promise<never>((_, reject) => {
+      giveUp = () => reject(new Error('the term has ended'));
+    });
+    this.#reading.add(giveUp);
+    try {
+      return await Promise.race([work, stopped]);
+    } finally {
+      this.#reading.delete(giveUp);
+    }
   }
 
   #canceled({ number, tries }: OpenPoint, message: string): EndedPoint {
@@ -258,22 +318,31 @@ export class StudyDriver {
       variables.push(await planned.point(number));
     }
     if (!(await studies.begin(planned.study.id, begunCount, variables))) return;
-    await Promise.all(
-      variables.map((values, index) =>
-        this.#create(planned.study, { number: begunCount + index + 1, tries: 1, variables: values }),
-      ),
-    );
+    const points = variables.map((values, index) => ({
+      number: begunCount + index + 1,
+      tries: 1,
+      variables: values,
+    }));
+    await this.#createAll(planned.study, points);
+  }
+
+  async #createAll(study: Study, points: readonly OpenPoint[]): Promise<void> {
+    await Promise.all(points.map((point) => this.#create(study, point)));
   }
 
   async #stopByRule({ id, definition: { stopAfterFailures } }: Study): Promise<void> {
     if (stopAfterFailures === null) return;
-    const { studies, runtime } = this.#options;
+    const { studies, runtime, log } = this.#options;
     const { SOLVER_FAILED = 0, RULE_FAILED = 0, INFRASTRUCTURE = 0 } = await studies.counts(id);
     const failed = SOLVER_FAILED + RULE_FAILED + INFRASTRUCTURE;
     if (failed < stopAfterFailures) return;
     const message = `stopped by itself: ${failed} points failed (stopAfterFailures: ${stopAfterFailures})`;
     const { from } = STUDY_TRANSITIONS.stop;
-    await studies.setState(id, from, 'STOPPED', { endedAtMs: runtime.clock.nowMs(), message });
+    const isStopped = await studies.setState(id, from, 'STOPPED', {
+      endedAtMs: runtime.clock.nowMs(),
+      message,
+    });
+    if (isStopped) log.info({ studyId: id, failed }, 'a study was stopped by its rule on failures');
   }
 
   /** Pauses a study whose first results lack a value: its rule probably matches nothing, and thousands of points would follow. */
@@ -291,9 +360,8 @@ export class StudyDriver {
     });
     if (faults.length === 0) return;
     const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
-    await this.#options.studies.setState(id, STUDY_TRANSITIONS.pause.from, 'PAUSED', {
-      endedAtMs: null,
-      message,
-    });
+    const { studies, log } = this.#options;
+    await studies.setState(id, STUDY_TRANSITIONS.pause.from, 'PAUSED', { endedAtMs: null, message });
+    log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');
   }
 }

@@ -62,7 +62,7 @@ export interface StudyServiceOptions {
 }
 
 type Change = 'pause' | 'resume' | 'stop';
-type Action = Change | 'extend' | 'retry' | 'remove';
+type Action = Change | 'extend' | 'remove';
 
 /** All methods that take an id reject with STUDY_NOT_FOUND. */
 export class StudyService {
@@ -98,7 +98,7 @@ export class StudyService {
     const { pointCount } = checked;
     const study: Study = {
       ...{ id: runtime.newId(), name, note, creator, state: 'RUNNING', message: null, definition },
-      ...{ createdAtMs: runtime.clock.nowMs(), endedAtMs: null, pointCount, begunCount: 0 },
+      ...{ createdAtMs: runtime.clock.nowMs(), endedAtMs: null, pointCount, begunCount: 0, retryCount: 0 },
       isOpen: plan.kind === 'OPEN',
     };
     await studies.create({ ...study, plan });
@@ -138,9 +138,13 @@ export class StudyService {
     const listed = this.#listed(study.definition.variables, requested);
     if ('errors' in listed) throw invalidInput(listed.errors);
     const { plan } = listed;
-    const result = planned(study.definition.variables, plan, maxPoints - study.pointCount);
+    const result = planned(study.definition.variables, plan, maxPoints);
     if ('errors' in result) throw invalidInput(result.errors);
     const { count } = result.points;
+    if (study.pointCount + count > maxPoints) {
+      const what = `gives ${count} points, and the study has ${study.pointCount} already; at most ${maxPoints} are allowed (studies.maxPoints)`;
+      throw invalidInput([{ where: 'plan', what }]);
+    }
     if (count === 0) throw invalidInput([{ where: 'plan', what: 'must give at least one point' }]);
     const isExtended = await studies.extend(id, { first: study.pointCount + 1, count, plan });
     if (!isExtended) throw await this.#refused(id, 'extend');
@@ -161,11 +165,11 @@ export class StudyService {
     return this.get(id);
   }
 
-  /** Tries points with these outcomes again; resolves with their number. Rejects with FORBIDDEN and STUDY_NOT_CHANGEABLE. */
+  /** Tries points with these outcomes again, those of a study that does not run when it is resumed; resolves with their number.
+   *  Rejects with FORBIDDEN. */
   async retry(id: string, outcomes: readonly PointOutcome[], caller: Caller): Promise<number> {
     this.admit();
-    const { state } = await this.#own(id, caller);
-    if (state === 'STOPPED') throw await this.#refused(id, 'retry');
+    await this.#own(id, caller);
     const retried = await this.#options.studies.retry(id, outcomes);
     this.#options.onChange();
     return retried;
@@ -205,8 +209,7 @@ export class StudyService {
 
   async #refused(id: string, action: Action): Promise<HubError> {
     const { state } = await this.#find(id);
-    const isGrowth = action === 'extend' || action === 'retry';
-    const from = isGrowth ? GROWING_STATES : STUDY_TRANSITIONS[action].from;
+    const from = action === 'extend' ? GROWING_STATES : STUDY_TRANSITIONS[action].from;
     const isState = (from as readonly string[]).includes(state);
     const why = isState
       ? 'it has just changed, or has points whose tasks have not ended; try again'
@@ -220,7 +223,6 @@ const REASONS: Readonly<Record<Action, string>> = {
   resume: 'only one that is PAUSED or STOPPED can be resumed',
   stop: 'only one that is RUNNING or PAUSED can be stopped',
   extend: 'points can be added to one that is RUNNING, PAUSED or FINISHED; resume it first',
-  retry: 'points can be tried again of one that is RUNNING, PAUSED or FINISHED; resume it first',
   remove: 'only one that is STOPPED or FINISHED can be deleted; stop it first',
 };
 

@@ -1,5 +1,5 @@
 /** Rows of studies, as both stores have them. */
-import type { ActiveStudy, EndedPoint } from '../../core/ports/studies.js';
+import type { ActiveStudy, EndedPoint, OpenPoint } from '../../core/ports/studies.js';
 import type {
   NewStudy,
   Point,
@@ -24,11 +24,12 @@ export interface StudyRow<Flag extends boolean | number = boolean | number> {
   readonly ended_at: number | null;
   readonly point_count: number;
   readonly begun_count: number;
+  readonly retry_count: number;
   readonly is_open: Flag;
 }
 
 export const STUDY_COLUMNS =
-  'id, name, note, creator, state, message, created_at, ended_at, point_count, begun_count, is_open';
+  'id, name, note, creator, state, message, created_at, ended_at, point_count, begun_count, retry_count, is_open';
 
 export function studyOfRow(row: StudyRow): StudyRecord {
   return {
@@ -42,6 +43,7 @@ export function studyOfRow(row: StudyRow): StudyRecord {
     endedAtMs: row.ended_at,
     pointCount: row.point_count,
     begunCount: row.begun_count,
+    retryCount: row.retry_count,
     isOpen: Boolean(row.is_open),
   };
 }
@@ -51,8 +53,8 @@ export function wholeStudyOfRow(row: StudyRow & { readonly definition: string })
 }
 
 export function activeStudyOfRow(row: StudyRow): ActiveStudy {
-  const { id, state, pointCount, begunCount, isOpen, endedAtMs } = studyOfRow(row);
-  return { id, state, pointCount, begunCount, isOpen, endedAtMs };
+  const { id, state, pointCount, begunCount, retryCount, isOpen } = studyOfRow(row);
+  return { id, state, pointCount, begunCount, retryCount, isOpen };
 }
 
 export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly definition: string } {
@@ -67,6 +69,7 @@ export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly defi
     ended_at: study.endedAtMs,
     point_count: study.pointCount,
     begun_count: study.begunCount,
+    retry_count: study.retryCount,
     is_open: study.isOpen,
     definition: JSON.stringify(study.definition),
   };
@@ -105,6 +108,14 @@ export function pointOfRow(row: PointRow): Point {
       endedAtMs: row.ended_at as number,
     },
   };
+}
+
+export function openPointOfRow({
+  number,
+  tries,
+  variables,
+}: Pick<PointRow, 'number' | 'tries' | 'variables'>): OpenPoint {
+  return { number, tries, variables: JSON.parse(variables) };
 }
 
 /** End of a point as columns. */

@@ -732,7 +732,7 @@ export const stopStudy = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Try points of a study again
  *
- * Each keeps its number, and gets another task. A finished study runs again.
+ * Each keeps its number, and gets another task when the study runs. A finished study runs again.
  */
 export const retryStudyPoints = <ThrowOnError extends boolean = false>(options: Options<RetryStudyPointsData, ThrowOnError>) => (options.client ?? client).post<RetryStudyPointsResponses, RetryStudyPointsErrors, ThrowOnError>({
     url: '/api/x/studies/{id}/retry',

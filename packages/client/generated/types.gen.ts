@@ -2471,7 +2471,7 @@ export type StudyItem = {
     points: {
         total: number;
         /**
-         * Points that have not begun.
+         * Points that have not begun, or are to be tried again.
          */
         waiting: number;
         /**
@@ -2517,7 +2517,7 @@ export type Study = {
     points: {
         total: number;
         /**
-         * Points that have not begun.
+         * Points that have not begun, or are to be tried again.
          */
         waiting: number;
         /**
@@ -6908,7 +6908,7 @@ export type ListStudyPointsData = {
          */
         limit?: number;
         /**
-         * Any of these; OPEN for points whose task waits or runs.
+         * Any of these; OPEN for points without one.
          */
         outcome?: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'OPEN'>;
     };
@@ -7207,10 +7207,6 @@ export type RetryStudyPointsErrors = {
      * There is no such study.
      */
     404: Error;
-    /**
-     * The state of the study does not permit it.
-     */
-    409: Error;
     /**
      * The body is too large.
      */

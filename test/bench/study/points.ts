@@ -4,6 +4,7 @@ import { angleAt, MODEL, STEPS } from './point.js';
 const CREATE = '/api/2.0/workbench/task/execute-batch-job/create';
 const CONNECTIONS = 16;
 const POLL_S = 20;
+const POLL_STUDY_MS = 50;
 
 const SCRIPT = `data.qpos[0] = Number(angle);
 for (let step = 0; step < ${STEPS}; step++) mujoco.mj_step(model, data);
@@ -14,6 +15,15 @@ interface Result {
   readonly status: string;
   readonly batchExecutionStatus?: string;
   readonly outputFiles?: readonly { readonly filename: string; readonly content: string }[];
+}
+
+interface PointPage {
+  readonly points: readonly {
+    readonly number: number;
+    readonly outcome?: string;
+    readonly values: { readonly end: string };
+  }[];
+  readonly next?: number;
 }
 
 /** Runs this many points of the study as jobs of the hub at this port; returns the number that each one wrote. */
@@ -29,6 +39,61 @@ export async function runPoints(port: number, count: number): Promise<string[]> 
     );
   } finally {
     for (const connection of connections) connection.close();
+  }
+  return numbers;
+}
+
+/** Runs the same points as one study; returns the number that each one wrote, which the study has read of it. */
+export async function runStudy(port: number, count: number): Promise<string[]> {
+  const connection = new HttpConnection(port);
+  try {
+    const { id } = await request<{ id: string }>(connection, {
+      method: 'POST',
+      path: '/api/x/studies',
+      body: JSON.stringify({
+        name: 'benchmark',
+        inputModel: { type: 'MJCF', content: base64(MODEL) },
+        inputScripts: [{ content: base64(SCRIPT) }],
+        variables: [{ name: 'angle' }],
+        plan: {
+          kind: 'LIST',
+          points: Array.from({ length: count }, (_, point) => ({ angle: Number(angleAt(point)) })),
+        },
+        values: [
+          {
+            name: 'end',
+            kind: 'TEXT',
+            source: { kind: 'FILE', path: 'angle.txt' },
+            reader: { kind: 'REGULAR_EXPRESSION', pattern: '\\S+' },
+          },
+        ],
+      }),
+    });
+    const path = `/api/x/studies/${id}`;
+    for (;;) {
+      const study = await request<{ state: string }>(connection, { method: 'GET', path });
+      if (study.state === 'FINISHED') break;
+      if (study.state !== 'RUNNING') throw new Error(`the study ended with ${JSON.stringify(study)}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_STUDY_MS));
+    }
+    return await numbersOf(connection, path);
+  } finally {
+    connection.close();
+  }
+}
+
+async function numbersOf(connection: HttpConnection, path: string): Promise<string[]> {
+  const numbers: string[] = [];
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const page: PointPage = await request(connection, {
+      method: 'GET',
+      path: `${path}/points?limit=10000&after=${after}`,
+    });
+    for (const { number, outcome, values } of page.points) {
+      if (outcome !== 'FINISHED') throw new Error(`point ${number} ended with ${outcome}`);
+      numbers.push(values.end);
+    }
+    after = page.next;
   }
   return numbers;
 }

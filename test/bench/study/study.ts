@@ -12,7 +12,7 @@ import { treeUsesOf } from '../machine.js';
 import { ROOT, startHub } from '../subjects/hub.js';
 import type { ProcessUse, Run, Sample, Workload, WorkloadOptions } from '../workload.js';
 import type { FromBareLoop, ToBareLoop } from './bare-loop-process.js';
-import { runPoints } from './points.js';
+import { runPoints, runStudy } from './points.js';
 
 const POINTS = 1000;
 const INSTANCES = 2;
@@ -20,8 +20,8 @@ const INSTANCES = 2;
 const WARM_POINTS = 50;
 const BEYOND_LIMIT_MS = 15;
 
-/** Points of the study on the hub of the quickstart. */
-const LARGE_STUDY_POINTS = 10_000;
+/** Points on the hub of the quickstart. */
+const LARGE_STUDY_POINTS = 2000;
 
 /** A hub with agents of these ids, whose instances have these arguments. */
 interface StudySubject {
@@ -51,20 +51,38 @@ export const w8: Workload = {
 
 export const study: Workload = {
   name: 'study',
-  what: '10,000 points: MuJoCo jobs as in w8, on a hub and an agent with 2 instances as in the quickstart',
+  what: '2,000 points: MuJoCo jobs as in w8, as single tasks and as one study, on a hub and an agent with 2 instances',
+  targets: [
+    { figure: 'one study: jobs', is: 'at least', value: 1, times: 'single tasks: jobs' },
+    {
+      figure: 'one study: CPU for each job',
+      is: 'at most',
+      value: 1,
+      times: 'single tasks: CPU for each job',
+    },
+  ],
   prepare: async (options) => ({ measure: (folder) => measureLargeStudy(folder, options) }),
 };
 
 async function measureLargeStudy(folder: string, options: WorkloadOptions): Promise<Run> {
   const count = Math.max(INSTANCES, Math.ceil(LARGE_STUDY_POINTS * options.scale));
-  const { name } = QUICKSTART;
-  const { seconds, cpuS, processes } = await measureHub({ ...options, folder }, count, QUICKSTART);
+  const single = await measureHub({ ...options, folder }, count, { ...QUICKSTART, name: 'single tasks' });
+  const whole = await measureHub(
+    { ...options, folder },
+    count,
+    { ...QUICKSTART, name: 'one study' },
+    runStudy,
+  );
+  expectSame(whole.numbers, single.numbers, 'one study');
   return {
     samples: [
-      { name: `${name}: time of the study`, value: seconds, unit: 's' },
-      ...ratesOf(name, count, seconds, cpuS),
+      ...ratesOf('single tasks', count, single.seconds, single.cpuS),
+      ...ratesOf('one study', count, whole.seconds, whole.cpuS),
     ],
-    processes,
+    processes: [
+      ...single.processes.map((use) => ({ ...use, name: `single tasks: ${use.name}` })),
+      ...whole.processes.map((use) => ({ ...use, name: `one study: ${use.name}` })),
+    ],
   };
 }
 
@@ -98,7 +116,7 @@ function ratesOf(name: string, count: number, seconds: number, cpuS: number): Sa
 /** Fails unless both have the same number for every point, bit for bit. */
 function expectSame(numbers: readonly string[], expected: readonly string[], name: string): void {
   const at = expected.findIndex((each, point) => each !== numbers[point]);
-  if (at >= 0) throw new Error(`${name}: point ${at} is ${numbers[at]}, in the bare loop ${expected[at]}`);
+  if (at >= 0) throw new Error(`${name}: point ${at} is ${numbers[at]}, and not ${expected[at]}`);
 }
 
 interface Measured {
@@ -111,6 +129,7 @@ async function measureHub(
   { folder: parent, profiles }: WorkloadOptions,
   count: number,
   { name, agents, args }: StudySubject,
+  handIn: typeof runPoints = runPoints,
 ): Promise<Measured & { coldS: number; processes: readonly ProcessUse[] }> {
   const program = join(ROOT, 'packages/workbench-mujoco/bin/workbench-mujoco.js');
   const mujoco = { version: '1.0.0', labels: [], command: [process.execPath, program, ...args] };
@@ -126,7 +145,7 @@ async function measureHub(
     const coldS = (performance.now() - coldFrom) / 1000;
     const before = sumOf(treeUsesOf(running.pids));
     const began = performance.now();
-    const numbers = await runPoints(running.port, count);
+    const numbers = await handIn(running.port, count);
     const seconds = (performance.now() - began) / 1000;
     const processes = treeUsesOf(running.pids);
     return { seconds, coldS, cpuS: sumOf(processes) - before, numbers, processes };

@@ -123,7 +123,7 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
     create: write(change, true, ({ studies }, study) => studies.create(study)),
     find: (id) => read(({ studies }) => studies.find(id)),
     list: (query) => read(({ studies }) => studies.list(query)),
-    parts: (id, fromPoint) => read(({ studies }) => studies.parts(id, fromPoint)),
+    partWith: (id, point) => read(({ studies }) => studies.partWith(id, point)),
     counts: (id) => read(({ studies }) => studies.counts(id)),
     points: (id, query) => read(({ studies }) => studies.points(id, query)),
     extend: write(change, true, ({ studies }, id, part) => studies.extend(id, part)),
@@ -134,9 +134,11 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
       hasStudies() ? read(({ studies }) => studies.endedBefore(timeMs, limit)) : [],
     active: async () => (hasStudies() ? read(({ studies }) => studies.active()) : []),
     open: (id, limit) => read(({ studies }) => studies.open(id, limit)),
+    due: (id, limit) => read(({ studies }) => studies.due(id, limit)),
+    beginAgain: write(change, true, ({ studies }, ...args) => studies.beginAgain(...args)),
     begin: write(change, true, ({ studies }, ...args) => studies.begin(...args)),
     end: write(change, true, ({ studies }, id, ended) => studies.end(id, ended)),
-    finish: write(change, true, ({ studies }, id, endedAtMs) => studies.finish(id, endedAtMs)),
+    finish: write(change, true, ({ studies }, ...args) => studies.finish(...args)),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Studies } from '../../../core/ports/studies.js';
 import {
   activeStudyOfRow,
+  openPointOfRow,
   POINT_COLUMNS,
   type PointRow,
   pointOfRow,
@@ -14,11 +15,13 @@ import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import type { Lanes } from '../lanes/lanes.js';
 import {
   BEGIN,
+  BEGIN_AGAIN,
   CREATE,
   END,
   EXTEND,
   FINISH,
   MAY_BE_REMOVED,
+  OPEN,
   REMOVE,
   RETRY,
   SET_STATE,
@@ -34,14 +37,15 @@ const LIST = sql(
      AND (:after IS NULL OR seq < (SELECT seq FROM study WHERE id = :after))
    ORDER BY seq DESC LIMIT :limit`,
 );
-const PARTS = sql(
-  { id: 'text', fromPoint: 'bigint' },
-  `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND first + count > :fromPoint ORDER BY first`,
+const PART = sql(
+  { id: 'text', point: 'bigint' },
+  `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND first <= :point
+   ORDER BY first DESC LIMIT 1`,
 );
 const COUNTS = sql(
   { id: 'text' },
-  `SELECT coalesce(outcome, 'OPEN') AS outcome, count(*) AS count FROM study_point WHERE study_seq = ${SEQ_OF_STUDY}
-   GROUP BY outcome`,
+  `SELECT coalesce(outcome, CASE WHEN is_due THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count
+   FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} GROUP BY 1`,
 );
 const POINTS = sql(
   { id: 'text', after: 'bigint', limit: 'bigint', outcomes: 'text[]' },
@@ -56,12 +60,17 @@ const ENDED_BEFORE = sql(
 const ACTIVE = sql(
   {},
   `SELECT ${STUDY_COLUMNS} FROM study WHERE seq IN (
-     SELECT seq FROM study WHERE state = 'RUNNING' UNION SELECT study_seq FROM study_point WHERE outcome IS NULL)
+     SELECT seq FROM study WHERE state = 'RUNNING' UNION SELECT study_seq FROM study_point WHERE ${OPEN})
    ORDER BY seq`,
 );
-const OPEN = sql(
+const OPEN_POINTS = sql(
   { id: 'text', limit: 'bigint' },
-  `SELECT number, tries, variables FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND outcome IS NULL
+  `SELECT number, tries, variables FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND ${OPEN}
+   ORDER BY number LIMIT :limit`,
+);
+const DUE_POINTS = sql(
+  { id: 'text', limit: 'bigint' },
+  `SELECT number, tries, variables FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND is_due
    ORDER BY number LIMIT :limit`,
 );
 
@@ -75,13 +84,19 @@ export function postgresStudies(db: Database, { change }: Lanes): Studies {
     remove: (id) => change.write(REMOVE, id),
     begin: (id, begunCount, variables) => change.write(BEGIN, { id, begunCount, variables }),
     end: async (id, ended) => [...(await change.write(END, { id, ended }))],
-    finish: (id, endedAtMs) => change.write(FINISH, { id, endedAtMs }),
+    beginAgain: (id, numbers) => change.write(BEGIN_AGAIN, { id, numbers }),
+    finish: (id, retryCount, endedAtMs) => change.write(FINISH, { id, retryCount, endedAtMs }),
   };
 }
 
 function studyReads(
   db: Database,
-): Pick<Studies, 'find' | 'list' | 'parts' | 'counts' | 'points' | 'endedBefore' | 'active' | 'open'> {
+): Pick<
+  Studies,
+  'find' | 'list' | 'partWith' | 'counts' | 'points' | 'endedBefore' | 'active' | 'open' | 'due'
+> {
+  const pointsOf = (statement: typeof OPEN_POINTS, id: string, limit: number) =>
+    rowsOf<Pick<PointRow, 'number' | 'tries' | 'variables'>, 'id' | 'limit'>(db, statement, { id, limit });
   return {
     find: async (id) => {
       const row = await rowOf<StudyRow & { definition: string }, 'id'>(db, FIND, { id });
@@ -91,14 +106,14 @@ function studyReads(
       const values = { name, after, limit };
       return (await rowsOf<StudyRow, keyof typeof values>(db, LIST, values)).map(studyOfRow);
     },
-    parts: async (id, fromPoint) => {
-      const values = { id, fromPoint };
-      const rows = await rowsOf<{ first: number; count: number; plan: string }, keyof typeof values>(
+    partWith: async (id, point) => {
+      const values = { id, point };
+      const row = await rowOf<{ first: number; count: number; plan: string }, keyof typeof values>(
         db,
-        PARTS,
+        PART,
         values,
       );
-      return rows.map(({ first, count, plan }) => ({ first, count, plan: JSON.parse(plan) }));
+      return row && { ...row, plan: JSON.parse(row.plan) };
     },
     counts: async (id) => {
       const rows = await rowsOf<{ outcome: string; count: number }, 'id'>(db, COUNTS, { id });
@@ -115,18 +130,7 @@ function studyReads(
       );
     },
     active: async () => (await rowsOf<StudyRow, never>(db, ACTIVE, {})).map(activeStudyOfRow),
-    open: async (id, limit) => {
-      const values = { id, limit };
-      const rows = await rowsOf<Pick<PointRow, 'number' | 'tries' | 'variables'>, keyof typeof values>(
-        db,
-        OPEN,
-        values,
-      );
-      return rows.map(({ number, tries, variables }) => ({
-        number,
-        tries,
-        variables: JSON.parse(variables),
-      }));
-    },
+    open: async (id, limit) => (await pointsOf(OPEN_POINTS, id, limit)).map(openPointOfRow),
+    due: async (id, limit) => (await pointsOf(DUE_POINTS, id, limit)).map(openPointOfRow),
   };
 }

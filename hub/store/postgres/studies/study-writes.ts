@@ -13,8 +13,10 @@ import type { PointValue } from '../../../core/studies/variables.js';
 import { endOfPoint, rowOfStudy, STUDY_COLUMNS, textOfVariables } from '../../rows/study-row.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 
-const NO_OPEN_POINT =
-  'NOT EXISTS (SELECT FROM study_point WHERE study_point.study_seq = study.seq AND outcome IS NULL)';
+/** SQL condition that a point has a task without an end that was seen. */
+export const OPEN = 'outcome IS NULL AND NOT is_due';
+const NO_OPEN_POINT = `NOT EXISTS (SELECT FROM study_point WHERE study_point.study_seq = study.seq AND ${OPEN})`;
+const NONE_DUE = 'NOT EXISTS (SELECT FROM study_point WHERE study_point.study_seq = study.seq AND is_due)';
 
 /** SQL list of states from which a transition begins. */
 function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
@@ -26,6 +28,11 @@ function listOf(states: readonly string[]): string {
 }
 
 const GROWING = listOf(GROWING_STATES);
+/** Assignments by which a finished study runs again, and any other stays as it is. */
+const RUN_AGAIN = `
+  message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
+  ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
+  state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;
 
 /** SQL condition that a study may be removed. */
 export const MAY_BE_REMOVED = `state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}`;
@@ -46,6 +53,7 @@ export const CREATE: LaneWrite<NewStudy, null> = {
       endedAt: 'bigint',
       pointCount: 'bigint',
       begunCount: 'bigint',
+      retryCount: 'bigint',
       isOpen: 'boolean',
       definition: 'text',
       plan: 'text',
@@ -56,7 +64,7 @@ export const CREATE: LaneWrite<NewStudy, null> = {
     parts: `
       created AS (
         INSERT INTO study (${STUDY_COLUMNS}, definition)
-        SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :endedAt, :pointCount, :begunCount, :isOpen, :definition
+        SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :endedAt, :pointCount, :begunCount, :retryCount, :isOpen, :definition
         FROM held RETURNING seq),
       planned AS (
         INSERT INTO study_part (study_seq, first, count, plan)
@@ -85,6 +93,7 @@ function creationValues(study: NewStudy) {
     endedAt: row.ended_at,
     pointCount: row.point_count,
     begunCount: row.begun_count,
+    retryCount: row.retry_count,
     isOpen: row.is_open,
     definition: row.definition,
     plan: JSON.stringify(study.plan),
@@ -101,7 +110,7 @@ export const EXTEND: LaneWrite<{ readonly id: string; readonly part: PlannedPart
     parts: `
       extended AS (
         UPDATE study SET point_count = point_count + :count,
-          state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
+          ${RUN_AGAIN}
         FROM held WHERE study.id = :id AND point_count = :first - 1 AND state IN ${GROWING} RETURNING seq),
       planned AS (INSERT INTO study_part (study_seq, first, count, plan) SELECT seq, :first, :count, :plan FROM extended)`,
     outcome: 'SELECT to_json(count(*)) FROM extended',
@@ -146,13 +155,13 @@ export const RETRY: LaneWrite<{ readonly id: string; readonly outcomes: readonly
   statement: laneStatement({
     parameters: { id: 'text', outcomes: 'text[]' },
     parts: `
-      again AS (
-        UPDATE study SET state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
-        FROM held WHERE study.id = :id AND state IN ${GROWING} RETURNING seq),
       retried AS (
-        UPDATE study_point SET tries = tries + 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
-          started_at = NULL, ended_at = NULL
-        FROM again WHERE study_seq = again.seq AND outcome = ANY (:outcomes) RETURNING number)`,
+        UPDATE study_point SET tries = tries + 1, is_due = true, outcome = NULL, cause = NULL, message = NULL,
+          read_values = NULL, started_at = NULL, ended_at = NULL
+        FROM held, study WHERE study.id = :id AND study_seq = study.seq AND outcome = ANY (:outcomes) RETURNING number),
+      again AS (
+        UPDATE study SET retry_count = retry_count + 1, ${RUN_AGAIN}
+        WHERE study.id = :id AND EXISTS (SELECT FROM retried))`,
     outcome: 'SELECT to_json(count(*)) FROM retried',
   }),
   values: ([call]) => ({ id: call?.id, outcomes: call?.outcomes }),
@@ -186,8 +195,8 @@ export const BEGIN: LaneWrite<Beginning, boolean> = {
         FROM held WHERE study.id = :id AND state = 'RUNNING' AND begun_count = :begunCount AND begun_count + :added <= point_count
         RETURNING seq),
       points AS (
-        INSERT INTO study_point (study_seq, number, tries, variables)
-        SELECT seq, :begunCount + point.at, 1, point.variables
+        INSERT INTO study_point (study_seq, number, tries, is_due, variables)
+        SELECT seq, :begunCount + point.at, 1, false, point.variables
         FROM begun, unnest(:variables) WITH ORDINALITY AS point (variables, at))`,
     outcome: 'SELECT to_json(count(*)) FROM begun',
   }),
@@ -199,6 +208,22 @@ export const BEGIN: LaneWrite<Beginning, boolean> = {
     variables: call?.variables.map(textOfVariables),
   }),
   results: (_, outcome) => [outcome !== 0],
+};
+
+export const BEGIN_AGAIN: LaneWrite<{ readonly id: string; readonly numbers: readonly number[] }, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', numbers: 'bigint[]' },
+    parts: `
+      begun AS (
+        UPDATE study_point SET is_due = false
+        FROM held, study WHERE study.id = :id AND study.state = 'RUNNING' AND study_seq = study.seq AND is_due
+          AND number = ANY (:numbers)
+        RETURNING number)`,
+    outcome: 'SELECT to_json(count(*)) FROM begun',
+  }),
+  values: ([call]) => ({ id: call?.id, numbers: call?.numbers }),
+  results: ([call], outcome) => [outcome === call?.numbers.length],
 };
 
 export const END: LaneWrite<
@@ -228,7 +253,7 @@ export const END: LaneWrite<
             AS each (number, tries, outcome, cause, message, read_values, started_at, ended_at, place)
           ORDER BY number, tries, place) AS given
         WHERE study.id = :id AND study_point.study_seq = study.seq AND study_point.number = given.number
-          AND study_point.tries = given.tries AND study_point.outcome IS NULL
+          AND study_point.tries = given.tries AND study_point.outcome IS NULL AND NOT study_point.is_due
         RETURNING given.place)`,
     outcome: `SELECT coalesce(json_agg(place), '[]') FROM ended`,
   }),
@@ -251,18 +276,21 @@ export const END: LaneWrite<
   ],
 };
 
-export const FINISH: LaneWrite<{ readonly id: string; readonly endedAtMs: number }, boolean> = {
+export const FINISH: LaneWrite<
+  { readonly id: string; readonly retryCount: number; readonly endedAtMs: number },
+  boolean
+> = {
   ...ALONE,
   statement: laneStatement({
-    parameters: { id: 'text', endedAt: 'bigint' },
+    parameters: { id: 'text', retryCount: 'bigint', endedAt: 'bigint' },
     parts: `
       finished AS (
         UPDATE study SET state = 'FINISHED', ended_at = :endedAt
         FROM held WHERE study.id = :id AND state IN ${statesBefore('finish')} AND NOT is_open AND begun_count = point_count
-          AND ${NO_OPEN_POINT}
+          AND retry_count = :retryCount AND ${NO_OPEN_POINT} AND ${NONE_DUE}
         RETURNING seq)`,
     outcome: 'SELECT to_json(count(*)) FROM finished',
   }),
-  values: ([call]) => ({ id: call?.id, endedAt: call?.endedAtMs }),
+  values: ([call]) => ({ id: call?.id, retryCount: call?.retryCount, endedAt: call?.endedAtMs }),
   results: (_, outcome) => [outcome !== 0],
 };

@@ -4,6 +4,7 @@ import { GROWING_STATES, type NewStudy, STUDY_TRANSITIONS } from '../../../core/
 import {
   activeStudyOfRow,
   endOfPoint,
+  openPointOfRow,
   POINT_COLUMNS,
   type PointRow,
   pointOfRow,
@@ -36,10 +37,10 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
       return row && wholeStudyOfRow(row);
     },
     list: async (query) => sql.list.all(query).map(studyOfRow),
-    parts: async (id, fromPoint) =>
-      sql.parts
-        .all({ id, fromPoint })
-        .map(({ first, count, plan }) => ({ first, count, plan: JSON.parse(plan) })),
+    partWith: async (id, point) => {
+      const row = sql.part.get({ id, point });
+      return row && { ...row, plan: JSON.parse(row.plan) };
+    },
     counts: async (id) =>
       Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
     points: async (id, { after, limit, outcomes }) =>
@@ -56,16 +57,15 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
       ),
     retry: (id, outcomes) =>
       commit.durable(() => {
-        if (sql.runAgain.run(id).changes === 0) return 0;
-        return sql.retry.run({ id, outcomes: JSON.stringify(outcomes) }).changes;
+        const { changes } = sql.retry.run({ id, outcomes: JSON.stringify(outcomes) });
+        if (changes > 0) sql.runAgain.run(id);
+        return changes;
       }),
     remove: (id) => commit.freeing(() => sql.remove.run(id).changes > 0),
     endedBefore: async (timeMs, limit) => sql.endedBefore.all({ timeMs, limit }),
     active: async () => sql.active.all().map(activeStudyOfRow),
-    open: async (id, limit) =>
-      sql.open
-        .all({ id, limit })
-        .map(({ number, tries, variables }) => ({ number, tries, variables: JSON.parse(variables) })),
+    open: async (id, limit) => sql.open.all({ id, limit }).map(openPointOfRow),
+    due: async (id, limit) => sql.due.all({ id, limit }).map(openPointOfRow),
     begin: (id, begunCount, variables) =>
       commit.durable(() => {
         const seq = sql.begin.get({ id, begunCount, count: variables.length });
@@ -75,14 +75,21 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
         }
         return true;
       }),
+    beginAgain: (id, numbers) =>
+      commit.durable(
+        () => sql.beginAgain.run({ id, numbers: JSON.stringify(numbers) }).changes === numbers.length,
+      ),
     end: (id, ended) =>
       commit.durable(() => ended.map((point) => sql.end.run({ id, ...endOfPoint(point) }).changes > 0)),
-    finish: (id, endedAtMs) => commit.durable(() => sql.finish.run({ id, endedAtMs }).changes > 0),
+    finish: (id, retryCount, endedAtMs) =>
+      commit.durable(() => sql.finish.run({ id, retryCount, endedAtMs }).changes > 0),
   };
 }
 
 const IN_STUDY = 'study_seq = (SELECT seq FROM study WHERE id = @id)';
-const NO_OPEN_POINT = 'NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND outcome IS NULL)';
+const OPEN = 'outcome IS NULL AND is_due = 0';
+const NO_OPEN_POINT = `NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND ${OPEN})`;
+const NONE_DUE = 'NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND is_due = 1)';
 
 /** SQL list of states from which a transition begins. */
 function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
@@ -94,6 +101,11 @@ function listOf(states: readonly string[]): string {
 }
 
 const GROWING = listOf(GROWING_STATES);
+/** Assignments by which a finished study runs again, and any other stays as it is. */
+const RUN_AGAIN = `
+  message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
+  ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
+  state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;
 
 /** The statements, prepared once. */
 function statements(db: SqliteDatabase) {
@@ -104,7 +116,7 @@ function studyStatements(db: SqliteDatabase) {
   return {
     insert: db.prepare<[StudyRow<number> & { definition: string }]>(`
       INSERT INTO study (${STUDY_COLUMNS}, definition) VALUES (@id, @name, @note, @creator, @state, @message, @created_at,
-        @ended_at, @point_count, @begun_count, @is_open, @definition)`),
+        @ended_at, @point_count, @begun_count, @retry_count, @is_open, @definition)`),
     insertPart: db.prepare<[{ seq: number; first: number; count: number; plan: string }]>(
       'INSERT INTO study_part (study_seq, first, count, plan) VALUES (@seq, @first, @count, @plan)',
     ),
@@ -120,12 +132,12 @@ function studyStatements(db: SqliteDatabase) {
       SELECT ${STUDY_COLUMNS} FROM study
       WHERE (@name IS NULL OR name = @name) AND (@after IS NULL OR seq < (SELECT seq FROM study WHERE id = @after))
       ORDER BY seq DESC LIMIT @limit`),
-    parts: db.prepare<[{ id: string; fromPoint: number }], { first: number; count: number; plan: string }>(`
-      SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND first + count > @fromPoint ORDER BY first`),
+    part: db.prepare<[{ id: string; point: number }], { first: number; count: number; plan: string }>(`
+      SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND first <= @point ORDER BY first DESC LIMIT 1`),
     extend: db
       .prepare<[{ id: string; first: number; count: number }], number>(`
         UPDATE study SET point_count = point_count + @count,
-          state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
+          ${RUN_AGAIN}
         WHERE id = @id AND point_count = @first - 1 AND state IN ${GROWING} RETURNING seq`)
       .pluck(),
     setState: db.prepare<
@@ -134,8 +146,7 @@ function studyStatements(db: SqliteDatabase) {
       UPDATE study SET state = @to, ended_at = @endedAtMs, message = @message
       WHERE id = @id AND state IN (SELECT value FROM json_each(@from))`),
     runAgain: db.prepare<[string]>(`
-      UPDATE study SET state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END, ended_at = NULL, message = NULL
-      WHERE id = ? AND state IN ${GROWING}`),
+      UPDATE study SET retry_count = retry_count + 1, ${RUN_AGAIN} WHERE id = ?`),
     remove: db.prepare<[string]>(
       `DELETE FROM study WHERE id = ? AND state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}`,
     ),
@@ -147,25 +158,32 @@ function studyStatements(db: SqliteDatabase) {
     active: db.prepare<[], StudyRow>(`
       SELECT ${STUDY_COLUMNS} FROM study WHERE seq IN (
         SELECT seq FROM study WHERE state = 'RUNNING'
-        UNION SELECT study_seq FROM study_point WHERE outcome IS NULL)
+        UNION SELECT study_seq FROM study_point WHERE ${OPEN})
       ORDER BY seq`),
-    finish: db.prepare<[{ id: string; endedAtMs: number }]>(`
+    finish: db.prepare<[{ id: string; retryCount: number; endedAtMs: number }]>(`
       UPDATE study SET state = 'FINISHED', ended_at = @endedAtMs
-      WHERE id = @id AND state IN ${statesBefore('finish')} AND is_open = 0 AND begun_count = point_count AND ${NO_OPEN_POINT}`),
+      WHERE id = @id AND state IN ${statesBefore('finish')} AND is_open = 0 AND begun_count = point_count AND retry_count = @retryCount
+        AND ${NO_OPEN_POINT} AND ${NONE_DUE}`),
   };
 }
 
 function pointStatements(db: SqliteDatabase) {
   return {
     counts: db.prepare<[string], { outcome: string; count: number }>(`
-      SELECT coalesce(outcome, 'OPEN') AS outcome, count(*) AS count FROM study_point
-      WHERE study_seq = (SELECT seq FROM study WHERE id = ?) GROUP BY outcome`),
+      SELECT coalesce(outcome, CASE is_due WHEN 1 THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count FROM study_point
+      WHERE study_seq = (SELECT seq FROM study WHERE id = ?) GROUP BY 1`),
     points: db.prepare<[{ id: string; after: number; limit: number; outcomes: string }], PointRow>(`
       SELECT ${POINT_COLUMNS} FROM study_point WHERE ${IN_STUDY} AND number > @after
         AND (@outcomes = '[]' OR coalesce(outcome, 'OPEN') IN (SELECT value FROM json_each(@outcomes)))
       ORDER BY number LIMIT @limit`),
     open: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
-      SELECT number, tries, variables FROM study_point WHERE ${IN_STUDY} AND outcome IS NULL ORDER BY number LIMIT @limit`),
+      SELECT number, tries, variables FROM study_point WHERE ${IN_STUDY} AND ${OPEN} ORDER BY number LIMIT @limit`),
+    due: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
+      SELECT number, tries, variables FROM study_point WHERE ${IN_STUDY} AND is_due = 1 ORDER BY number LIMIT @limit`),
+    beginAgain: db.prepare<[{ id: string; numbers: string }]>(`
+      UPDATE study_point SET is_due = 0
+      WHERE study_seq = (SELECT seq FROM study WHERE id = @id AND state = 'RUNNING') AND is_due = 1
+        AND number IN (SELECT value FROM json_each(@numbers))`),
     begin: db
       .prepare<[{ id: string; begunCount: number; count: number }], number>(`
         UPDATE study SET begun_count = begun_count + @count
@@ -173,14 +191,14 @@ function pointStatements(db: SqliteDatabase) {
         RETURNING seq`)
       .pluck(),
     insertPoint: db.prepare<[{ seq: number; number: number; variables: string }]>(
-      'INSERT INTO study_point (study_seq, number, tries, variables) VALUES (@seq, @number, 1, @variables)',
+      'INSERT INTO study_point (study_seq, number, tries, is_due, variables) VALUES (@seq, @number, 1, 0, @variables)',
     ),
     end: db.prepare<[{ id: string } & ReturnType<typeof endOfPoint>]>(`
       UPDATE study_point SET outcome = @outcome, cause = @cause, message = @message, read_values = @read_values,
         started_at = @started_at, ended_at = @ended_at
-      WHERE ${IN_STUDY} AND number = @number AND tries = @tries AND outcome IS NULL`),
+      WHERE ${IN_STUDY} AND number = @number AND tries = @tries AND ${OPEN}`),
     retry: db.prepare<[{ id: string; outcomes: string }]>(`
-      UPDATE study_point SET tries = tries + 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
+      UPDATE study_point SET tries = tries + 1, is_due = 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
         started_at = NULL, ended_at = NULL
       WHERE ${IN_STUDY} AND outcome IN (SELECT value FROM json_each(@outcomes))`),
   };

@@ -40,7 +40,7 @@ const itemFields = {
   points: z
     .object({
       total: count,
-      waiting: count.meta({ description: 'Points that have not begun.' }),
+      waiting: count.meta({ description: 'Points that have not begun, or are to be tried again.' }),
       open: count.meta({ description: 'Points whose task waits or runs.' }),
       ...Object.fromEntries(POINT_OUTCOMES.map((outcome) => [outcome, count])),
     })
@@ -144,7 +144,7 @@ export function presentStudy({ study, counts }: CountedStudy) {
 function presentCounts({ pointCount, begunCount }: StudyRecord, counts: OutcomeCounts) {
   return {
     total: pointCount,
-    waiting: pointCount - begunCount,
+    waiting: pointCount - begunCount + (counts.DUE ?? 0),
     open: counts.OPEN ?? 0,
     ...Object.fromEntries(POINT_OUTCOMES.map((outcome) => [outcome, counts[outcome] ?? 0])),
   };

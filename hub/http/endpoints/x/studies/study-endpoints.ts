@@ -182,7 +182,7 @@ const pointsQuery = z.object({
   outcome: queryList(enumeration([...POINT_OUTCOMES, 'OPEN']))
     .default([])
     .meta({
-      description: 'Any of these; OPEN for points whose task waits or runs.',
+      description: 'Any of these; OPEN for points without one.',
       override: shown({ type: 'array', items: { type: 'string', enum: [...POINT_OUTCOMES, 'OPEN'] } }),
     }),
 });
@@ -291,7 +291,8 @@ function retryEndpoint(studies: StudyService): Endpoint {
       tag: TAG,
       operationId: 'retryStudyPoints',
       summary: 'Try points of a study again',
-      description: 'Each keeps its number, and gets another task. A finished study runs again.',
+      description:
+        'Each keeps its number, and gets another task when the study runs. A finished study runs again.',
       admit: () => studies.admit(),
       params: idParams,
       body: retryRequest,
@@ -301,7 +302,6 @@ function retryEndpoint(studies: StudyService): Endpoint {
           schema: z.object({ retried: z.int().min(0) }).meta({ id: 'RetriedStudyPoints' }),
         },
         404: NOT_FOUND,
-        409: NOT_CHANGEABLE,
         423: LOCKED,
       },
     },

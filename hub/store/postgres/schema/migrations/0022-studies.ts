@@ -16,6 +16,7 @@ export const studies = {
     ended_at    BIGINT,
     point_count BIGINT NOT NULL,
     begun_count BIGINT NOT NULL,
+    retry_count BIGINT NOT NULL,
     is_open     BOOLEAN NOT NULL,
     definition  TEXT COLLATE "C" NOT NULL -- JSON
   );
@@ -35,6 +36,7 @@ export const studies = {
     study_seq   BIGINT NOT NULL REFERENCES study (seq) ON DELETE CASCADE,
     number      BIGINT NOT NULL,
     tries       INTEGER NOT NULL,
+    is_due      BOOLEAN NOT NULL, -- to be tried again, without a task yet
     variables   TEXT COLLATE "C" NOT NULL, -- JSON
     outcome     TEXT COLLATE "C", -- null while the task of the try waits or runs
     cause       TEXT COLLATE "C",
@@ -44,7 +46,8 @@ export const studies = {
     ended_at    BIGINT,
     PRIMARY KEY (study_seq, number)
   );
-  CREATE INDEX study_point_open ON study_point (study_seq, number) WHERE outcome IS NULL;
+  CREATE INDEX study_point_open ON study_point (study_seq, number) WHERE outcome IS NULL AND NOT is_due;
+  CREATE INDEX study_point_due ON study_point (study_seq, number) WHERE is_due;
   CREATE INDEX study_point_outcome ON study_point (study_seq, outcome);
 
   CREATE TABLE study_file (

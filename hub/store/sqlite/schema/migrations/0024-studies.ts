@@ -12,6 +12,7 @@ export const studies = `
     ended_at    INTEGER,
     point_count INTEGER NOT NULL,
     begun_count INTEGER NOT NULL,
+    retry_count INTEGER NOT NULL,
     is_open     INTEGER NOT NULL,
     definition  TEXT NOT NULL -- JSON
   ) STRICT;
@@ -31,6 +32,7 @@ export const studies = `
     study_seq   INTEGER NOT NULL REFERENCES study (seq) ON DELETE CASCADE,
     number      INTEGER NOT NULL,
     tries       INTEGER NOT NULL,
+    is_due      INTEGER NOT NULL, -- to be tried again, without a task yet
     variables   TEXT NOT NULL, -- JSON
     outcome     TEXT, -- null while the task of the try waits or runs
     cause       TEXT,
@@ -40,7 +42,8 @@ export const studies = `
     ended_at    INTEGER,
     PRIMARY KEY (study_seq, number)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX study_point_open ON study_point (study_seq, number) WHERE outcome IS NULL;
+  CREATE INDEX study_point_open ON study_point (study_seq, number) WHERE outcome IS NULL AND is_due = 0;
+  CREATE INDEX study_point_due ON study_point (study_seq, number) WHERE is_due = 1;
   CREATE INDEX study_point_outcome ON study_point (study_seq, outcome);
 
   CREATE TABLE study_file (
