@@ -1366,7 +1366,7 @@ class StudyItemPoints(TypedDict):
     """Number of points, and of those with each outcome."""
 
     total: int
-    # Points that have not begun.
+    # Points that have not begun, or are to be tried again.
     waiting: int
     # Points whose task waits or runs.
     open: int
@@ -1495,7 +1495,7 @@ class StudyPoints(TypedDict):
     """Number of points, and of those with each outcome."""
 
     total: int
-    # Points that have not begun.
+    # Points that have not begun, or are to be tried again.
     waiting: int
     # Points whose task waits or runs.
     open: int
