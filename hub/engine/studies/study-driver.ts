@@ -47,6 +47,8 @@ export interface StudySettings {
 /** Time after which all tasks are looked at, since signals may be lost. */
 const CHECK_MS = 10_000;
 const RETRY_MS = 5000;
+/** Time after which another point may wait in the place of one that has begun to run: ends of others may come first. */
+const BEGUN_DELAY_MS = 20;
 /** Points that are settled at the same time: the outputs from which their values are read are in memory. */
 const SETTLED_AT_A_TIME = 8;
 const FAILURES: ReadonlySet<PointOutcome> = new Set(['SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE']);
@@ -115,7 +117,7 @@ export class StudyDriver {
 
   /** A task runs that may be one of a point: another one may wait in its place. */
   #begun(taskId: string): void {
-    if (this.#running.has(taskId)) this.wake();
+    if (this.#running.has(taskId) && !this.#loop.isStopped) this.#loop.wake(BEGUN_DELAY_MS);
   }
 
   async #pass(): Promise<number | undefined> {
@@ -155,12 +157,12 @@ export class StudyDriver {
     const { studies, settings, runtime } = this.#options;
     const planned = await this.#planned(record);
     if (!planned) return;
-    const open = await studies.open(record.id, settings.openPoints);
-    if (await this.#settle(planned, record, open)) {
-      this.wake();
-      return;
-    }
-    if (record.state !== 'RUNNING') return;
+    const before = await studies.open(record.id, settings.openPoints);
+    const { ended, isToBeRead } = await this.#settle(planned, record, before);
+    // Another pass sees what has changed beside the points, and settles the others.
+    if (isToBeRead) this.wake();
+    if (isToBeRead || record.state !== 'RUNNING') return;
+    const open = before.filter(({ number }) => !ended.has(number));
     const hasBegun = await this.#beginMore(planned, record, open);
     const isAtEnd = open.length === 0 && !hasBegun && record.begunCount === record.pointCount;
     if (isAtEnd && !record.isOpen) await studies.finish(record.id, record.retryCount, runtime.clock.nowMs());
@@ -207,35 +209,46 @@ export class StudyDriver {
     return planned;
   }
 
-  /** Looks after the open points whose tasks are not known to run; resolves with whether any has ended. A few at a time are
-   *  settled, so that one study does not hold up the others. */
-  async #settle(planned: PlannedStudy, record: ActiveStudy, open: readonly OpenPoint[]): Promise<boolean> {
+  /** Looks after the open points whose tasks are not known to run. A few at a time are settled, so that one study does not hold up the
+   *  others. */
+  async #settle(
+    planned: PlannedStudy,
+    record: ActiveStudy,
+    open: readonly OpenPoint[],
+  ): Promise<{ readonly ended: ReadonlySet<number>; readonly isToBeRead: boolean }> {
     const doubtful = open.filter(
       (point) => record.state === 'STOPPED' || !this.#running.has(taskIdOf(planned.study, point)),
     );
     for (let at = 0; at < doubtful.length; at += SETTLED_AT_A_TIME) {
-      if (await this.#settleSome(planned, record, doubtful.slice(at, at + SETTLED_AT_A_TIME))) return true;
+      const next = at + SETTLED_AT_A_TIME;
+      const { ended, hasChanged } = await this.#settleSome(planned, record, doubtful.slice(at, next));
+      if (ended.length === 0) continue;
+      const isToBeRead = hasChanged || next < doubtful.length;
+      return { ended: new Set(ended.map(({ number }) => number)), isToBeRead };
     }
-    return false;
+    return { ended: new Set(), isToBeRead: false };
   }
 
+  /** Settles these points; tells which have ended, and whether the study has changed its state by that. */
   async #settleSome(
     planned: PlannedStudy,
     record: ActiveStudy,
     points: readonly OpenPoint[],
-  ): Promise<boolean> {
+  ): Promise<{ readonly ended: readonly EndedPoint[]; readonly hasChanged: boolean }> {
     const { study } = planned;
     const tries = await Promise.allSettled(points.map((point) => this.#settleOne(study, record, point)));
     const ended = tries.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []));
+    let hasChanged = false;
     if (ended.length > 0) {
       // First, so that a hub that is killed in between does not forget it.
-      await this.#pauseByResults(planned, ended);
+      hasChanged = await this.#pauseByResults(planned, ended);
       await this.#options.studies.end(study.id, ended);
-      if (ended.some(({ outcome }) => FAILURES.has(outcome))) await this.#stopByRule(study);
+      if (ended.some(({ outcome }) => FAILURES.has(outcome)) && (await this.#stopByRule(study)))
+        hasChanged = true;
     }
     const failed = tries.find((each) => each.status === 'rejected');
     if (failed) throw failed.reason;
-    return ended.length > 0;
+    return { ended, hasChanged };
   }
 
   /** The end of a point, if it has ended. */
@@ -330,12 +343,12 @@ export class StudyDriver {
     await Promise.all(points.map((point) => this.#create(study, point)));
   }
 
-  async #stopByRule({ id, definition: { stopAfterFailures } }: Study): Promise<void> {
-    if (stopAfterFailures === null) return;
+  async #stopByRule({ id, definition: { stopAfterFailures } }: Study): Promise<boolean> {
+    if (stopAfterFailures === null) return false;
     const { studies, runtime, log } = this.#options;
     const { SOLVER_FAILED = 0, RULE_FAILED = 0, INFRASTRUCTURE = 0 } = await studies.counts(id);
     const failed = SOLVER_FAILED + RULE_FAILED + INFRASTRUCTURE;
-    if (failed < stopAfterFailures) return;
+    if (failed < stopAfterFailures) return false;
     const message = `stopped by itself: ${failed} points failed (stopAfterFailures: ${stopAfterFailures})`;
     const { from } = STUDY_TRANSITIONS.stop;
     const isStopped = await studies.setState(id, from, 'STOPPED', {
@@ -343,12 +356,13 @@ export class StudyDriver {
       message,
     });
     if (isStopped) log.info({ studyId: id, failed }, 'a study was stopped by its rule on failures');
+    return isStopped;
   }
 
   /** Pauses a study whose first results lack a value: its rule probably matches nothing, and thousands of points would follow. */
-  async #pauseByResults(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<void> {
+  async #pauseByResults(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<boolean> {
     const results = ended.filter(({ values }) => values.length > 0);
-    if (planned.hasResults || results.length === 0) return;
+    if (planned.hasResults || results.length === 0) return false;
     planned.hasResults = true;
     const { id, definition } = planned.study;
     const faults = definition.values.flatMap(({ name }, index) => {
@@ -358,10 +372,11 @@ export class StudyDriver {
         ? [`${name} is missing: ${first.reason}`]
         : [];
     });
-    if (faults.length === 0) return;
+    if (faults.length === 0) return false;
     const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
     const { studies, log } = this.#options;
     await studies.setState(id, STUDY_TRANSITIONS.pause.from, 'PAUSED', { endedAtMs: null, message });
     log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');
+    return true;
   }
 }
