@@ -103,6 +103,7 @@ describe.runIf(hasBrowser)('the login of the console', () => {
     expect(await page.getByRole('navigation').getByRole('link').allTextContents()).toEqual([
       'Overview',
       'Tasks',
+      'Studies',
       'Instances',
       'Storage',
       'Access tokens',
@@ -113,6 +114,7 @@ describe.runIf(hasBrowser)('the login of the console', () => {
     for (const [path, title] of [
       ['/', 'Overview'],
       ['/tasks', 'Tasks'],
+      ['/studies', 'Studies'],
       ['/instances', 'Instances'],
       ['/storage', 'Storage'],
       ['/new', 'You may not see this'],

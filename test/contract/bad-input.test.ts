@@ -119,12 +119,15 @@ describe.each(named.filter(({ path }) => path.includes('{id}')))('$name', (opera
     'x'.repeat(4000),
   ])('answers an unknown id with 404: %s', async (id) => {
     const path = pathOf(operation, { id });
-    const answer = await api.call(operation.method, path, headersOf(operation));
+    const answer = await api.call(operation.method, path, {
+      ...headersOf(operation),
+      ...(operation.body ? { json: leastOf(operation.body) } : {}),
+    });
     expectError(
       answer,
       404,
       path,
-      /^there is no (?:(?:task|instance|agent|personal access token) (?:of type \w+ )?with the id "|such upload of yours, or)/,
+      /^there is no (?:(?:task|study|instance|agent|personal access token) (?:of type \w+ )?with the id "|such upload of yours, or)/,
     );
   });
 });
@@ -140,15 +143,16 @@ describe.each(named)('$name', (operation) => {
         ...(operation.takesForm ? formFor(operation) : {}),
       },
     );
-    // Other refusals are in order as well: without the cookie the caller is unknown, without a user there is no token and nobody to
-    // administer, without a provider no log-in by the sign-on, and nothing has this id.
-    const limit = operation.needsCookie
-      ? 402
-      : operation.name === 'POST /api/x/tokens' || operation.path === '/api/x/users'
-        ? 404
-        : operation.path.includes('{') || operation.path.startsWith('/api/x/sign-on/')
-          ? 405
-          : 300;
-    expect(answer.status, answer.text).toBeLessThan(limit);
+    expect(answer.status, answer.text).toBeLessThan(limitOf(operation));
   });
 });
+
+/** Status below that of any answer to the least request. Refusals are in order: without the cookie the caller is unknown, without a user
+ *  there is no token and nobody to administer, without a provider no log-in by the sign-on, the least study has no points, and nothing has
+ *  this id. */
+function limitOf({ method, path, needsCookie }: Operation): number {
+  const name = `${method} ${path}`;
+  if (needsCookie || name === 'POST /api/x/studies') return 402;
+  if (name === 'POST /api/x/tokens' || path === '/api/x/users') return 404;
+  return path.includes('{') || path.startsWith('/api/x/sign-on/') ? 405 : 300;
+}

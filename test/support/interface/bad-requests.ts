@@ -48,7 +48,7 @@ export function leastOf(schema: JsonSchema): unknown {
     case 'boolean':
       return false;
     default:
-      return schema.enum?.[0] ?? (schema.pattern ? 'A' : '');
+      return schema.const ?? schema.enum?.[0] ?? (schema.pattern ? 'A' : 'x'.repeat(schema.minLength ?? 0));
   }
 }
 
@@ -92,7 +92,14 @@ function badValues(
   whole: (value: unknown) => unknown,
 ): BadRequest[] {
   // The first alternative has the faults of the whole, too.
-  if (schema.oneOf) return schema.oneOf.flatMap((option) => badValues(option, field, isRequired, whole));
+  if (schema.oneOf) {
+    const taken = new Set(
+      schema.oneOf.map(({ type }) => `is of type ${type === 'integer' ? 'number' : type}`),
+    );
+    return schema.oneOf
+      .flatMap((option) => badValues(option, field, isRequired, whole))
+      .filter((bad) => bad.field !== field || !taken.has(bad.fault));
+  }
   const faulty = [
     ...valuesOfWrongType(schema),
     ...(isRequired ? [['is null', null] as const] : []),

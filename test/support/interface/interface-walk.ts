@@ -250,7 +250,8 @@ async function walkThroughStudies({ expected, created }: Pick<Walker, 'expected'
       },
     ],
   };
-  await expected(400, 'POST', base, { ...study, plan: { kind: 'OPEN', points: [] }, variables: [] });
+  const unknown = { kind: 'GRID', levels: [{ variable: 'load', values: [1] }] };
+  await expected(400, 'POST', base, { ...study, plan: unknown });
   const id = await created(base, study);
   await expected(200, 'GET', `${base}?name=walk&limit=1`);
   await expected(200, 'GET', `${base}/${id}`);

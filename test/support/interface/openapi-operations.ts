@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
   readonly enum?: readonly string[];
+  readonly const?: string;
   readonly format?: string;
   readonly pattern?: string;
   readonly minimum?: number;

@@ -162,6 +162,7 @@ const readerSchema = z.discriminatedUnion(
         column: z.union([z.string(), z.int().min(0)], { error: 'must be a name, or a number from 0' }).meta({
           description: 'Name in the header, or number from 0 in a table without one.',
           example: 'stress',
+          override: shown({ oneOf: [{ type: 'string' }, { type: 'integer', minimum: 0 }] }),
         }),
         take: takeSchema.meta({ description: 'Row of the column, or what to make of all.', example: 'MAX' }),
         delimiter: z
