@@ -1,13 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, NotFoundError, type UploadProgress } from '@workbench-hub/client';
-import { useEffect, useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
 import { useStore } from '../../base/store.js';
 import { useTitle } from '../../base/use-title.js';
 import { hub, patientHub, useRole } from '../../data/hub.js';
 import { Refusal } from '../../design/refusal.js';
-import { Empty } from '../../design/states.js';
+import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
@@ -64,26 +64,37 @@ function NewJob() {
         )}
       </header>
       {from?.error && <NoEarlierTask error={from.error} />}
-      <div className="new-job-columns">
-        <div className="new-job-main">
-          {draft.simulatedS !== undefined && <SimulatedCard draft={draft} onChange={change} />}
-          {draft.simulatedS === undefined && (
-            <>
-              <FilesCard draft={draft} onChange={change} />
-              <VariablesCard variables={draft.variables} onChange={changeVariables} />
-            </>
-          )}
-          <PlaceCard draft={draft} onChange={change} />
-          <MoreCard draft={draft} onChange={change} />
-        </div>
-        <div className="new-job-side">
-          <AnswerCard draft={draft} />
-          <HandIn draft={draft} />
-          <TemplatesCard draft={draft} onUse={change} />
-          {draft.simulatedS === undefined && <LinesCard draft={draft} />}
-        </div>
-      </div>
+      {from?.isLoading ? <Loading /> : <Cards draft={draft} onChange={change} />}
     </section>
+  );
+}
+
+interface CardsProps {
+  readonly draft: Draft;
+  readonly onChange: (changed: Draft) => void;
+}
+
+function Cards({ draft, onChange: change }: CardsProps) {
+  return (
+    <div className="new-job-columns">
+      <div className="new-job-main">
+        {draft.simulatedS !== undefined && <SimulatedCard draft={draft} onChange={change} />}
+        {draft.simulatedS === undefined && (
+          <>
+            <FilesCard draft={draft} onChange={change} />
+            <VariablesCard variables={draft.variables} onChange={changeVariables} />
+          </>
+        )}
+        <PlaceCard draft={draft} onChange={change} />
+        <MoreCard draft={draft} onChange={change} />
+      </div>
+      <div className="new-job-side">
+        <AnswerCard draft={draft} />
+        <HandIn draft={draft} />
+        <TemplatesCard draft={draft} onUse={change} />
+        {draft.simulatedS === undefined && <LinesCard draft={draft} />}
+      </div>
+    </div>
   );
 }
 
@@ -101,6 +112,7 @@ function NoEarlierTask({ error }: { readonly error: Error }) {
 interface EarlierTask {
   /** Name of the task; undefined while it is not known, and when it has none. */
   readonly name?: string;
+  readonly isLoading: boolean;
   /** Why its job cannot be had. */
   readonly error: Error | null;
 }
@@ -116,14 +128,16 @@ function useEarlierTask(): EarlierTask | undefined {
     gcTime: 0,
   });
   const taken = useRef<string>(undefined);
-  useEffect(() => {
-    // Once: the task may change afterwards, and what was typed meanwhile stays.
+  // Before the draft is shown, so that nothing that is typed is lost.
+  useLayoutEffect(() => {
+    // Once: the task may change afterwards.
     if (task === undefined || taken.current === task.id) return;
     taken.current = task.id;
     draftStore.set(draftOfTask(task));
   }, [task]);
   if (from === undefined) return undefined;
-  return { error, ...(task?.name === undefined ? {} : { name: task.name }) };
+  const isLoading = task === undefined && error === null;
+  return { isLoading, error, ...(task?.name === undefined ? {} : { name: task.name }) };
 }
 
 async function createSimulatedWork(draft: Draft, duration: number, signal: AbortSignal) {
