@@ -44,6 +44,7 @@ const SHARED = [
   ...['prepare-shutdown', 'request-ids', 'results', 'roles', 'session-lifetime', 'sessions', 'statistics'],
   ...[
     'storage-references',
+    'studies',
     'storage-users',
     'stored-inputs',
     'task-details',
