@@ -57,7 +57,7 @@ function successFaults(
     const rule = values.find((each) => each.name === name);
     if (!rule) return [{ where: `${where}.value`, what: `must be the name of a value; there is no ${name}` }];
     if (rule.kind === 'TEXT' && (lower !== null || upper !== null)) {
-      return [{ where: `${where}.lower`, what: `and upper must be absent, as ${name} is a text` }];
+      return [{ where, what: `must have no bounds, as ${name} is a text` }];
     }
     if (lower !== null && upper !== null && lower > upper) {
       return [{ where: `${where}.upper`, what: `must be at least ${lower}, the lower bound` }];

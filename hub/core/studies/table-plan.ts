@@ -56,7 +56,7 @@ function pointOfRow(
 function headerFaults(variables: readonly StudyVariable[], header: readonly string[]): string[] {
   const names = variables.map(({ name }) => name);
   const listed = `the variables are ${names.join(', ')}`;
-  // What has many more columns is another kind of table.
+  // A header with many more columns belongs to another kind of table.
   if (header.length > 2 * names.length + MAX_ERRORS)
     return [`must have a column for each variable; it has ${header.length}, and ${listed}`];
   const repeated = header.filter((name, index) => header.indexOf(name) !== index);

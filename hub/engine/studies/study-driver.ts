@@ -158,10 +158,9 @@ export class StudyDriver {
     const planned = await this.#planned(record);
     if (!planned) return;
     const before = await studies.open(record.id, settings.openPoints);
-    const { ended, isToBeRead } = await this.#settle(planned, record, before);
-    // Another pass sees what has changed beside the points, and settles the others.
-    if (isToBeRead) this.wake();
-    if (isToBeRead || record.state !== 'RUNNING') return;
+    const { ended, needsAnother } = await this.#settle(planned, record, before);
+    if (needsAnother) this.wake();
+    if (needsAnother || record.state !== 'RUNNING') return;
     const open = before.filter(({ number }) => !ended.has(number));
     const hasBegun = await this.#beginMore(planned, record, open);
     const isAtEnd = open.length === 0 && !hasBegun && record.begunCount === record.pointCount;
@@ -210,12 +209,12 @@ export class StudyDriver {
   }
 
   /** Looks after the open points whose tasks are not known to run. A few at a time are settled, so that one study does not hold up the
-   *  others. */
+   *  others. `needsAnother` tells that another pass is needed: for other points, or because the study has changed its state. */
   async #settle(
     planned: PlannedStudy,
     record: ActiveStudy,
     open: readonly OpenPoint[],
-  ): Promise<{ readonly ended: ReadonlySet<number>; readonly isToBeRead: boolean }> {
+  ): Promise<{ readonly ended: ReadonlySet<number>; readonly needsAnother: boolean }> {
     const doubtful = open.filter(
       (point) => record.state === 'STOPPED' || !this.#running.has(taskIdOf(planned.study, point)),
     );
@@ -223,10 +222,10 @@ export class StudyDriver {
       const next = at + SETTLED_AT_A_TIME;
       const { ended, hasChanged } = await this.#settleSome(planned, record, doubtful.slice(at, next));
       if (ended.length === 0) continue;
-      const isToBeRead = hasChanged || next < doubtful.length;
-      return { ended: new Set(ended.map(({ number }) => number)), isToBeRead };
+      const needsAnother = hasChanged || next < doubtful.length;
+      return { ended: new Set(ended.map(({ number }) => number)), needsAnother };
     }
-    return { ended: new Set(), isToBeRead: false };
+    return { ended: new Set(), needsAnother: false };
   }
 
   /** Settles these points; tells which have ended, and whether the study has changed its state by that. */
@@ -375,8 +374,9 @@ export class StudyDriver {
     if (faults.length === 0) return false;
     const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
     const { studies, log } = this.#options;
-    await studies.setState(id, STUDY_TRANSITIONS.pause.from, 'PAUSED', { endedAtMs: null, message });
-    log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');
-    return true;
+    const { from } = STUDY_TRANSITIONS.pause;
+    const isPaused = await studies.setState(id, from, 'PAUSED', { endedAtMs: null, message });
+    if (isPaused) log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');
+    return isPaused;
   }
 }

@@ -1,12 +1,10 @@
 /** Use cases of studies. */
-import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, mayChangeTask } from '../../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
 import type { PointTables } from '../../core/ports/point-tables.js';
 import type { PointQuery, Studies, StudyQuery } from '../../core/ports/studies.js';
-import type { StudyPlan } from '../../core/studies/plans.js';
-import { planned } from '../../core/studies/plans.js';
+import { planned, type StudyPlan } from '../../core/studies/plans.js';
 import {
   GROWING_STATES,
   type OutcomeCounts,
@@ -31,7 +29,13 @@ export interface StudyRequest {
   readonly note: string | null;
   readonly creator: string | null;
   readonly definition: StudyDefinition;
+  readonly checked: CheckedPlan;
+}
+
+/** A plan without validation errors. */
+export interface CheckedPlan {
   readonly plan: StudyPlan;
+  readonly pointCount: number;
 }
 
 /** A study with the numbers of its points by outcome. */
@@ -82,20 +86,23 @@ export class StudyService {
     rules: StudyRules,
     requested: RequestedPlan,
     fixed: readonly string[],
-  ): { readonly plan: StudyPlan } | { readonly errors: readonly ValidationError[] } {
+  ): CheckedPlan | { readonly errors: readonly ValidationError[] } {
     const listed = this.#listed(rules.variables, requested);
     if ('errors' in listed) return listed;
     const checked = checkedStudy(rules, listed.plan, fixed, this.#options);
-    return 'errors' in checked ? checked : listed;
+    return 'errors' in checked ? checked : { ...listed, ...checked };
   }
 
-  /** Creates a study; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
-  async create({ name, note, creator, definition, plan }: StudyRequest): Promise<CountedStudy> {
+  /** Creates a study whose plan was {@link checked}; resolves when it is durable. Rejects with SHUTDOWN_PREPARED. */
+  async create({
+    name,
+    note,
+    creator,
+    definition,
+    checked: { plan, pointCount },
+  }: StudyRequest): Promise<CountedStudy> {
     this.admit();
     const { studies, runtime, onChange } = this.#options;
-    const checked = checkedStudy(definition, plan, keysOf(definition.job), this.#options);
-    if ('errors' in checked) throw invalidInput(checked.errors);
-    const { pointCount } = checked;
     const study: Study = {
       ...{ id: runtime.newId(), name, note, creator, state: 'RUNNING', message: null, definition },
       ...{ createdAtMs: runtime.clock.nowMs(), endedAtMs: null, pointCount, begunCount: 0, retryCount: 0 },
@@ -225,7 +232,3 @@ const REASONS: Readonly<Record<Action, string>> = {
   extend: 'points can be added to one that is RUNNING, PAUSED or FINISHED; resume it first',
   remove: 'only one that is STOPPED or FINISHED can be deleted; stop it first',
 };
-
-function keysOf({ variables }: BatchJob): string[] {
-  return variables.map(({ key }) => key);
-}

@@ -1,38 +1,16 @@
 /** Writes of studies. Each call is a batch of its own: their keys are those of all studies, and calls are few. */
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import type { EndedPoint, StateChange } from '../../../core/ports/studies.js';
-import {
-  GROWING_STATES,
-  type NewStudy,
-  type PlannedPart,
-  type PointOutcome,
-  STUDY_TRANSITIONS,
-  type StudyState,
-} from '../../../core/studies/study.js';
+import type { NewStudy, PlannedPart, PointOutcome, StudyState } from '../../../core/studies/study.js';
 import type { PointValue } from '../../../core/studies/variables.js';
 import { endOfPoint, rowOfStudy, STUDY_COLUMNS, textOfVariables } from '../../rows/study-row.js';
+import { GROWING, RUN_AGAIN, statesBefore } from '../../rows/study-sql.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 
 /** SQL condition that a point has a task without an end that was seen. */
 export const OPEN = 'outcome IS NULL AND NOT is_due';
 const NO_OPEN_POINT = `NOT EXISTS (SELECT FROM study_point WHERE study_point.study_seq = study.seq AND ${OPEN})`;
 const NONE_DUE = 'NOT EXISTS (SELECT FROM study_point WHERE study_point.study_seq = study.seq AND is_due)';
-
-/** SQL list of states from which a transition begins. */
-function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
-  return listOf(STUDY_TRANSITIONS[transition].from);
-}
-
-function listOf(states: readonly string[]): string {
-  return `(${states.map((state) => `'${state}'`).join(', ')})`;
-}
-
-const GROWING = listOf(GROWING_STATES);
-/** Assignments by which a finished study runs again, and any other stays as it is. */
-const RUN_AGAIN = `
-  message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
-  ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
-  state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;
 
 /** SQL condition that a study may be removed. */
 export const MAY_BE_REMOVED = `state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}`;

@@ -1,6 +1,6 @@
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import type { Studies } from '../../../core/ports/studies.js';
-import { GROWING_STATES, type NewStudy, STUDY_TRANSITIONS } from '../../../core/studies/study.js';
+import type { NewStudy } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
   endOfPoint,
@@ -15,6 +15,7 @@ import {
   textOfVariables,
   wholeStudyOfRow,
 } from '../../rows/study-row.js';
+import { GROWING, RUN_AGAIN, statesBefore } from '../../rows/study-sql.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 
@@ -90,22 +91,6 @@ const IN_STUDY = 'study_seq = (SELECT seq FROM study WHERE id = @id)';
 const OPEN = 'outcome IS NULL AND is_due = 0';
 const NO_OPEN_POINT = `NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND ${OPEN})`;
 const NONE_DUE = 'NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND is_due = 1)';
-
-/** SQL list of states from which a transition begins. */
-function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
-  return listOf(STUDY_TRANSITIONS[transition].from);
-}
-
-function listOf(states: readonly string[]): string {
-  return `(${states.map((state) => `'${state}'`).join(', ')})`;
-}
-
-const GROWING = listOf(GROWING_STATES);
-/** Assignments by which a finished study runs again, and any other stays as it is. */
-const RUN_AGAIN = `
-  message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
-  ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
-  state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;
 
 /** The statements, prepared once. */
 function statements(db: SqliteDatabase) {

@@ -103,7 +103,7 @@ const MEASURED = / is -?(?:[\d.]+(?:e[+-]?\d+)?|Infinity),/g;
 function failureOf({ outcome, cause, message = '' }: StudyPoint): Failure | undefined {
   if (outcome === undefined || outcome === 'FINISHED') return undefined;
   const line = message.trim().split('\n', 1)[0] ?? '';
-  // What the value is differs from point to point; that it is too high does not.
+  // The measured number is left out, so that points that miss the same condition form one group.
   const reason = outcome === 'RULE_FAILED' ? line.replaceAll(MEASURED, ' is …,') : line;
   return { outcome, cause, reason: reason.slice(0, LONGEST_REASON) };
 }

@@ -16,7 +16,7 @@ import { refreshStudies, studyKey } from './use-study.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** What the reader may do with a study in its present state. */
+/** Actions that the caller may take on a study in its present state. */
 export function StudyActions({ study }: { readonly study: StudyDetails }) {
   const person = usePerson();
   const isUser = useRole('USER');

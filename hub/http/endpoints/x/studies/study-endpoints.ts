@@ -107,7 +107,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
           timeLimitS: body.timeLimit ?? null,
           stopAfterFailures: body.stopAfterFailures ?? null,
         },
-        plan: checked.plan,
+        checked,
       });
       audit.detail = `study ${created.study.id}`;
       return context.json(presentStudy(created), 201);

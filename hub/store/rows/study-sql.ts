@@ -1,0 +1,20 @@
+/** SQL of studies that is the same in both stores. */
+import { GROWING_STATES, STUDY_TRANSITIONS } from '../../core/studies/study.js';
+
+/** SQL list of states from which a transition begins. */
+export function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
+  return listOf(STUDY_TRANSITIONS[transition].from);
+}
+
+/** SQL list of states in which a study takes further points. */
+export const GROWING = listOf(GROWING_STATES);
+
+/** Assignments by which a finished study runs again, and any other stays as it is. */
+export const RUN_AGAIN = `
+  message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
+  ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
+  state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;
+
+function listOf(states: readonly string[]): string {
+  return `(${states.map((state) => `'${state}'`).join(', ')})`;
+}
