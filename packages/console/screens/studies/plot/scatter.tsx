@@ -2,7 +2,7 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   type PointerEvent,
-  useEffect,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -65,11 +65,13 @@ export function Scatter({ marks, columns, x, y }: ScatterProps) {
   );
 }
 
+/** Width of the place in pixels, measured before it is first painted, so that nothing reaches beyond a narrow window. */
 function useWidth(place: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(FIRST_WIDTH);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = place.current;
     if (element === null) return;
+    setWidth(element.clientWidth);
     const watching = new ResizeObserver(() => setWidth(element.clientWidth));
     watching.observe(element);
     return () => watching.disconnect();
