@@ -30,6 +30,7 @@ import { buildStorage, type StoragePorts } from './storage/build-storage.js';
 import type { ResumableUploadService } from './storage/resumable-upload-service.js';
 import type { Storage } from './storage/storage.js';
 import { buildStudies, type StudyPorts } from './studies/build-studies.js';
+import type { InvalidationService } from './studies/invalidation-service.js';
 import type { StudyService } from './studies/study-service.js';
 import { buildTasks, type TaskPorts } from './tasks/build-tasks.js';
 import type { BulkChanges } from './tasks/bulk-changes.js';
@@ -65,6 +66,7 @@ export interface EngineOptions
 export interface Engine extends Running {
   readonly tasks: Tasks;
   readonly studies: StudyService;
+  readonly invalidations: InvalidationService;
   readonly details: TaskDetailsReader;
   readonly changeFeed: ChangeFeed;
   readonly logFollower: LogFollower;

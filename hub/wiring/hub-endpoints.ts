@@ -32,6 +32,7 @@ import { signOnEndpoint } from '../http/endpoints/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from '../http/endpoints/x/statistics-endpoints.js';
 import { storageListEndpoints } from '../http/endpoints/x/storage-list-endpoints.js';
 import { storedInputEndpoints } from '../http/endpoints/x/stored-input-endpoints.js';
+import { invalidationEndpoints } from '../http/endpoints/x/studies/invalidation-endpoints.js';
 import { studyEndpoints } from '../http/endpoints/x/studies/study-endpoints.js';
 import { taskCreationEndpoint } from '../http/endpoints/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from '../http/endpoints/x/task-detail-endpoints.js';
@@ -107,6 +108,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
         limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
       },
     }),
+    ...invalidationEndpoints(engine.invalidations),
     ...enrollmentEndpoints({
       credentials,
       nodes: engine.nodes,

@@ -46,6 +46,7 @@ export async function openEngine(
     exclusions: store.exclusions,
     loans: store.loans,
     studies: store.studies,
+    invalidations: store.invalidations,
     outputValues,
     pointTables,
     studySettings: { ...config.studies, pollMs: store.isOnServer ? STUDY_POLL_MS : null },

@@ -90,7 +90,7 @@ const OF_OPTIONS: Readonly<Record<string, Source>> = {
   '--out': files,
   '--points': files,
   '--plan': words('grid', 'one-at-a-time', 'latin-hypercube', 'sobol'),
-  '--outcome': words('FINISHED', 'SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'),
+  '--outcome': words('FINISHED', 'REUSED', 'SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'),
   '--ca-file': files,
 };
 

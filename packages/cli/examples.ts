@@ -19,6 +19,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'study run': [
     "wb study run -n bearing -s run.js --vary speed=500:3000:100 --vary load=1,2,5 --value 'stress=result.json#$.stress'",
     'wb study run -n bearing -s run.js --vary speed=500:3000 --plan sobol --count 256 --detach',
+    'wb study run -n bearing -s run.js --vary speed=500:3000:50 --reuse',
   ],
   'study ls': ['wb study ls'],
   'study show': ['wb study show bearing'],
@@ -32,6 +33,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'study stop': ['wb study stop bearing'],
   'study retry': ['wb study retry bearing --outcome infrastructure --outcome solver-failed'],
   'study delete': ['wb study delete bearing'],
+  'study invalidate': [
+    'wb study invalidate --instance sim-1 --note "wrong license file"',
+    'wb study invalidate --workbench 9.2/r1042',
+  ],
+  'study invalidations': ['wb study invalidations'],
+  'study revalidate': ['wb study revalidate 019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77'],
   instances: ['wb instances --json | jq -r \'.[] | select(.status == "UP") | .id\''],
   'instance start': ['wb instance start sim-1'],
   'instance stop': ['wb instance stop sim-1'],

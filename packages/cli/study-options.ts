@@ -14,6 +14,7 @@ export interface StudyOptions extends JobOptions {
   readonly count?: number;
   readonly seed?: number;
   readonly stopAfterFailures?: number;
+  readonly reuse?: boolean;
 }
 
 type PlanName = (typeof PLANS)[number];
@@ -46,12 +47,13 @@ export function withStudyOptions(command: Command): Command {
       collect,
       [],
     )
-    .option('--stop-after-failures <number>', 'number of failed points at which the study stops', whole);
+    .option('--stop-after-failures <number>', 'number of failed points at which the study stops', whole)
+    .option('--reuse', 'take results of earlier tasks with equal inputs, and run only the other points');
 }
 
 /** The study that these options describe. Throws {@link UsageError}. */
 export async function studyOf(options: StudyOptions): Promise<StudyJob> {
-  const { vary, value, points, plan = 'grid', stopAfterFailures } = options;
+  const { vary, value, points, plan = 'grid', stopAfterFailures, reuse } = options;
   const { notify: _, name, ...job } = await jobOf(options);
   if (name === undefined) throw new UsageError('Give the study a name, with --name.');
   if ((points === undefined) === (vary.length === 0)) {
@@ -66,6 +68,7 @@ export async function studyOf(options: StudyOptions): Promise<StudyJob> {
       : await pointsOf(points)),
     values: value.map(valueRuleOf),
     ...(stopAfterFailures === undefined ? {} : { stopAfterFailures }),
+    ...(reuse === undefined ? {} : { reuse }),
   };
 }
 

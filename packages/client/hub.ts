@@ -8,6 +8,8 @@ import type {
   CancelTasksRequest,
   CreationResponse,
   Health,
+  Invalidation,
+  InvalidationList,
   StudyItem,
   TaskDetails,
   TaskItem,
@@ -17,12 +19,14 @@ import type {
   WorkbenchInstancePage,
 } from './generated/types.gen.js';
 import { InputStorage } from './input-storage.js';
+import type { NewInvalidation } from './invalidation.js';
 import { type Job, type JobFile, jobFields, modelTypeOfName, requestOf } from './job.js';
 import type { UploadProgress } from './resumable-upload.js';
 import { Study, type StudyJob, studiesOf } from './study.js';
 import { type RunOptions, Task } from './task.js';
 
 const PAGE_SIZE = 500;
+const INVALIDATIONS = '/api/x/invalidations';
 
 export interface HubOptions {
   /** Address of the hub, such as `https://hub.example`. */
@@ -147,14 +151,14 @@ export class Hub {
 
   /** Creates a study. */
   async createStudy(
-    { vary, plan, values, success, stopAfterFailures, ...job }: StudyJob,
+    { vary, plan, values, success, stopAfterFailures, reuse, ...job }: StudyJob,
     { signal, onUpload, onWarning }: SubmitOptions = {},
   ): Promise<Study> {
     const options = { signal, onProgress: onUpload };
     const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending, options));
     const { id } = await this.#connection.json<{ id: string }>('/api/x/studies', {
       method: 'POST',
-      json: { ...json, variables: vary, plan, values, success, stopAfterFailures },
+      json: { ...json, variables: vary, plan, values, success, stopAfterFailures, reuse },
       onWarning,
       signal,
     });
@@ -169,6 +173,21 @@ export class Hub {
   /** Yields the studies with this name, or all, newest first. */
   studies({ name }: { readonly name?: string } = {}, signal?: AbortSignal): AsyncGenerator<StudyItem> {
     return studiesOf(this.#connection, name, signal);
+  }
+
+  /** Which results studies do not reuse, newest first. */
+  async invalidations(): Promise<readonly Invalidation[]> {
+    return (await this.#connection.json<InvalidationList>(INVALIDATIONS)).invalidations;
+  }
+
+  /** Lets studies no longer reuse the results that there are now of a task, an instance, or a version and revision. */
+  invalidate(results: NewInvalidation): Promise<Invalidation> {
+    return this.#connection.json(INVALIDATIONS, { method: 'POST', json: results });
+  }
+
+  /** Takes an invalidation back, by its id. */
+  async revalidate(id: string): Promise<void> {
+    await this.#connection.text(`${INVALIDATIONS}/${encodeURIComponent(id)}`, { method: 'DELETE' });
   }
 
   /** A task by its id; no request is sent. */

@@ -20,6 +20,7 @@ export type {
   AgentState,
   BulkOutcome,
   Health,
+  Invalidation,
   StoredFile,
   Study as StudyDetails,
   StudyItem,
@@ -31,6 +32,7 @@ export type {
   WorkbenchInstance,
 } from './generated/types.gen.js';
 export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
+export type { NewInvalidation } from './invalidation.js';
 export { type Job, type JobFile, modelTypeOfName, type Priority } from './job.js';
 export type { LogEvent } from './log.js';
 export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';

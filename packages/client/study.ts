@@ -15,7 +15,7 @@ export type PointOutcome = NonNullable<StudyPoint['outcome']>;
 /** A batch job with open variables, and the plan of their values. */
 export interface StudyJob
   extends Omit<Job, 'notify'>,
-    Pick<NewStudy, 'plan' | 'values' | 'success' | 'stopAfterFailures'> {
+    Pick<NewStudy, 'plan' | 'values' | 'success' | 'stopAfterFailures' | 'reuse'> {
   readonly name: string;
   /** Variables that differ from point to point; `variables` are the same for all. */
   readonly vary: NewStudy['variables'];

@@ -143,9 +143,10 @@ const ROWS: readonly (readonly string[])[] = [
        '{"classifiers":[],"timeLimitS":null,"job":{"type":"EXECUTE_BATCH_JOB"},"variables":[],"values":[],"success":[]}')`,
     `INSERT INTO study_part VALUES (1, 1, 2, '{"kind":"LIST","points":[{"load":1},{"load":2}]}')`,
     `INSERT INTO study_point VALUES
-       (1, 1, 2, 0, '[1]', 'FINISHED', NULL, NULL, '[7,{"number":"NaN"},{"missing":"the log is empty"}]', 11, 12),
-       (1, 2, 1, 0, '[2]', NULL, NULL, NULL, NULL, NULL, NULL)`,
+       (1, 1, 2, 0, '[1]', NULL, NULL, 'FINISHED', NULL, NULL, '[7,{"number":"NaN"},{"missing":"the log is empty"}]', 11, 12),
+       (1, 2, 1, 0, '[2]', 'no result', NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
     `INSERT INTO study_file VALUES (1, 0, '${DIGEST}', 3, 0)`,
+    `INSERT INTO invalidation VALUES (1, 'invalid', '{"kind":"INSTANCE","instanceId":"sim-1"}', NULL, 'anna', 30)`,
   ],
 ];
 
@@ -324,7 +325,7 @@ it('no migration has changed since it was released', () => {
     '1f8e596d1cc2',
     'dcd319b000a9',
     'fa526a920133',
-    '2e05d28e7fcb',
+    '8999835b1357',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -3,6 +3,7 @@ import { newTaskWith } from '@workbench-hub/hub/core/fixtures/task';
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { BlobCatalogue } from '@workbench-hub/hub/core/ports/blob-catalogue';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
+import type { Invalidations } from '@workbench-hub/hub/core/ports/invalidations';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
 import type { OpenLoans } from '@workbench-hub/hub/core/ports/open-loans';
 import type { ResumableUploads } from '@workbench-hub/hub/core/ports/resumable-uploads';
@@ -26,6 +27,7 @@ export interface StoreUnderTest {
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
   readonly studies: Studies;
+  readonly invalidations: Invalidations;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

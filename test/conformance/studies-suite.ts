@@ -1,6 +1,7 @@
 /** Studies with their parts and points. */
 import type { EndedPoint, StudyQuery } from '@workbench-hub/hub/core/ports/studies';
-import type { NewStudy, PointEnd, StudyDefinition } from '@workbench-hub/hub/core/studies/study';
+import type { Invalidation } from '@workbench-hub/hub/core/studies/reuse/invalidation';
+import type { BegunPoint, NewStudy, PointEnd, StudyDefinition } from '@workbench-hub/hub/core/studies/study';
 import type { PointValue } from '@workbench-hub/hub/core/studies/variables';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,6 +20,7 @@ const DEFINITION: StudyDefinition = {
   values: [],
   success: [],
   stopAfterFailures: null,
+  reuse: false,
 };
 
 const WHOLE_DEFINITION: StudyDefinition = {
@@ -46,6 +48,7 @@ const WHOLE_DEFINITION: StudyDefinition = {
   ],
   success: [{ value: 'force', lower: null, upper: 7 }],
   stopAfterFailures: 3,
+  reuse: true,
 };
 
 function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
@@ -77,6 +80,7 @@ const FINISHED: PointEnd = {
   cause: null,
   message: null,
   values: [],
+  source: null,
   startedAtMs: NOW + 1,
   endedAtMs: NOW + 2,
 };
@@ -85,12 +89,17 @@ const CRASHED: PointEnd = {
   cause: 'CRASH',
   message: ODD,
   values: [],
+  source: null,
   startedAtMs: null,
   endedAtMs: NOW + 3,
 };
 
 function ended(number: number, end: PointEnd = FINISHED, tries = 1): EndedPoint {
   return { number, tries, ...end };
+}
+
+function begunPoint(variables: readonly PointValue[], rest: Partial<BegunPoint> = {}): BegunPoint {
+  return { variables, notReused: null, end: null, ...rest };
 }
 
 export function describeStudies(open: OpenStore): void {
@@ -110,8 +119,8 @@ export function describeStudies(open: OpenStore): void {
     return { state, message, endedAtMs };
   };
   const begin = (id: string, begunCount: number, count: number) => {
-    const variables = Array.from({ length: count }, (_, index): PointValue[] => [begunCount + index + 1]);
-    return store.studies.begin(id, begunCount, variables);
+    const begun = Array.from({ length: count }, (_, index) => begunPoint([begunCount + index + 1]));
+    return store.studies.begin(id, begunCount, begun);
   };
   const points = async (id: string) => store.studies.points(id, { after: 0, limit: 100, outcomes: [] });
   const numbersOf = (all: readonly { readonly number: number }[]) => all.map(({ number }) => number);
@@ -286,14 +295,52 @@ export function describeStudies(open: OpenStore): void {
     });
   });
 
+  it('are found by the content of their files, newest first', async () => {
+    const first = await create({ definition: WHOLE_DEFINITION });
+    const second = await create({ definition: WHOLE_DEFINITION });
+    await create();
+    expect(await store.studies.withFile(fileOf('script'), 9)).toEqual([second.id, first.id]);
+    expect(await store.studies.withFile(fileOf('more'), 1)).toEqual([second.id]);
+    expect(await store.studies.withFile(fileOf('another'), 9)).toEqual([]);
+  });
+
+  it('are told which results are invalid, newest first, until that is taken back', async () => {
+    const { newId } = systemRuntime;
+    const ofTask: Invalidation = {
+      id: newId(),
+      of: { kind: 'TASK', taskId: LONE },
+      note: null,
+      creator: null,
+      atMs: NOW,
+    };
+    const ofBuild: Invalidation = {
+      id: newId(),
+      of: { kind: 'REVISION', version: '9', revision: ODD },
+      note: ODD,
+      creator: 'anna',
+      atMs: NOW - 1,
+    };
+    await store.invalidations.add(ofTask);
+    await store.invalidations.add(ofBuild);
+    store = await store.reopen();
+    expect(await store.invalidations.list()).toEqual([ofBuild, ofTask]);
+    expect(await store.invalidations.find(ofTask.id)).toEqual(ofTask);
+    expect([
+      await store.invalidations.remove(ofTask.id),
+      await store.invalidations.remove(ofTask.id),
+    ]).toEqual([true, false]);
+    expect(await store.invalidations.find(ofTask.id)).toBeUndefined();
+    expect(await store.invalidations.list()).toEqual([ofBuild]);
+  });
+
   describe('points', () => {
     it('begin with their variables, after those that have begun', async () => {
       const { id } = await create();
       expect(await begin(id, 1, 1)).toBe(false);
       expect(
         await store.studies.begin(id, 0, [
-          [0.1, LONE],
-          [-3e-300, ''],
+          begunPoint([0.1, LONE]),
+          begunPoint([-3e-300, ''], { notReused: ODD }),
         ]),
       ).toBe(true);
       expect(await begin(id, 0, 2)).toBe(false);
@@ -302,10 +349,10 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.find(id)).toMatchObject({ begunCount: 2, pointCount: 4 });
       expect(await begin(id, 2, 2)).toBe(true);
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [0.1, LONE], end: null },
-        { number: 2, tries: 1, variables: [-3e-300, ''], end: null },
-        { number: 3, tries: 1, variables: [3], end: null },
-        { number: 4, tries: 1, variables: [4], end: null },
+        { number: 1, tries: 1, variables: [0.1, LONE], notReused: null, end: null },
+        { number: 2, tries: 1, variables: [-3e-300, ''], notReused: ODD, end: null },
+        { number: 3, tries: 1, variables: [3], notReused: null, end: null },
+        { number: 4, tries: 1, variables: [4], notReused: null, end: null },
       ]);
     });
 
@@ -385,6 +432,7 @@ export function describeStudies(open: OpenStore): void {
           { kind: 'MISSING', reason: LONE },
           { kind: 'MISSING', reason: '' },
         ],
+        source: null,
         startedAtMs: null,
         endedAtMs: NOW,
       };
@@ -392,7 +440,7 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.end(id, [ended(1, CRASHED), ended(2, end)])).toEqual([true, true]);
       store = await store.reopen();
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [1], end: CRASHED },
+        { number: 1, tries: 1, variables: [1], notReused: null, end: CRASHED },
         { number: 2, tries: 1, variables: [2], end },
       ]);
     });
@@ -406,6 +454,34 @@ export function describeStudies(open: OpenStore): void {
       const counts = { OPEN: 2, FINISHED: 2, INFRASTRUCTURE: 1, SOLVER_FAILED: 1 };
       expect(await store.studies.counts(id)).toEqual(counts);
       expect(await store.studies.counts(newStudy().id)).toEqual({});
+    });
+
+    it('that reuse a result begin with their end, and get a task of their own when they are tried again', async () => {
+      const { id } = await create();
+      const reused: PointEnd = {
+        ...FINISHED,
+        outcome: 'REUSED',
+        values: [{ kind: 'NUMBER', value: Number.NaN }],
+        source: LONE,
+        startedAtMs: null,
+      };
+      const three = [begunPoint([1], { end: reused }), begunPoint([2], { notReused: LONE }), begunPoint([3])];
+      expect(await store.studies.begin(id, 0, three)).toBe(true);
+      expect(await openNumbers(id)).toEqual([2, 3]);
+      expect(await store.studies.counts(id)).toEqual({ REUSED: 1, OPEN: 2 });
+      expect(await store.studies.end(id, [ended(1), ended(2)])).toEqual([false, true]);
+      store = await store.reopen();
+      expect(await points(id)).toEqual([
+        { number: 1, tries: 1, variables: [1], notReused: null, end: reused },
+        { number: 2, tries: 1, variables: [2], notReused: LONE, end: FINISHED },
+        { number: 3, tries: 1, variables: [3], notReused: null, end: null },
+      ]);
+      expect(await store.studies.retry(id, ['REUSED', 'FINISHED'])).toBe(2);
+      const cleared = { tries: 2, notReused: null, end: null };
+      expect((await points(id)).slice(0, 2)).toMatchObject([cleared, cleared]);
+      await store.studies.beginAgain(id, [1, 2]);
+      await store.studies.end(id, [ended(1, FINISHED, 2)]);
+      expect((await points(id))[0]?.end).toEqual(FINISHED);
     });
 
     it('are listed by outcome, after a number, a few at a time', async () => {
@@ -433,10 +509,10 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.retry(id, ['RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'])).toBe(2);
       store = await store.reopen();
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [1], end: read },
-        { number: 2, tries: 2, variables: [2], end: null },
-        { number: 3, tries: 2, variables: [3], end: null },
-        { number: 4, tries: 1, variables: [4], end: null },
+        { number: 1, tries: 1, variables: [1], notReused: null, end: read },
+        { number: 2, tries: 2, variables: [2], notReused: null, end: null },
+        { number: 3, tries: 2, variables: [3], notReused: null, end: null },
+        { number: 4, tries: 1, variables: [4], notReused: null, end: null },
       ]);
       expect(await stateOf(id)).toMatchObject({ state: 'RUNNING' });
       expect(await store.studies.counts(id)).toEqual({ FINISHED: 1, DUE: 2, OPEN: 1 });

@@ -127,7 +127,7 @@ describe.each(named.filter(({ path }) => path.includes('{id}')))('$name', (opera
       answer,
       404,
       path,
-      /^there is no (?:(?:task|study|instance|agent|personal access token) (?:of type \w+ )?with the id "|such upload of yours, or)/,
+      /^there is no (?:(?:task|study|invalidation|instance|agent|personal access token) (?:of type \w+ )?with the id "|such upload of yours, or)/,
     );
   });
 });

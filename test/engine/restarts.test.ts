@@ -106,6 +106,7 @@ describe('start and stop of the engine', () => {
       archive: store.archive,
       loans: store.loans,
       studies: store.studies,
+      invalidations: store.invalidations,
       outputValues,
       pointTables,
       studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },

@@ -27,11 +27,12 @@ const AGENT = ['paths', '/api/x/agents/{id}', 'get', 'responses', '200'];
 let folder: TemporaryFolder;
 let hub: HubProgram;
 let document: OpenApiDocument;
-/** Ids of tasks by what they are for, one for each mode. */
-const ids: Record<'ended' | 'waiting' | 'deleted', Record<Mode, string>> = {
+/** Ids of tasks and of invalidations by what they are for, one for each mode. */
+const ids: Record<'ended' | 'waiting' | 'deleted' | 'invalidation', Record<Mode, string>> = {
   ended: { pipe: '', json: '', terminal: '' },
   waiting: { pipe: '', json: '', terminal: '' },
   deleted: { pipe: '', json: '', terminal: '' },
+  invalidation: { pipe: '', json: '', terminal: '' },
 };
 let storedName = '';
 
@@ -54,6 +55,14 @@ beforeAll(async () => {
     instances: [{ id: 'sim', version: '9.1.0', labels: ['gears'] }],
   });
   await hub.logged(({ msg }) => String(msg).startsWith('up: '));
+  for (const mode of ['pipe', 'json', 'terminal'] as const) {
+    const added = await fetch(`${hub.baseUrl}/api/x/invalidations`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ kind: 'REVISION', version: '9.1.0', revision: mode }),
+    });
+    ids.invalidation[mode] = ((await added.json()) as { id: string }).id;
+  }
   document = (await (await fetch(`${hub.baseUrl}/openapi.json`)).json()) as OpenApiDocument;
 });
 afterEach(() => endCalls());
@@ -192,6 +201,24 @@ const ROWS: readonly Row[] = [
   row(
     'study delete',
     (mode) => [`study ${mode}`],
+    /^[\w-]{36}$/m,
+    (value) => expect(value).toHaveProperty('id'),
+  ),
+  row(
+    'study invalidate',
+    (mode) => ['--instance', `gone-${mode}`, '--note', 'wrong license'],
+    /^[\w-]{36}$/m,
+    valid(['paths', '/api/x/invalidations', 'post', 'responses', '201']),
+  ),
+  row(
+    'study invalidations',
+    () => [],
+    /^ID +RESULTS +UP TO +NOTE\r?\n.*instance gone-/m,
+    (invalidations) => valid(['paths', '/api/x/invalidations', 'get', 'responses', '200'])({ invalidations }),
+  ),
+  row(
+    'study revalidate',
+    (mode) => [ids.invalidation[mode]],
     /^[\w-]{36}$/m,
     (value) => expect(value).toHaveProperty('id'),
   ),

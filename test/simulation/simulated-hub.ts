@@ -379,6 +379,7 @@ export class SimulatedHub {
       changes: store.changes,
       loans: store.loans,
       studies: store.studies,
+      invalidations: store.invalidations,
       outputValues,
       pointTables,
       studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },

@@ -8,6 +8,7 @@ import type { AgentStore } from './agent-store.js';
 import type { BlobCatalogue } from './blob-catalogue.js';
 import type { InlineBlobs } from './blobs.js';
 import type { Hubs } from './hubs.js';
+import type { Invalidations } from './invalidations.js';
 import type { KeyFiles } from './key-files.js';
 import type { LoginRecords } from './login-records.js';
 import type { NamedObjects } from './named-objects.js';
@@ -36,6 +37,7 @@ export interface TaskStore {
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
   readonly studies: Studies;
+  readonly invalidations: Invalidations;
   readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;

@@ -2,7 +2,9 @@
  * Studies with their points. Changes are durable when their promise resolves, and take place under the condition that each names;
  * all reject as those of `task-queue.ts` do. A point that has not begun is no row: it follows from the plans.
  */
+import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type {
+  BegunPoint,
   NewStudy,
   OutcomeCounts,
   PlannedPart,
@@ -13,7 +15,6 @@ import type {
   StudyRecord,
   StudyState,
 } from '../studies/study.js';
-import type { PointValue } from '../studies/variables.js';
 
 export interface StudyQuery {
   /** Studies with this name only; null for all. */
@@ -54,6 +55,8 @@ export interface Studies {
   /** The part of a study that has this point. */
   partWith(id: string, point: number): Promise<PlannedPart | undefined>;
   counts(id: string): Promise<OutcomeCounts>;
+  /** Ids of studies whose job has this content among its files, newest first. */
+  withFile(content: FileRef, limit: number): Promise<string[]>;
   /** Points that have begun, by number. */
   points(id: string, query: PointQuery): Promise<Point[]>;
   /** Adds points to a study that has `part.first - 1` of them, and may be extended. A finished one runs again. */
@@ -74,7 +77,7 @@ export interface Studies {
   /** The first points by number that are due for another try. */
   due(id: string, limit: number): Promise<OpenPoint[]>;
   /** Begins the points after the number `begunCount` of a study that runs and has begun just as many. */
-  begin(id: string, begunCount: number, variables: readonly (readonly PointValue[])[]): Promise<boolean>;
+  begin(id: string, begunCount: number, points: readonly BegunPoint[]): Promise<boolean>;
   /** Begins the next try of points that are due, in a study that runs; true if all of them were. */
   beginAgain(id: string, numbers: readonly number[]): Promise<boolean>;
   /** True for each point that has its outcome by this call. */

@@ -15,14 +15,32 @@ export function endOf(
   values: readonly ReadValue[],
 ): PointEnd {
   const times = { startedAtMs: task.startedAtMs, endedAtMs: task.endedAtMs ?? task.requestedAtMs };
-  const without = { cause: null, message: task.message, values: [], ...times };
+  const without = { cause: null, message: task.message, values: [], source: null, ...times };
   if (task.status === 'CANCELED') return { ...without, outcome: 'CANCELED' };
   const loss = lossThatEnded(task);
   if (loss !== null) return { ...without, outcome: 'INFRASTRUCTURE', cause: loss };
   if (task.status === 'FAILED') return { ...without, outcome: 'SOLVER_FAILED' };
   const faults = success.flatMap((condition) => faultOf(condition, rules, values) ?? []);
   const outcome = faults.length > 0 ? 'RULE_FAILED' : 'FINISHED';
-  return { outcome, cause: null, message: faults.length > 0 ? faults.join('; ') : null, values, ...times };
+  const message = faults.length > 0 ? faults.join('; ') : null;
+  return { outcome, cause: null, message, values, source: null, ...times };
+}
+
+/** The end of a point that has the result of an earlier task. Conditions that its values do not meet count as for one of its own. */
+export function reusedEndOf(
+  task: Task,
+  definition: Parameters<typeof endOf>[1],
+  values: readonly ReadValue[],
+  nowMs: number,
+): PointEnd {
+  const { outcome, ...end } = endOf(task, definition, values);
+  return {
+    ...end,
+    outcome: outcome === 'FINISHED' ? 'REUSED' : outcome,
+    source: task.id,
+    startedAtMs: null,
+    endedAtMs: nowMs,
+  };
 }
 
 /** Reason why a condition does not hold; undefined when it does. */

@@ -34,13 +34,14 @@ export const GROWING_STATES = ['RUNNING', 'PAUSED', 'FINISHED'] as const satisfi
 
 /** Outcomes of a point. FINISHED: with a result. SOLVER_FAILED: the job ran, and failed. RULE_FAILED: the job succeeded, its values do
  *  not. INFRASTRUCTURE: given up for a crash of the instance, a loss of the agent or a fault of the host, which says nothing about the
- *  point. CANCELED: by somebody. */
+ *  point. CANCELED: by somebody. REUSED: with the result of an earlier task, without one of its own. */
 export const POINT_OUTCOMES = [
   'FINISHED',
   'SOLVER_FAILED',
   'RULE_FAILED',
   'INFRASTRUCTURE',
   'CANCELED',
+  'REUSED',
 ] as const;
 export type PointOutcome = (typeof POINT_OUTCOMES)[number];
 
@@ -60,6 +61,8 @@ export interface StudyDefinition {
   readonly success: readonly SuccessCondition[];
   /** Number of points that failed, for whatever reason, at which the study stops by itself; null for none. */
   readonly stopAfterFailures: number | null;
+  /** Whether points take results of earlier tasks with equal inputs (decision 0086). */
+  readonly reuse: boolean;
 }
 
 /** Bounds of a value, both inclusive; null for none. */
@@ -116,15 +119,22 @@ export interface Point {
   /** Tasks that it was given so far; another one for each retry. */
   readonly tries: number;
   readonly variables: readonly PointValue[];
+  /** Reason why no earlier result was reused; null for a point that was not to, and for one that was. */
+  readonly notReused: string | null;
   /** Null while its task waits or runs. */
   readonly end: PointEnd | null;
 }
 
+/** A point that begins: with its first task, or, if it has an end already, without one. */
+export type BegunPoint = Pick<Point, 'variables' | 'notReused' | 'end'>;
+
 export interface PointEnd {
   readonly outcome: PointOutcome;
   readonly cause: PointCause | null;
-  /** Reason of any outcome but FINISHED. */
+  /** Reason of any outcome but FINISHED and REUSED. */
   readonly message: string | null;
+  /** Earlier task whose result it has; null for one with a task of its own. */
+  readonly source: string | null;
   /** Values in the order of the rules; empty unless the job ran to its end. */
   readonly values: readonly ReadValue[];
   readonly startedAtMs: number | null;

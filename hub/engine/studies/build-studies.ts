@@ -1,20 +1,25 @@
 /** Studies: one job at many points. */
+import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
+import type { Invalidations } from '../../core/ports/invalidations.js';
 import type { OutputValues } from '../../core/ports/output-values.js';
 import type { PointTables } from '../../core/ports/point-tables.js';
 import type { Signals } from '../../core/ports/signals.js';
 import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { Instances } from '../instances/instances.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { InvalidationService } from './invalidation-service.js';
 import { StudyDriver, type StudySettings } from './study-driver.js';
 import { StudyService } from './study-service.js';
 
 export interface StudyPorts {
   readonly studies: Studies;
+  readonly invalidations: Invalidations;
   readonly outputValues: OutputValues;
   readonly pointTables: PointTables;
   readonly studySettings: StudySettings;
@@ -29,15 +34,17 @@ export interface StudyPorts {
 
 /** The subjects that were built before. */
 interface Before {
+  readonly instances: Instances;
   readonly transitions: TaskTransitions;
   readonly shutdown: ShutdownPreparation;
 }
 
-export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Before) {
+export function buildStudies(ports: StudyPorts, { instances, transitions, shutdown }: Before) {
   const {
     queue,
     archive,
     files,
+    invalidations,
     outputValues,
     studySettings: settings,
     defaultVersion,
@@ -46,9 +53,22 @@ export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Befor
     log,
   } = ports;
   const studyDriver = new StudyDriver({
-    ...{ queue, archive, files, transitions, outputValues, settings, defaultVersion, runtime, log },
+    ...{
+      queue,
+      archive,
+      files,
+      invalidations,
+      transitions,
+      outputValues,
+      settings,
+      defaultVersion,
+      runtime,
+      log,
+    },
     studies: ports.studies,
     isPaused: () => shutdown.isPaused,
+    buildsFor: (requirement) =>
+      instances.list().flatMap(({ profile }) => (fits(requirement, profile) ? [profile] : [])),
   });
   cluster.signals.hear(studyDriver.onSignal);
   shutdown.subscribe(studyDriver.wake);
@@ -63,5 +83,9 @@ export function buildStudies(ports: StudyPorts, { transitions, shutdown }: Befor
     refuseNewTasks: () => shutdown.refuseNewTasks(),
     onChange: studyDriver.wake,
   });
-  return { studyDriver, studies };
+  return {
+    studyDriver,
+    studies,
+    invalidations: new InvalidationService({ invalidations, archive, runtime }),
+  };
 }

@@ -2,12 +2,19 @@
 import type { Studies } from '../../core/ports/studies.js';
 import type { PlannedPoints } from '../../core/studies/planned-points.js';
 import { planned } from '../../core/studies/plans.js';
+import type { EarlierResults } from '../../core/studies/reuse/earlier-results.js';
 import type { Study } from '../../core/studies/study.js';
 import type { PointValue } from '../../core/studies/variables.js';
 
 interface Part {
   readonly first: number;
   readonly points: PlannedPoints;
+}
+
+export interface EarlierReading {
+  read(): Promise<EarlierResults>;
+  onRead(): void;
+  onFault(error: unknown): void;
 }
 
 export class PlannedStudy {
@@ -17,18 +24,48 @@ export class PlannedStudy {
   readonly #studies: Pick<Studies, 'partWith'>;
   /** The part that was needed last. */
   #part: Part | undefined;
+  #earlier: EarlierResults | undefined;
+  #isReadingEarlier = false;
 
   constructor(study: Study, studies: Pick<Studies, 'partWith'>) {
     this.study = study;
     this.#studies = studies;
   }
 
-  /** Values of a planned point in the order of the variables. Rejects as the store does. */
-  async point(number: number): Promise<readonly PointValue[]> {
+  /** Values of the planned points from number `first` to `last`, each in the order of the variables. Rejects as the store does. */
+  async points(first: number, last: number): Promise<readonly (readonly PointValue[])[]> {
+    const points: (readonly PointValue[])[] = [];
+    for (let number = first; number <= last; number++) points.push(await this.#point(number));
+    return points;
+  }
+
+  async #point(number: number): Promise<readonly PointValue[]> {
     const part = this.#part;
     const isThere = part !== undefined && number >= part.first && number < part.first + part.points.count;
     const { first, points } = isThere ? part : await this.#read(number);
     return points.at(number - first);
+  }
+
+  /** Results that its points may reuse; undefined before they were read, and for a study that reuses none. */
+  get earlier(): EarlierResults | undefined {
+    return this.#earlier;
+  }
+
+  /** Whether the earlier results are known, if it wants any; otherwise begins to read them, unless that is being done. */
+  knowsEarlier({ read, onRead, onFault }: EarlierReading): boolean {
+    if (!this.study.definition.reuse || this.#earlier) return true;
+    if (this.#isReadingEarlier) return false;
+    this.#isReadingEarlier = true;
+    read()
+      .then((earlier) => {
+        this.#earlier = earlier;
+        onRead();
+      })
+      .catch(onFault)
+      .finally(() => {
+        this.#isReadingEarlier = false;
+      });
+    return false;
   }
 
   /** Forgets the points, which take memory if they are samples. */

@@ -9,28 +9,26 @@ import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
-import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { endOf } from '../../core/studies/point-outcome.js';
 import { type PointOutcome, STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
 import type { ValueRule } from '../../core/studies/values/value-rules.js';
-import type { PointValue } from '../../core/studies/variables.js';
+import { textOf } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { NextPoints, type NextPointsOptions } from './next-points.js';
 import { PlannedStudy } from './planned-study.js';
 import { taskIdOf, taskOfPoint } from './point-tasks.js';
-import { type PointValuesOptions, pointValues } from './point-values.js';
+import { pointValues } from './point-values.js';
 
-export interface StudyDriverOptions extends PointValuesOptions {
+export interface StudyDriverOptions extends NextPointsOptions {
   readonly studies: Studies;
   readonly queue: Pick<TaskQueue, 'waiting'>;
-  readonly archive: Pick<TaskArchive, 'find' | 'filesOf'>;
   readonly transitions: Pick<TaskTransitions, 'createOnce' | 'cancel'>;
   /** Whether no tasks are accepted. */
   readonly isPaused: () => boolean;
   readonly settings: StudySettings;
-  readonly defaultVersion: string | null;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
 }
@@ -61,6 +59,7 @@ const DELETED_MESSAGE = 'its task was deleted';
 
 export class StudyDriver {
   readonly #options: StudyDriverOptions;
+  readonly #nextPoints: NextPoints;
   readonly #loop: Loop;
   readonly #studies = new Map<string, PlannedStudy>();
   /** Tasks that are known to exist and not known to have ended. */
@@ -72,6 +71,7 @@ export class StudyDriver {
 
   constructor(options: StudyDriverOptions) {
     this.#options = options;
+    this.#nextPoints = new NextPoints(options);
     this.#loop = new Loop({
       timers: options.runtime.timers,
       pass: () => this.#pass(),
@@ -181,10 +181,8 @@ export class StudyDriver {
     }
     // If all of the first have failed, more will tell no sooner.
     if (begunCount >= FIRST_POINTS && open.length === 0) planned.hasResults = true;
-    const most = planned.hasResults ? room : Math.min(room, FIRST_POINTS - begunCount);
-    const count = Math.min(most, pointCount - begunCount);
-    if (count > 0) await this.#begin(planned, begunCount, count);
-    if (begunCount + count === pointCount) planned.allBegun();
+    const most = planned.hasResults ? room : Math.max(0, Math.min(room, FIRST_POINTS - begunCount));
+    if (begunCount < pointCount && this.#knowsEarlier(planned)) await this.#begin(planned, record, most);
     return begunCount < pointCount;
   }
 
@@ -201,9 +199,9 @@ export class StudyDriver {
     if (known) return known;
     const study = await studies.find(record.id);
     if (!study) return undefined;
-    const { FINISHED = 0, RULE_FAILED = 0 } = await studies.counts(record.id);
+    const { FINISHED = 0, RULE_FAILED = 0, REUSED = 0 } = await studies.counts(record.id);
     const planned = new PlannedStudy(study, studies);
-    planned.hasResults = study.definition.values.length === 0 || FINISHED + RULE_FAILED > 0;
+    planned.hasResults = study.definition.values.length === 0 || FINISHED + RULE_FAILED + REUSED > 0;
     this.#studies.set(record.id, planned);
     return planned;
   }
@@ -242,8 +240,8 @@ export class StudyDriver {
       // First, so that a hub that is killed in between does not forget it.
       hasChanged = await this.#pauseByResults(planned, ended);
       await this.#options.studies.end(study.id, ended);
-      if (ended.some(({ outcome }) => FAILURES.has(outcome)) && (await this.#stopByRule(study)))
-        hasChanged = true;
+      if (await this.#stopByRule(study, ended)) hasChanged = true;
+      for (const end of ended) this.#remember(planned, points, end);
     }
     const failed = tries.find((each) => each.status === 'rejected');
     if (failed) throw failed.reason;
@@ -307,7 +305,7 @@ export class StudyDriver {
 
   #canceled({ number, tries }: OpenPoint, message: string): EndedPoint {
     const endedAtMs = this.#options.runtime.clock.nowMs();
-    const end = { cause: null, message, values: [], startedAtMs: null, endedAtMs };
+    const end = { cause: null, message, values: [], source: null, startedAtMs: null, endedAtMs };
     return { number, tries, outcome: 'CANCELED', ...end };
   }
 
@@ -323,27 +321,69 @@ export class StudyDriver {
     }
   }
 
-  async #begin(planned: PlannedStudy, begunCount: number, count: number): Promise<void> {
-    const { studies } = this.#options;
-    const variables: (readonly PointValue[])[] = [];
-    for (let number = begunCount + 1; number <= begunCount + count; number++) {
-      variables.push(await planned.point(number));
+  /** Whether the results that a study may reuse are known. They are read beside the passes, which must not wait for thousands of points. */
+  #knowsEarlier(planned: PlannedStudy): boolean {
+    const { runtime, log } = this.#options;
+    return planned.knowsEarlier({
+      read: () => this.#nextPoints.earlierOf(planned.study),
+      onRead: this.wake,
+      onFault: (error) => {
+        const studyId = planned.study.id;
+        if (this.#loop.isStopped) return;
+        log.error(
+          { err: error, studyId },
+          'earlier results could not be read for a study; the hub tries again',
+        );
+        runtime.timers.after(RETRY_MS, this.wake);
+      },
+    });
+  }
+
+  /** Begins the next points: at most as many as get a task, and those before them that reuse a result. */
+  async #begin(planned: PlannedStudy, record: ActiveStudy, most: number): Promise<void> {
+    const { begunCount, pointCount } = record;
+    const points = await this.#unlessStopped(this.#nextPoints.after(planned, record, most));
+    if (points.length === 0 || !(await this.#options.studies.begin(planned.study.id, begunCount, points)))
+      return;
+    if (begunCount + points.length === pointCount) planned.allBegun();
+    const numbered = points.map((point, index) => ({ ...point, number: begunCount + index + 1, tries: 1 }));
+    const ended = numbered.flatMap(({ number, tries, end }) => (end ? [{ number, tries, ...end }] : []));
+    if (ended.length > 0) {
+      this.wake();
+      if (await this.#isHalted(planned, ended)) return;
     }
-    if (!(await studies.begin(planned.study.id, begunCount, variables))) return;
-    const points = variables.map((values, index) => ({
-      number: begunCount + index + 1,
-      tries: 1,
-      variables: values,
-    }));
-    await this.#createAll(planned.study, points);
+    await this.#createAll(
+      planned.study,
+      numbered.filter(({ end }) => end === null),
+    );
   }
 
   async #createAll(study: Study, points: readonly OpenPoint[]): Promise<void> {
     await Promise.all(points.map((point) => this.#create(study, point)));
   }
 
-  async #stopByRule({ id, definition: { stopAfterFailures } }: Study): Promise<boolean> {
-    if (stopAfterFailures === null) return false;
+  /** Pauses or stops a study by the points that have ended just now; true if it did. */
+  async #isHalted(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<boolean> {
+    const isPaused = await this.#pauseByResults(planned, ended);
+    return (await this.#stopByRule(planned.study, ended)) || isPaused;
+  }
+
+  /** Lets further points of the study reuse the result of one that has finished. */
+  #remember(
+    { study, earlier }: PlannedStudy,
+    points: readonly OpenPoint[],
+    { number, outcome, values }: EndedPoint,
+  ): void {
+    const point = points.find((each) => each.number === number);
+    if (!earlier || !point || outcome !== 'FINISHED') return;
+    earlier.add({ taskId: taskIdOf(study, point), variables: point.variables.map(textOf), values });
+  }
+
+  async #stopByRule(
+    { id, definition: { stopAfterFailures } }: Study,
+    ended: readonly EndedPoint[],
+  ): Promise<boolean> {
+    if (stopAfterFailures === null || !ended.some(({ outcome }) => FAILURES.has(outcome))) return false;
     const { studies, runtime, log } = this.#options;
     const { SOLVER_FAILED = 0, RULE_FAILED = 0, INFRASTRUCTURE = 0 } = await studies.counts(id);
     const failed = SOLVER_FAILED + RULE_FAILED + INFRASTRUCTURE;

@@ -93,7 +93,7 @@ export class StudyService {
     return 'errors' in checked ? checked : { ...listed, ...checked };
   }
 
-  /** Creates a study whose plan was {@link checked}; resolves when it is durable. Rejects with SHUTDOWN_PREPARED. */
+  /** Creates a study whose plan was {@link checked}; resolves when it is durable. Rejects with SHUTDOWN_PREPARED and INVALID_INPUT. */
   async create({
     name,
     note,
@@ -102,6 +102,11 @@ export class StudyService {
     checked: { plan, pointCount },
   }: StudyRequest): Promise<CountedStudy> {
     this.admit();
+    if (definition.reuse && definition.job.model?.kind === 'LOCAL_FILESYSTEM') {
+      const what =
+        'must not be true with a model on the file system of the host: the hub does not know its content';
+      throw invalidInput([{ where: 'reuse', what }]);
+    }
     const { studies, runtime, onChange } = this.#options;
     const study: Study = {
       ...{ id: runtime.newId(), name, note, creator, state: 'RUNNING', message: null, definition },
@@ -134,7 +139,10 @@ export class StudyService {
   async points(id: string, query: PointQuery): Promise<{ study: Study; points: PointOfStudy[] }> {
     const study = await this.#find(id);
     const points = await this.#options.studies.points(id, query);
-    return { study, points: points.map((point) => ({ ...point, taskId: taskIdOf(study, point) })) };
+    return {
+      study,
+      points: points.map((point) => ({ ...point, taskId: point.end?.source ?? taskIdOf(study, point) })),
+    };
   }
 
   /** Adds points. Rejects with FORBIDDEN, INVALID_INPUT and STUDY_NOT_CHANGEABLE. */

@@ -71,6 +71,9 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/studies/{id}/resume': 'USER',
   'POST /api/x/studies/{id}/stop': 'USER',
   'POST /api/x/studies/{id}/retry': 'USER',
+  'GET /api/x/invalidations': 'VIEWER',
+  'POST /api/x/invalidations': 'USER',
+  'DELETE /api/x/invalidations/{id}': 'USER',
   'GET /api/x/tasks': 'VIEWER',
   'POST /api/x/tasks': 'USER',
   // The role USER changes its own tasks only.

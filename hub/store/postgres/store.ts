@@ -13,6 +13,7 @@ import { postgresBlobCatalogue } from './objects/blob-catalogue.js';
 import { postgresInlineBlobs } from './objects/inline-blobs.js';
 import { postgresNamedObjects } from './objects/named-objects.js';
 import { postgresResumableUploads } from './objects/resumable-uploads.js';
+import { postgresInvalidations } from './studies/invalidations.js';
 import { postgresStudies } from './studies/studies.js';
 import { ChangeLog } from './tasks/change-log.js';
 import { postgresOpenLoans } from './tasks/open-loans.js';
@@ -89,6 +90,7 @@ export async function openPostgresStore(
     exclusions: postgresTaskExclusions(reads, lanes),
     loans: postgresOpenLoans(reads, lanes),
     studies: postgresStudies(reads, lanes),
+    invalidations: postgresInvalidations(reads, lanes),
     statistics: postgresTaskStatistics(reads, lanes),
     webhooks: postgresWebhookDeliveries(reads, lanes, outbox),
     agents: postgresAgentStore(reads, lanes),

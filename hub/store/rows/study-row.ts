@@ -1,6 +1,7 @@
 /** Rows of studies, as both stores have them. */
 import type { ActiveStudy, EndedPoint, OpenPoint } from '../../core/ports/studies.js';
 import type {
+  BegunPoint,
   NewStudy,
   Point,
   PointCause,
@@ -10,7 +11,6 @@ import type {
   StudyState,
 } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
-import type { PointValue } from '../../core/studies/variables.js';
 
 /** `Flag` is the type of a truth value in the database. */
 export interface StudyRow<Flag extends boolean | number = boolean | number> {
@@ -81,6 +81,8 @@ export interface PointRow {
   readonly tries: number;
   /** JSON. */
   readonly variables: string;
+  readonly not_reused: string | null;
+  readonly source: string | null;
   readonly outcome: PointOutcome | null;
   readonly cause: PointCause | null;
   readonly message: string | null;
@@ -91,7 +93,7 @@ export interface PointRow {
 }
 
 export const POINT_COLUMNS =
-  'number, tries, variables, outcome, cause, message, read_values, started_at, ended_at';
+  'number, tries, variables, not_reused, source, outcome, cause, message, read_values, started_at, ended_at';
 
 export function pointOfRow(row: PointRow): Point {
   const { number, tries, outcome } = row;
@@ -99,11 +101,13 @@ export function pointOfRow(row: PointRow): Point {
     number,
     tries,
     variables: JSON.parse(row.variables),
+    notReused: row.not_reused,
     end: outcome && {
       outcome,
       cause: row.cause,
       message: row.message,
       values: valuesOfText(row.read_values ?? '[]'),
+      source: row.source,
       startedAtMs: row.started_at,
       endedAtMs: row.ended_at as number,
     },
@@ -132,8 +136,19 @@ export function endOfPoint(point: EndedPoint) {
   };
 }
 
-export function textOfVariables(variables: readonly PointValue[]): string {
-  return JSON.stringify(variables);
+/** A point that begins, as columns. */
+export function begunPointAsColumns({ variables, notReused, end }: BegunPoint) {
+  return {
+    variables: JSON.stringify(variables),
+    not_reused: notReused,
+    source: end?.source ?? null,
+    outcome: end?.outcome ?? null,
+    cause: end?.cause ?? null,
+    message: end?.message ?? null,
+    read_values: end && textOfValues(end.values),
+    started_at: end?.startedAtMs ?? null,
+    ended_at: end?.endedAtMs ?? null,
+  };
 }
 
 /** A number or a text is itself; numbers that JSON does not know, and values that are missing, are objects. */

@@ -16,6 +16,7 @@ import { sqliteInlineBlobs } from './objects/inline-blobs.js';
 import { nameTable, sqliteNamedObjects } from './objects/named-objects.js';
 import { sqliteResumableUploads } from './objects/resumable-uploads.js';
 import { toldAll } from './rows/changed-tasks.js';
+import { sqliteInvalidations } from './studies/invalidations.js';
 import { sqliteStudies } from './studies/studies.js';
 import { beginHistory, ChangeLog } from './tasks/change-log.js';
 import { sqliteOpenLoans } from './tasks/open-loans.js';
@@ -91,6 +92,7 @@ export function portsOver(
     exclusions: sqliteTaskExclusions(db, commit),
     loans: sqliteOpenLoans(db, commit),
     studies: sqliteStudies(db, commit),
+    invalidations: sqliteInvalidations(db, commit),
     statistics: sqliteTaskStatistics(db, commit),
     webhooks: sqliteWebhookDeliveries(db, commit, outbox),
     agents: sqliteAgentStore(db, commit),

@@ -8,8 +8,16 @@ import { collect, withJobOptions } from '../job-options.js';
 import { withUploadBar } from '../progress.js';
 import { type StudyOptions, studyOf, withStudyOptions } from '../study-options.js';
 import { localTime } from '../times.js';
+import { addInvalidationCommands } from './invalidations.js';
 
-const OUTCOMES = ['FINISHED', 'SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'] as const;
+const OUTCOMES = [
+  'FINISHED',
+  'REUSED',
+  'SOLVER_FAILED',
+  'RULE_FAILED',
+  'INFRASTRUCTURE',
+  'CANCELED',
+] as const;
 const FAILURES = ['SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE'] as const;
 /** Studies that a list shows. */
 const SHOWN = 50;
@@ -21,6 +29,7 @@ export function addStudyCommands(program: Command, run: Run): void {
   addShow(study, run);
   addPoints(study, run);
   addChanges(study, run);
+  addInvalidationCommands(study, run);
 }
 
 function addRun(study: Command, run: Run): void {
@@ -235,14 +244,17 @@ interface Names {
   readonly values: readonly string[];
 }
 
-function cellsOf({ number, variables, outcome, values, taskId, message }: StudyPoint, names: Names) {
+function cellsOf(
+  { number, variables, outcome, values, taskId, message, notReused }: StudyPoint,
+  names: Names,
+) {
   return [
     number,
     ...names.variables.map((name) => variables[name]),
     outcome,
     ...names.values.map((name) => values[name]),
     taskId,
-    message,
+    message ?? notReused,
   ];
 }
 

@@ -22,6 +22,7 @@ ANYTHING: Dict[str, Any] = {
     **{"uploads": [], "received": 0, "stored": False},
     **{"exists": True, "active": True, "username": "anna", "accessToken": "t"},
     **{"name": "1", "open": True, "variables": [], "values": [], "points": {"total": 1}, "studies": [], "retried": 0},
+    "invalidations": [],
 }
 CALLS: Dict[str, Callable[[Hub], object]] = {
     "createSimulateWork": lambda hub: hub.submit(duration=1),
@@ -46,6 +47,9 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "resumeStudy": lambda hub: study(hub).resume(),
     "stopStudy": lambda hub: study(hub).stop(),
     "retryStudyPoints": lambda hub: study(hub).retry("CANCELED"),
+    "listInvalidations": lambda hub: hub.invalidations(),
+    "addInvalidation": lambda hub: hub.invalidate(instance="1"),
+    "deleteInvalidation": lambda hub: hub.revalidate("1"),
     "listInstances": lambda hub: hub.instances(),
     "getInstance": lambda hub: hub.instance("1"),
     "getInstanceLog": lambda hub: hub.instance_log("1"),

@@ -129,6 +129,7 @@ class NotFound(HubError):
         "UNKNOWN_PATH",
         "TASK_NOT_FOUND",
         "STUDY_NOT_FOUND",
+        "INVALIDATION_NOT_FOUND",
         "INSTANCE_NOT_FOUND",
         "AGENT_NOT_FOUND",
         "STORED_FILE_NOT_FOUND",

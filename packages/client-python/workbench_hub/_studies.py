@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ._calls import quoted
 from ._creation import Creation
-from ._errors import LostAnswer, NotFound
+from ._errors import LostAnswer, NotFound, UsageError
 from ._following import Following
 from ._job import Files, Job, Model, Script, Variables
 from ._progress import Choice
@@ -17,6 +17,7 @@ from ._study_plan import Plan, Points, Success, Values, Vary, study_fields
 if TYPE_CHECKING:
     from . import schemas
 
+INVALIDATIONS = "/api/x/invalidations"
 STUDIES_OF_A_REQUEST = 100
 
 
@@ -42,6 +43,7 @@ class StudyMethods(Creation, Following):
         values: Optional[Values] = None,
         success: Optional[Success] = None,
         stop_after_failures: Optional[int] = None,
+        reuse: bool = False,
         progress: Choice = None,
     ) -> Study:
         """Creates a study, which runs one job at many points, and returns at once.
@@ -54,12 +56,13 @@ class StudyMethods(Creation, Following):
         `values` says by name what is read of each point: `FILE#JSONPATH`, `FILE:COLUMN:TAKE` of a table, or
         `FILE~PATTERN`; the file `log` is the log. A dictionary is sent as it is. `success` maps values to their bounds,
         either of which may be None; a point outside of them, or without the value, is RULE_FAILED. At
-        `stop_after_failures` failed points, the study stops by itself.
+        `stop_after_failures` failed points, the study stops by itself. With `reuse`, points take the results of earlier
+        tasks with equal inputs: they are REUSED, and the others say why they are not.
 
         Raises `InvalidInput`, and `LostAnswer` when it is unknown whether a study was created.
         """
         job = Job(script, model, files, variables, name, version, labels, priority, time_limit, note=note)
-        fields = study_fields(vary, points, plan, values, success, stop_after_failures)
+        fields = study_fields(vary, points, plan, values, success, stop_after_failures, reuse=reuse)
         return self._with_files(job, progress, lambda _, body: self._create_study(body), fields)
 
     def find_study(self, name_or_id: str) -> Study:
@@ -86,6 +89,37 @@ class StudyMethods(Creation, Following):
                 break
             found.append(each)
         return found
+
+    def invalidate(
+        self,
+        *,
+        task: Optional[str] = None,
+        instance: Optional[str] = None,
+        workbench: Optional[Tuple[str, str]] = None,
+        note: Optional[str] = None,
+    ) -> schemas.Invalidation:
+        """Lets studies no longer reuse the results that there are now: of a task, of an instance, or of a version and
+        revision of the workbench. Raises `UsageError` unless one of them is given, and `Forbidden`."""
+        given = [
+            {"kind": "TASK", "taskId": task} if task is not None else None,
+            {"kind": "INSTANCE", "instanceId": instance} if instance is not None else None,
+            {"kind": "REVISION", "version": workbench[0], "revision": workbench[1]} if workbench is not None else None,
+        ]
+        results = [each for each in given if each is not None]
+        if len(results) != 1:
+            raise UsageError("one of task, instance and workbench must be given")
+        document = {**results[0], **({} if note is None else {"note": note})}
+        added: schemas.Invalidation = self._calls.json("POST", INVALIDATIONS, document=document)
+        return added
+
+    def invalidations(self) -> List[schemas.Invalidation]:
+        """Which results studies do not reuse, newest first."""
+        found: schemas.InvalidationList = self._calls.json("GET", INVALIDATIONS)
+        return found["invalidations"]
+
+    def revalidate(self, invalidation_id: str) -> None:
+        """Takes an invalidation back. Raises `NotFound`."""
+        self._calls.done("DELETE", f"{INVALIDATIONS}/{quoted(invalidation_id)}")
 
     def _studies(self, name: Optional[str], limit: Optional[int] = None) -> Iterator[schemas.StudyItem]:
         after: Optional[str] = None

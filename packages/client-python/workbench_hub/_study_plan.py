@@ -79,6 +79,8 @@ def study_fields(
     values: Optional[Values],
     success: Optional[Success],
     stop_after_failures: Optional[int],
+    *,
+    reuse: bool = False,
 ) -> Dict[str, Any]:
     """The fields of a study beside those of its job. Raises `UsageError`."""
     fields = _listed(points, plan, vary) if points is not None else _planned(plan, vary)
@@ -88,6 +90,8 @@ def study_fields(
         fields["success"] = [_condition_of(name, bounds) for name, bounds in success.items()]
     if stop_after_failures is not None:
         fields["stopAfterFailures"] = stop_after_failures
+    if reuse:
+        fields["reuse"] = True
     return fields
 
 

@@ -9,7 +9,7 @@ from ._calls import Calls
 if TYPE_CHECKING:
     from . import schemas
 
-PointOutcome = Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED"]
+PointOutcome = Literal["FINISHED", "REUSED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED"]
 PointState = Union[PointOutcome, Literal["OPEN"]]
 Row = Dict[str, Any]
 
@@ -34,7 +34,7 @@ class Table:
             "point": point["number"],
             "outcome": point.get("outcome"),
             "cause": point.get("cause"),
-            "message": point.get("message") or _missing(point),
+            "message": point.get("message") or _missing(point) or point.get("notReused"),
             "task": point["taskId"],
             "tries": point["tries"],
         }

@@ -772,6 +772,27 @@ class InstanceCrashes(TypedDict):
     crashes: List[InstanceCrash]
 
 
+class _Invalidation(TypedDict):
+    id: str
+    kind: Literal["TASK", "INSTANCE", "REVISION"]
+    # Results of tasks that ended later are valid.
+    at: str
+
+
+class Invalidation(_Invalidation, total=False):
+    taskId: str
+    instanceId: str
+    version: str
+    revision: str
+    note: str
+    # Present when security is enabled.
+    creator: str
+
+
+class InvalidationList(TypedDict):
+    invalidations: List[Invalidation]
+
+
 class JobKind(TypedDict, total=False):
     # Types of models; absent for any.
     models: List[str]
@@ -886,6 +907,30 @@ class NewBatchJobVariablesToInjectItem(TypedDict):
     value: str
 
 
+class _NewInstanceInvalidation(TypedDict):
+    kind: Literal["INSTANCE"]
+    # Instance whose results are invalid. Requires the role ADMIN.
+    instanceId: str
+
+
+class NewInstanceInvalidation(_NewInstanceInvalidation, total=False):
+    # Reason, for people.
+    note: str
+
+
+class _NewRevisionInvalidation(TypedDict):
+    kind: Literal["REVISION"]
+    # Version of the workbench whose results are invalid. Requires the role ADMIN.
+    version: str
+    # Its revision.
+    revision: str
+
+
+class NewRevisionInvalidation(_NewRevisionInvalidation, total=False):
+    # Reason, for people.
+    note: str
+
+
 class _NewSimulateWork(TypedDict):
     type: Literal["SIMULATE_WORK"]
     # How long the simulated job takes, in seconds.
@@ -938,6 +983,9 @@ class NewStudy(_NewStudy, total=False):
     success: List[NewStudySuccess]
     # Number of failed points at which the study stops by itself.
     stopAfterFailures: int
+    # Whether points take the results of earlier tasks with equal inputs, computed by the same build of the
+    # workbench. false by default.
+    reuse: bool
 
 
 class _NewStudyAdditionalFilesItem(TypedDict):
@@ -1043,6 +1091,17 @@ class NewStudyVariablesToInjectItem(TypedDict):
     value: str
 
 
+class _NewTaskInvalidation(TypedDict):
+    kind: Literal["TASK"]
+    # Task whose result is invalid.
+    taskId: str
+
+
+class NewTaskInvalidation(_NewTaskInvalidation, total=False):
+    # Reason, for people.
+    note: str
+
+
 class NewUser(TypedDict):
     # Name by which the user logs in, compared exactly.
     username: str
@@ -1118,7 +1177,7 @@ class RetriedStudyPoints(TypedDict):
 
 class RetryStudyRequest(TypedDict):
     # Points with these outcomes are tried again.
-    outcomes: List[Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED"]]
+    outcomes: List[Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED", "REUSED"]]
 
 
 class ServerInfo(TypedDict):
@@ -1318,6 +1377,8 @@ class _Study(TypedDict):
     # Number of points, and of those with each outcome.
     points: StudyPoints
     classifiers: List[StudyClassifiersItem]
+    # Whether points take the results of earlier tasks with equal inputs.
+    reuse: bool
     variables: List[StudyVariable]
     values: List[StudyValue]
 
@@ -1375,6 +1436,7 @@ class StudyItemPoints(TypedDict):
     RULE_FAILED: int
     INFRASTRUCTURE: int
     CANCELED: int
+    REUSED: int
 
 
 _StudyLevelsMust = TypedDict("_StudyLevelsMust", {
@@ -1459,7 +1521,7 @@ class _StudyPoint(TypedDict):
     # Counted from 1; the same over all tries.
     number: int
     tries: int
-    # Task of the latest try.
+    # Task of the latest try, or the earlier one whose result it has.
     taskId: str
     variables: Dict[str, Union[float, str]]
     # Values that were read. Numbers that JSON does not know are the texts NaN, Infinity and -Infinity.
@@ -1469,11 +1531,16 @@ class _StudyPoint(TypedDict):
 class StudyPoint(_StudyPoint, total=False):
     # Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not
     # meet the conditions. INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED:
-    # by somebody.
-    outcome: Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED"]
+    # by somebody. REUSED: it has the result of an earlier task.
+    outcome: Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED", "REUSED"]
+    # Present and true if it has the result of an earlier task.
+    reused: bool
+    # Why it has a task of its own, in a study that reuses results: the first input that differs from the
+    # nearest one.
+    notReused: str
     # Cause of INFRASTRUCTURE. CRASH: of the instance. LOSS: of the agent. HOST_FAULT: such as a full disk.
     cause: Literal["CRASH", "LOSS", "HOST_FAULT"]
-    # Why it has another outcome than FINISHED.
+    # Why it has another outcome than FINISHED and REUSED.
     message: str
     # Why values could not be read, by their names.
     missing: Dict[str, str]
@@ -1504,6 +1571,7 @@ class StudyPoints(TypedDict):
     RULE_FAILED: int
     INFRASTRUCTURE: int
     CANCELED: int
+    REUSED: int
 
 
 class _StudyValue(TypedDict):

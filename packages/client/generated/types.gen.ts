@@ -519,6 +519,10 @@ export type NewStudy = {
      * Number of failed points at which the study stops by itself.
      */
     stopAfterFailures?: number;
+    /**
+     * Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.
+     */
+    reuse?: boolean;
 };
 
 export type NewStudyVariable = {
@@ -752,7 +756,47 @@ export type RetryStudyRequest = {
     /**
      * Points with these outcomes are tried again.
      */
-    outcomes: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED'>;
+    outcomes: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'REUSED'>;
+};
+
+export type NewInstanceInvalidation = {
+    kind: 'INSTANCE';
+    /**
+     * Instance whose results are invalid. Requires the role ADMIN.
+     */
+    instanceId: string;
+    /**
+     * Reason, for people.
+     */
+    note?: string;
+};
+
+export type NewTaskInvalidation = {
+    kind: 'TASK';
+    /**
+     * Task whose result is invalid.
+     */
+    taskId: string;
+    /**
+     * Reason, for people.
+     */
+    note?: string;
+};
+
+export type NewRevisionInvalidation = {
+    kind: 'REVISION';
+    /**
+     * Version of the workbench whose results are invalid. Requires the role ADMIN.
+     */
+    version: string;
+    /**
+     * Its revision.
+     */
+    revision: string;
+    /**
+     * Reason, for people.
+     */
+    note?: string;
 };
 
 export type Health = {
@@ -2483,6 +2527,7 @@ export type StudyItem = {
         RULE_FAILED: number;
         INFRASTRUCTURE: number;
         CANCELED: number;
+        REUSED: number;
     };
 };
 
@@ -2529,6 +2574,7 @@ export type Study = {
         RULE_FAILED: number;
         INFRASTRUCTURE: number;
         CANCELED: number;
+        REUSED: number;
     };
     classifiers: Array<{
         type: 'VERSION' | 'PRIORITY' | 'LABLES';
@@ -2539,6 +2585,10 @@ export type Study = {
      */
     timeLimit?: number;
     stopAfterFailures?: number;
+    /**
+     * Whether points take the results of earlier tasks with equal inputs.
+     */
+    reuse: boolean;
     variables: Array<StudyVariable>;
     values: Array<StudyValue>;
 };
@@ -2576,22 +2626,30 @@ export type StudyPoint = {
     number: number;
     tries: number;
     /**
-     * Task of the latest try.
+     * Task of the latest try, or the earlier one whose result it has.
      */
     taskId: string;
     variables: {
         [key: string]: number | string;
     };
     /**
-     * Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not meet the conditions. INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED: by somebody.
+     * Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not meet the conditions. INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED: by somebody. REUSED: it has the result of an earlier task.
      */
-    outcome?: 'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED';
+    outcome?: 'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'REUSED';
+    /**
+     * Present and true if it has the result of an earlier task.
+     */
+    reused?: boolean;
+    /**
+     * Why it has a task of its own, in a study that reuses results: the first input that differs from the nearest one.
+     */
+    notReused?: string;
     /**
      * Cause of INFRASTRUCTURE. CRASH: of the instance. LOSS: of the agent. HOST_FAULT: such as a full disk.
      */
     cause?: 'CRASH' | 'LOSS' | 'HOST_FAULT';
     /**
-     * Why it has another outcome than FINISHED.
+     * Why it has another outcome than FINISHED and REUSED.
      */
     message?: string;
     /**
@@ -2612,6 +2670,28 @@ export type StudyPoint = {
 
 export type RetriedStudyPoints = {
     retried: number;
+};
+
+export type InvalidationList = {
+    invalidations: Array<Invalidation>;
+};
+
+export type Invalidation = {
+    id: string;
+    kind: 'TASK' | 'INSTANCE' | 'REVISION';
+    taskId?: string;
+    instanceId?: string;
+    version?: string;
+    revision?: string;
+    note?: string;
+    /**
+     * Present when security is enabled.
+     */
+    creator?: string;
+    /**
+     * Results of tasks that ended later are valid.
+     */
+    at: string;
 };
 
 export type StoredFiles = {
@@ -6910,7 +6990,7 @@ export type ListStudyPointsData = {
         /**
          * Any of these; OPEN for points without one.
          */
-        outcome?: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'OPEN'>;
+        outcome?: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'REUSED' | 'OPEN'>;
     };
     url: '/api/x/studies/{id}/points';
 };
@@ -7239,6 +7319,157 @@ export type RetryStudyPointsResponses = {
 };
 
 export type RetryStudyPointsResponse = RetryStudyPointsResponses[keyof RetryStudyPointsResponses];
+
+export type ListInvalidationsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/invalidations';
+};
+
+export type ListInvalidationsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListInvalidationsError = ListInvalidationsErrors[keyof ListInvalidationsErrors];
+
+export type ListInvalidationsResponses = {
+    /**
+     * Invalidations.
+     */
+    200: InvalidationList;
+};
+
+export type ListInvalidationsResponse = ListInvalidationsResponses[keyof ListInvalidationsResponses];
+
+export type AddInvalidationData = {
+    body: ({
+        kind: 'INSTANCE';
+    } & NewInstanceInvalidation) | ({
+        kind: 'TASK';
+    } & NewTaskInvalidation) | ({
+        kind: 'REVISION';
+    } & NewRevisionInvalidation);
+    path?: never;
+    query?: never;
+    url: '/api/x/invalidations';
+};
+
+export type AddInvalidationErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such task.
+     */
+    404: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type AddInvalidationError = AddInvalidationErrors[keyof AddInvalidationErrors];
+
+export type AddInvalidationResponses = {
+    /**
+     * The invalidation is durable.
+     */
+    201: Invalidation;
+};
+
+export type AddInvalidationResponse = AddInvalidationResponses[keyof AddInvalidationResponses];
+
+export type DeleteInvalidationData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/invalidations/{id}';
+};
+
+export type DeleteInvalidationErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such invalidation.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type DeleteInvalidationError = DeleteInvalidationErrors[keyof DeleteInvalidationErrors];
+
+export type DeleteInvalidationResponses = {
+    /**
+     * It is deleted.
+     */
+    204: void;
+};
+
+export type DeleteInvalidationResponse = DeleteInvalidationResponses[keyof DeleteInvalidationResponses];
 
 export type RevokeAgentData = {
     body?: never;

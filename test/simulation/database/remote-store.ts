@@ -70,6 +70,7 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
     archive: archiveOn(lanes, read),
     loans: loansOn(lanes.change, read),
     studies: studiesOn(lanes.change, read, options.hasStudies),
+    invalidations: invalidationsOn(lanes.change, read),
     ...sidePorts(lanes, read),
     webhooks: webhooksOn(lanes.side, read, watch),
     inlineBlobs: postgresInlineBlobs(reads, lanes),
@@ -125,6 +126,7 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
     list: (query) => read(({ studies }) => studies.list(query)),
     partWith: (id, point) => read(({ studies }) => studies.partWith(id, point)),
     counts: (id) => read(({ studies }) => studies.counts(id)),
+    withFile: (content, limit) => read(({ studies }) => studies.withFile(content, limit)),
     points: (id, query) => read(({ studies }) => studies.points(id, query)),
     extend: write(change, true, ({ studies }, id, part) => studies.extend(id, part)),
     setState: write(change, true, ({ studies }, ...args) => studies.setState(...args)),
@@ -139,6 +141,15 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
     begin: write(change, true, ({ studies }, ...args) => studies.begin(...args)),
     end: write(change, true, ({ studies }, id, ended) => studies.end(id, ended)),
     finish: write(change, true, ({ studies }, ...args) => studies.finish(...args)),
+  };
+}
+
+function invalidationsOn(change: Lane, read: Read): TaskStore['invalidations'] {
+  return {
+    add: write(change, true, ({ invalidations }, invalidation) => invalidations.add(invalidation)),
+    list: () => read(({ invalidations }) => invalidations.list()),
+    find: (id) => read(({ invalidations }) => invalidations.find(id)),
+    remove: write(change, true, ({ invalidations }, id) => invalidations.remove(id)),
   };
 }
 

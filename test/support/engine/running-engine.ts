@@ -115,6 +115,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     changes: store.changes,
     loans: store.loans,
     studies: store.studies,
+    invalidations: store.invalidations,
     outputValues,
     pointTables,
     studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },

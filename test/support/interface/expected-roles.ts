@@ -98,6 +98,9 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   USER    POST   /api/x/studies/{id}/resume
   USER    POST   /api/x/studies/{id}/stop
   USER    POST   /api/x/studies/{id}/retry
+  VIEWER  GET    /api/x/invalidations
+  USER    POST   /api/x/invalidations
+  USER    DELETE /api/x/invalidations/{id}
   VIEWER  GET    /api/x/tasks
   USER    POST   /api/x/tasks
   USER    POST   /api/x/tasks/form

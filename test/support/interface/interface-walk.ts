@@ -271,6 +271,15 @@ async function walkThroughStudies({ expected, created }: Pick<Walker, 'expected'
   });
   await expected(204, 'DELETE', `${base}/${id}`);
   await expected(404, 'GET', `${base}/${id}/points`);
+  const invalidations = '/api/x/invalidations';
+  const invalid = await created(invalidations, {
+    kind: 'INSTANCE',
+    instanceId: 'sim-1',
+    note: 'wrong license',
+  });
+  await expected(200, 'GET', invalidations);
+  await expected(204, 'DELETE', `${invalidations}/${invalid}`);
+  await expected(404, 'DELETE', `${invalidations}/${invalid}`);
 }
 
 async function walkThroughTasks(base: string, generation: string, { expected, created, agent }: Walker) {

@@ -108,6 +108,9 @@ export const ADDITIONS = parse(`
   POST   /api/x/studies/{id}/resume                                200 404 409
   POST   /api/x/studies/{id}/stop                                  200 404 409
   POST   /api/x/studies/{id}/retry                                 200 404 423
+  GET    /api/x/invalidations                                      200
+  POST   /api/x/invalidations                                      201 404
+  DELETE /api/x/invalidations/{id}                                 204 404
   GET    /api/x/tasks                                              200
   POST   /api/x/tasks                                              201 423
   POST   /api/x/tasks/form                                         201 413 422 423

@@ -47,6 +47,10 @@ const COUNTS = sql(
   `SELECT coalesce(outcome, CASE WHEN is_due THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count
    FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} GROUP BY 1`,
 );
+const WITH_FILE = sql(
+  { digest: 'text', limit: 'bigint' },
+  `SELECT id FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = :digest) ORDER BY seq DESC LIMIT :limit`,
+);
 const POINTS = sql(
   { id: 'text', after: 'bigint', limit: 'bigint', outcomes: 'text[]' },
   `SELECT ${POINT_COLUMNS} FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND number > :after
@@ -82,7 +86,7 @@ export function postgresStudies(db: Database, { change }: Lanes): Studies {
     setState: (id, from, to, why) => change.write(SET_STATE, { id, from, to, ...why }),
     retry: (id, outcomes) => change.write(RETRY, { id, outcomes }),
     remove: (id) => change.write(REMOVE, id),
-    begin: (id, begunCount, variables) => change.write(BEGIN, { id, begunCount, variables }),
+    begin: (id, begunCount, points) => change.write(BEGIN, { id, begunCount, points }),
     end: async (id, ended) => [...(await change.write(END, { id, ended }))],
     beginAgain: (id, numbers) => change.write(BEGIN_AGAIN, { id, numbers }),
     finish: (id, retryCount, endedAtMs) => change.write(FINISH, { id, retryCount, endedAtMs }),
@@ -93,7 +97,7 @@ function studyReads(
   db: Database,
 ): Pick<
   Studies,
-  'find' | 'list' | 'partWith' | 'counts' | 'points' | 'endedBefore' | 'active' | 'open' | 'due'
+  'find' | 'list' | 'partWith' | 'counts' | 'withFile' | 'points' | 'endedBefore' | 'active' | 'open' | 'due'
 > {
   const pointsOf = (statement: typeof OPEN_POINTS, id: string, limit: number) =>
     rowsOf<Pick<PointRow, 'number' | 'tries' | 'variables'>, 'id' | 'limit'>(db, statement, { id, limit });
@@ -118,6 +122,10 @@ function studyReads(
     counts: async (id) => {
       const rows = await rowsOf<{ outcome: string; count: number }, 'id'>(db, COUNTS, { id });
       return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
+    },
+    withFile: async ({ digest }, limit) => {
+      const values = { digest, limit };
+      return (await rowsOf<{ id: string }, keyof typeof values>(db, WITH_FILE, values)).map(({ id }) => id);
     },
     points: async (id, { after, limit, outcomes }) => {
       const values = { id, after, limit, outcomes };

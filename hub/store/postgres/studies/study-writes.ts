@@ -1,9 +1,14 @@
 /** Writes of studies. Each call is a batch of its own: their keys are those of all studies, and calls are few. */
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import type { EndedPoint, StateChange } from '../../../core/ports/studies.js';
-import type { NewStudy, PlannedPart, PointOutcome, StudyState } from '../../../core/studies/study.js';
-import type { PointValue } from '../../../core/studies/variables.js';
-import { endOfPoint, rowOfStudy, STUDY_COLUMNS, textOfVariables } from '../../rows/study-row.js';
+import type {
+  BegunPoint,
+  NewStudy,
+  PlannedPart,
+  PointOutcome,
+  StudyState,
+} from '../../../core/studies/study.js';
+import { begunPointAsColumns, endOfPoint, rowOfStudy, STUDY_COLUMNS } from '../../rows/study-row.js';
 import { GROWING, RUN_AGAIN, statesBefore } from '../../rows/study-sql.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 
@@ -135,7 +140,7 @@ export const RETRY: LaneWrite<{ readonly id: string; readonly outcomes: readonly
     parts: `
       retried AS (
         UPDATE study_point SET tries = tries + 1, is_due = true, outcome = NULL, cause = NULL, message = NULL,
-          read_values = NULL, started_at = NULL, ended_at = NULL
+          read_values = NULL, source = NULL, not_reused = NULL, started_at = NULL, ended_at = NULL
         FROM held, study WHERE study.id = :id AND study_seq = study.seq AND outcome = ANY (:outcomes) RETURNING number),
       again AS (
         UPDATE study SET retry_count = retry_count + 1, ${RUN_AGAIN}
@@ -160,31 +165,59 @@ export const REMOVE: LaneWrite<string, boolean> = {
 interface Beginning {
   readonly id: string;
   readonly begunCount: number;
-  readonly variables: readonly (readonly PointValue[])[];
+  readonly points: readonly BegunPoint[];
 }
 
 export const BEGIN: LaneWrite<Beginning, boolean> = {
   ...ALONE,
   statement: laneStatement({
-    parameters: { id: 'text', begunCount: 'bigint', added: 'bigint', variables: 'text[]' },
+    parameters: {
+      id: 'text',
+      begunCount: 'bigint',
+      added: 'bigint',
+      variables: 'text[]',
+      misses: 'text[]',
+      sources: 'text[]',
+      outcomes: 'text[]',
+      causes: 'text[]',
+      messages: 'text[]',
+      readValues: 'text[]',
+      startedAts: 'bigint[]',
+      endedAts: 'bigint[]',
+    },
     parts: `
       begun AS (
         UPDATE study SET begun_count = begun_count + :added
         FROM held WHERE study.id = :id AND state = 'RUNNING' AND begun_count = :begunCount AND begun_count + :added <= point_count
         RETURNING seq),
       points AS (
-        INSERT INTO study_point (study_seq, number, tries, is_due, variables)
-        SELECT seq, :begunCount + point.at, 1, false, point.variables
-        FROM begun, unnest(:variables) WITH ORDINALITY AS point (variables, at))`,
+        INSERT INTO study_point (study_seq, number, tries, is_due, variables, not_reused, source, outcome, cause, message,
+          read_values, started_at, ended_at)
+        SELECT seq, :begunCount + point.place, 1, false, point.variables, point.not_reused, point.source, point.outcome, point.cause,
+          point.message, point.read_values, point.started_at, point.ended_at
+        FROM begun, unnest(:variables, :misses, :sources, :outcomes, :causes, :messages, :readValues, :startedAts, :endedAts)
+          WITH ORDINALITY
+          AS point (variables, not_reused, source, outcome, cause, message, read_values, started_at, ended_at, place))`,
     outcome: 'SELECT to_json(count(*)) FROM begun',
   }),
-  weight: ({ variables }) => 50 * variables.length,
-  values: ([call]) => ({
-    id: call?.id,
-    begunCount: call?.begunCount,
-    added: call?.variables.length,
-    variables: call?.variables.map(textOfVariables),
-  }),
+  weight: ({ points }) => 50 * points.length,
+  values: ([call]) => {
+    const rows = call?.points.map(begunPointAsColumns) ?? [];
+    return {
+      id: call?.id,
+      begunCount: call?.begunCount,
+      added: rows.length,
+      variables: rows.map(({ variables }) => variables),
+      misses: rows.map(({ not_reused }) => not_reused),
+      sources: rows.map(({ source }) => source),
+      outcomes: rows.map(({ outcome }) => outcome),
+      causes: rows.map(({ cause }) => cause),
+      messages: rows.map(({ message }) => message),
+      readValues: rows.map(({ read_values }) => read_values),
+      startedAts: rows.map(({ started_at }) => started_at),
+      endedAts: rows.map(({ ended_at }) => ended_at),
+    };
+  },
   results: (_, outcome) => [outcome !== 0],
 };
 

@@ -3,6 +3,7 @@ import type { Studies } from '../../../core/ports/studies.js';
 import type { NewStudy } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
+  begunPointAsColumns,
   endOfPoint,
   openPointOfRow,
   POINT_COLUMNS,
@@ -12,7 +13,6 @@ import {
   STUDY_COLUMNS,
   type StudyRow,
   studyOfRow,
-  textOfVariables,
   wholeStudyOfRow,
 } from '../../rows/study-row.js';
 import { GROWING, RUN_AGAIN, statesBefore } from '../../rows/study-sql.js';
@@ -44,6 +44,7 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
     },
     counts: async (id) =>
       Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
+    withFile: async ({ digest }, limit) => sql.withFile.all({ digest, limit }),
     points: async (id, { after, limit, outcomes }) =>
       sql.points.all({ id, after, limit, outcomes: JSON.stringify(outcomes) }).map(pointOfRow),
     extend: (id, { first, count, plan }) =>
@@ -67,12 +68,12 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
     active: async () => sql.active.all().map(activeStudyOfRow),
     open: async (id, limit) => sql.open.all({ id, limit }).map(openPointOfRow),
     due: async (id, limit) => sql.due.all({ id, limit }).map(openPointOfRow),
-    begin: (id, begunCount, variables) =>
+    begin: (id, begunCount, points) =>
       commit.durable(() => {
-        const seq = sql.begin.get({ id, begunCount, count: variables.length });
+        const seq = sql.begin.get({ id, begunCount, count: points.length });
         if (seq === undefined) return false;
-        for (const [index, each] of variables.entries()) {
-          sql.insertPoint.run({ seq, number: begunCount + index + 1, variables: textOfVariables(each) });
+        for (const [index, point] of points.entries()) {
+          sql.insertPoint.run({ seq, number: begunCount + index + 1, ...begunPointAsColumns(point) });
         }
         return true;
       }),
@@ -117,6 +118,11 @@ function studyStatements(db: SqliteDatabase) {
       SELECT ${STUDY_COLUMNS} FROM study
       WHERE (@name IS NULL OR name = @name) AND (@after IS NULL OR seq < (SELECT seq FROM study WHERE id = @after))
       ORDER BY seq DESC LIMIT @limit`),
+    withFile: db
+      .prepare<[{ digest: string; limit: number }], string>(`
+        SELECT id FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = @digest)
+        ORDER BY seq DESC LIMIT @limit`)
+      .pluck(),
     part: db.prepare<[{ id: string; point: number }], { first: number; count: number; plan: string }>(`
       SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND first <= @point ORDER BY first DESC LIMIT 1`),
     extend: db
@@ -175,16 +181,18 @@ function pointStatements(db: SqliteDatabase) {
         WHERE id = @id AND state = 'RUNNING' AND begun_count = @begunCount AND begun_count + @count <= point_count
         RETURNING seq`)
       .pluck(),
-    insertPoint: db.prepare<[{ seq: number; number: number; variables: string }]>(
-      'INSERT INTO study_point (study_seq, number, tries, is_due, variables) VALUES (@seq, @number, 1, 0, @variables)',
-    ),
+    insertPoint: db.prepare<[{ seq: number; number: number } & ReturnType<typeof begunPointAsColumns>]>(`
+      INSERT INTO study_point (study_seq, number, tries, is_due, variables, not_reused, source, outcome, cause, message, read_values,
+        started_at, ended_at)
+      VALUES (@seq, @number, 1, 0, @variables, @not_reused, @source, @outcome, @cause, @message, @read_values, @started_at,
+        @ended_at)`),
     end: db.prepare<[{ id: string } & ReturnType<typeof endOfPoint>]>(`
       UPDATE study_point SET outcome = @outcome, cause = @cause, message = @message, read_values = @read_values,
         started_at = @started_at, ended_at = @ended_at
       WHERE ${IN_STUDY} AND number = @number AND tries = @tries AND ${OPEN}`),
     retry: db.prepare<[{ id: string; outcomes: string }]>(`
       UPDATE study_point SET tries = tries + 1, is_due = 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
-        started_at = NULL, ended_at = NULL
+        source = NULL, not_reused = NULL, started_at = NULL, ended_at = NULL
       WHERE ${IN_STUDY} AND outcome IN (SELECT value FROM json_each(@outcomes))`),
   };
 }

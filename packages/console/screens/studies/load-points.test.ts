@@ -47,7 +47,7 @@ it('asks afterwards for what has changed', async () => {
 });
 
 it('sees by the counts of the study that a point has changed unseen', () => {
-  const none = { SOLVER_FAILED: 0, RULE_FAILED: 0, INFRASTRUCTURE: 0, CANCELED: 0 };
+  const none = { SOLVER_FAILED: 0, RULE_FAILED: 0, INFRASTRUCTURE: 0, CANCELED: 0, REUSED: 0 };
   const counts = { total: 2, waiting: 0, open: 0, FINISHED: 2, ...none };
   expect(areCounted([pointOf(1, 'FINISHED'), pointOf(2, 'FINISHED')], counts)).toBe(true);
   expect(areCounted([pointOf(1, 'FINISHED'), pointOf(2, 'CANCELED')], counts)).toBe(false);

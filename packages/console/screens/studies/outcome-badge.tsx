@@ -10,6 +10,7 @@ const LOOKS: Readonly<Record<PointState, readonly [className: string, icon: Icon
   RULE_FAILED: ['of-failed', 'triangle-exclamation-point'],
   INFRASTRUCTURE: ['of-failed', 'unplug'],
   CANCELED: ['of-canceled', 'circle-slash'],
+  REUSED: ['of-finished', 'copy'],
   OPEN: ['of-running', 'loader-circle'],
 };
 

@@ -119,10 +119,10 @@ interface CellsProps {
 const Cells = memo(function Cells({ point, columns }: CellsProps) {
   const [{ language }] = usePreferences();
   const words = useWords<typeof en>({ en, de });
-  const { number, taskId, message, cause, missing } = point;
+  const { number, taskId, message, notReused, cause, missing } = point;
   const reasonOf = ({ key, name }: Column) => (key.startsWith('values.') ? missing?.[name] : undefined);
   const reasons = Object.values(missing ?? {});
-  const text = message ?? reasons[0];
+  const text = message ?? reasons[0] ?? notReused;
   return (
     <>
       <span role="rowheader" className="study-number">

@@ -1,6 +1,6 @@
 /** Points of a study as rows of a table: their columns, order, filters, and groups of failures. */
 import type { StudyDetails, StudyPoint } from '@workbench-hub/client';
-import { OUTCOMES, type Outcome } from './progress.js';
+import { hasResult, OUTCOMES, type Outcome } from './progress.js';
 
 /** Outcome of a point; OPEN while its task waits or runs. */
 export type PointState = Outcome | 'OPEN';
@@ -72,7 +72,7 @@ type Field = number | string | undefined;
 
 function fieldOf(key: string, columns: readonly Column[]): ((point: StudyPoint) => Field) | undefined {
   if (key === 'outcome') return (point) => POINT_STATES.indexOf(stateOf(point));
-  if (key === 'message') return ({ message }) => message;
+  if (key === 'message') return ({ message, notReused }) => message ?? notReused;
   return columns.find((column) => column.key === key)?.of;
 }
 
@@ -101,7 +101,7 @@ const MEASURED = / is -?(?:[\d.]+(?:e[+-]?\d+)?|Infinity),/g;
 
 /** Why a point failed; undefined for one that did not. */
 function failureOf({ outcome, cause, message = '' }: StudyPoint): Failure | undefined {
-  if (outcome === undefined || outcome === 'FINISHED') return undefined;
+  if (outcome === undefined || hasResult(outcome)) return undefined;
   const line = message.trim().split('\n', 1)[0] ?? '';
   // The measured number is left out, so that points that miss the same condition form one group.
   const reason = outcome === 'RULE_FAILED' ? line.replaceAll(MEASURED, ' is …,') : line;
@@ -154,7 +154,7 @@ export function bestOf(
 ): { readonly point: StudyPoint; readonly value: number } | undefined {
   let best: { point: StudyPoint; value: number } | undefined;
   for (const point of points) {
-    const value = point.outcome === 'FINISHED' ? numberIn(column, point) : undefined;
+    const value = hasResult(point.outcome) ? numberIn(column, point) : undefined;
     if (value === undefined) continue;
     const isBetter = best === undefined || (isMaximum ? value > best.value : value < best.value);
     if (isBetter) best = { point, value };

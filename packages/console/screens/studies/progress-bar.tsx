@@ -29,7 +29,7 @@ export function ProgressBar({ study: { name, points } }: { readonly study: Study
         aria-valuenow={ended}
         aria-valuetext={failed === 0 ? text : `${text}, ${failedText}`}
       >
-        <span className="of-finished" style={share(points.FINISHED)} />
+        <span className="of-finished" style={share(points.FINISHED + points.REUSED)} />
         <span className="of-failed" style={share(failed)} />
         <span className="of-canceled" style={share(points.CANCELED)} />
       </div>

@@ -10,6 +10,7 @@ const POINTS = {
   RULE_FAILED: 1,
   INFRASTRUCTURE: 1,
   CANCELED: 1,
+  REUSED: 0,
 };
 const STUDY = { state: 'RUNNING', createdAt: '2026-05-01T10:00:00Z', points: POINTS } as const;
 const NOW_MS = Date.parse('2026-05-01T10:10:00Z');

@@ -49,6 +49,7 @@ export const de: DictionaryLike<typeof en> = {
     RULE_FAILED: 'Bedingung verletzt',
     INFRASTRUCTURE: 'Infrastruktur',
     CANCELED: 'Abgebrochen',
+    REUSED: 'Wiederverwendet',
     OPEN: 'In Arbeit',
   },
   causes: { CRASH: 'Absturz der Instanz', LOSS: 'Verlust des Agents', HOST_FAULT: 'Fehler des Rechners' },

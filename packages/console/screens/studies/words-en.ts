@@ -44,6 +44,7 @@ export const en = {
     RULE_FAILED: 'Condition not met',
     INFRASTRUCTURE: 'Infrastructure',
     CANCELED: 'Canceled',
+    REUSED: 'Reused',
     OPEN: 'In progress',
   },
   causes: { CRASH: 'crash of the instance', LOSS: 'loss of the agent', HOST_FAULT: 'fault of the host' },

@@ -55,6 +55,9 @@ export const studyDetails = z
     classifiers: z.array(z.object({ type: z.enum(CLASSIFIER_TYPES), value: z.string() })),
     timeLimit: z.int().optional().meta({ description: 'Time limit of each point in seconds.' }),
     stopAfterFailures: z.int().optional(),
+    reuse: z
+      .boolean()
+      .meta({ description: 'Whether points take the results of earlier tasks with equal inputs.' }),
     variables: z.array(
       z
         .object({
@@ -79,7 +82,10 @@ export const studyPoint = z
   .object({
     number: z.int().min(1).meta({ description: 'Counted from 1; the same over all tries.', example: 17 }),
     tries: z.int().min(1),
-    taskId: z.string().meta({ description: 'Task of the latest try.', example: EXAMPLE_ID }),
+    taskId: z.string().meta({
+      description: 'Task of the latest try, or the earlier one whose result it has.',
+      example: EXAMPLE_ID,
+    }),
     variables: z.record(z.string(), numberOrText).meta({ example: { speed: 1500 } }),
     outcome: z
       .enum(POINT_OUTCOMES)
@@ -87,13 +93,27 @@ export const studyPoint = z
       .meta({
         description:
           'Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not meet the conditions. ' +
-          'INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED: by somebody.',
+          'INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED: by somebody. REUSED: it has the result of an ' +
+          'earlier task.',
       }),
+    reused: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Present and true if it has the result of an earlier task.' }),
+    notReused: z.string().optional().meta({
+      description:
+        'Why it has a task of its own, in a study that reuses results: the first input that differs from the nearest one.',
+      example:
+        'load is 2 instead of 1 in the nearest earlier result, task 019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77',
+    }),
     cause: z.enum(POINT_CAUSES).optional().meta({
       description:
         'Cause of INFRASTRUCTURE. CRASH: of the instance. LOSS: of the agent. HOST_FAULT: such as a full disk.',
     }),
-    message: z.string().optional().meta({ description: 'Why it has another outcome than FINISHED.' }),
+    message: z
+      .string()
+      .optional()
+      .meta({ description: 'Why it has another outcome than FINISHED and REUSED.' }),
     values: z.record(z.string(), numberOrText).meta({
       description:
         'Values that were read. Numbers that JSON does not know are the texts NaN, Infinity and -Infinity.',
@@ -125,12 +145,13 @@ export function presentStudyItem({ study, counts }: CountedRecord) {
 }
 
 export function presentStudy({ study, counts }: CountedStudy) {
-  const { classifiers, timeLimitS, stopAfterFailures, variables, values } = study.definition;
+  const { classifiers, timeLimitS, stopAfterFailures, reuse, variables, values } = study.definition;
   return {
     ...presentStudyItem({ study, counts }),
     classifiers,
     ...(timeLimitS === null ? {} : { timeLimit: timeLimitS }),
     ...(stopAfterFailures === null ? {} : { stopAfterFailures }),
+    reuse,
     variables: variables.map(({ name, kind, unit, lower, upper, scale }) => ({
       ...{ name, kind, scale },
       ...(unit === null ? {} : { unit }),
@@ -150,7 +171,10 @@ function presentCounts({ pointCount, begunCount }: StudyRecord, counts: OutcomeC
   };
 }
 
-export function presentPoint({ definition }: Study, { number, tries, taskId, variables, end }: PointOfStudy) {
+export function presentPoint(
+  { definition }: Study,
+  { number, tries, taskId, variables, notReused, end }: PointOfStudy,
+) {
   const named = definition.variables.map(({ name }, index) => [name, variables[index]] as const);
   const read = definition.values.flatMap(({ name }, index) => {
     const value = end?.values[index];
@@ -160,6 +184,8 @@ export function presentPoint({ definition }: Study, { number, tries, taskId, var
   return {
     ...{ number, tries, taskId, variables: Object.fromEntries(named) },
     ...(end === null ? {} : { outcome: end.outcome, endedAt: offsetTimestamp(end.endedAtMs) }),
+    ...(typeof end?.source === 'string' ? { reused: true } : {}),
+    ...(notReused === null ? {} : { notReused }),
     ...(end === null || end.cause === null ? {} : { cause: end.cause }),
     ...(end === null || end.message === null ? {} : { message: end.message }),
     ...(end === null || end.startedAtMs === null ? {} : { startedAt: offsetTimestamp(end.startedAtMs) }),

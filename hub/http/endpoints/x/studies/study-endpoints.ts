@@ -106,6 +106,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
           classifiers: body.classifiers ?? [],
           timeLimitS: body.timeLimit ?? null,
           stopAfterFailures: body.stopAfterFailures ?? null,
+          reuse: body.reuse ?? false,
         },
         checked,
       });

@@ -257,6 +257,11 @@ export const newStudy = z
       z.int().min(1),
       'Number of failed points at which the study stops by itself.',
     ),
+    reuse: z.boolean().nullish().meta({
+      description:
+        'Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.',
+      override: shownWithoutNull,
+    }),
   })
   .meta({ id: 'NewStudy' });
 

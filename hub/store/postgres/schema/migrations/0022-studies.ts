@@ -1,4 +1,4 @@
-/** Studies, their plans, the points that have begun, and the blobs that a study needs. */
+/** Studies, their plans, the points that have begun, the blobs that a study needs, and which results are not to be reused. */
 export const studies = {
   id: '0022-studies',
   phase: 'expand',
@@ -38,6 +38,8 @@ export const studies = {
     tries       INTEGER NOT NULL,
     is_due      BOOLEAN NOT NULL, -- to be tried again, without a task yet
     variables   TEXT COLLATE "C" NOT NULL, -- JSON
+    not_reused  TEXT COLLATE "C", -- why no earlier result was taken
+    source      TEXT COLLATE "C", -- earlier task whose result it has
     outcome     TEXT COLLATE "C", -- null while the task of the try waits or runs
     cause       TEXT COLLATE "C",
     message     TEXT COLLATE "C",
@@ -65,5 +67,14 @@ export const studies = {
   END $$;
   CREATE TRIGGER study_file_dropped AFTER DELETE ON study_file
     FOR EACH ROW EXECUTE FUNCTION log_dropped_study_file();
+
+  CREATE TABLE invalidation (
+    seq        BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    id         TEXT COLLATE "C" NOT NULL UNIQUE,
+    results    TEXT COLLATE "C" NOT NULL, -- JSON
+    note       TEXT COLLATE "C",
+    creator    TEXT COLLATE "C",
+    created_at BIGINT NOT NULL
+  );
 `,
 } as const;

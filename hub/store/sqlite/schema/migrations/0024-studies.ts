@@ -1,4 +1,4 @@
-/** Studies, their plans, the points that have begun, and the blobs that a study needs. */
+/** Studies, their plans, the points that have begun, the blobs that a study needs, and which results are not to be reused. */
 export const studies = `
   CREATE TABLE study (
     seq         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -34,6 +34,8 @@ export const studies = `
     tries       INTEGER NOT NULL,
     is_due      INTEGER NOT NULL, -- to be tried again, without a task yet
     variables   TEXT NOT NULL, -- JSON
+    not_reused  TEXT, -- why no earlier result was taken
+    source      TEXT, -- earlier task whose result it has
     outcome     TEXT, -- null while the task of the try waits or runs
     cause       TEXT,
     message     TEXT,
@@ -58,4 +60,13 @@ export const studies = `
   CREATE TRIGGER study_file_dropped AFTER DELETE ON study_file BEGIN
     INSERT INTO dropped_content (digest, encrypted, size_bytes) VALUES (OLD.digest, OLD.encrypted, OLD.size_bytes);
   END;
+
+  CREATE TABLE invalidation (
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT NOT NULL UNIQUE,
+    results    TEXT NOT NULL, -- JSON
+    note       TEXT,
+    creator    TEXT,
+    created_at INTEGER NOT NULL
+  ) STRICT;
 `;

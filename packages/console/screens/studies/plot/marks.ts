@@ -1,6 +1,7 @@
 /** Marks of points in a plot. */
 import type { StudyPoint } from '@workbench-hub/client';
 import { type Column, numberIn } from '../points.js';
+import { hasResult } from '../progress.js';
 
 export interface Mark {
   readonly point: StudyPoint;
@@ -37,7 +38,7 @@ export function marksOf(
     if (point.outcome === undefined) continue;
     const across = placed(numberIn(x, point), isXLogarithmic);
     const up = placed(numberIn(y, point), isYLogarithmic);
-    const hasFailed = point.outcome !== 'FINISHED';
+    const hasFailed = !hasResult(point.outcome);
     if (across === undefined || (up === undefined && !hasFailed)) {
       leftOut++;
       continue;

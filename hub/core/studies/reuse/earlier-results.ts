@@ -1,0 +1,99 @@
+/** Earlier results of the job of a study, found by the values of its variables. */
+import type { ReadValue } from '../values/read-value.js';
+import { differing } from './job-inputs.js';
+
+export interface EarlierResult {
+  /** Task whose outputs are the result. */
+  readonly taskId: string;
+  /** Texts of the variables in the order of the study. */
+  readonly variables: readonly string[];
+  /** Values that were read before in the order of the rules of the study; undefined for those that were not. */
+  readonly values: readonly (ReadValue | undefined)[];
+}
+
+export type FoundResults =
+  /** Those to be preferred first. */
+  { readonly results: readonly EarlierResult[] } | { readonly miss: string };
+
+interface Entry {
+  readonly key: string;
+  readonly results: EarlierResult[];
+}
+
+export interface EarlierResultsOptions {
+  /** Names of the variables. */
+  readonly names: readonly string[];
+  /** Those to be preferred first. */
+  readonly results: readonly EarlierResult[];
+  /** Reason of a miss while there is no result. */
+  readonly missOfAll: string;
+}
+
+export class EarlierResults {
+  readonly #names: readonly string[];
+  /** In the order of their keys, so that neighbors have the most leading values in common. */
+  readonly #entries: Entry[];
+  readonly #missOfAll: string;
+
+  constructor({ names, results, missOfAll }: EarlierResultsOptions) {
+    this.#names = names;
+    this.#missOfAll = missOfAll;
+    const byKey = new Map<string, EarlierResult[]>();
+    for (const result of results) {
+      const key = keyOf(result.variables);
+      const equal = byKey.get(key);
+      if (equal) equal.push(result);
+      else byKey.set(key, [result]);
+    }
+    this.#entries = [...byKey]
+      .map(([key, equal]) => ({ key, results: equal }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  /** Adds a result that is preferred to those before. */
+  add(result: EarlierResult): void {
+    const key = keyOf(result.variables);
+    const at = this.#placeOf(key);
+    const entry = this.#entries[at];
+    if (entry?.key === key) entry.results.unshift(result);
+    else this.#entries.splice(at, 0, { key, results: [result] });
+  }
+
+  /** Results with these values, or the first input that differs from the nearest result. */
+  find(variables: readonly string[]): FoundResults {
+    const key = keyOf(variables);
+    const at = this.#placeOf(key);
+    const entry = this.#entries[at];
+    if (entry?.key === key) return { results: entry.results };
+    const neighbors = [this.#entries[at], this.#entries[at - 1]].flatMap((each) => each?.results[0] ?? []);
+    const [nearest] = neighbors
+      .map((result) => ({ result, place: firstDifferent(variables, result.variables) }))
+      .sort((a, b) => b.place - a.place);
+    if (!nearest) return { miss: this.#missOfAll };
+    const { result, place } = nearest;
+    const wanted = variables[place] ?? '';
+    const what = differing(this.#names[place] ?? '', wanted, result.variables[place] ?? '');
+    return { miss: `${what} in the nearest earlier result, task ${result.taskId}` };
+  }
+
+  /** Place of the first entry whose key is not less. */
+  #placeOf(key: string): number {
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#entries[middle]?.key ?? '') < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** Text that is equal when all values are; values are ended by a character that sorts before all others. */
+function keyOf(variables: readonly string[]): string {
+  return variables.map((value) => `${value.replaceAll('\u0000', '\u0000\u0001')}\u0000\u0000`).join('');
+}
+
+function firstDifferent(a: readonly string[], b: readonly string[]): number {
+  return a.findIndex((value, index) => value !== b[index]);
+}

@@ -1,0 +1,180 @@
+/** Earlier results that points of a study may reuse: those of points of studies, and of tasks, with equal inputs. */
+import { type BatchJob, type FileRef, filesOfJob } from '@workbench-hub/shared/domain/job';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Studies } from '../../core/ports/studies.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import { comparedVariables, type WantedVariables } from '../../core/studies/reuse/compared-variables.js';
+import { type EarlierResult, EarlierResults } from '../../core/studies/reuse/earlier-results.js';
+import {
+  firstDifference,
+  type InputDifference,
+  inputsOf,
+  type JobInputs,
+} from '../../core/studies/reuse/job-inputs.js';
+import type { Point, Study } from '../../core/studies/study.js';
+import type { ReadValue } from '../../core/studies/values/read-value.js';
+import type { Task } from '../../core/task.js';
+import { taskIdOf, taskOfPoint } from './point-tasks.js';
+
+export interface EarlierResultsReaderOptions {
+  readonly studies: Pick<Studies, 'withFile' | 'find' | 'points'>;
+  readonly archive: Pick<TaskArchive, 'withInput' | 'jobOf'>;
+  readonly defaultVersion: string | null;
+  readonly timers: Pick<Timers, 'soon'>;
+}
+
+/** Files of a job by which earlier computations are looked for. */
+const MAX_FILES = 5;
+/** Studies that are looked at, newest first. */
+const MAX_STUDIES = 100;
+/** Results of points that are kept in memory for a study. */
+const MAX_POINTS = 100_000;
+/** Tasks that are looked at for each file, newest first. */
+const MAX_TASKS = 500;
+/** Points that are read at a time: the hub does nothing else meanwhile. */
+const PAGE = 1000;
+
+/** Rejects as the store does. */
+export async function readEarlierResults(
+  study: Study,
+  options: EarlierResultsReaderOptions,
+): Promise<EarlierResults> {
+  const reading = new Reading(study, options);
+  const files = distinct(filesOfJob(study.definition.job)).slice(0, MAX_FILES);
+  await reading.readStudies(files);
+  await reading.readTasks(files);
+  return reading.results();
+}
+
+class Reading {
+  readonly #study: Study;
+  readonly #options: EarlierResultsReaderOptions;
+  readonly #inputs: JobInputs;
+  readonly #variables: WantedVariables;
+  readonly #results: EarlierResult[] = [];
+  /** Tasks of points that were looked at. */
+  readonly #seen = new Set<string>();
+  #nearest: (InputDifference & { readonly of: string }) | undefined;
+
+  constructor(study: Study, options: EarlierResultsReaderOptions) {
+    this.#study = study;
+    this.#options = options;
+    const { job, variables } = study.definition;
+    this.#inputs = this.#inputsOf(study);
+    this.#variables = { fixed: variablesOf(job), names: variables.map(({ name }) => name) };
+  }
+
+  results(): EarlierResults {
+    const nearest = this.#nearest;
+    const missOfAll = nearest
+      ? `${nearest.what} in the nearest earlier job, ${nearest.of}`
+      : 'there is no earlier result with any of its files';
+    return new EarlierResults({ names: this.#variables.names, results: this.#results, missOfAll });
+  }
+
+  async readStudies(files: readonly FileRef[]): Promise<void> {
+    const { studies } = this.#options;
+    const ids = new Set<string>();
+    for (const file of files) for (const id of await studies.withFile(file, MAX_STUDIES)) ids.add(id);
+    for (const id of [...ids].sort().reverse().slice(0, MAX_STUDIES)) {
+      const other = id === this.#study.id ? this.#study : await studies.find(id);
+      if (!other) continue;
+      const difference = firstDifference(this.#inputs, this.#inputsOf(other));
+      if (difference) this.#note(difference, `study ${JSON.stringify(other.name)}`);
+      else await this.#readPoints(other);
+    }
+  }
+
+  async #readPoints(other: Study): Promise<void> {
+    const { studies, timers } = this.#options;
+    const valuesOf = sharedValues(this.#study, other);
+    const fixed = variablesOf(other.definition.job);
+    for (let after = 0; this.#results.length < MAX_POINTS; ) {
+      const points = await studies.points(other.id, { after, limit: PAGE, outcomes: [] });
+      for (const point of points) this.#addPoint(other, point, fixed, valuesOf);
+      if (points.length < PAGE) return;
+      after = points.at(-1)?.number ?? after;
+      await new Promise<void>((resolve) => timers.soon(resolve));
+    }
+  }
+
+  #addPoint(
+    other: Study,
+    point: Point,
+    fixed: ReadonlyMap<string, string>,
+    valuesOf: (point: Point) => EarlierResult['values'],
+  ): void {
+    const taskId = point.end?.source ?? taskIdOf(other, point);
+    this.#seen.add(taskId);
+    if (point.end?.outcome !== 'FINISHED' && point.end?.outcome !== 'REUSED') return;
+    const variables = new Map(fixed);
+    for (const [index, { name }] of other.definition.variables.entries())
+      variables.set(name, String(point.variables[index]));
+    const compared = comparedVariables(this.#variables, variables);
+    if ('texts' in compared)
+      this.#results.push({ taskId, variables: compared.texts, values: valuesOf(point) });
+    else this.#noteVariable(compared.what, `study ${JSON.stringify(other.name)}`);
+  }
+
+  async readTasks(files: readonly FileRef[]): Promise<void> {
+    const { archive, timers } = this.#options;
+    for (const file of files) {
+      const { tasks } = await archive.withInput(file, MAX_TASKS);
+      for (const task of tasks) await this.#addTask(task);
+      await new Promise<void>((resolve) => timers.soon(resolve));
+    }
+  }
+
+  async #addTask(task: Task): Promise<void> {
+    if (task.status !== 'FINISHED' || task.loan !== null || this.#seen.has(task.id)) return;
+    this.#seen.add(task.id);
+    const job = await this.#options.archive.jobOf(task.id);
+    if (job?.type !== 'EXECUTE_BATCH_JOB') return;
+    const of = `task ${task.id}`;
+    const difference = firstDifference(this.#inputs, inputsOf(job, task.requirement));
+    if (difference) {
+      this.#note(difference, of);
+      return;
+    }
+    const compared = comparedVariables(this.#variables, variablesOf(job));
+    if ('texts' in compared) this.#results.push({ taskId: task.id, variables: compared.texts, values: [] });
+    else this.#noteVariable(compared.what, of);
+  }
+
+  #noteVariable(what: string, of: string): void {
+    this.#note({ agreeing: this.#inputs.length, what }, of);
+  }
+
+  /** Notes a difference if its computation is nearer than those before. */
+  #note(difference: InputDifference, of: string): void {
+    if (difference.agreeing > (this.#nearest?.agreeing ?? -1)) this.#nearest = { ...difference, of };
+  }
+
+  #inputsOf(study: Study): JobInputs {
+    const { defaultVersion } = this.#options;
+    const point = { number: 0, tries: 0, variables: [] };
+    const { requirement } = taskOfPoint(study, point, { nowMs: study.createdAtMs, defaultVersion });
+    return inputsOf(study.definition.job, requirement);
+  }
+}
+
+function variablesOf({ variables }: BatchJob): Map<string, string> {
+  return new Map(variables.map(({ key, value }) => [key, value]));
+}
+
+/** Values of points of `other`, as far as it has read the same as the rules of `study`, and found them. */
+function sharedValues(study: Study, other: Study): (point: Point) => readonly (ReadValue | undefined)[] {
+  const ruleOf = ({ kind, source, reader }: Study['definition']['values'][number]) =>
+    JSON.stringify([kind, source, reader]);
+  const theirs = other.definition.values.map(ruleOf);
+  const places = study.definition.values.map((rule) => theirs.indexOf(ruleOf(rule)));
+  return ({ end }) =>
+    places.map((place) => {
+      const value = end?.values[place];
+      return value?.kind === 'MISSING' ? undefined : value;
+    });
+}
+
+function distinct(files: readonly FileRef[]): FileRef[] {
+  return [...new Map(files.map((file) => [file.digest, file])).values()];
+}

@@ -1,0 +1,103 @@
+/** Reuse of earlier results by the points of a study (decision 0086). */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import type { Invalidations } from '../../core/ports/invalidations.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { EarlierResult, EarlierResults } from '../../core/studies/reuse/earlier-results.js';
+import { type Invalidation, invalidationOf, namedResults } from '../../core/studies/reuse/invalidation.js';
+import type { Study } from '../../core/studies/study.js';
+import type { ReadValue } from '../../core/studies/values/read-value.js';
+import { type PointValue, textOf } from '../../core/studies/variables.js';
+import type { Task } from '../../core/task.js';
+import { type PointValuesOptions, pointValues } from './point-values.js';
+
+/** Version and revision of a workbench. */
+export interface WorkbenchBuild {
+  readonly version: string;
+  readonly revision: string;
+}
+
+export interface PointReuseOptions extends PointValuesOptions {
+  readonly archive: Pick<TaskArchive, 'find' | 'filesOf'>;
+  readonly invalidations: Pick<Invalidations, 'list'>;
+  /** Builds of the known instances that fit a requirement. */
+  readonly buildsFor: (requirement: Requirement) => readonly WorkbenchBuild[];
+}
+
+export type Reuse =
+  | { readonly source: Task; readonly values: readonly ReadValue[] }
+  | { readonly miss: string };
+
+/** Results with the values of a point that are looked at, of which usually the first can be reused. */
+const MAX_RESULTS = 10;
+
+/** The earlier result that each of these points can have. Rejects as the store and `readValues` do. */
+export async function reuses(
+  study: Study,
+  earlier: EarlierResults,
+  points: readonly (readonly PointValue[])[],
+  options: PointReuseOptions,
+): Promise<readonly Reuse[]> {
+  const found = points.map((point) => earlier.find(point.map(textOf)));
+  const isAny = found.some((each) => 'results' in each);
+  const invalid = isAny ? await options.invalidations.list() : [];
+  return Promise.all(
+    found.map(async (each) => ('miss' in each ? each : firstUsable(study, each.results, invalid, options))),
+  );
+}
+
+async function firstUsable(
+  study: Study,
+  results: readonly EarlierResult[],
+  invalid: readonly Invalidation[],
+  options: PointReuseOptions,
+): Promise<Reuse> {
+  let miss: string | undefined;
+  for (const result of results.slice(0, MAX_RESULTS)) {
+    const task = await options.archive.find(result.taskId);
+    const why = faultOf(task, invalid, options);
+    if (task && why === undefined)
+      return { source: task, values: await valuesOf(study, result, task, options) };
+    miss ??= `the result of task ${result.taskId} cannot be reused: ${why}`;
+  }
+  return { miss: miss ?? '' };
+}
+
+/** Reason why the result of a task cannot be reused; undefined when it can. */
+function faultOf(
+  task: Task | undefined,
+  invalid: readonly Invalidation[],
+  { buildsFor }: PointReuseOptions,
+): string | undefined {
+  if (!task) return 'it has been deleted';
+  const { instance } = task;
+  if (task.status !== 'FINISHED' || !instance) return 'it has not finished';
+  const invalidation = invalidationOf(task, invalid);
+  if (invalidation) {
+    return `results up to ${offsetTimestamp(invalidation.atMs)} are invalid, ${namedResults(invalidation.of)}`;
+  }
+  const builds = buildsFor(task.requirement);
+  const isBuild = builds.some(
+    ({ version, revision }) => version === instance.version && revision === instance.revision,
+  );
+  if (isBuild) return undefined;
+  const known = [...new Set(builds.map(inWords))].join('; ');
+  return `it is of ${inWords(instance)}, and ${known === '' ? 'no known instance fits' : `the instances that fit are of ${known}`}`;
+}
+
+function inWords({ version, revision }: WorkbenchBuild): string {
+  return `version ${version}, revision ${revision}`;
+}
+
+/** Values in the order of the rules: those that were read before, and the others from the outputs. */
+async function valuesOf(
+  { definition: { values: rules } }: Study,
+  { values: known }: EarlierResult,
+  task: Task,
+  options: PointReuseOptions,
+): Promise<readonly ReadValue[]> {
+  const others = rules.filter((_, index) => known[index] === undefined);
+  if (others.length === 0) return known as readonly ReadValue[];
+  const read = await pointValues(others, await options.archive.filesOf(task.id), options);
+  return rules.map((rule, index) => known[index] ?? (read[others.indexOf(rule)] as ReadValue));
+}
