@@ -2,9 +2,9 @@
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { ActiveStudy } from '../../core/ports/studies.js';
 import { reusedEndOf } from '../../core/studies/point-outcome.js';
-import type { EarlierResults } from '../../core/studies/reuse/earlier-results.js';
+import type { EarlierResults, FoundResults } from '../../core/studies/reuse/earlier-results.js';
 import type { BegunPoint, Study } from '../../core/studies/study.js';
-import type { PointValue } from '../../core/studies/variables.js';
+import { type PointValue, textOf } from '../../core/studies/variables.js';
 import { type EarlierResultsReaderOptions, readEarlierResults } from './earlier-results-reader.js';
 import type { PlannedStudy } from './planned-study.js';
 import { type PointReuseOptions, reuses } from './point-reuse.js';
@@ -18,8 +18,8 @@ export interface NextPointsOptions
 }
 
 /** Points that begin with a reused result at a time, in one write. */
-const REUSED_AT_A_TIME = 200;
-/** Points whose earlier results are looked up at a time: values that were not read before are read of all of them. */
+const REUSED_AT_A_TIME = 500;
+/** Points that are looked up at a time, as most of them may have no result. */
 const LOOKED_UP_AT_A_TIME = 16;
 
 export class NextPoints {
@@ -45,32 +45,52 @@ export class NextPoints {
       const variables = await planned.points(begunCount + 1, Math.min(begunCount + most, pointCount));
       return variables.map((each) => ({ variables: each, notReused: null, end: null }));
     }
-    const next: BegunPoint[] = [];
-    let room = most;
-    for (let begun = begunCount; begun < pointCount && next.length < REUSED_AT_A_TIME; ) {
-      const last = Math.min(begun + LOOKED_UP_AT_A_TIME, pointCount);
-      const variables = await planned.points(begun + 1, last);
-      for (const point of await this.#reused(planned.study, planned.earlier, variables)) {
-        if (point.end === null && room-- <= 0) return next;
-        next.push(point);
-      }
-      begun = last;
-    }
-    return next;
-  }
-
-  async #reused(
-    study: Study,
-    earlier: EarlierResults,
-    points: readonly (readonly PointValue[])[],
-  ): Promise<readonly BegunPoint[]> {
-    const found = await reuses(study, earlier, points, this.#options);
+    const looked = await lookedUp(planned, planned.earlier, { begunCount, pointCount, most });
+    const reused = await reuses(
+      planned.study,
+      looked.map(({ found }) => found),
+      this.#options,
+    );
     const nowMs = this.#options.runtime.clock.nowMs();
-    return found.map((reuse, index): BegunPoint => {
-      const variables = points[index] ?? [];
+    const next = reused.map((reuse, index): BegunPoint => {
+      const variables = looked[index]?.variables ?? [];
       if ('miss' in reuse) return { variables, notReused: reuse.miss, end: null };
-      const end = reusedEndOf(reuse.source, study.definition, reuse.values, nowMs);
+      const end = reusedEndOf(reuse.source, planned.study.definition, reuse.values, nowMs);
       return { variables, notReused: null, end };
     });
+    return upTo(next, most, ({ end }) => end === null);
   }
+}
+
+interface LookedUp {
+  readonly variables: readonly PointValue[];
+  readonly found: FoundResults;
+}
+
+/** What was found for the next points, up to where more than `most` have no result. */
+async function lookedUp(
+  planned: PlannedStudy,
+  earlier: EarlierResults,
+  { begunCount, pointCount, most }: Record<'begunCount' | 'pointCount' | 'most', number>,
+): Promise<readonly LookedUp[]> {
+  const looked: LookedUp[] = [];
+  const end = Math.min(begunCount + REUSED_AT_A_TIME, pointCount);
+  let room = most;
+  for (let begun = begunCount; begun < end; ) {
+    const last = Math.min(begun + LOOKED_UP_AT_A_TIME, end);
+    for (const variables of await planned.points(begun + 1, last)) {
+      const found = earlier.find(variables.map(textOf));
+      if ('miss' in found && room-- <= 0) return looked;
+      looked.push({ variables, found });
+    }
+    begun = last;
+  }
+  return looked;
+}
+
+/** The first elements, of which at most `most` are counted. */
+function upTo<T>(all: readonly T[], most: number, isCounted: (each: T) => boolean): readonly T[] {
+  let room = most;
+  const end = all.findIndex((each) => isCounted(each) && room-- <= 0);
+  return end < 0 ? all : all.slice(0, end);
 }

@@ -3,11 +3,10 @@ import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Invalidations } from '../../core/ports/invalidations.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import type { EarlierResult, EarlierResults } from '../../core/studies/reuse/earlier-results.js';
+import type { EarlierResult, FoundResults } from '../../core/studies/reuse/earlier-results.js';
 import { type Invalidation, invalidationOf, namedResults } from '../../core/studies/reuse/invalidation.js';
 import type { Study } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
-import { type PointValue, textOf } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
 import { type PointValuesOptions, pointValues } from './point-values.js';
 
@@ -31,19 +30,34 @@ export type Reuse =
 /** Results with the values of a point that are looked at, of which usually the first can be reused. */
 const MAX_RESULTS = 10;
 
-/** The earlier result that each of these points can have. Rejects as the store and `readValues` do. */
+/** Points whose results are checked at the same time; and those whose outputs are in memory at the same time, to be read. */
+const CHECKED_AT_A_TIME = 100;
+const READ_AT_A_TIME = 8;
+
+/** The earlier result that each point can have of those that were found for it. Rejects as the store and `readValues` do. */
 export async function reuses(
   study: Study,
-  earlier: EarlierResults,
-  points: readonly (readonly PointValue[])[],
+  found: readonly FoundResults[],
   options: PointReuseOptions,
 ): Promise<readonly Reuse[]> {
-  const found = points.map((point) => earlier.find(point.map(textOf)));
   const isAny = found.some((each) => 'results' in each);
   const invalid = isAny ? await options.invalidations.list() : [];
-  return Promise.all(
-    found.map(async (each) => ('miss' in each ? each : firstUsable(study, each.results, invalid, options))),
-  );
+  const reused: Reuse[] = [];
+  while (reused.length < found.length) {
+    const next = found.slice(reused.length, reused.length + CHECKED_AT_A_TIME);
+    const some = next.some((each) => mayBeRead(study, each)) ? next.slice(0, READ_AT_A_TIME) : next;
+    const checked = some.map((each) =>
+      'miss' in each ? each : firstUsable(study, each.results, invalid, options),
+    );
+    reused.push(...(await Promise.all(checked)));
+  }
+  return reused;
+}
+
+/** Whether a result that was found lacks values of the study. */
+function mayBeRead({ definition: { values: rules } }: Study, found: FoundResults): boolean {
+  const isLacking = ({ values }: EarlierResult) => rules.some((_, index) => values[index] === undefined);
+  return 'results' in found && found.results.slice(0, MAX_RESULTS).some(isLacking);
 }
 
 async function firstUsable(
