@@ -434,6 +434,10 @@ export const RELIABILITY: PagePromises = {
       begins: '`npm run simulate -- --sites` runs worlds',
       heldBy: [test('test/simulation/sites/sites.test.ts', 'hold, from seed %d on')],
     },
+    {
+      begins: '`npm run simulate -- --studies` runs worlds',
+      heldBy: [test('test/simulation/studies/studies.test.ts', 'hold, %s')],
+    },
     { begins: '`npm run simulate -- --from', heldBy: PROMISES_NOTHING },
     {
       begins: 'A search tries seeds that',

@@ -19,6 +19,7 @@ Options:
   --broken all    each of these in turn, until a seed finds it; with --store or --hubs, those of such worlds
   --store KIND    with the store on the hub's disk (disk) or on a database server (server); by default the seed decides
   --hubs N        with N hubs on one database server (1 to 5), or several: the seed decides how many
+  --studies       clients create studies, too: other worlds than without
   --sites         worlds of hubs that join hubs, one after the other; with --seeds, --from, --seed and --trace only
   --threads N     number of threads, by default one for each core
 `;
@@ -74,6 +75,7 @@ async function main(): Promise<void> {
       store: { type: 'string' },
       hubs: { type: 'string' },
       sites: { type: 'boolean', default: false },
+      studies: { type: 'boolean', default: false },
       threads: { type: 'string', default: String(availableParallelism()) },
       help: { type: 'boolean', default: false },
     },
@@ -97,7 +99,7 @@ async function main(): Promise<void> {
   if (values.seed !== undefined) {
     const seed = wholeNumber('seed', values.seed);
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
-    summary.add(await simulate({ seed, breakage, store, hubs, onTrace }));
+    summary.add(await simulate({ seed, breakage, store, hubs, hasStudies: values.studies, onTrace }));
   } else {
     await runSeeds({
       from,
@@ -106,6 +108,7 @@ async function main(): Promise<void> {
       broken,
       store,
       hubs,
+      hasStudies: values.studies,
       onOutcome: (outcome) => {
         summary.add(outcome);
         if (outcome.violations.length > 0) console.log(summary.describe(outcome));

@@ -14,6 +14,8 @@ export interface SeedsOptions {
   readonly store: SimulatedStoreKind | undefined;
   /** Number of hubs; that of the defect, or one that is alone, when undefined. */
   readonly hubs: HubCount | undefined;
+  /** Whether clients create studies, too. */
+  readonly hasStudies: boolean;
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
@@ -27,6 +29,8 @@ export interface ThreadSeeds {
   readonly store: SimulatedStoreKind | undefined;
   /** Number of hubs; that of the defect, or one that is alone, when undefined. */
   readonly hubs: HubCount | undefined;
+  /** Whether clients create studies, too. */
+  readonly hasStudies: boolean;
 }
 
 /** Rejects when a seed does not end. */

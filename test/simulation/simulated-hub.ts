@@ -42,6 +42,8 @@ import {
 } from './watched-ports.js';
 import type { World } from './world.js';
 
+/** Time after which a hub sees the change of a study by another one. */
+const STUDY_POLL_MS = 2000;
 const OWN_ID = '0190b5a0-0000-7000-8000-000000000001';
 
 const HEARTBEAT_MS = 5000;
@@ -81,6 +83,8 @@ export interface SimulatedHubOptions {
   readonly shared?: SharedByHubs;
   /** Identity by which other hubs know it. */
   readonly id?: string;
+  /** Whether clients create studies: a hub of several then looks for those that another hub has changed. */
+  readonly hasStudies?: boolean;
   /** Hubs that a process of it joins; none when left out. */
   readonly upstreamsOf?: (process: Process) => readonly ConfiguredUpstream[];
 }
@@ -125,6 +129,7 @@ export class SimulatedHub {
   readonly #keptForMs: number;
   readonly #ownId: string;
   readonly #upstreamsOf: SimulatedHubOptions['upstreamsOf'];
+  readonly #hasStudies: boolean;
   #changed = false;
 
   constructor(options: SimulatedHubOptions) {
@@ -132,6 +137,7 @@ export class SimulatedHub {
     this.#world = world;
     this.#ownId = id;
     this.#upstreamsOf = options.upstreamsOf;
+    this.#hasStudies = options.hasStudies ?? false;
     this.name = name;
     this.address = `ws://${name}`;
     this.database = database;
@@ -382,7 +388,11 @@ export class SimulatedHub {
       invalidations: store.invalidations,
       outputValues,
       pointTables,
-      studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
+      studySettings: {
+        maxPoints: 100_000,
+        openPoints: 100,
+        pollMs: this.#hasStudies && this.#membership ? STUDY_POLL_MS : null,
+      },
       exclusions: store.exclusions,
       agentDrains: this.drains,
       proofs: PROOFS,

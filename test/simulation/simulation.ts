@@ -23,6 +23,7 @@ import { KEPT_LONG_MS, KEPT_SHORTLY_MS } from './settings.js';
 import { SimulatedAgent } from './simulated-agent.js';
 import { type HubDatabase, type SharedByHubs, SimulatedHub } from './simulated-hub.js';
 import { SimulatedHubs } from './simulated-hubs.js';
+import { StudyClients } from './studies/study-clients.js';
 import { type Violation, World } from './world.js';
 import { worldLog } from './world-log.js';
 
@@ -39,17 +40,22 @@ export interface SimulateOptions {
   readonly store?: SimulatedStoreKind | undefined;
   /** Number of hubs on one database server, or SEVERAL for one that the seed decides. That of the defect, or one, when left out. */
   readonly hubs?: HubCount | undefined;
+  /** Whether clients create studies, too; the world is another one then. */
+  readonly hasStudies?: boolean;
   /** Called with each line of the trace. */
   readonly onTrace?: ((line: string) => void) | undefined;
 }
 
 export interface Outcome {
   readonly seed: number;
+  readonly hasStudies: boolean;
   readonly steps: number;
   readonly simulatedMs: number;
   /** Number of tasks accepted with 201. */
   readonly tasks: number;
   readonly attempts: number;
+  /** Number of points of studies accepted with 201. */
+  readonly points: number;
   readonly faults: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
   /** Hash of the run, the same for the same seed. */
@@ -80,14 +86,16 @@ export async function simulate(options: SimulateOptions): Promise<Outcome> {
   const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
   process.on('unhandledRejection', onUnhandled);
   try {
-    const simulation = new Simulation(world, seed, breakage, placeOf(options));
+    const simulation = new Simulation(world, seed, breakage, placeOf(options), options.hasStudies ?? false);
     await simulation.run();
     return {
       seed,
+      hasStudies: options.hasStudies ?? false,
       steps: world.steps,
       simulatedMs: world.nowMs,
       tasks: simulation.invariants.acknowledged,
       attempts: simulation.invariants.attempts,
+      points: simulation.points,
       faults: world.faults,
       violations: world.violations,
       digest: world.digest(),
@@ -128,12 +136,19 @@ class Simulation {
   readonly #delays: Delays | ClusterDelays;
   readonly #drains: Drains;
   readonly #receivers: Receivers;
+  readonly #studyClients: StudyClients | undefined;
 
-  constructor(world: World, seed: number, breakage: Breakage | undefined, place: WorldPlace) {
+  constructor(
+    world: World,
+    seed: number,
+    breakage: Breakage | undefined,
+    place: WorldPlace,
+    hasStudies: boolean,
+  ) {
     this.#world = world;
     this.#network = new Network(world, breakage?.wire);
     this.invariants = new Invariants(world, () => this.#agents);
-    this.#hubs = this.#hubsOf(breakage, place);
+    this.#hubs = this.#hubsOf(breakage, place, hasStudies);
     for (const hub of this.#hubs.all)
       hub.observer = this.invariants.observerOf(hub.name, place.hubs === null);
     const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
@@ -173,8 +188,15 @@ class Simulation {
     this.#drains = new Drains(seed, { world, hubs, agents: this.#agents, invariants });
     this.#receivers = new Receivers(seed, world, invariants);
     for (const hub of hubs.all) hub.receivers = this.#receivers;
-    this.#clients = new Clients(world, hubs, invariants, requirementsOf(world), this.#receivers);
+    const requirements = requirementsOf(world);
+    this.#clients = new Clients(world, hubs, invariants, requirements, this.#receivers);
+    if (hasStudies) this.#studyClients = new StudyClients(world, hubs, requirements);
     this.#tellClientsOfLosses();
+  }
+
+  /** Points of studies of which clients were told. */
+  get points(): number {
+    return this.#studyClients?.points ?? 0;
   }
 
   #tellClientsOfLosses(): void {
@@ -187,13 +209,14 @@ class Simulation {
     };
   }
 
-  #hubsOf(breakage: Breakage | undefined, { store, hubs }: WorldPlace): SimulatedHubs {
+  #hubsOf(breakage: Breakage | undefined, { store, hubs }: WorldPlace, hasStudies: boolean): SimulatedHubs {
     const world = this.#world;
     const options = {
       world,
       network: this.#network,
       logFor: (process: Process) => this.#logOf(process),
       breakage,
+      hasStudies,
     };
     if (store === 'DISK') return new SimulatedHubs(world, [new SimulatedHub(options)]);
     const server = new DatabaseServer(world, worldLog(world, 'database'), breakage?.serverDefects);
@@ -237,8 +260,16 @@ class Simulation {
     if (world.violations.length < ENOUGH_VIOLATIONS) {
       this.#receivers.check(this.#hubs.first.store.tasks());
       await this.invariants.finish(this.#hubs, this.#present, this.#clients.inputDigests);
+      await this.#checkStudies();
     }
     this.#endProcesses();
+  }
+
+  async #checkStudies(): Promise<void> {
+    const { engine } = this.#hubs.serving;
+    if (!this.#studyClients || !engine) return;
+    await this.#studyClients.check(engine.studies);
+    await this.#studyClients.checkOutcomes();
   }
 
   /** Starts hubs and agents, now and whenever they have ended. */
@@ -259,6 +290,7 @@ class Simulation {
   #beginTurbulence(turbulentMs: number): void {
     const world = this.#world;
     this.#clients.start(world.between(3, 40), turbulentMs);
+    this.#studyClients?.start(turbulentMs);
     this.#faults.start();
     this.#delays.start();
     this.#drains.start();
@@ -358,7 +390,8 @@ class Simulation {
   }
 
   #isOver(): boolean {
-    if (!this.invariants.allEnded || !this.#hubs.areReady) return false;
+    if (!this.invariants.allEnded || !this.#hubs.areReady || this.#studyClients?.areOver === false)
+      return false;
     if (this.#receivers.untold(this.#hubs.first.store.tasks()).length > 0) return false;
     return this.#present.every(({ alive, held }) => alive && held === 0);
   }

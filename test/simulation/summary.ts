@@ -13,6 +13,7 @@ export class Summary {
   #steps = 0;
   #tasks = 0;
   #attempts = 0;
+  #points = 0;
   #simulatedMs = 0;
 
   /** `broken` names the built-in defect; `store` is the place of the tasks, where it is not the seed's; `hubs` their number, where it was
@@ -27,11 +28,12 @@ export class Summary {
     return this.#failed.length > 0;
   }
 
-  add({ seed, steps, tasks, attempts, simulatedMs, faults, violations }: Outcome): void {
+  add({ seed, steps, tasks, attempts, points, simulatedMs, faults, violations }: Outcome): void {
     this.#seeds++;
     this.#steps += steps;
     this.#tasks += tasks;
     this.#attempts += attempts;
+    this.#points += points;
     this.#simulatedMs += simulatedMs;
     for (const [kind, count] of faults) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + count);
     for (const { invariant } of violations)
@@ -40,13 +42,14 @@ export class Summary {
   }
 
   /** One failing seed, with the command that replays it. */
-  describe({ seed, violations }: Outcome): string {
+  describe({ seed, violations, hasStudies }: Outcome): string {
     const broken = this.#broken === undefined ? '' : ` --broken ${JSON.stringify(this.#broken)}`;
     const store = this.#store === undefined ? '' : ` --store ${this.#store}`;
     const hubs = this.#hubs === undefined ? '' : ` --hubs ${this.#hubs}`.toLowerCase();
+    const studies = hasStudies ? ' --studies' : '';
     const lines = violations.map(({ invariant, what }) => `  ${invariant}: ${what}`);
     return [
-      `seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${store}${hubs}${broken}`,
+      `seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${studies}${store}${hubs}${broken}`,
       ...lines,
     ].join('\n');
   }
@@ -64,6 +67,7 @@ export class Summary {
       row('simulated hours', Math.round(this.#simulatedMs / 3_600_000)),
       row('tasks answered with 201', this.#tasks),
       row('attempts', this.#attempts),
+      ...(this.#points > 0 ? [row('points of studies', this.#points)] : []),
       row('faults', injected),
       ...faults.map(([kind, times]) => row(`  ${kind}`, times)),
       row('lost', count('nothing is lost')),

@@ -12,7 +12,16 @@ import type { DatabaseServer, ServerDefects } from '../database/server.js';
 
 export type HubPorts = Pick<
   EngineOptions,
-  'queue' | 'archive' | 'cluster' | 'agentDrains' | 'files' | 'loans' | 'names' | 'runtime' | 'webhooks'
+  | 'queue'
+  | 'archive'
+  | 'studies'
+  | 'cluster'
+  | 'agentDrains'
+  | 'files'
+  | 'loans'
+  | 'names'
+  | 'runtime'
+  | 'webhooks'
 >;
 
 export interface Breakage {
