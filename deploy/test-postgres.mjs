@@ -39,6 +39,7 @@ const SHARED = [
     'instance-crashes',
     'large-results',
     'log-follow',
+    'manifests',
   ],
   ...['log-parts', 'login-throttle', 'malformed-requests', 'nodes', 'output-storage', 'personal-tokens'],
   ...['prepare-shutdown', 'request-ids', 'results', 'roles', 'session-lifetime', 'sessions', 'statistics'],

@@ -31,6 +31,7 @@ import type { HubParts } from './wiring/hub-parts.js';
 import { type ReloadableParts, reloadSteps } from './wiring/hub-reload.js';
 import { openCredentials, openHubStore } from './wiring/hub-store.js';
 import { openTracing } from './wiring/hub-tracing.js';
+import { openManifests } from './wiring/manifests.js';
 import { newOwnSecret } from './wiring/own-instances.js';
 import { serve } from './wiring/serving.js';
 import type { Setup } from './wiring/setup.js';
@@ -152,6 +153,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     ownSecret,
     files,
     engine,
+    manifests: await openManifests(config, engine, hubId),
     hubs: store.cluster.hubs,
     otherHubs: setup.otherHubs ?? (() => store.cluster.hubs.otherAddresses().map(agentAddress)),
     beginStopOfStore: () => store.beginStop(),

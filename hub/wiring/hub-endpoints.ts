@@ -27,6 +27,7 @@ import { explainEndpoints } from '../http/endpoints/x/explain-endpoints.js';
 import { hubListEndpoint } from '../http/endpoints/x/hub-list-endpoint.js';
 import { instanceCrashesEndpoint } from '../http/endpoints/x/instance-crashes-endpoint.js';
 import { logFollowEndpoint } from '../http/endpoints/x/log-follow-endpoint.js';
+import { manifestEndpoints } from '../http/endpoints/x/manifest-endpoints.js';
 import { presentTaskItem } from '../http/endpoints/x/present-task.js';
 import { signOnEndpoint } from '../http/endpoints/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from '../http/endpoints/x/statistics-endpoints.js';
@@ -126,7 +127,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
   ];
 }
 
-function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
+function followedTaskEndpoints({ engine, manifests, runtime, log }: HubParts) {
   const { tasks, details, changeFeed: feed, logFollower } = engine;
   const { clock, timers } = runtime;
   const present = (task: Task) => presentTaskItem(task, tasks.waitReason(task));
@@ -134,6 +135,7 @@ function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
     taskListEndpoint(tasks, feed),
     ...bulkEndpoints(engine.bulkChanges, tasks),
     ...taskDetailEndpoints({ tasks, details, log }),
+    ...manifestEndpoints(manifests),
     logFollowEndpoint({ tasks, logFollower, clock, timers, log }),
     ...eventEndpoints(feed, new TaskEventStreams({ feed, present, timers, clock })),
   ];

@@ -8,6 +8,7 @@ import type { Hubs } from '../core/ports/hubs.js';
 import type { Tracing } from '../core/ports/tracing.js';
 import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import type { Engine } from '../engine/engine.js';
+import type { Manifests } from '../engine/tasks/manifests.js';
 import type { HubMetrics } from '../metrics/hub-metrics.js';
 import type { TlsFiles } from '../security/tls-files.js';
 import type { Accounts } from './accounts.js';
@@ -26,6 +27,7 @@ export interface HubParts {
   readonly ownSecret: string | null;
   readonly files: BlobStore;
   readonly engine: Engine;
+  readonly manifests: Manifests;
   readonly hubs: Hubs;
   /** Addresses at which agents reach the other hubs of the cluster; none of a hub that is alone. */
   readonly otherHubs: () => readonly string[];

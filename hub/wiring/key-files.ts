@@ -7,6 +7,7 @@ import type { KeyFiles } from '../core/ports/key-files.js';
 import { encryptedWithIn } from '../files/blob-files.js';
 import { agentToken } from '../security/agent-token.js';
 import { hubIdentity } from '../security/hub-identity.js';
+import { manifestKeys } from '../security/manifest-keys.js';
 import { makeSigningKeys } from '../security/signing-keys.js';
 import { storageKey } from '../security/storage-key.js';
 import { webhookKeys } from '../security/webhook-keys.js';
@@ -50,4 +51,5 @@ async function makeKeyFiles({ dataDir, agents, storage, security, webhooks }: Hu
   await storageKey(storage.encryptionKey, dataDir);
   if (security.enabled) await makeSigningKeys(dataDir);
   if (webhooks.receivers.length + webhooks.notify.length > 0) await webhookKeys(dataDir);
+  await manifestKeys(dataDir);
 }

@@ -10,6 +10,7 @@ import type {
   Health,
   Invalidation,
   InvalidationList,
+  ManifestKeys,
   StudyItem,
   TaskDetails,
   TaskItem,
@@ -257,6 +258,11 @@ export class Hub {
   async instanceLog(id: string, type: string): Promise<string> {
     const path = `/api/2.0/workbench/node/instance/${encodeURIComponent(id)}/log/${encodeURIComponent(type)}`;
     return this.#connection.text(path);
+  }
+
+  /** The public keys that verify manifests, the newest first. */
+  manifestKeys(signal?: AbortSignal): Promise<ManifestKeys> {
+    return this.#connection.json('/api/x/manifest-keys', { signal });
   }
 
   /** Health of the hub, also while it is not well. */

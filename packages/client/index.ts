@@ -21,6 +21,10 @@ export type {
   BulkOutcome,
   Health,
   Invalidation,
+  Manifest,
+  ManifestKey,
+  ManifestKeys,
+  SignedManifest,
   StoredFile,
   Study as StudyDetails,
   StudyItem,
@@ -35,6 +39,7 @@ export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
 export type { NewInvalidation } from './invalidation.js';
 export { type Job, type JobFile, modelTypeOfName, type Priority } from './job.js';
 export type { LogEvent } from './log.js';
+export { ManifestRefusedError, type VerifiedManifest, verifyManifest } from './manifest.js';
 export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';
 export { type PointOutcome, Study, type StudyJob, type WatchOptions } from './study.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';

@@ -2,6 +2,7 @@ import { type Connection, type ContentOptions, contentRequest } from './connecti
 import { NotFoundError } from './errors.js';
 import { taskEvents } from './events.js';
 import type {
+  SignedManifest,
   TaskDetails,
   TaskExplanation,
   TaskItem,
@@ -93,6 +94,12 @@ export class Task {
   /** Content of an input file, by its path in the details. */
   async input(path: string, signal?: AbortSignal): Promise<Response> {
     return this.#connection.request(`${this.#path()}/inputs/${encodeURIComponent(path)}`, { signal });
+  }
+
+  /** What it got, where it ran and what came of it, signed by the hub; `verifyManifest` verifies it. Rejects with
+   *  {@link NotFoundError} before its end. */
+  manifest(signal?: AbortSignal): Promise<SignedManifest> {
+    return this.#connection.json(`${this.#path()}/manifest`, { signal });
   }
 
   /** Why it waits, and what would help. */

@@ -55,6 +55,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     expect((await rows()).map(({ name }) => name)).toEqual([
       'agent-token',
       'cluster-id',
+      'manifest-keys',
       'seal',
       'token-keys.json',
     ]);
@@ -65,7 +66,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
       expect(stored).not.toContain(kept);
     const second = await start('second', key);
     expect(await statusFor(new Api(second), accessToken)).toBe(200);
-    for (const file of ['agent-token', 'token-keys.json'])
+    for (const file of ['agent-token', 'manifest-keys', 'token-keys.json'])
       expect(await fileOf('second', file)).toBe(await fileOf('first', file));
   });
 
@@ -76,6 +77,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     expect(await sealed()).toEqual([
       ['agent-token', true],
       ['cluster-id', true],
+      ['manifest-keys', true],
       ['seal', true],
       ['token-keys.json', true],
     ]);
@@ -130,6 +132,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     expect(await sealed()).toEqual([
       ['agent-token', false],
       ['cluster-id', false],
+      ['manifest-keys', false],
       ['storage-key', false],
       ['token-keys.json', false],
     ]);
@@ -140,6 +143,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
     expect(await sealed()).toEqual([
       ['agent-token', true],
       ['cluster-id', true],
+      ['manifest-keys', true],
       ['seal', true],
       ['token-keys.json', true],
     ]);

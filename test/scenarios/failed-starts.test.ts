@@ -119,6 +119,7 @@ describe('the hub', () => {
     'storage-key',
     'token-keys.json',
     'webhook-keys',
+    'manifest-keys',
     'cluster-id',
   ])('refuses a dataDir where %s is something else', async (entry) => {
     mkdirSync(at('data'), { mode: 0o700 });

@@ -101,7 +101,7 @@ export const USES: Readonly<Record<string, Use>> = {
     const range = random.oneIn(2) ? { range: 'bytes=10-99' } : {};
     const output = `/api/2.0/storage/output/${task.id}-copy.txt/download`;
     const answer = await caller.call('GET', output, { token, headers: range });
-    for (const what of ['inputs', 'outputs', 'outputs/note.txt', 'archive'])
+    for (const what of ['inputs', 'outputs', 'outputs/note.txt', 'archive', 'manifest'])
       await caller.call('GET', `/api/x/tasks/${task.id}/${what}`, { token });
     return answer?.status === 200 || answer?.status === 206;
   },
@@ -117,6 +117,7 @@ export const USES: Readonly<Record<string, Use>> = {
       '/api/x/agents?page=0&size=5',
       '/api/x/hubs',
       '/api/x/upstreams',
+      '/api/x/manifest-keys',
       '/api/2.0/workbench/node/instance/list?size=20',
       '/actuator/prometheus',
       '/actuator/health',

@@ -6,6 +6,7 @@ export const KEY_FILES = [
   'storage-key',
   'token-keys.json',
   'webhook-keys',
+  'manifest-keys',
   'cluster-id',
 ] as const;
 

@@ -87,6 +87,8 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/tasks/{id}/outputs': 'VIEWER',
   'GET /api/x/tasks/{id}/outputs/{path}': 'VIEWER',
   'GET /api/x/tasks/{id}/archive': 'VIEWER',
+  'GET /api/x/tasks/{id}/manifest': 'VIEWER',
+  'GET /api/x/manifest-keys': 'VIEWER',
   'GET /api/x/tasks/{id}/explain': 'VIEWER',
   'POST /api/x/explain': 'VIEWER',
   'GET /api/x/audit': 'ADMIN',

@@ -149,6 +149,14 @@ class Following:
             found = self._calls.pages(f"{TASKS}/list", query)
         return found[:limit]
 
+    def manifest(self, task: AnyTask) -> schemas.SignedManifest:
+        """What an ended task got, where it ran and what came of it, signed by the hub; `wb verify` verifies it as JSON.
+
+        Raises `NotFound` before the end of the task.
+        """
+        found: schemas.SignedManifest = self._calls.json("GET", f"/api/x/tasks/{quoted(_id_of(task))}/manifest")
+        return found
+
     def explain(
         self,
         task: Optional[AnyTask] = None,

@@ -820,6 +820,148 @@ class LoginResponse(TypedDict):
     accessToken: str
 
 
+class _Manifest(TypedDict):
+    format: Literal["workbench-hub-manifest"]
+    # Version of the format.
+    version: Literal[1]
+    # The hub that signs.
+    hub: ManifestHub
+    task: ManifestTask
+    # Model, scripts in their order, and additional files.
+    inputs: List[TaskInputFile]
+    variables: List[ManifestVariablesItem]
+    # In their order, with times in UTC.
+    attempts: List[TaskAttempt]
+    # By path.
+    outputs: List[TaskOutputFile]
+    # Files that the job left in the output storage, without digests.
+    storedFiles: List[ManifestStoredFilesItem]
+
+
+class Manifest(_Manifest, total=False):
+    # Duration of simulated work, in seconds.
+    duration: int
+    # A model that lies on the simulation host; the hub knows no digest of it.
+    hostModel: HostModel
+    # Instance of the latest attempt.
+    instance: AttemptInstance
+    # Absent when there is none.
+    log: ManifestLog
+
+
+class _ManifestHub(TypedDict):
+    # Identity, the same for all hubs on one database.
+    id: str
+
+
+class ManifestHub(_ManifestHub, total=False):
+    """The hub that signs."""
+
+    # Public address, if the hub has one.
+    address: str
+
+
+class ManifestKey(TypedDict):
+    kty: Literal["OKP"]
+    crv: Literal["Ed25519"]
+    # The public key in Base64url.
+    x: str
+    # Name of the key: its thumbprint (RFC 7638).
+    kid: str
+    alg: Literal["EdDSA"]
+    use: Literal["sig"]
+
+
+class ManifestKeys(TypedDict):
+    keys: List[ManifestKey]
+
+
+class ManifestLog(TypedDict):
+    """Absent when there is none."""
+
+    # Bytes.
+    size: int
+    # SHA-256 of the content, in hexadecimal: the entity tag of its download.
+    digest: str
+
+
+class ManifestStoredFilesItem(TypedDict):
+    name: str
+    # Bytes.
+    size: int
+
+
+class _ManifestTask(TypedDict):
+    # Identifier of the task.
+    id: str
+    type: Literal["SIMULATE_WORK", "EXECUTE_BATCH_JOB"]
+    priority: Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]
+    classifiers: List[ManifestTaskClassifiersItem]
+    status: Literal["WAITING", "RUNNING", "FINISHED", "FAILED", "CANCELED"]
+    # When the request was received, in UTC.
+    requestedAt: str
+    # Version (null for any) and labels that an instance must have, and the models that it must read.
+    requirement: ManifestTaskRequirement
+
+
+class ManifestTask(_ManifestTask, total=False):
+    name: str
+    # Present when security is enabled.
+    creator: str
+    # Text of the creator about the task.
+    note: str
+    # Only of a task that this hub runs for another one.
+    loan: ManifestTaskLoan
+    # Why the task waits, failed or was canceled; absent otherwise.
+    message: str
+    # When the latest attempt began; absent when it was canceled before.
+    startedAt: str
+    # When the task ended.
+    endedAt: str
+    # How the scripts ended; absent when they could not be run.
+    batchExecutionStatus: Literal["OK", "ERROR"]
+    # Longest run in seconds.
+    timeLimit: int
+
+
+class ManifestTaskClassifiersItem(TypedDict):
+    type: Literal["VERSION", "PRIORITY", "LABLES"]
+    value: str
+
+
+class _ManifestTaskLoan(TypedDict):
+    # Name of the hub for which it runs.
+    upstream: str
+    # Hub that it was handed in to.
+    hub: str
+    # Its id at the upstream.
+    taskId: str
+
+
+class ManifestTaskLoan(_ManifestTaskLoan, total=False):
+    """Only of a task that this hub runs for another one."""
+
+    # Its creator there.
+    user: str
+
+
+class _ManifestTaskRequirement(TypedDict):
+    version: Optional[str]
+    labels: List[str]
+
+
+class ManifestTaskRequirement(_ManifestTaskRequirement, total=False):
+    """Version (null for any) and labels that an instance must have, and the models that it must read."""
+
+    # Type of the model; absent without one.
+    modelType: str
+
+
+class ManifestVariablesItem(TypedDict):
+    key: str
+    value: str
+
+
 class _NewBatchJob(TypedDict):
     type: Literal["EXECUTE_BATCH_JOB"]
     # Scripts to run, one after the other.
@@ -1267,6 +1409,17 @@ class SignOn(_SignOn, total=False):
     deviceLogin: DeviceLogin
     # Absent where there is none.
     browserLogin: BrowserLogin
+
+
+class SignedManifest(TypedDict):
+    # The payload, for people. Only the payload is signed.
+    manifest: Manifest
+    # UTF-8 of the manifest as JSON, in Base64url.
+    payload: str
+    # Header of the signature in Base64url: `alg`, which is EdDSA, and `kid`, the name of the key.
+    protected: str
+    # Signature by Ed25519 over header and payload, in Base64url.
+    signature: str
 
 
 class _SimulateWorkRequest(TypedDict):

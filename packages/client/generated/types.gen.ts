@@ -2473,6 +2473,196 @@ export type TaskOutputFiles = {
     files: Array<TaskOutputFile>;
 };
 
+export type SignedManifest = {
+    /**
+     * The payload, for people. Only the payload is signed.
+     */
+    manifest: Manifest;
+    /**
+     * UTF-8 of the manifest as JSON, in Base64url.
+     */
+    payload: string;
+    /**
+     * Header of the signature in Base64url: `alg`, which is EdDSA, and `kid`, the name of the key.
+     */
+    protected: string;
+    /**
+     * Signature by Ed25519 over header and payload, in Base64url.
+     */
+    signature: string;
+};
+
+export type ManifestTask = {
+    /**
+     * Identifier of the task.
+     */
+    id: string;
+    type: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
+    name?: string;
+    /**
+     * Present when security is enabled.
+     */
+    creator?: string;
+    /**
+     * Text of the creator about the task.
+     */
+    note?: string;
+    priority: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
+    classifiers: Array<{
+        type: 'VERSION' | 'PRIORITY' | 'LABLES';
+        value: string;
+    }>;
+    /**
+     * Only of a task that this hub runs for another one.
+     */
+    loan?: {
+        /**
+         * Name of the hub for which it runs.
+         */
+        upstream: string;
+        /**
+         * Hub that it was handed in to.
+         */
+        hub: string;
+        /**
+         * Its creator there.
+         */
+        user?: string;
+        /**
+         * Its id at the upstream.
+         */
+        taskId: string;
+    };
+    status: 'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED';
+    /**
+     * Why the task waits, failed or was canceled; absent otherwise.
+     */
+    message?: string;
+    /**
+     * When the request was received, in UTC.
+     */
+    requestedAt: string;
+    /**
+     * When the latest attempt began; absent when it was canceled before.
+     */
+    startedAt?: string;
+    /**
+     * When the task ended.
+     */
+    endedAt?: string;
+    /**
+     * How the scripts ended; absent when they could not be run.
+     */
+    batchExecutionStatus?: 'OK' | 'ERROR';
+    /**
+     * Version (null for any) and labels that an instance must have, and the models that it must read.
+     */
+    requirement: {
+        version: string | null;
+        labels: Array<string>;
+        /**
+         * Type of the model; absent without one.
+         */
+        modelType?: string;
+    };
+    /**
+     * Longest run in seconds.
+     */
+    timeLimit?: number;
+};
+
+export type Manifest = {
+    format: 'workbench-hub-manifest';
+    /**
+     * Version of the format.
+     */
+    version: 1;
+    /**
+     * The hub that signs.
+     */
+    hub: {
+        /**
+         * Identity, the same for all hubs on one database.
+         */
+        id: string;
+        /**
+         * Public address, if the hub has one.
+         */
+        address?: string;
+    };
+    task: ManifestTask;
+    /**
+     * Duration of simulated work, in seconds.
+     */
+    duration?: number;
+    /**
+     * A model that lies on the simulation host; the hub knows no digest of it.
+     */
+    hostModel?: HostModel;
+    /**
+     * Model, scripts in their order, and additional files.
+     */
+    inputs: Array<TaskInputFile>;
+    variables: Array<{
+        key: string;
+        value: string;
+    }>;
+    /**
+     * Instance of the latest attempt.
+     */
+    instance?: AttemptInstance;
+    /**
+     * In their order, with times in UTC.
+     */
+    attempts: Array<TaskAttempt>;
+    /**
+     * By path.
+     */
+    outputs: Array<TaskOutputFile>;
+    /**
+     * Absent when there is none.
+     */
+    log?: {
+        /**
+         * Bytes.
+         */
+        size: number;
+        /**
+         * SHA-256 of the content, in hexadecimal: the entity tag of its download.
+         */
+        digest: string;
+    };
+    /**
+     * Files that the job left in the output storage, without digests.
+     */
+    storedFiles: Array<{
+        name: string;
+        /**
+         * Bytes.
+         */
+        size: number;
+    }>;
+};
+
+export type ManifestKeys = {
+    keys: Array<ManifestKey>;
+};
+
+export type ManifestKey = {
+    kty: 'OKP';
+    crv: 'Ed25519';
+    /**
+     * The public key in Base64url.
+     */
+    x: string;
+    /**
+     * Name of the key: its thumbprint (RFC 7638).
+     */
+    kid: string;
+    alg: 'EdDSA';
+    use: 'sig';
+};
+
 export type StudyList = {
     /**
      * Newest first.
@@ -6611,6 +6801,94 @@ export type DownloadTaskOutputsResponses = {
 };
 
 export type DownloadTaskOutputsResponse = DownloadTaskOutputsResponses[keyof DownloadTaskOutputsResponses];
+
+export type GetTaskManifestData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/tasks/{id}/manifest';
+};
+
+export type GetTaskManifestErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such task, or it has not ended.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetTaskManifestError = GetTaskManifestErrors[keyof GetTaskManifestErrors];
+
+export type GetTaskManifestResponses = {
+    /**
+     * The manifest.
+     */
+    200: SignedManifest;
+};
+
+export type GetTaskManifestResponse = GetTaskManifestResponses[keyof GetTaskManifestResponses];
+
+export type ListManifestKeysData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/manifest-keys';
+};
+
+export type ListManifestKeysErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListManifestKeysError = ListManifestKeysErrors[keyof ListManifestKeysErrors];
+
+export type ListManifestKeysResponses = {
+    /**
+     * The keys.
+     */
+    200: ManifestKeys;
+};
+
+export type ListManifestKeysResponse = ListManifestKeysResponses[keyof ListManifestKeysResponses];
 
 export type FollowTaskLogData = {
     body?: never;

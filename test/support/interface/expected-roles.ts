@@ -113,6 +113,8 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/tasks/{id}/outputs
   VIEWER  GET    /api/x/tasks/{id}/outputs/{path}
   VIEWER  GET    /api/x/tasks/{id}/archive
+  VIEWER  GET    /api/x/tasks/{id}/manifest
+  VIEWER  GET    /api/x/manifest-keys
   VIEWER  GET    /api/x/tasks/{id}/explain
   VIEWER  POST   /api/x/explain
   ADMIN   GET    /api/x/audit

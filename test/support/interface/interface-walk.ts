@@ -353,8 +353,10 @@ async function walkThroughFiles(expected: Walker['expected'], id: string) {
   expect(await expected(200, 'GET', `${base}/outputs/plots%2Fa.txt`)).toBe('output of 2.0');
   await expected(404, 'GET', `${base}/outputs/plots`);
   await expected(200, 'GET', `${base}/archive`);
+  await expected(200, 'GET', `${base}/manifest`);
+  await expected(200, 'GET', '/api/x/manifest-keys');
   expect(await expected(200, 'GET', `${base}/log?follow=true&since=1.3`)).toContain('event: end');
-  for (const path of ['', '/inputs', '/inputs/scripts%2F1', '/log', '/outputs', '/outputs/a']) {
+  for (const path of ['', '/inputs', '/inputs/scripts%2F1', '/log', '/manifest', '/outputs', '/outputs/a']) {
     await expected(404, 'GET', `/api/x/tasks/${crypto.randomUUID()}${path}`);
   }
 }

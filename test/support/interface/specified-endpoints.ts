@@ -123,6 +123,8 @@ export const ADDITIONS = parse(`
   GET    /api/x/tasks/{id}/outputs                                 200 404
   GET    /api/x/tasks/{id}/outputs/{path}                          200 206 304 404 416
   GET    /api/x/tasks/{id}/archive                                 200 404
+  GET    /api/x/tasks/{id}/manifest                                200 404
+  GET    /api/x/manifest-keys                                      200
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200

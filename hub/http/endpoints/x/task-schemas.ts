@@ -14,7 +14,7 @@ const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 const time = (description: string) =>
   z.string().meta({ description, example: '2026-11-21T06:53:00.123+01:00' });
 
-const instance = z
+export const instanceSchema = z
   .object({
     id: z.string().meta({ example: 'sim-1' }),
     version: z.string().meta({ example: '9.1.0' }),
@@ -68,7 +68,7 @@ export const requirementSchema = z
       'Version (null for any) and labels that an instance must have, and the models that it must read.',
   });
 
-const taskFields = {
+export const taskFields = {
   id: z.string().meta({ description: 'Identifier of the task.', example: EXAMPLE_ID }),
   type: z.enum(TASK_TYPES),
   ...textFields,
@@ -99,7 +99,9 @@ const taskFields = {
   startedAt: time('When the latest attempt began; absent while the task waits.').optional(),
   endedAt: time('When the task ended; absent before.').optional(),
   attempt: z.int().meta({ description: 'Number of the latest attempt; 0 before the first.', example: 1 }),
-  instance: instance.optional().meta({ description: 'Instance of the latest attempt, while it counts.' }),
+  instance: instanceSchema
+    .optional()
+    .meta({ description: 'Instance of the latest attempt, while it counts.' }),
   batchExecutionStatus: z
     .enum(BATCH_EXECUTION_STATUSES)
     .optional()
@@ -113,10 +115,10 @@ const digest = z
   .string()
   .meta({ description: 'SHA-256 of the content, in hexadecimal: the entity tag of its download.' });
 
-const attempt = z
+export const attemptSchema = z
   .object({
     attempt: z.int().meta({ description: 'Counted from 1.', example: 1 }),
-    instance,
+    instance: instanceSchema,
     startedAt: time('When it began.').optional(),
     endedAt: time('When it ended; absent while it runs.').optional(),
     outcome: z
@@ -130,7 +132,7 @@ const attempt = z
   })
   .meta({ id: 'TaskAttempt' });
 
-const inputFile = z
+export const inputFile = z
   .object({
     kind: z.enum(['MODEL', 'SCRIPT', 'ADDITIONAL_FILE']),
     path: z.string().meta({
@@ -146,7 +148,7 @@ const inputFile = z
   })
   .meta({ id: 'TaskInputFile' });
 
-const outputFile = z
+export const outputFile = z
   .object({ path: z.string().meta({ example: 'plots/motion.csv' }), size, digest })
   .meta({ id: 'TaskOutputFile' });
 
@@ -171,12 +173,16 @@ const delivery = z
   })
   .meta({ id: 'TaskWebhook' });
 
-const hostModel = z
+export const hostModel = z
   .object({
     path: z.string().meta({ example: '/models/gear.wbpz' }),
     copied: z.boolean().meta({ description: 'Whether it is copied into the working directory.' }),
   })
   .meta({ id: 'HostModel' });
+
+export const storedFiles = z.array(z.object({ name: z.string(), size }));
+
+export const logFile = z.object({ size, digest }).meta({ description: 'Absent when there is none.' });
 
 export const taskDetails = z
   .object({
@@ -187,10 +193,9 @@ export const taskDetails = z
     hostModel: hostModel.optional().meta({ description: 'A model that lies on the simulation host.' }),
     inputs: z.array(inputFile).meta({ description: 'Model, scripts in their order, and additional files.' }),
     variables: z.array(z.object({ key: z.string(), value: z.string() })),
-    attempts: z.array(attempt).meta({ description: 'In their order.' }),
+    attempts: z.array(attemptSchema).meta({ description: 'In their order.' }),
     outputs: z.array(outputFile).optional().meta({ description: 'By path; absent before the end.' }),
-    storedFiles: z
-      .array(z.object({ name: z.string(), size }))
+    storedFiles: storedFiles
       .optional()
       .meta({ description: 'Files in the output storage, some of which may have expired.' }),
     notify: z.string().optional().meta({
@@ -199,7 +204,7 @@ export const taskDetails = z
       example: 'https://ci.example.org/hooks/hub',
     }),
     webhooks: z.array(delivery).optional().meta({ description: 'Webhooks about the end of the task.' }),
-    log: z.object({ size, digest }).optional().meta({ description: 'Absent when there is none.' }),
+    log: logFile.optional(),
   })
   .meta({ id: 'TaskDetails' });
 
