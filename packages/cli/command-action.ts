@@ -6,3 +6,8 @@ import type { ExitCode } from './exit-codes.js';
 export type Run = <Args extends unknown[]>(
   action: (hub: Hub, output: Output, ...args: Args) => Promise<ExitCode>,
 ) => (...args: unknown[]) => Promise<void>;
+
+/** Wraps the action of a command that may do without a hub. */
+export type RunOnDemand = <Args extends unknown[]>(
+  action: (hub: () => Promise<Hub>, output: Output, ...args: Args) => Promise<ExitCode>,
+) => (...args: unknown[]) => Promise<void>;

@@ -88,6 +88,9 @@ const OF_OPTIONS: Readonly<Record<string, Source>> = {
   '--script': files,
   '--file': files,
   '--out': files,
+  '--files': files,
+  '--keys': files,
+  '--save-keys': files,
   '--points': files,
   '--plan': words('grid', 'one-at-a-time', 'latin-hypercube', 'sobol'),
   '--outcome': words('FINISHED', 'REUSED', 'SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'),
@@ -103,7 +106,7 @@ const OF_ARGUMENTS: readonly [place: RegExp, Source][] = [
   [/^storage get name$/, stored(api.listOutputFiles)],
   [/^storage (?:info|rm) name$/, stored(api.listInputFiles)],
   [/^profiles name$/, profiles],
-  [/ file$/, files],
+  [/ (?:file|path)$/, files],
 ];
 
 /** Adds the command `complete`. */

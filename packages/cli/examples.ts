@@ -8,7 +8,14 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   tasks: ['wb tasks --status running --creator anna', "wb tasks --from yesterday --json | jq -r '.[].id'"],
   task: ['wb task 01a203bb-91c8-77a8-ba09-430317dc43d6'],
   log: ['wb log --follow 01a203bb-91c8-77a8-ba09-430317dc43d6'],
-  result: ['wb result 01a203bb-91c8-77a8-ba09-430317dc43d6 --out results'],
+  result: ['wb result 01a203bb-91c8-77a8-ba09-430317dc43d6 --out results --manifest'],
+  manifest: ['wb manifest 01a203bb-91c8-77a8-ba09-430317dc43d6 --out gear.manifest.json'],
+  verify: [
+    'wb verify results',
+    'wb verify gear.manifest.json --files results',
+    'wb verify --save-keys hub-keys.json',
+    'wb verify results --keys hub-keys.json',
+  ],
   explain: ['wb explain 01a203bb-91c8-77a8-ba09-430317dc43d6'],
   cancel: [
     "wb cancel --name 'sweep *' --dry-run",

@@ -1,11 +1,12 @@
 /** The commands of `wb`. */
 import { Command, CommanderError, Option } from 'commander';
-import type { Run } from './command-action.js';
+import type { Run, RunOnDemand } from './command-action.js';
 import { addAgentCommands } from './commands/agents.js';
 import { addBulkCommands } from './commands/bulk.js';
 import { addHubCommands } from './commands/hub.js';
 import { addInstanceCommands } from './commands/instances.js';
 import { addLoginCommands } from './commands/login.js';
+import { addManifestCommands } from './commands/manifests.js';
 import { addRunCommands } from './commands/run.js';
 import { addStorageCommands } from './commands/storage.js';
 import { addStudyCommands } from './commands/studies.js';
@@ -29,14 +30,16 @@ export interface Program {
 /** The program with all commands. */
 export function createProgram(version: string): Program {
   let exitCode: ExitCode = EXIT.FINISHED;
-  const run: Run =
+  const runOnDemand: RunOnDemand =
     (action) =>
     async (...args) => {
       // Commander adds options and command to the arguments.
       const options = args.at(-2) as CommonOptions;
-      const hub = await hubOf(options);
-      exitCode = await action(hub, { isJson: options.json === true }, ...(args.slice(0, -1) as never));
+      const output = { isJson: options.json === true };
+      exitCode = await action(() => hubOf(options), output, ...(args.slice(0, -1) as never));
     };
+  const run: Run = (action) =>
+    runOnDemand(async (hub, output, ...args) => action(await hub(), output, ...(args as never)));
   const program = new Command('wb')
     .description('Run jobs on a Workbench Hub, and look after it.')
     .version(version, '-V, --version', 'print the version of wb')
@@ -50,6 +53,7 @@ export function createProgram(version: string): Program {
     .showHelpAfterError('(wb --help lists the commands, wb COMMAND --help its options and examples)');
   addRunCommands(program, run);
   addTaskCommands(program, run);
+  addManifestCommands(program, run, runOnDemand);
   addBulkCommands(program, run);
   addStudyCommands(program, run);
   addInstanceCommands(program, run);

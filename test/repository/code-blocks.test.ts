@@ -200,6 +200,8 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['# nightly.service', RECIPES],
     ['# nightly.timer', RECIPES],
     ['# ends.py', RECIPES],
+    ['# archive.sh', RECIPES],
+    ['# check.sh', RECIPES],
   ],
   'packages/docs/reliability.md': [
     ['npm run simulate', { unavailable: 'it takes hours; test/simulation runs a part' }],

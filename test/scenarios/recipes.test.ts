@@ -102,6 +102,24 @@ describe('the step of a pipeline', () => {
   });
 });
 
+describe('a result that can be checked', () => {
+  it('is archived with its manifest, and checked without the hub', async () => {
+    const job = [
+      'submit',
+      '--script',
+      write('note.js', "require('node:fs').writeFileSync('note.txt', 'it ran')"),
+    ];
+    const id = (await run('wb', job)).stdout.trim();
+    await run('wb', ['wait', id]);
+    const archived = await run('bash', [write('archive.sh', codeBlock(PAGE, '# archive.sh')), id]);
+    expect([archived.code, archived.stderr]).toEqual([0, '']);
+    const check = () => run('bash', [write('check.sh', codeBlock(PAGE, '# check.sh'))]);
+    expect(await check()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 of 1 are as signed') });
+    writeFileSync(join(folder.path, 'archive', id, 'note.txt'), 'it RAN');
+    expect(await check()).toMatchObject({ code: 1, stdout: expect.stringMatching(/^changed +note\.txt$/m) });
+  });
+});
+
 describe('the jobs of a shell', () => {
   it('are handed in and waited for', async () => {
     const { code, stderr } = await run('bash', ['-e', '-c', codeBlock(PAGE, 'done > ids.txt')]);

@@ -151,7 +151,19 @@ const ROWS: readonly Row[] = [
     /it ran/,
     ({ log }: { log: string }) => expect(log).toContain('it ran'),
   ),
-  row('result', (mode) => [ids.ended[mode], '--out', mode], /a\.txt$/m, validTask),
+  row('result', (mode) => [ids.ended[mode], '--out', mode, '--manifest'], /a\.txt$/m, validTask),
+  row(
+    'manifest',
+    (mode) => [ids.ended[mode]],
+    /"format": "workbench-hub-manifest"/,
+    valid(['paths', '/api/x/tasks/{id}/manifest', 'get', 'responses', '200']),
+  ),
+  row(
+    'verify',
+    (mode) => [mode],
+    /^outputs +1 of 1 are as signed$/m,
+    each((value) => expect(value).toMatchObject({ ok: true, files: { right: ['a.txt'] } })),
+  ),
   row(
     'explain',
     (mode) => [ids.waiting[mode]],

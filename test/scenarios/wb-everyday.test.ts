@@ -1,5 +1,5 @@
 /** The command line `wb` as people use it every day: parts of ids, folders, profiles, and addresses that are wrong. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -43,6 +43,87 @@ const OPEN_HUB: RequestListener = (_, response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end('{"username":"anonymous"}');
 };
+
+describe('wb verify', () => {
+  it('tells what differs from the manifest by name, and needs no hub with the keys that it saved', async () => {
+    const hub = await startHub(folder.path, { instances: [{ id: 'sim', version: '9.1.0' }] });
+    await hub.logged(({ msg }) => String(msg).startsWith('up: '));
+    writeFileSync(
+      inFolder('run.js'),
+      "const { mkdirSync, writeFileSync } = require('node:fs'); mkdirSync('plots'); " +
+        "for (const name of ['a.txt', 'b.txt', 'plots/c.txt']) writeFileSync(name, name)",
+    );
+    const { stdout } = await wb(hub.baseUrl, ['run', '--script', 'run.js', '--quiet', '--json']);
+    const { id } = JSON.parse(stdout) as { id: string };
+    const manifest = `results/${id}.manifest.json`;
+    expect(await wb(hub.baseUrl, ['result', id, '--out', 'results', '--manifest'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(manifest),
+    });
+    expect(await wb(hub.baseUrl, ['verify', '--save-keys', 'keys.json'])).toMatchObject({
+      code: 0,
+      stdout: 'keys.json\n',
+    });
+    const right = await wb(hub.baseUrl, ['verify', 'results']);
+    expect([right.code, right.stderr]).toEqual([0, '']);
+    expect(right.stdout).toMatch(
+      /: right\nsigned +by \S+, key \S+\ntask +\S+\nstatus +FINISHED, scripts OK\n/,
+    );
+    expect(right.stdout).toMatch(/^outputs +3 of 3 are as signed$/m);
+    // Nothing listens at this address.
+    const offline = (...args: readonly string[]) =>
+      wb('http://127.0.0.1:9', ['verify', ...args, '--keys', 'keys.json']);
+    expect((await offline('results')).stdout).toBe(right.stdout);
+
+    unlinkSync(inFolder('results/a.txt'));
+    writeFileSync(inFolder('results/b.txt'), 'B.txt');
+    writeFileSync(inFolder('results/plots/d.txt'), 'more');
+    const differing = await offline(manifest, '--files', 'results');
+    expect(differing.code).toBe(1);
+    expect(differing.stdout).toMatch(/: the signature is right, the files are not\n/);
+    expect(differing.stdout).toMatch(
+      /\nmissing +a\.txt\nchanged +b\.txt\nadditional +plots\/d\.txt\noutputs +1 of 3 are as signed\n$/,
+    );
+    // The manifest alone is right.
+    expect((await offline(manifest)).code).toBe(0);
+
+    const text = readFileSync(inFolder(manifest), 'utf8');
+    writeFileSync(inFolder('changed.json'), text.replace('"status": "FINISHED"', '"status": "FAILED"'));
+    writeFileSync(inFolder('empty.json'), '');
+    expect(await offline('changed.json', 'empty.json', manifest)).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^changed\.json: refused: .*: manifest\.task\.status differs\n\nempty\.json: refused: it is no signed manifest: .*\n\nresults\S+: right\n/,
+      ),
+    });
+  });
+
+  it.each<[string, readonly string[], RegExp]>([
+    ['nothing to verify', [], /which manifest\? Give its file, or the folder/],
+    ['a file that is not there', ['none.json'], /none\.json cannot be read: there is no such file/],
+    [
+      'a folder without a manifest',
+      ['.'],
+      /\. has no manifest: wb result ID --out FOLDER --manifest saves one/,
+    ],
+    ['a folder of files that is none', ['hub.yaml', '--files', 'hub.yaml'], /hub\.yaml is no folder/],
+    ['several manifests for a folder', ['a', 'b', '--files', '.'], /--files is for one manifest/],
+    [
+      'a file without keys',
+      ['hub.yaml', '--keys', 'hub.yaml'],
+      /hub\.yaml holds no keys: wb verify --save-keys FILE/,
+    ],
+    ['keys that are given and saved', ['a', '--keys', 'b', '--save-keys', 'c'], /leave out --keys/],
+  ])('refuses %s, in words', async (_, args, words) => {
+    writeFileSync(inFolder('hub.yaml'), '{}');
+    writeFileSync(inFolder('keys.json'), '{"keys":[]}');
+    const keys = args.includes('--keys') || args.length === 0 ? [] : ['--keys', 'keys.json'];
+    expect(await wb(undefined, ['verify', ...args, ...keys])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(words),
+    });
+  });
+});
 
 describe('wb', () => {
   it('brings the outputs of several tasks into folders of their own, and finds tasks by parts of their ids', async () => {

@@ -9,6 +9,7 @@ import { collect } from '../job-options.js';
 import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
 import { wholeId } from '../task-ids.js';
 import { localTime } from '../times.js';
+import { saveManifest } from './manifests.js';
 import { expectUsable, type FollowOptions, follow, withFollowOptions } from './run.js';
 
 interface ListOptions extends FilterOptions {
@@ -45,6 +46,7 @@ export function addTaskCommands(program: Command, run: Run): void {
     .argument('<id>')
     .description('show how a task ended, and save its outputs')
     .option('-o, --out <folder>', 'save the output files there')
+    .option('--manifest', 'save the signed manifest with them, for wb verify')
     .option('--overwrite', 'replace files that exist')
     .action(run(showResult));
 
@@ -155,14 +157,17 @@ async function showResult(
   hub: Hub,
   output: Output,
   given: string,
-  { out, overwrite = false }: { out?: string; overwrite?: boolean },
+  { out, manifest = false, overwrite = false }: { out?: string; manifest?: boolean; overwrite?: boolean },
 ): Promise<ExitCode> {
+  if (manifest && out === undefined)
+    throw new UsageError('--manifest saves with the outputs: give --out, or use wb manifest');
   const id = await wholeId(hub, given);
   const task = hub.task(id);
   const details = await task.details();
   if (details.endedAt === undefined)
     throw new UsageError(`task ${id} is ${details.status}: wait for its end with wb wait ${id}`);
   const saved = out === undefined ? [] : await saveOutputs(task, out, { overwrite });
+  if (out !== undefined && manifest) saved.push(await saveManifest(task, out, { overwrite }));
   print({ ...details, saved }, output, () => [detailsInWords(details), ...saved].join('\n'));
   return exitCodeOf(details);
 }
