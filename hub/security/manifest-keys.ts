@@ -4,14 +4,14 @@ import { calculateJwkThumbprint, FlattenedSign } from 'jose';
 import type { ManifestSigner, PublicKey } from '../core/ports/manifest-signer.js';
 import { keyLines } from './key-lines.js';
 
-const FILE_NAME = 'manifest-keys';
+export const MANIFEST_KEYS_FILE = 'manifest-keys';
 
 /** Beginning of an Ed25519 key in PKCS #8, before its 32 bytes (RFC 8410). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** Keys that sign manifests: the lines of `<dataDir>/manifest-keys`, as {@link keyLines}. */
 export function manifestKeys(dataDir: string): Promise<Buffer[]> {
-  return keyLines(join(dataDir, FILE_NAME), {
+  return keyLines(join(dataDir, MANIFEST_KEYS_FILE), {
     abuse: 'sign manifests',
     consequence: 'which does not verify earlier manifests',
   });

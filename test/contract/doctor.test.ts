@@ -229,6 +229,14 @@ describe('the doctor', () => {
     expect(faults).toEqual([expect.stringContaining('must have one key of 32 bytes')]);
   });
 
+  it('finds keys of manifests that are none', async () => {
+    const config = await hubThatWasThere();
+    writeFileSync(join(dataDir, 'manifest-keys'), 'short\n', { mode: 0o600 });
+    const words = expect.stringMatching(/manifest-keys must have one key of 32 bytes/);
+    expect(told(await doctor(config))).toEqual([words]);
+    expect((await checkHost(config, process.env, systemRuntime.clock)).faults).toEqual([words]);
+  });
+
   it('finds an agent whose clock is wrong', async () => {
     hub = await startHub({ dataDir });
     const agent = await FakeAgent.join(hub, { clockMs: Date.now() - 3_600_000 });

@@ -1,12 +1,14 @@
 /** Checks of the hub's dataDir: access, owners, permissions, free space, keys, and what fills it. */
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
+import { type Finding, fault, faultWithRemedy, ok, warning } from '@workbench-hub/shared/checks/finding';
 import { checkDataFolder } from '@workbench-hub/shared/checks/folder-checks';
 import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { HubConfig } from '../../config.js';
 import { KEY_FILES } from '../../core/ports/key-files.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
+import { MANIFEST_KEYS_FILE, manifestKeys } from '../../security/manifest-keys.js';
 import { storeMaintenance } from '../../store/open-store.js';
 
 const MUCH_LOG_BYTES = 1024 ** 3;
@@ -32,14 +34,26 @@ async function keysIn(config: HubConfig): Promise<Finding[]> {
     const info = await stat(path).catch(() => undefined);
     if (!info) continue;
     const mode = (info.mode & 0o777).toString(8);
-    if ((info.mode & 0o077) === 0) findings.push(ok('keys', `only the owner can read ${name}`));
-    else {
+    if ((info.mode & 0o077) === 0) {
+      findings.push(ok('keys', `only the owner can read ${name}`));
+      if (name === MANIFEST_KEYS_FILE) findings.push(...(await unusableManifestKeys(dataDir)));
+    } else {
       findings.push(
         fault('keys', `${path} can be read by other users (mode ${mode})`, `run "chmod 600 ${path}"`),
       );
     }
   }
   return findings;
+}
+
+async function unusableManifestKeys(dataDir: string): Promise<Finding[]> {
+  try {
+    await manifestKeys(resolve(dataDir));
+    return [];
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    return [faultWithRemedy('keys', error.message)];
+  }
 }
 
 async function leftOversIn(dataDir: string): Promise<Finding[]> {

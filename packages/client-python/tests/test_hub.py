@@ -136,6 +136,7 @@ class Ends(OnSite):
     def test_tasks_are_canceled_explained_listed_and_deleted(self) -> None:
         task = self.hub.submit(script=b"1", name="lonely", note="Softer\nbearing", version="never")
         self.assertRaises(Conflict, self.hub.delete, task)
+        self.assertRaises(NotFound, self.hub.manifest, task)
         explained = self.hub.explain(task)
         self.assertEqual(explained.get("verdict"), "NEVER")
         self.assertEqual(self.hub.explain(labels="node").get("verdict"), "SOON")
@@ -146,6 +147,7 @@ class Ends(OnSite):
         self.hub.cancel(task)
         self.assertRaises(TaskCanceled, self.hub.wait, task)
         self.assertRaises(Conflict, self.hub.cancel, task)
+        self.assertEqual(self.hub.manifest(task)["manifest"]["task"]["status"], "CANCELED")
         self.hub.delete(task)
         self.assertRaises(NotFound, self.hub.task, task)
 
