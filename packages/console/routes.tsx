@@ -80,6 +80,13 @@ export const ROUTES: readonly Route[] = [
     })),
   },
   {
+    // Before the path of a study, which this one matches, too.
+    path: PATHS.newStudy,
+    ...loaded(async () => ({
+      default: (await import('./screens/studies/new/new-study-screen.js')).NewStudyScreen,
+    })),
+  },
+  {
     path: PATHS.study,
     ...loaded(async () => ({ default: (await import('./screens/studies/study-screen.js')).StudyScreen })),
   },

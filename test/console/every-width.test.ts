@@ -28,6 +28,7 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['a task that has ended', () => `/tasks/${ended}`],
   ['a task that waits', () => `/tasks/${waiting}`],
   ['studies', () => '/studies'],
+  ['a new study', () => `/studies/new?from=${ended}`],
   ['a study', () => `/studies/${study}`],
   ['a plot of a study', () => `/studies/${plotted}?tab=plot`],
   ['instances', () => '/instances'],

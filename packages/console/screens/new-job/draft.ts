@@ -43,6 +43,8 @@ export interface Draft {
   readonly hostPath: string;
   /** Whole seconds as typed for simulated work, which has neither files nor variables; undefined for a batch job. */
   readonly simulatedS?: string;
+  /** Task whose job it was at first; undefined for a new job. */
+  readonly earlierTaskId?: string;
 }
 
 /** Longest note that the hub takes, in characters. */
@@ -209,6 +211,7 @@ export function draftOfTask(task: TaskDetails): Draft {
   const classifier = (wanted: string) => classifiers.find(({ type }) => type === wanted)?.value ?? '';
   return {
     name: name === undefined ? '' : nameAgain(name),
+    earlierTaskId: id,
     note,
     files: inputs.map((input) => draftFileOf(id, input)),
     variables,

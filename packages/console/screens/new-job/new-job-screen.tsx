@@ -1,11 +1,11 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { api, NotFoundError, type UploadProgress } from '@workbench-hub/client';
-import { useLayoutEffect, useRef, useState } from 'react';
-import { useLocation, useSearch } from 'wouter';
+import { useRef, useState } from 'react';
+import { Link, useLocation } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
 import { useStore } from '../../base/store.js';
 import { useTitle } from '../../base/use-title.js';
-import { hub, patientHub, useRole } from '../../data/hub.js';
+import { patientHub, useRole } from '../../data/hub.js';
 import { Refusal } from '../../design/refusal.js';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
@@ -13,13 +13,14 @@ import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { AnswerCard } from './answer-card.js';
-import { classifiersOf, type Draft, draftOfTask, EMPTY_DRAFT, faultsOf, jobOf } from './draft.js';
+import { classifiersOf, type Draft, EMPTY_DRAFT, faultsOf, jobOf } from './draft.js';
 import { contentOf, draftStore } from './draft-store.js';
 import { FilesCard } from './files-card.js';
 import { LinesCard } from './lines-card.js';
 import { MoreCard, PlaceCard } from './place-card.js';
 import { SimulatedCard } from './simulated-card.js';
 import { TemplatesCard } from './templates-card.js';
+import { useEarlierTask } from './use-earlier-task.js';
 import { VariablesCard } from './variables-card.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -109,37 +110,6 @@ function NoEarlierTask({ error }: { readonly error: Error }) {
   );
 }
 
-interface EarlierTask {
-  /** Name of the task; undefined while it is not known, and when it has none. */
-  readonly name?: string;
-  readonly isLoading: boolean;
-  /** Why its job cannot be had. */
-  readonly error: Error | null;
-}
-
-/** The task whose job is run again; its job becomes the draft. Undefined for a new job. */
-function useEarlierTask(): EarlierTask | undefined {
-  const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
-  const { data: task, error } = useQuery({
-    queryKey: ['new-job', 'from', from],
-    enabled: from !== undefined,
-    queryFn: ({ signal }) => hub.task(from ?? '').details(signal),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-  });
-  const taken = useRef<string>(undefined);
-  // Before the draft is shown, so that nothing that is typed is lost.
-  useLayoutEffect(() => {
-    // Once: the task may change afterwards.
-    if (task === undefined || taken.current === task.id) return;
-    taken.current = task.id;
-    draftStore.set(draftOfTask(task));
-  }, [task]);
-  if (from === undefined) return undefined;
-  const isLoading = task === undefined && error === null;
-  return { isLoading, error, ...(task?.name === undefined ? {} : { name: task.name }) };
-}
-
 async function createSimulatedWork(draft: Draft, duration: number, signal: AbortSignal) {
   const { name, note, timeLimitS } = draft;
   const body = {
@@ -197,6 +167,12 @@ function HandIn({ draft }: { readonly draft: Draft }) {
         <Icon name={isPending ? 'loader-circle' : 'play'} />
         {isPending ? words.handingIn(sizeText(bytes, language)) : words.handIn}
       </button>
+      {draft.simulatedS === undefined && !isPending && (
+        <Link href="/studies/new" className="button">
+          <Icon name="flask-conical" />
+          {words.asStudy}
+        </Link>
+      )}
       {isPending && progress && (
         <label className="hand-in-progress">
           <span className="faint numbers">

@@ -74,6 +74,7 @@ export const de: DictionaryLike<typeof en> = {
     PAUSED: 'Wenn der Hub wieder Aufgaben beginnt',
   },
   handIn: 'Abgeben',
+  asStudy: 'Als Studie rechnen …',
   sent: (sent, all) => `${sent} von ${all} einer großen Datei geschickt`,
   handingIn: (size) => `${size} werden abgegeben …`,
   stop: 'Anhalten',

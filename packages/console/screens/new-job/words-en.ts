@@ -72,6 +72,7 @@ export const en = {
     PAUSED: 'When the hub starts tasks again',
   },
   handIn: 'Hand in',
+  asStudy: 'Run it as a study …',
   sent: (sent: string, all: string) => `${sent} of ${all} of a large file sent`,
   handingIn: (size: string) => `Handing in ${size} …`,
   stop: 'Stop',

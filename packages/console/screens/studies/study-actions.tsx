@@ -44,7 +44,7 @@ function Actions({ study: { id, state, points, name } }: { readonly study: Study
   const hasEnded = state === 'STOPPED' || state === 'FINISHED';
   return (
     <>
-      <div className="view-actions study-actions">
+      <div className="view-actions">
         {state === 'RUNNING' && button('pause', words.pause, () => mutate('pause'))}
         {(state === 'PAUSED' || state === 'STOPPED') && button('play', words.resume, () => mutate('resume'))}
         {!hasEnded && button('square', words.stop, ask.stop)}

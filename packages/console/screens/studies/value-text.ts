@@ -30,6 +30,6 @@ export function valueText(value: number | string | undefined, language: Language
 }
 
 /** `stress [MPa]` */
-export function headingOf({ name, unit }: Column): string {
+export function headingOf({ name, unit }: Pick<Column, 'name' | 'unit'>): string {
   return unit === undefined ? name : `${name} [${unit}]`;
 }

@@ -15,7 +15,7 @@ export const de: DictionaryLike<typeof en> = {
   showMore: 'Weitere zeigen',
   none: 'Noch keine Studien',
   noneMore:
-    'Eine Studie rechnet einen Job an vielen Punkten. Legen Sie auf der Befehlszeile oder mit einem Skript eine an.',
+    'Eine Studie rechnet einen Job an vielen Punkten. Drücken Sie Neue Studie an einer Aufgabe, deren Job gelaufen ist, oder legen Sie auf der Befehlszeile oder mit einem Skript eine an.',
   commandLine: 'Auf der Befehlszeile',
   progressOfStudy: (name) => `Punkte von ${name}, die fertig sind`,
   progressOf: (ended, total) => `${ended} von ${total}`,

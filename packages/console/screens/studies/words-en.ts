@@ -12,7 +12,8 @@ export const en = {
   states: { RUNNING: 'Running', PAUSED: 'Paused', STOPPED: 'Stopped', FINISHED: 'Finished' },
   showMore: 'Show more',
   none: 'No studies yet',
-  noneMore: 'A study runs one job at many points. Create one on the command line or by a script.',
+  noneMore:
+    'A study runs one job at many points. Press New study at a task whose job has run, or create one on the command line or by a script.',
   commandLine: 'On the command line',
   progressOfStudy: (name: string) => `Points of ${name} that have ended`,
   progressOf: (ended: string, total: string) => `${ended} of ${total}`,

@@ -13,7 +13,7 @@ import { isEnded } from './use-task.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-/** Actions on a task: run its job again, cancel or delete it. */
+/** Actions on a task: run its job again, or at many points, cancel or delete it. */
 export function TaskActions({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const person = usePerson();
@@ -27,6 +27,12 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
         <Icon name="rotate-ccw" />
         {words.runAgain}
       </Link>
+      {task.type === 'EXECUTE_BATCH_JOB' && (
+        <Link href={`/studies/new?from=${task.id}`} className="button">
+          <Icon name="flask-conical" />
+          {words.newStudy}
+        </Link>
+      )}
       {isOwn && <EndOfTask task={task} />}
     </div>
   );

@@ -5,8 +5,8 @@ import { taskKey } from '../../data/live-cache.js';
 import { queryClient } from '../../data/query-client.js';
 
 /** The details of a task; changes arrive by the stream. */
-export function useTask(id: string): UseQueryResult<TaskDetails> {
-  return useQuery(detailsOf(id));
+export function useTask(id: string, isWanted = true): UseQueryResult<TaskDetails> {
+  return useQuery({ ...detailsOf(id), enabled: isWanted });
 }
 
 /** Asks for the details before the screen of the task is drawn. */

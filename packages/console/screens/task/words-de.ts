@@ -4,6 +4,7 @@ import type { en } from './words-en.js';
 export const de: DictionaryLike<typeof en> = {
   back: 'Alle Aufgaben',
   runAgain: 'Noch einmal',
+  newStudy: 'Neue Studie',
   copyId: 'Kennung kopieren',
   cancel: 'Abbrechen',
   cancelTask: 'Aufgabe abbrechen',

@@ -2,6 +2,7 @@
 export const en = {
   back: 'All tasks',
   runAgain: 'Run again',
+  newStudy: 'New study',
   copyId: 'Copy the id',
   cancel: 'Cancel',
   cancelTask: 'Cancel the task',

@@ -1,0 +1,38 @@
+import { useQuery } from '@tanstack/react-query';
+import type { TaskDetails } from '@workbench-hub/client';
+import { useLayoutEffect, useRef } from 'react';
+import { useSearch } from 'wouter';
+import { hub } from '../../data/hub.js';
+import { draftOfTask } from './draft.js';
+import { draftStore } from './draft-store.js';
+
+interface EarlierTask {
+  /** Name of the task; undefined while it is not known, and when it has none. */
+  readonly name?: string;
+  readonly isLoading: boolean;
+  readonly error: Error | null;
+}
+
+/** The task `?from=` whose job is run again; its job becomes the draft. Undefined for a new job. */
+export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTask | undefined {
+  const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
+  const { data: task, error } = useQuery({
+    queryKey: ['new-job', 'from', from],
+    enabled: from !== undefined,
+    queryFn: ({ signal }) => hub.task(from ?? '').details(signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const taken = useRef<string>(undefined);
+  // Before the draft is shown, so that nothing that is typed is lost.
+  useLayoutEffect(() => {
+    // Once: the task may change afterwards.
+    if (task === undefined || taken.current === task.id) return;
+    taken.current = task.id;
+    draftStore.set(draftOfTask(task));
+    onTaken?.(task);
+  }, [task, onTaken]);
+  if (from === undefined) return undefined;
+  const isLoading = task === undefined && error === null;
+  return { isLoading, error, ...(task?.name === undefined ? {} : { name: task.name }) };
+}

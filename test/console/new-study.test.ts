@@ -1,0 +1,92 @@
+/** A study is put together from a job that ran, and started, in a browser. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { hasBrowser } from '../support/browsers/browser.js';
+import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/browsers/console.js';
+import { eventually } from '../support/eventually.js';
+import { logIn } from '../support/hubs/login.js';
+import { USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+
+const SCRIPT = `const fs = require('node:fs');
+fs.writeFileSync('result.json', JSON.stringify({ stress: { max: Number(speed) * Number(load) } }));
+fs.writeFileSync('motion.csv', 'time;x\\n0;1\\n1;' + speed + '\\n');`;
+
+/** Hands in the job as ulla, and resolves with its task when it has ended. */
+async function endedJob(): Promise<string> {
+  const { accessToken: token } = await logIn(new Api(hub), 'ulla');
+  const id = await handIn({
+    name: 'bearing',
+    scripts: [SCRIPT],
+    variables: { speed: '1000', load: '2', oil: 'VG 46' },
+    token,
+  });
+  await eventually(
+    async () => (await new Api(hub, token).get(`/api/x/tasks/${id}`)).body['status'] === 'FINISHED',
+  );
+  return id;
+}
+
+const level = (page: Page, variable: string, field: string) =>
+  page.getByRole('group', { name: `Levels of ${variable}` }).getByLabel(field, { exact: true });
+
+describe.runIf(hasBrowser)('a new study', () => {
+  consoleForAllTests({ users: USERS });
+
+  it('begins at a job that ran, and leads to its points', async () => {
+    const id = await endedJob();
+    const page = await visitAs('ulla', `/tasks/${id}`);
+    await page.getByRole('link', { name: 'New study' }).click();
+    await page.getByRole('heading', { name: 'New study of bearing' }).waitFor();
+    await page.getByRole('checkbox', { name: 'speed = 1000' }).check();
+    await page.getByRole('checkbox', { name: 'load = 2' }).check();
+    await level(page, 'load', 'Levels').selectOption('one by one');
+    await level(page, 'load', 'List').fill('1, 2');
+    await page.getByText('10 points').first().waitFor();
+    await page.getByText(/^if each point takes .*, as the job did, and the 2 instances/).waitFor();
+    await page.getByRole('checkbox', { name: '$.stress.max in result.json' }).check();
+    await page.getByRole('checkbox', { name: 'x in motion.csv' }).check();
+    await page.getByLabel('Row of x').selectOption('highest');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    await page.getByRole('heading', { name: 'bearing', level: 1 }).waitFor();
+    await page.getByRole('button', { name: /^Finished 10/ }).waitFor();
+    await page.getByRole('button', { name: 'x_max' }).waitFor();
+    await page.getByRole('cell', { name: '3000' }).waitFor();
+  });
+
+  it('begins at the form for a job, and says at the field what is wrong', async () => {
+    const id = await endedJob();
+    const page = await visitAs('ulla', `/new?from=${id}`);
+    await page.getByLabel('Value 1').fill('3000');
+    await page.getByRole('link', { name: 'Run it as a study …' }).click();
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    await page.getByText('Choose at least one variable.').waitFor();
+    await page.getByRole('checkbox', { name: 'speed = 3000' }).check();
+    await level(page, 'speed', 'From').fill('fast');
+    await level(page, 'speed', 'From').and(page.locator('[aria-invalid]')).waitFor();
+    await page.getByText('It must be a number.').waitFor();
+    await expectAccessible(page);
+    await level(page, 'speed', 'From').fill('1');
+    await level(page, 'speed', 'Number of levels').fill('99999999');
+    await page.getByText('99,999,999 points').first().waitFor();
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    // The sentence of the hub stands at the plan, and in the refusal.
+    await page
+      .getByRole('region', { name: 'Plan' })
+      .getByText(/^gives 99999999 points/)
+      .waitFor();
+    await page.getByRole('radio', { name: /^Latin hypercube/ }).check();
+    await page.getByText('The hub draws 200 points between these bounds.').waitFor();
+    await page.getByRole('link', { name: 'Change the job' }).click();
+    await expect.poll(() => page.getByLabel('Value 1').inputValue()).toBe('3000');
+  });
+
+  it('needs a job, and the role USER', async () => {
+    const page = await visitAs('ulla', '/studies/new');
+    await page.getByText('A study starts from a job').waitFor();
+    await expectAccessible(page);
+    const viewer = await visitAs('vera', '/studies/new');
+    await viewer.getByText('You may not see this').waitFor();
+  });
+});
