@@ -19,6 +19,7 @@ let ended = '';
 let waiting = '';
 let study = '';
 let plotted = '';
+let parallel = '';
 let agent: FakeAgent;
 
 const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
@@ -31,6 +32,7 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['a new study', () => `/studies/new?from=${ended}`],
   ['a study', () => `/studies/${study}`],
   ['a plot of a study', () => `/studies/${plotted}?tab=plot`],
+  ['parallel axes of a study', () => `/studies/${parallel}?tab=parallel`],
   ['instances', () => '/instances'],
   ['an instance', () => '/instances/sim-1'],
   ['storage', () => '/storage'],
@@ -141,6 +143,7 @@ describe.runIf(hasBrowser)('every screen', () => {
     waiting = await handIn({ name: 'for nobody', scripts: ['1'], labels: `${LONG.slice(0, 100)}`, token });
     study = await createStudy(token, `study-${LONG}`);
     plotted = await createStudy(token, 'plotted');
+    parallel = await createStudy(token, 'on parallel axes');
     agent = await FakeAgent.join(hub, {
       id: 'a-host-with-a-name-that-is-rather-long.simulation.example.com',
       instances: [instanceReportOf({ id: 'lab-1', labels: ['gpu', LONG.slice(0, 60)] })],

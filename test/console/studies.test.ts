@@ -78,6 +78,16 @@ async function agentThatRuns(instances = 2): Promise<void> {
 /** Numbers of the points that the table shows, in its order. */
 const shownNumbers = (page: Page) => page.locator('.study-space .study-link').allTextContents();
 
+/** Whether there are lines of finished and of failed points on their canvases. */
+const INKED = `(() => {
+  const isInked = (name) => {
+    const canvas = document.querySelector(name);
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((each) => each !== 0);
+  };
+  return { finished: isInked('.study-lines'), failed: isInked('.study-failed-lines') };
+})()`;
+
 async function expectNoWidePage(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   const main =
@@ -152,6 +162,47 @@ describe.runIf(hasBrowser)('studies', () => {
     await page.getByRole('heading', { name: 'gear #1' }).waitFor();
   });
 
+  it('show what differs between points that are chosen in the table', async () => {
+    await agentThatRuns();
+    const id = await createStudy('lever', [500, 700, 1000, 500]);
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('vera', `/studies/${id}`);
+    for (const number of [4, 2]) {
+      await page.getByRole('checkbox', { name: `Compare point ${number}` }).focus();
+      await page.keyboard.press('Space');
+    }
+    await expect.poll(() => new URL(page.url()).search).toBe('?chosen=2%2C4');
+    await page.getByRole('tab', { name: 'Compare 2' }).click();
+    await page.getByRole('row', { name: 'speed [1/min] 700 500' }).waitFor();
+    await page.getByRole('row', { name: 'Outcome Solver failed Finished' }).waitFor();
+    await page.getByRole('row', { name: /^Message the solution diverged/ }).waitFor();
+    await expectAccessible(page);
+    await page.goto(`${hub.address}/studies/${id}?tab=compare&chosen=1,4`);
+    await page.getByText('The same for all: speed, stress').waitFor();
+    await page.getByRole('button', { name: 'Leave out point 4' }).click();
+    await page.getByText('Choose two points or more').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('show on parallel axes, and as a matrix, how variables and values go together', async () => {
+    await agentThatRuns();
+    const id = await createStudy('crank', [500, 2000, 700, 1000]);
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('vera', `/studies/${id}`);
+    await page.getByRole('tab', { name: 'Parallel' }).click();
+    await page.getByText('3 finished as lines, 1 failed or canceled as dashed lines.').waitFor();
+    await page.getByRole('img', { name: 'Parallel coordinates of speed, stress' }).waitFor();
+    expect(await page.evaluate(INKED)).toEqual({ finished: true, failed: true });
+    await expectAccessible(page);
+    await page.getByRole('tab', { name: 'Correlation' }).click();
+    await page.getByRole('row', { name: 'stress -0.93 1.00' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('combobox', { name: 'Coefficient' }).selectOption('spearman');
+    await page.getByRole('row', { name: 'stress -1.00 1.00' }).waitFor();
+    await expect.poll(() => new URL(page.url()).search).toBe('?tab=correlation&correlation=spearman');
+    await expectAccessible(page);
+  });
+
   it('group failures by their reason, which leads to its points', async () => {
     await agentThatRuns();
     const id = await createStudy('shaft', [700, 500, 700], { success: [{ value: 'stress', upper: 1000 }] });
@@ -216,7 +267,7 @@ describe.runIf(hasBrowser)('studies', () => {
     await page.getByRole('row').filter({ hasText: 'somewhere' }).getByText('3 of 3, 1 failed').waitFor();
     await expectNoWidePage(page);
     await expectAccessible(page);
-    for (const tab of ['points', 'plot', 'failures']) {
+    for (const tab of ['points', 'compare&chosen=1,2', 'plot', 'parallel', 'correlation', 'failures']) {
       await page.goto(`${hub.address}/studies/${id}?tab=${tab}`);
       await page.getByRole('tabpanel').waitFor();
       await expectNoWidePage(page);

@@ -323,6 +323,24 @@ export const SHAPES = {
       },
     ],
   ],
+  'columns-2': [
+    [
+      'rect',
+      {
+        width: '18',
+        height: '18',
+        x: '3',
+        y: '3',
+        rx: '2',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M12 3v18',
+      },
+    ],
+  ],
   command: [
     [
       'path',
@@ -496,6 +514,42 @@ export const SHAPES = {
       'path',
       {
         d: 'M3.34 19a10 10 0 1 1 17.32 0',
+      },
+    ],
+  ],
+  'grid-3x3': [
+    [
+      'rect',
+      {
+        width: '18',
+        height: '18',
+        x: '3',
+        y: '3',
+        rx: '2',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M3 9h18',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M3 15h18',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M9 3v18',
+      },
+    ],
+    [
+      'path',
+      {
+        d: 'M15 3v18',
       },
     ],
   ],

@@ -20,7 +20,7 @@ interface PointListProps {
 /** Points that have begun, by a filter and in an order that are in the address. */
 export function PointList({ points, columns }: PointListProps) {
   const words = useWords<typeof en>({ en, de });
-  const [{ states, failure, order }, change] = useStudyPlace();
+  const [{ states, failure, order, chosen }, change] = useStudyPlace();
   const rows = useMemo(
     () => sorted(filtered(points, { states, failure }), columns, order),
     [points, columns, states, failure, order],
@@ -57,6 +57,8 @@ export function PointList({ points, columns }: PointListProps) {
         <PointTable
           points={rows}
           columns={columns}
+          chosen={chosen}
+          onChoose={(wanted) => change({ chosen: wanted })}
           order={order}
           onOrder={(wanted) => change({ order: wanted })}
         />

@@ -8,6 +8,7 @@ import { useRowKeys } from '../../design/use-row-keys.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { OutcomeBadge } from './outcome-badge.js';
+import { MAX_CHOSEN } from './place.js';
 import { type Column, type Order, stateOf } from './points.js';
 import { headingOf, valueText } from './value-text.js';
 import { de } from './words-de.js';
@@ -19,12 +20,15 @@ const OVERSCAN = 12;
 interface PointTableProps {
   readonly points: readonly StudyPoint[];
   readonly columns: readonly Column[];
+  /** Numbers of the points that are compared. */
+  readonly chosen: readonly number[];
+  readonly onChoose: (chosen: readonly number[]) => void;
   readonly order: Order;
   readonly onOrder: (order: Order) => void;
 }
 
 /** Points of a study, of which only the visible ones are in the page. */
-export function PointTable({ points, columns, order, onOrder }: PointTableProps) {
+export function PointTable({ points, columns, chosen, onChoose, order, onOrder }: PointTableProps) {
   const words = useWords<typeof en>({ en, de });
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -51,6 +55,9 @@ export function PointTable({ points, columns, order, onOrder }: PointTableProps)
       >
         <div className="study-head" role="rowgroup">
           <div className="study-row" role="row" aria-rowindex={1}>
+            <span role="columnheader">
+              <span className="visually-hidden">{words.compare}</span>
+            </span>
             {heading('number', '#', 'study-number')}
             {columns.map((column) =>
               heading(column.key, headingOf(column), column.isNumeric ? 'study-number' : ''),
@@ -72,6 +79,7 @@ export function PointTable({ points, columns, order, onOrder }: PointTableProps)
                   data-index={index}
                   style={{ transform: `translateY(${start}px)` }}
                 >
+                  <Choice number={point.number} chosen={chosen} onChoose={onChoose} />
                   <Cells point={point} columns={columns} />
                 </div>
               )
@@ -107,6 +115,30 @@ function Heading({ className, label, of, order, onOrder }: HeadingProps) {
         <span>{label}</span>
         {isOrder && <Icon name={order.isDescending ? 'arrow-down' : 'arrow-up'} size={12} />}
       </button>
+    </span>
+  );
+}
+
+interface ChoiceProps extends Pick<PointTableProps, 'chosen' | 'onChoose'> {
+  /** Number of the point. */
+  readonly number: number;
+}
+
+/** Whether a point is compared with others. */
+function Choice({ number, chosen, onChoose }: ChoiceProps) {
+  const words = useWords<typeof en>({ en, de });
+  const isChosen = chosen.includes(number);
+  return (
+    <span role="cell" className="study-choice">
+      <label>
+        <input
+          type="checkbox"
+          aria-label={words.comparePoint(String(number))}
+          checked={isChosen}
+          disabled={!isChosen && chosen.length >= MAX_CHOSEN}
+          onChange={() => onChoose(isChosen ? chosen.filter((each) => each !== number) : [...chosen, number])}
+        />
+      </label>
     </span>
   );
 }

@@ -11,8 +11,11 @@ import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { BestCard } from './best-card.js';
+import { Compare } from './compare/compare.js';
+import { CorrelationTable } from './correlation/correlation-table.js';
 import { FailureTable } from './failure-table.js';
-import type { StudyTab } from './place.js';
+import { Parallel } from './parallel/parallel.js';
+import { type StudyTab, TABS } from './place.js';
 import { Plot } from './plot/plot.js';
 import { PointList } from './point-list.js';
 import { columnsOf, failureGroups } from './points.js';
@@ -102,11 +105,16 @@ interface StudyTabsProps {
 function StudyTabs({ study, points }: StudyTabsProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const [{ tab }, change] = useStudyPlace();
+  const [{ tab, chosen }, change] = useStudyPlace();
   // The study comes anew every two seconds, and is then the same but for its counts.
   const columns = useMemo(() => columnsOf(study), [study.variables, study.values]);
   const groups = useMemo(() => failureGroups(points), [points]);
   const failed = groups.reduce((sum, { count }) => sum + count, 0);
+  const counts: Partial<Record<StudyTab, number>> = {
+    points: points.length,
+    compare: chosen.length,
+    failures: failed,
+  };
   return (
     <Tabs.Root
       value={tab}
@@ -114,25 +122,25 @@ function StudyTabs({ study, points }: StudyTabsProps) {
       className="study-tabs"
     >
       <Tabs.List className="tab-list">
-        <Tabs.Tab value="points" className="tab">
-          {words.points} <span className="study-count">{numberText(points.length, language)}</span>
-        </Tabs.Tab>
-        <Tabs.Tab value="plot" className="tab">
-          {words.plot}
-        </Tabs.Tab>
-        <Tabs.Tab value="failures" className="tab">
-          {words.failures} <span className="study-count">{numberText(failed, language)}</span>
-        </Tabs.Tab>
+        {TABS.map((each) => (
+          <Tabs.Tab key={each} value={each} className="tab">
+            {words[each]}{' '}
+            {counts[each] !== undefined && (
+              <span className="study-count">{numberText(counts[each], language)}</span>
+            )}
+          </Tabs.Tab>
+        ))}
       </Tabs.List>
-      <Tabs.Panel value="points" className="study-panel">
-        <PointList points={points} columns={columns} />
-      </Tabs.Panel>
-      <Tabs.Panel value="plot" className="study-panel">
-        <Plot points={points} columns={columns} />
-      </Tabs.Panel>
-      <Tabs.Panel value="failures" className="study-panel">
-        <FailureTable groups={groups} />
-      </Tabs.Panel>
+      {TABS.map((each) => (
+        <Tabs.Panel key={each} value={each} className="study-panel">
+          {each === 'points' && <PointList points={points} columns={columns} />}
+          {each === 'compare' && <Compare points={points} columns={columns} />}
+          {each === 'plot' && <Plot points={points} columns={columns} />}
+          {each === 'parallel' && <Parallel points={points} columns={columns} />}
+          {each === 'correlation' && <CorrelationTable points={points} columns={columns} />}
+          {each === 'failures' && <FailureTable groups={groups} />}
+        </Tabs.Panel>
+      ))}
     </Tabs.Root>
   );
 }

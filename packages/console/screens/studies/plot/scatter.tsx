@@ -1,12 +1,4 @@
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  type PointerEvent,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import { type KeyboardEvent, type MouseEvent, type PointerEvent, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../../base/preference-store.js';
 import { useWords } from '../../../words/dictionary.js';
@@ -16,11 +8,11 @@ import { de } from '../words-de.js';
 import { en } from '../words-en.js';
 import { type Layout, layoutOf, nearest, outlineOf, type PlacedMark } from './layout.js';
 import type { Mark } from './marks.js';
+import { useWidth } from './use-width.js';
 
 const HEIGHT = 400;
 /** Marks that are drawn smaller, so that they do not hide each other. */
 const MANY = 2000;
-const FIRST_WIDTH = 640;
 /** Distance in pixels at which a mark is meant. */
 const REACH = 24;
 /** Values of a point that its note shows. */
@@ -63,20 +55,6 @@ export function Scatter({ marks, columns, x, y }: ScatterProps) {
       {layout.placed.length > 0 && <Pointing placed={layout.placed} columns={columns} width={width} />}
     </div>
   );
-}
-
-/** Width of the place in pixels, measured before it is first painted, so that nothing reaches beyond a narrow window. */
-function useWidth(place: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(FIRST_WIDTH);
-  useLayoutEffect(() => {
-    const element = place.current;
-    if (element === null) return;
-    setWidth(element.clientWidth);
-    const watching = new ResizeObserver(() => setWidth(element.clientWidth));
-    watching.observe(element);
-    return () => watching.disconnect();
-  }, [place]);
-  return width;
 }
 
 interface AxesProps {
