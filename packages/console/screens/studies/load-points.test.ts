@@ -22,8 +22,19 @@ function hubOf(points: readonly StudyPoint[], longest = 10_000) {
 it('loads all points in pages at first', async () => {
   const points = Array.from({ length: 7 }, (_, at) => pointOf(at + 1, 'FINISHED'));
   const { fetchPoints, queries } = hubOf(points, 3);
-  expect(await loadPoints([], fetchPoints)).toEqual(points);
-  expect(queries).toEqual([0, 3, 6].map((after) => ({ after, limit: 5000 })));
+  const some: number[] = [];
+  expect(await loadPoints([], fetchPoints, ({ length }) => some.push(length))).toEqual(points);
+  expect(queries).toEqual([
+    { after: 0, limit: 500 },
+    { after: 3, limit: 10_000 },
+    { after: 6, limit: 10_000 },
+  ]);
+  expect(some).toEqual([3, 6]);
+});
+
+it('gives the same points when nothing has changed', async () => {
+  const known = [pointOf(1, 'FINISHED'), pointOf(2)];
+  expect(await loadPoints(known, hubOf(known).fetchPoints)).toBe(known);
 });
 
 it('asks afterwards for what has changed', async () => {
@@ -39,10 +50,10 @@ it('asks afterwards for what has changed', async () => {
   const { fetchPoints, queries } = hubOf(now);
   expect(await loadPoints(known, fetchPoints)).toEqual(now);
   expect(queries).toEqual([
-    { outcome: ['OPEN'], after: 0, limit: 5000 },
+    { outcome: ['OPEN'], after: 0, limit: 500 },
     { after: 1, limit: 2 },
     { after: 89, limit: 1 },
-    { after: 91, limit: 5000 },
+    { after: 91, limit: 500 },
   ]);
 });
 

@@ -27,6 +27,9 @@ import { useStudyPlace } from './use-study-place.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
+/** Points that have not come yet, from which on the page says so. */
+const MANY_MISSING = 1000;
+
 /** One study: its progress, its points as a table and as a plot, and why points failed. */
 export function StudyScreen({ params }: { readonly params: Readonly<Record<string, string | undefined>> }) {
   const id = params['id'] ?? '';
@@ -115,6 +118,7 @@ function StudyTabs({ study, points }: StudyTabsProps) {
     compare: chosen.length,
     failures: failed,
   };
+  const begun = study.points.total - study.points.waiting;
   return (
     <Tabs.Root
       value={tab}
@@ -131,6 +135,11 @@ function StudyTabs({ study, points }: StudyTabsProps) {
           </Tabs.Tab>
         ))}
       </Tabs.List>
+      {begun - points.length > MANY_MISSING && (
+        <p className="faint study-loaded" role="status">
+          {words.loaded(numberText(points.length, language), numberText(begun, language))}
+        </p>
+      )}
       {TABS.map((each) => (
         <Tabs.Panel key={each} value={each} className="study-panel">
           {each === 'points' && <PointList points={points} columns={columns} />}

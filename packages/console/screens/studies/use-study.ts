@@ -33,7 +33,7 @@ export function useStudyPoints({ id, points: counts }: StudyDetails): UseQueryRe
         (await api.listStudyPoints({ client: hub.client, path: { id }, query, signal, throwOnError: true }))
           .data;
       const known = queryClient.getQueryData<readonly StudyPoint[]>(queryKey) ?? [];
-      const points = await loadPoints(known, fetchPoints);
+      const points = await loadPoints(known, fetchPoints, (some) => queryClient.setQueryData(queryKey, some));
       const study = queryClient.getQueryData<StudyDetails>(studyKey(id));
       const isUnseen = study?.points.open === 0 && !areCounted(points, study.points);
       return isUnseen && known.length > 0 ? loadPoints([], fetchPoints) : points;

@@ -81,6 +81,7 @@ export const de: DictionaryLike<typeof en> = {
   noPairMore: 'Die Studie hat weniger als zwei Variablen und Werte, die Zahlen sind.',
   lines: (finished, failed) =>
     `${finished} fertige als Linien, ${failed} gescheiterte oder abgebrochene gestrichelt. Ohne einen Wert liegen sie unter seiner Achse.`,
+  thinned: (most) => `Von jeder Art sind höchstens ${most} gezeichnet.`,
   correlation: 'Korrelation',
   noCorrelation: 'Keine Korrelation',
   tooFew: (least) => `Dazu braucht es mindestens ${least} fertige Punkte.`,
@@ -95,6 +96,7 @@ export const de: DictionaryLike<typeof en> = {
   outcome: 'Ergebnis',
   message: 'Meldung',
   point: (number) => `Punkt ${number}`,
+  loaded: (loaded, begun) => `${loaded} von ${begun} Punkten sind geladen …`,
   noPoints: 'Noch kein Punkt hat begonnen',
   noPointsMore: 'Punkte erscheinen hier, sobald sie eine Aufgabe haben.',
   noneMatch: 'Kein Punkt passt',

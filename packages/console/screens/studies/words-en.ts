@@ -77,6 +77,7 @@ export const en = {
   noPairMore: 'The study has fewer than two variables and values that are numbers.',
   lines: (finished: string, failed: string) =>
     `${finished} finished as lines, ${failed} failed or canceled as dashed lines. Those without a value lie beneath its axis.`,
+  thinned: (most: string) => `At most ${most} of each kind are drawn.`,
   correlation: 'Correlation',
   noCorrelation: 'No correlation',
   tooFew: (least: string) => `It takes at least ${least} points that finished.`,
@@ -91,6 +92,7 @@ export const en = {
   outcome: 'Outcome',
   message: 'Message',
   point: (number: string) => `Point ${number}`,
+  loaded: (loaded: string, begun: string) => `${loaded} of ${begun} points are loaded …`,
   noPoints: 'No point has begun',
   noPointsMore: 'Points appear here as soon as they have a task.',
   noneMatch: 'No point matches',

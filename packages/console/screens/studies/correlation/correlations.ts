@@ -24,16 +24,17 @@ export function correlationsOf(
   const all = columns.map((column) =>
     Float64Array.from(finished, (point) => numberIn(column, point) ?? Number.NaN),
   );
-  // Ranks of a column that has all its numbers are the same for each pair.
-  const ranks = all.map((numbers) =>
-    kind === 'spearman' && numbers.every((each) => !Number.isNaN(each)) ? ranksOf(numbers) : undefined,
-  );
+  // A column that has all its numbers is the same for each pair.
+  const complete = all.map((numbers) => {
+    if (numbers.some((each) => Number.isNaN(each))) return undefined;
+    return kind === 'spearman' ? ranksOf(numbers) : numbers;
+  });
   const matrix: Correlation[][] = all.map(() => []);
   for (const [row, a] of all.entries()) {
     for (let at = row; at < all.length; at++) {
-      const [rankedA, rankedB] = [ranks[row], ranks[at]];
+      const [wholeA, wholeB] = [complete[row], complete[at]];
       const correlation =
-        rankedA && rankedB ? correlated(rankedA, rankedB) : ofPair(a, all[at] as Float64Array, kind);
+        wholeA && wholeB ? correlated(wholeA, wholeB) : ofPair(a, all[at] as Float64Array, kind);
       (matrix[row] as Correlation[])[at] = correlation;
       (matrix[at] as Correlation[])[row] = correlation;
     }

@@ -13,6 +13,8 @@ function pointOf(speed: number, stress: number | undefined, outcome?: StudyPoint
   return { number: speed, tries: 1, taskId: '', variables: { speed }, values, outcome };
 }
 
+const BOX = { width: 500, height: 400, maxLines: 1000 };
+
 const POINTS = [
   pointOf(1, 10, 'FINISHED'),
   pointOf(2, 5000, 'FINISHED'),
@@ -22,10 +24,7 @@ const POINTS = [
 ];
 
 it('has a line for each point that has ended, higher for larger numbers', () => {
-  const { finished, failed, axes, top, bottom } = parallelLayoutOf(POINTS, COLUMNS, {
-    width: 500,
-    height: 400,
-  });
+  const { finished, failed, axes, top, bottom } = parallelLayoutOf(POINTS, COLUMNS, BOX);
   const [speed1 = 0, stress1 = 0, speed2 = 0, stress2 = 0, , stress3] = finished;
   expect(finished).toHaveLength(6);
   expect(speed1).toBeGreaterThan(speed2);
@@ -42,6 +41,13 @@ it('has a line for each point that has ended, higher for larger numbers', () => 
 });
 
 it('has a logarithmic axis where numbers span many decades', () => {
-  const { axes } = parallelLayoutOf(POINTS, COLUMNS, { width: 500, height: 400 });
+  const { axes } = parallelLayoutOf(POINTS, COLUMNS, BOX);
   expect(axes[1]?.ticks.map(([, value]) => value)).toEqual([10, 100, 1000]);
+});
+
+it('draws some of very many lines, and counts all', () => {
+  const points = Array.from({ length: 25 }, (_, at) => pointOf(at, at, 'FINISHED'));
+  const { finished, finishedCount } = parallelLayoutOf(points, COLUMNS, { ...BOX, maxLines: 10 });
+  expect(finished).toHaveLength(2 * 9);
+  expect(finishedCount).toBe(25);
 });

@@ -1,6 +1,6 @@
 /** Places of axes and lines of parallel coordinates in pixels. */
 import type { StudyPoint } from '@workbench-hub/client';
-import { isLogarithmicAtFirst, scaleOf } from '../plot/scale.js';
+import { isLogarithmicAtFirst, type Scale, scaleOf } from '../plot/scale.js';
 import { type Column, numberIn } from '../points.js';
 
 const TOP = 40;
@@ -24,30 +24,54 @@ export interface ParallelLayout {
   readonly finished: Float32Array;
   /** Those of failed points, which lie in the strip beneath an axis where they have no number. */
   readonly failed: Float32Array;
+  /** Numbers of points that finished and that failed, with those that have no line. */
+  readonly finishedCount: number;
+  readonly failedCount: number;
 }
 
-/** Layout of points that have ended. */
+/** Layout of points that have ended. Of more than the longest number of lines of a kind, every second or so has one. */
 export function parallelLayoutOf(
   points: readonly StudyPoint[],
   columns: readonly Column[],
-  { width, height }: { readonly width: number; readonly height: number },
+  { width, height, maxLines }: { readonly width: number; readonly height: number; readonly maxLines: number },
 ): ParallelLayout {
   const [top, bottom] = [TOP, height - BOTTOM - EDGE];
-  const finishedPoints = points.filter(({ outcome }) => outcome === 'FINISHED');
-  const failedPoints = points.filter(({ outcome }) => outcome !== undefined && outcome !== 'FINISHED');
-  const finished = new Float32Array(finishedPoints.length * columns.length);
-  const failed = new Float32Array(failedPoints.length * columns.length);
+  const ended = points.filter(({ outcome }) => outcome !== undefined);
+  const finishedPoints = ended.filter(({ outcome }) => outcome === 'FINISHED');
+  const failedPoints = ended.filter(({ outcome }) => outcome !== 'FINISHED');
   const step = (width - 2 * SIDE) / Math.max(1, columns.length - 1);
-  const axes = columns.map((column, at): ParallelAxis => {
-    const numbersOf = (of: readonly StudyPoint[]) => of.map((point) => numberIn(column, point) ?? Number.NaN);
-    const numbers = [numbersOf(finishedPoints), numbersOf(failedPoints)] as const;
-    const known = [...numbers[0], ...numbers[1]].filter((number) => !Number.isNaN(number));
-    const scale = scaleOf(known, isLogarithmicAtFirst(known), (bottom - top) / PIXELS_BETWEEN_TICKS);
-    const up = (value: number) => bottom - scale.place(value) * (bottom - top);
-    for (const [index, number] of numbers[0].entries()) finished[index * columns.length + at] = up(number);
-    for (const [index, number] of numbers[1].entries())
-      failed[index * columns.length + at] = Number.isNaN(number) ? bottom + EDGE / 2 : up(number);
-    return { column, x: SIDE + at * step, ticks: scale.ticks.map((value) => [up(value), value] as const) };
+  const scales = columns.map((column) => {
+    const numbers = ended.map((point) => numberIn(column, point)).filter((number) => number !== undefined);
+    return scaleOf(numbers, isLogarithmicAtFirst(numbers), (bottom - top) / PIXELS_BETWEEN_TICKS);
   });
-  return { axes, top, bottom, finished, failed };
+  const up = (scale: Scale, value: number) => bottom - scale.place(value) * (bottom - top);
+  const heightsOf = (drawn: readonly StudyPoint[], missing: number) => {
+    const heights = new Float32Array(drawn.length * columns.length);
+    for (const [line, point] of drawn.entries()) {
+      for (const [at, column] of columns.entries()) {
+        const [number, scale] = [numberIn(column, point), scales[at]];
+        heights[line * columns.length + at] = number === undefined || !scale ? missing : up(scale, number);
+      }
+    }
+    return heights;
+  };
+  return {
+    axes: columns.map((column, at) => {
+      const scale = scales[at];
+      const ticks = scale ? scale.ticks.map((value) => [up(scale, value), value] as const) : [];
+      return { column, x: SIDE + at * step, ticks };
+    }),
+    top,
+    bottom,
+    finished: heightsOf(thinned(finishedPoints, maxLines), Number.NaN),
+    failed: heightsOf(thinned(failedPoints, maxLines), bottom + EDGE / 2),
+    finishedCount: finishedPoints.length,
+    failedCount: failedPoints.length,
+  };
+}
+
+/** Points at equal distances in their order, no more than so many. */
+function thinned(points: readonly StudyPoint[], most: number): readonly StudyPoint[] {
+  const every = Math.ceil(points.length / most);
+  return every <= 1 ? points : points.filter((_, at) => at % every === 0);
 }

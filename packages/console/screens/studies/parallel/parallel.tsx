@@ -17,8 +17,10 @@ const HEIGHT = 420;
 const MAX_AXES = 10;
 const PIXELS_BETWEEN_AXES = 84;
 const PIXELS_OF_A_CHARACTER = 7;
+/** Lines of a kind that are drawn at most: more of them hide each other. */
+const MAX_LINES = 5000;
 /** Lines between two looks at the clock. */
-const LINES_OF_A_STEP = 500;
+const LINES_OF_A_STEP = 50;
 /** Lines that are drawn opaque; with more, they shine through each other. */
 const OPAQUE_LINES = 60;
 /** Lines from which on they are thinner. */
@@ -38,7 +40,7 @@ export function Parallel({ points, columns }: ParallelProps) {
   const keys = shown.map(({ key }) => key).join(' ');
   const width = Math.max(useWidth(place), shown.length * PIXELS_BETWEEN_AXES);
   const layout = useMemo(
-    () => parallelLayoutOf(points, shown, { width, height: HEIGHT }),
+    () => parallelLayoutOf(points, shown, { width, height: HEIGHT, maxLines: MAX_LINES }),
     [points, columns, keys, width],
   );
   const finished = useMemo(() => linesOf(layout, layout.finished, []), [layout]);
@@ -52,7 +54,9 @@ export function Parallel({ points, columns }: ParallelProps) {
       </div>
     );
   }
-  const count = (heights: Float32Array) => numberText(heights.length / shown.length, language);
+  const { finishedCount, failedCount } = layout;
+  const number = (value: number) => numberText(value, language);
+  const isThinned = Math.max(finishedCount, failedCount) > MAX_LINES;
   return (
     <div className="card part">
       <ColumnChoice columns={columns} shown={shown} most={MAX_AXES} />
@@ -64,7 +68,8 @@ export function Parallel({ points, columns }: ParallelProps) {
         </div>
       </div>
       <p className="faint" role="status">
-        {words.lines(count(layout.finished), count(layout.failed))}
+        {words.lines(number(finishedCount), number(failedCount))}
+        {isThinned && ` ${words.thinned(number(MAX_LINES))}`}
       </p>
     </div>
   );

@@ -1,11 +1,11 @@
 import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 import { usePreferences } from '../../../base/preference-store.js';
 
-/** Strokes of a drawing; between two steps, the page may respond. */
+/** Steps of a drawing; between two of them, the page may respond. */
 export type Draw = (context: CanvasRenderingContext2D) => Generator<void>;
 
 interface DrawingProps {
-  /** Class that gives the color of the strokes. */
+  /** Class that gives its color. */
   readonly className: string;
   readonly width: number;
   readonly height: number;
@@ -39,6 +39,7 @@ function drawInSlices(canvas: HTMLCanvasElement, draw: Draw, width: number, heig
   if (shown === null || context === null) return () => undefined;
   context.scale(ratio, ratio);
   context.strokeStyle = getComputedStyle(canvas).color;
+  context.fillStyle = context.strokeStyle;
   const show = () => {
     shown.clearRect(0, 0, columns, rows);
     shown.drawImage(buffer, 0, 0);

@@ -1,6 +1,6 @@
 import type { StudyPoint } from '@workbench-hub/client';
 import { expect, it } from 'vitest';
-import { layoutOf, nearest, outlineOf } from './layout.js';
+import { layoutOf, nearest } from './layout.js';
 
 const point = {} as StudyPoint;
 const BOX = { width: 400, height: 300, isXLogarithmic: false, isYLogarithmic: false };
@@ -30,10 +30,4 @@ it('finds the nearest mark within a distance', () => {
   const { x = 0, y = 0 } = placed[2] ?? {};
   expect(nearest(placed, x + 3, y - 3, 20)).toBe(2);
   expect(nearest(placed, x + 30, y, 20)).toBeUndefined();
-});
-
-it('draws a dot or a cross for each mark', () => {
-  const { placed } = layoutOf(MARKS, BOX);
-  expect(outlineOf(placed, 'dot').match(/M/g)).toHaveLength(3);
-  expect(outlineOf(placed.slice(0, 1), 'cross')).toMatch(/^M[\d.]+ [\d.]+l7 7m-7 0l7-7$/);
 });

@@ -86,15 +86,3 @@ export function nearest(
   }
   return found;
 }
-
-const CROSS = 3.5;
-
-/** Outline of marks for a stroke with round ends: a dot for each, or a cross. */
-export function outlineOf(placed: readonly PlacedMark[], shape: 'dot' | 'cross'): string {
-  const at = (value: number) => value.toFixed(1);
-  return placed
-    .map(({ x, y }) =>
-      shape === 'dot' ? `M${at(x)} ${at(y)}h0` : `M${at(x - CROSS)} ${at(y - CROSS)}l7 7m-7 0l7-7`,
-    )
-    .join('');
-}

@@ -6,13 +6,19 @@ import { type Column, stateOf } from '../points.js';
 import { headingOf, valueText } from '../value-text.js';
 import { de } from '../words-de.js';
 import { en } from '../words-en.js';
-import { type Layout, layoutOf, nearest, outlineOf, type PlacedMark } from './layout.js';
+import { type Draw, Drawing } from './drawing.js';
+import { type Layout, layoutOf, nearest, type PlacedMark } from './layout.js';
 import type { Mark } from './marks.js';
 import { useWidth } from './use-width.js';
 
 const HEIGHT = 400;
 /** Marks that are drawn smaller, so that they do not hide each other. */
 const MANY = 2000;
+const DOT = 3.5;
+const SMALL_DOT = 2;
+const CROSS = 3.5;
+/** Marks between two looks at the clock. */
+const MARKS_OF_A_STEP = 500;
 /** Distance in pixels at which a mark is meant. */
 const REACH = 24;
 /** Values of a point that its note shows. */
@@ -50,8 +56,8 @@ export function Scatter({ marks, columns, x, y }: ScatterProps) {
     <div className="study-scatter" ref={place}>
       <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={label}>
         <Axes layout={layout} xLabel={headingOf(x.column)} yLabel={headingOf(y.column)} />
-        <Dots layout={layout} />
       </svg>
+      <Marks layout={layout} width={width} />
       {layout.placed.length > 0 && <Pointing placed={layout.placed} columns={columns} width={width} />}
     </div>
   );
@@ -98,30 +104,58 @@ function Axes({ layout: { left, right, top, bottom, xTicks, yTicks }, xLabel, yL
   );
 }
 
-/** All marks as two outlines, which a browser draws within milliseconds also when they are tens of thousands. */
-function Dots({ layout: { placed } }: { readonly layout: Layout }) {
-  const dots = useMemo(
-    () =>
-      outlineOf(
+/** All marks: dots for finished points, and crosses for failed ones. */
+function Marks({ layout: { placed }, width }: { readonly layout: Layout; readonly width: number }) {
+  const [dots, crosses] = useMemo(() => {
+    const radius = placed.length > MANY ? SMALL_DOT : DOT;
+    return [
+      marksOf(
         placed.filter(({ mark }) => !mark.hasFailed),
-        'dot',
+        (context, { x, y }) => dot(context, x, y, radius),
+        'fill',
       ),
-    [placed],
-  );
-  const crosses = useMemo(
-    () =>
-      outlineOf(
+      marksOf(
         placed.filter(({ mark }) => mark.hasFailed),
-        'cross',
+        (context, { x, y }) => cross(context, x, y),
+        'stroke',
       ),
-    [placed],
-  );
+    ];
+  }, [placed]);
   return (
     <>
-      <path className={`study-dots ${placed.length > MANY ? 'study-small' : ''}`} d={dots} />
-      <path className="study-crosses" d={crosses} />
+      <Drawing className="study-dots" width={width} height={HEIGHT} draw={dots} />
+      <Drawing className="study-crosses" width={width} height={HEIGHT} draw={crosses} />
     </>
   );
+}
+
+function marksOf(
+  placed: readonly PlacedMark[],
+  trace: (context: CanvasRenderingContext2D, mark: PlacedMark) => void,
+  paint: 'fill' | 'stroke',
+): Draw {
+  return function* draw(context) {
+    context.lineWidth = 2;
+    context.lineCap = 'round';
+    for (let from = 0; from < placed.length; from += MARKS_OF_A_STEP) {
+      context.beginPath();
+      for (const mark of placed.slice(from, from + MARKS_OF_A_STEP)) trace(context, mark);
+      context[paint]();
+      yield;
+    }
+  };
+}
+
+function dot(context: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
+  context.moveTo(x + radius, y);
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+}
+
+function cross(context: CanvasRenderingContext2D, x: number, y: number): void {
+  context.moveTo(x - CROSS, y - CROSS);
+  context.lineTo(x + CROSS, y + CROSS);
+  context.moveTo(x + CROSS, y - CROSS);
+  context.lineTo(x - CROSS, y + CROSS);
 }
 
 interface PointingProps {
