@@ -1,6 +1,6 @@
 /** Points of a study as rows of a table: their columns, order, filters, and groups of failures. */
 import type { StudyDetails, StudyPoint } from '@workbench-hub/client';
-import { hasResult, OUTCOMES, type Outcome } from './progress.js';
+import { OUTCOMES, type Outcome } from './progress.js';
 
 /** Outcome of a point; OPEN while its task waits or runs. */
 export type PointState = Outcome | 'OPEN';
@@ -38,6 +38,14 @@ function columnOf(kind: 'variables' | 'values', { name, kind: type, unit }: Desc
 export function numberIn(column: Column, point: StudyPoint): number | undefined {
   const given = column.of(point);
   return typeof given === 'number' && Number.isFinite(given) ? given : undefined;
+}
+
+/** Outcomes with which a point has a result that counts. */
+const RESULTS: readonly Outcome[] = ['FINISHED', 'REUSED'];
+
+/** Whether a point has a result that counts. */
+export function hasResult({ outcome }: StudyPoint): boolean {
+  return outcome !== undefined && RESULTS.includes(outcome);
 }
 
 export function stateOf({ outcome }: StudyPoint): PointState {
@@ -100,8 +108,9 @@ const LONGEST_REASON = 300;
 const MEASURED = / is -?(?:[\d.]+(?:e[+-]?\d+)?|Infinity),/g;
 
 /** Why a point failed; undefined for one that did not. */
-function failureOf({ outcome, cause, message = '' }: StudyPoint): Failure | undefined {
-  if (outcome === undefined || hasResult(outcome)) return undefined;
+function failureOf(point: StudyPoint): Failure | undefined {
+  const { outcome, cause, message = '' } = point;
+  if (outcome === undefined || hasResult(point)) return undefined;
   const line = message.trim().split('\n', 1)[0] ?? '';
   // The measured number is left out, so that points that miss the same condition form one group.
   const reason = outcome === 'RULE_FAILED' ? line.replaceAll(MEASURED, ' is …,') : line;
@@ -154,7 +163,7 @@ export function bestOf(
 ): { readonly point: StudyPoint; readonly value: number } | undefined {
   let best: { point: StudyPoint; value: number } | undefined;
   for (const point of points) {
-    const value = hasResult(point.outcome) ? numberIn(column, point) : undefined;
+    const value = hasResult(point) ? numberIn(column, point) : undefined;
     if (value === undefined) continue;
     const isBetter = best === undefined || (isMaximum ? value > best.value : value < best.value);
     if (isBetter) best = { point, value };

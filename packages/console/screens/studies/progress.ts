@@ -7,11 +7,6 @@ type Counts = StudyItem['points'];
 export const FAILURES = ['SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE'] as const satisfies Outcome[];
 export const OUTCOMES = ['FINISHED', 'REUSED', ...FAILURES, 'CANCELED'] as const satisfies Outcome[];
 
-/** Whether a point with this outcome has a result. */
-export function hasResult(outcome: Outcome | undefined): boolean {
-  return outcome === 'FINISHED' || outcome === 'REUSED';
-}
-
 /** Number of points with an outcome. */
 export function endedCount(points: Counts): number {
   return OUTCOMES.reduce((sum, outcome) => sum + points[outcome], 0);

@@ -1,6 +1,6 @@
 /** Correlations of variables and values over the points that finished. */
 import type { StudyPoint } from '@workbench-hub/client';
-import { type Column, numberIn } from '../points.js';
+import { type Column, hasResult, numberIn } from '../points.js';
 
 export type CorrelationKind = 'pearson' | 'spearman';
 
@@ -20,7 +20,7 @@ export function correlationsOf(
   columns: readonly Column[],
   kind: CorrelationKind,
 ): readonly (readonly Correlation[])[] {
-  const finished = points.filter(({ outcome }) => outcome === 'FINISHED');
+  const finished = points.filter(hasResult);
   const all = columns.map((column) =>
     Float64Array.from(finished, (point) => numberIn(column, point) ?? Number.NaN),
   );

@@ -1,7 +1,7 @@
 /** Places of axes and lines of parallel coordinates in pixels. */
 import type { StudyPoint } from '@workbench-hub/client';
 import { isLogarithmicAtFirst, type Scale, scaleOf } from '../plot/scale.js';
-import { type Column, numberIn } from '../points.js';
+import { type Column, hasResult, numberIn } from '../points.js';
 
 const TOP = 40;
 const BOTTOM = 12;
@@ -37,8 +37,8 @@ export function parallelLayoutOf(
 ): ParallelLayout {
   const [top, bottom] = [TOP, height - BOTTOM - EDGE];
   const ended = points.filter(({ outcome }) => outcome !== undefined);
-  const finishedPoints = ended.filter(({ outcome }) => outcome === 'FINISHED');
-  const failedPoints = ended.filter(({ outcome }) => outcome !== 'FINISHED');
+  const finishedPoints = ended.filter(hasResult);
+  const failedPoints = ended.filter((point) => !hasResult(point));
   const step = (width - 2 * SIDE) / Math.max(1, columns.length - 1);
   const scales = columns.map((column) => {
     const numbers = ended.map((point) => numberIn(column, point)).filter((number) => number !== undefined);

@@ -1,7 +1,6 @@
 /** Marks of points in a plot. */
 import type { StudyPoint } from '@workbench-hub/client';
-import { type Column, numberIn } from '../points.js';
-import { hasResult } from '../progress.js';
+import { type Column, hasResult, numberIn } from '../points.js';
 
 export interface Mark {
   readonly point: StudyPoint;
@@ -38,7 +37,7 @@ export function marksOf(
     if (point.outcome === undefined) continue;
     const across = placed(numberIn(x, point), isXLogarithmic);
     const up = placed(numberIn(y, point), isYLogarithmic);
-    const hasFailed = !hasResult(point.outcome);
+    const hasFailed = !hasResult(point);
     if (across === undefined || (up === undefined && !hasFailed)) {
       leftOut++;
       continue;
