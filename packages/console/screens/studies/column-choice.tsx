@@ -28,7 +28,7 @@ export function ColumnChoice({ columns, shown, most }: ColumnChoiceProps) {
   const toggle = (key: string) =>
     change({ axes: keys.includes(key) ? keys.filter((each) => each !== key) : [...keys, key] });
   return (
-    <div className="pills study-states" role="group" aria-label={words.shownColumns}>
+    <div className="study-columns" role="group" aria-label={words.shownColumns}>
       {numeric.map((column) => {
         const isShown = keys.includes(column.key);
         return (

@@ -6,7 +6,7 @@ import { Empty } from '../../../design/states.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
 import { ColumnChoice, useChosenColumns } from '../column-choice.js';
-import type { Column } from '../points.js';
+import { type Column, hasResult } from '../points.js';
 import { useStudyPlace } from '../use-study-place.js';
 import { de } from '../words-de.js';
 import { en } from '../words-en.js';
@@ -30,7 +30,7 @@ export function CorrelationTable({ points, columns }: CorrelationTableProps) {
     () => correlationsOf(points, shown, correlation),
     [points, columns, keys, correlation],
   );
-  const finished = points.filter(({ outcome }) => outcome === 'FINISHED').length;
+  const finished = points.filter(hasResult).length;
   if (shown.length < 2 || finished < LEAST_POINTS) {
     return (
       <div className="card">
@@ -52,8 +52,8 @@ export function CorrelationTable({ points, columns }: CorrelationTableProps) {
           ]}
           onChange={(kind) => change({ correlation: kind })}
         />
-        <ColumnChoice columns={columns} shown={shown} most={MAX_COLUMNS} />
       </div>
+      <ColumnChoice columns={columns} shown={shown} most={MAX_COLUMNS} />
       <div className="study-compared-scroller" tabIndex={0} role="group" aria-label={words.correlation}>
         <Matrix columns={shown} matrix={matrix} />
       </div>

@@ -122,7 +122,8 @@ function Axes({ layout: { axes, top, bottom }, width }: AxesProps) {
           axis={axis}
           top={top}
           bottom={bottom}
-          room={width / axes.length}
+          isRaised={at % 2 === 0}
+          room={(2 * width) / axes.length}
           anchor={at === 0 ? 'start' : at === axes.length - 1 ? 'end' : 'middle'}
         />
       ))}
@@ -134,12 +135,14 @@ interface AxisProps {
   readonly axis: ParallelAxis;
   readonly top: number;
   readonly bottom: number;
+  /** Whether its name stands above those of its neighbors. */
+  readonly isRaised: boolean;
   /** Pixels for its name. */
   readonly room: number;
   readonly anchor: 'start' | 'middle' | 'end';
 }
 
-function Axis({ axis: { column, x, ticks }, top, bottom, room, anchor }: AxisProps) {
+function Axis({ axis: { column, x, ticks }, top, bottom, isRaised, room, anchor }: AxisProps) {
   const [{ language }] = usePreferences();
   const name = headingOf(column);
   const longest = Math.floor(room / PIXELS_OF_A_CHARACTER);
@@ -147,7 +150,7 @@ function Axis({ axis: { column, x, ticks }, top, bottom, room, anchor }: AxisPro
   return (
     <g className="study-axis">
       <line x1={x} x2={x} y1={top} y2={bottom} className="study-upright" />
-      <text className="study-axis-name" x={from} y={top - 18} textAnchor={anchor}>
+      <text className="study-axis-name" x={from} y={top - (isRaised ? 26 : 9)} textAnchor={anchor}>
         {name.length > longest ? `${name.slice(0, longest - 1)}…` : name}
         <title>{name}</title>
       </text>
