@@ -25,6 +25,9 @@ interface ValuesCardProps {
 export function ValuesCard({ study, offers, isLoading, faults }: ValuesCardProps) {
   const words = useWords<typeof en>({ en, de });
   const part = useShownPart(offers, SHOWN_OFFERS);
+  const ofValues = faults
+    .filter(({ where }) => /^values(?:$|\[)/.test(where))
+    .map((fault) => ({ ...fault, what: `${fault.where}: ${fault.what}` }));
   return (
     <section className="card part" aria-labelledby="study-values-title">
       <h2 id="study-values-title">{words.values}</h2>
@@ -40,7 +43,7 @@ export function ValuesCard({ study, offers, isLoading, faults }: ValuesCardProps
       )}
       <ShowMore {...part} />
       <Rules rules={study.rules} faults={faults} />
-      <FaultLines faults={faults.filter(({ where }) => /^values(?:$|\[)/.test(where))} />
+      <FaultLines faults={ofValues} />
     </section>
   );
 }

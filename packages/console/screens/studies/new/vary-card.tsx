@@ -66,6 +66,7 @@ export function VaryCard({ variables, study, faults }: VaryCardProps) {
               </label>
               {chosen && (
                 <Levels
+                  id={`study-variable-${index}`}
                   variable={chosen}
                   isBounded={isSampled(study.plan)}
                   faults={(field) => faults.filter((fault) => isOfVariable(fault, index, field))}
@@ -84,6 +85,8 @@ export function VaryCard({ variables, study, faults }: VaryCardProps) {
 }
 
 interface LevelsProps {
+  /** Beginning of the ids of its fields. */
+  readonly id: string;
   readonly variable: VariedVariable;
   /** Whether points are drawn between bounds, so that there are no levels. */
   readonly isBounded: boolean;
@@ -93,14 +96,14 @@ interface LevelsProps {
 const NUMERIC_FIELDS: readonly VariableField[] = ['from', 'to', 'step', 'count', 'list', 'unit'];
 
 /** Kind and levels of a variable, or its bounds. */
-function Levels({ variable, isBounded, faults }: LevelsProps) {
+function Levels({ id, variable, isBounded, faults }: LevelsProps) {
   const words = useWords<typeof en>({ en, de });
   const { name, kind, isLogarithmic } = variable;
   const form = isBounded ? 'COUNT' : formOf(variable);
   const change = (part: Partial<VariedVariable>) => changeVaried(name, part);
   const field = (key: VariableField) => (
     <FaultField
-      id={`study-${name}-${key}`}
+      id={`${id}-${key}`}
       label={words.fields[key]}
       value={variable[key]}
       inputMode={key === 'list' || key === 'unit' ? 'text' : 'decimal'}
@@ -114,7 +117,7 @@ function Levels({ variable, isBounded, faults }: LevelsProps) {
   return (
     <div className="new-study-levels" role="group" aria-label={words.levelsOf(name)}>
       <ChoiceField
-        id={`study-${name}-kind`}
+        id={`${id}-kind`}
         label={words.kind}
         value={kind}
         options={KINDS.map((each) => [each, words.kinds[each]])}
@@ -122,7 +125,7 @@ function Levels({ variable, isBounded, faults }: LevelsProps) {
       />
       {!isBounded && kind !== 'TEXT' && (
         <ChoiceField
-          id={`study-${name}-form`}
+          id={`${id}-form`}
           label={words.levels}
           value={form}
           options={FORMS.map((each) => [each, words.forms[each]])}
