@@ -101,3 +101,40 @@ const timer = setInterval(() => {
 }, 250);`,
   ],
 });
+
+/** A study whose points finish, fail, or miss their condition. */
+export const gearStudy = {
+  name: 'spur gear, tooth contact',
+  note: 'Which module carries the load without wear?',
+  variables: [
+    { name: 'module_mm', unit: 'mm' },
+    { name: 'load_Nm', unit: 'N m' },
+    { name: 'friction', scale: 'LOGARITHMIC' },
+  ],
+  plan: {
+    kind: 'GRID',
+    levels: [
+      { variable: 'module_mm', from: 2, to: 5, count: 4 },
+      { variable: 'load_Nm', values: [100, 250, 400] },
+      { variable: 'friction', values: [0.02, 0.12, 0.3] },
+    ],
+  },
+  values: ['stress', 'wear', 'temperature'].map((name, at) => ({
+    name,
+    unit: ['MPa', 'um', '°C'][at],
+    source: { kind: 'FILE', path: 'contact.json' },
+    reader: { kind: 'JSON_PATH', path: `$.${name}` },
+  })),
+  success: [{ value: 'stress', upper: 2200 }],
+  version: '9.*',
+  label: 'gears',
+  scripts: [
+    `const { writeFileSync } = require('node:fs');
+const [m, load, mu] = [module_mm, load_Nm, friction].map(Number);
+if (mu > 0.2 && load > 300 && m < 4) throw new Error('no convergence after 40 iterations');
+const stress = 340 * Math.sqrt(load) / m * (1 + mu);
+const result = { stress, wear: (stress / 1000) ** 3 * mu * 12, temperature: 40 + load * mu * 0.9 };
+writeFileSync('contact.json', JSON.stringify(result));
+println('largest contact stress', stress.toFixed(1), 'MPa');`,
+  ],
+};

@@ -31,6 +31,15 @@ const part = (name: string, ready: (page: Page) => Promise<void>): ScreenToShow 
   show: ready,
 });
 
+const studyTab = (tab: string, search = ''): ScreenToShow => ({
+  name: `study-${tab}`,
+  path: ({ study }) => `/studies/${study}?tab=${tab}&${search}`,
+  show: async (page) => {
+    await page.getByRole('tabpanel').waitFor();
+    await page.getByRole('region', { name: 'Best so far' }).waitFor();
+  },
+});
+
 export const SCREENS: readonly ScreenToShow[] = [
   {
     name: 'log-in',
@@ -137,6 +146,30 @@ export const SCREENS: readonly ScreenToShow[] = [
     },
     onPhoneInDocs: true,
   },
+  {
+    name: 'studies',
+    path: () => '/studies',
+    show: (page) => page.getByRole('progressbar').first().waitFor(),
+  },
+  {
+    name: 'new-study',
+    path: ({ tasks }) => `/studies/new?from=${tasks.plots}`,
+    show: async (page) => {
+      await page.getByRole('checkbox', { name: /^crankSpeedRpm/ }).check();
+      await page.locator('.answer-verdict').waitFor();
+    },
+    onPhoneInDocs: true,
+  },
+  {
+    name: 'study',
+    path: ({ study }) => `/studies/${study}?sort=values.stress`,
+    show: (page) => page.locator('.study-space > .study-row').nth(8).waitFor(),
+  },
+  studyTab('compare', 'chosen=5,14,24'),
+  studyTab('plot', 'x=variables.load_Nm'),
+  studyTab('parallel'),
+  studyTab('correlation', 'correlation=spearman'),
+  studyTab('failures'),
   {
     name: 'instances',
     path: () => '/instances',

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
 import { keepSecret } from '../support/secrets.js';
 import { writeHistory } from './history.js';
-import { failing, type JobToRun, running, sliderCrank, spurGear } from './jobs.js';
+import { failing, gearStudy, type JobToRun, running, sliderCrank, spurGear } from './jobs.js';
 
 export const ADMINISTRATOR = 'anna';
 const ENGINEER = 'bela';
@@ -16,6 +16,8 @@ export interface Stage {
   readonly address: string;
   /** Tasks by what they show. */
   readonly tasks: Readonly<Record<'plots' | 'solid' | 'failed' | 'running' | 'waiting', string>>;
+  /** Study that has ended. */
+  readonly study: string;
   readonly passwordOf: (username: string) => string;
   stop(): Promise<void>;
 }
@@ -42,6 +44,7 @@ export async function setStage(folder: string): Promise<Stage> {
   await bela.upload('steel-42CrMo4.json', 5200);
   await anna.upload('gear-measurement.csv', 460_000);
 
+  const study = await bela.endedStudy(gearStudy);
   const solid = await bela.handIn(spurGear);
   const failed = await bela.handIn(failing);
   for (const rpm of [900, 1200]) await bela.handIn(sliderCrank(rpm));
@@ -58,6 +61,7 @@ export async function setStage(folder: string): Promise<Stage> {
   return {
     address: hub.baseUrl,
     tasks: { plots, solid, failed, running: runningId, waiting },
+    study,
     passwordOf,
     stop: async () => {
       writeFileSync(gate, '');
@@ -123,6 +127,8 @@ interface CallerOfStage {
   /** Returns the id of the task. */
   handIn(job: JobToRun): Promise<string>;
   ended(id: string): Promise<void>;
+  /** Returns the id of the study when its last point has ended. */
+  endedStudy(study: typeof gearStudy): Promise<string>;
 }
 
 async function callerAs({ baseUrl }: HubProgram, username: string): Promise<CallerOfStage> {
@@ -164,6 +170,11 @@ async function callerAs({ baseUrl }: HubProgram, username: string): Promise<Call
         const { status } = await send('GET', `${TASKS}/${id}/result?timeout=20`);
         return status !== 'WAITING' && status !== 'RUNNING';
       });
+    },
+    endedStudy: async ({ variables, ...study }) => {
+      const id = String((await post('/api/x/studies', { ...study, ...bodyOf(study), variables }))['id']);
+      await eventually(async () => (await send('GET', `/api/x/studies/${id}`))['state'] === 'FINISHED');
+      return id;
     },
   };
 }
