@@ -78,6 +78,12 @@ const VIEWS: readonly View[] = [
   },
   { title: 'the studies', path: () => '/studies', endpoint: () => '/api/x/studies', shown: text('bearing') },
   {
+    title: 'the job of a new study',
+    path: () => `/studies/new?from=${ended}`,
+    endpoint: () => `/api/x/tasks/${ended}`,
+    shown: (page) => page.getByRole('heading', { name: /^New study/ }).waitFor(),
+  },
+  {
     title: 'a study',
     path: () => `/studies/${study}`,
     endpoint: () => `/api/x/studies/${study}`,

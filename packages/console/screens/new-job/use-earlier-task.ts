@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { TaskDetails } from '@workbench-hub/client';
 import { useLayoutEffect, useRef } from 'react';
 import { useSearch } from 'wouter';
+import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
 import { draftOfTask } from './draft.js';
 import { draftStore } from './draft-store.js';
@@ -11,18 +12,22 @@ interface EarlierTask {
   readonly name?: string;
   readonly isLoading: boolean;
   readonly error: Error | null;
+  /** Asks for the task again after a failure. */
+  readonly again: () => void;
 }
 
 /** The task `?from=` whose job is run again; its job becomes the draft. Undefined for a new job. */
 export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTask | undefined {
   const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
-  const { data: task, error } = useQuery({
+  const query = useQuery({
     queryKey: ['new-job', 'from', from],
     enabled: from !== undefined,
     queryFn: ({ signal }) => hub.task(from ?? '').details(signal),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
+  const { data: task, refetch } = query;
+  const error = useSteadyError(query);
   const taken = useRef<string>(undefined);
   // Before the draft is shown, so that nothing that is typed is lost.
   useLayoutEffect(() => {
@@ -34,5 +39,6 @@ export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTa
   }, [task, onTaken]);
   if (from === undefined) return undefined;
   const isLoading = task === undefined && error === null;
-  return { isLoading, error, ...(task?.name === undefined ? {} : { name: task.name }) };
+  const again = () => void refetch();
+  return { isLoading, error, again, ...(task?.name === undefined ? {} : { name: task.name }) };
 }

@@ -50,7 +50,7 @@ function NewStudy() {
   }, [from === undefined]);
   if (from?.isLoading) return <Loading lines={12} />;
   if (from?.error instanceof NotFoundError) return <NoJob title={words.earlierTaskGone} />;
-  if (from?.error) return <Failure error={from.error} isScreen />;
+  if (from?.error) return <Failure error={from.error} onAgain={from.again} isScreen />;
   if (job === EMPTY_DRAFT) return <NoJob title={words.noJob} />;
   if (job.simulatedS !== undefined) return <NoJob title={words.simulated} />;
   return (
