@@ -110,6 +110,8 @@ function Heading({ className, label, of, order, onOrder }: HeadingProps) {
         type="button"
         className="study-sort"
         title={label}
+        // A browser leaves one that is seen in part where it is.
+        onFocus={({ currentTarget }) => currentTarget.scrollIntoView({ block: 'nearest', inline: 'nearest' })}
         onClick={() => onOrder({ key: of, isDescending: isOrder && !order.isDescending })}
       >
         <span>{label}</span>
