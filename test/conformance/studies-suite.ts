@@ -441,7 +441,7 @@ export function describeStudies(open: OpenStore): void {
       store = await store.reopen();
       expect(await points(id)).toEqual([
         { number: 1, tries: 1, variables: [1], notReused: null, end: CRASHED },
-        { number: 2, tries: 1, variables: [2], end },
+        { number: 2, tries: 1, variables: [2], notReused: null, end },
       ]);
     });
 
@@ -462,10 +462,10 @@ export function describeStudies(open: OpenStore): void {
         ...FINISHED,
         outcome: 'REUSED',
         values: [{ kind: 'NUMBER', value: Number.NaN }],
-        source: LONE,
+        source: ODD,
         startedAtMs: null,
       };
-      const three = [begunPoint([1], { end: reused }), begunPoint([2], { notReused: LONE }), begunPoint([3])];
+      const three = [begunPoint([1], { end: reused }), begunPoint([2], { notReused: ODD }), begunPoint([3])];
       expect(await store.studies.begin(id, 0, three)).toBe(true);
       expect(await openNumbers(id)).toEqual([2, 3]);
       expect(await store.studies.counts(id)).toEqual({ REUSED: 1, OPEN: 2 });
@@ -473,7 +473,7 @@ export function describeStudies(open: OpenStore): void {
       store = await store.reopen();
       expect(await points(id)).toEqual([
         { number: 1, tries: 1, variables: [1], notReused: null, end: reused },
-        { number: 2, tries: 1, variables: [2], notReused: LONE, end: FINISHED },
+        { number: 2, tries: 1, variables: [2], notReused: ODD, end: FINISHED },
         { number: 3, tries: 1, variables: [3], notReused: null, end: null },
       ]);
       expect(await store.studies.retry(id, ['REUSED', 'FINISHED'])).toBe(2);

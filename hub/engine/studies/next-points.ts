@@ -54,7 +54,8 @@ export class NextPoints {
     const nowMs = this.#options.runtime.clock.nowMs();
     const next = reused.map((reuse, index): BegunPoint => {
       const variables = looked[index]?.variables ?? [];
-      if ('miss' in reuse) return { variables, notReused: reuse.miss, end: null };
+      // A text that was cut may end in half a character, which no database keeps.
+      if ('miss' in reuse) return { variables, notReused: reuse.miss.toWellFormed(), end: null };
       const end = reusedEndOf(reuse.source, planned.study.definition, reuse.values, nowMs);
       return { variables, notReused: null, end };
     });

@@ -759,24 +759,24 @@ export type RetryStudyRequest = {
     outcomes: Array<'FINISHED' | 'SOLVER_FAILED' | 'RULE_FAILED' | 'INFRASTRUCTURE' | 'CANCELED' | 'REUSED'>;
 };
 
-export type NewInstanceInvalidation = {
-    kind: 'INSTANCE';
-    /**
-     * Instance whose results are invalid. Requires the role ADMIN.
-     */
-    instanceId: string;
-    /**
-     * Reason, for people.
-     */
-    note?: string;
-};
-
 export type NewTaskInvalidation = {
     kind: 'TASK';
     /**
      * Task whose result is invalid.
      */
     taskId: string;
+    /**
+     * Reason, for people.
+     */
+    note?: string;
+};
+
+export type NewInstanceInvalidation = {
+    kind: 'INSTANCE';
+    /**
+     * Instance whose results are invalid. Requires the role ADMIN.
+     */
+    instanceId: string;
     /**
      * Reason, for people.
      */
@@ -7641,10 +7641,10 @@ export type ListInvalidationsResponse = ListInvalidationsResponses[keyof ListInv
 
 export type AddInvalidationData = {
     body: ({
-        kind: 'INSTANCE';
-    } & NewInstanceInvalidation) | ({
         kind: 'TASK';
     } & NewTaskInvalidation) | ({
+        kind: 'INSTANCE';
+    } & NewInstanceInvalidation) | ({
         kind: 'REVISION';
     } & NewRevisionInvalidation);
     path?: never;

@@ -24,18 +24,18 @@ const newInvalidation = z.discriminatedUnion(
   [
     z
       .object({
-        kind: z.literal('INSTANCE'),
-        instanceId: text('Instance whose results are invalid. Requires the role ADMIN.', 'sim-1'),
-        note,
-      })
-      .meta({ id: 'NewInstanceInvalidation' }),
-    z
-      .object({
         kind: z.literal('TASK'),
         taskId: text('Task whose result is invalid.', '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77'),
         note,
       })
       .meta({ id: 'NewTaskInvalidation' }),
+    z
+      .object({
+        kind: z.literal('INSTANCE'),
+        instanceId: text('Instance whose results are invalid. Requires the role ADMIN.', 'sim-1'),
+        note,
+      })
+      .meta({ id: 'NewInstanceInvalidation' }),
     z
       .object({
         kind: z.literal('REVISION'),
