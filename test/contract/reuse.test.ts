@@ -1,9 +1,10 @@
 /** Reuse of earlier results by studies (contract 12.45). */
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
-import { api, hub, hubForEachTest } from '../support/hubs/hub-for-tests.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
 import { base64 } from '../support/interface/api.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const STUDIES = '/api/x/studies';
 const INVALIDATIONS = '/api/x/invalidations';
@@ -184,6 +185,22 @@ it('reuses results of the present revision only, and none of a deleted task', as
     `the result of task ${second?.taskId} cannot be reused: it has been deleted`,
   ]);
   expect(ran).toEqual(['500', '1000']);
+});
+
+it('reuses no result that an earlier default version required', async () => {
+  const { path: dataDir, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  await replaceHub({ dataDir });
+  await solver();
+  const [first] = await finished(await study({ plan: gridOf(500) }));
+  await agents.pop()?.leave();
+  await replaceHub({ dataDir, config: { tasks: { defaultVersion: '9.*' } } });
+  await solver();
+  const [again] = await finished(await study({ plan: gridOf(500) }));
+  expect(again?.outcome).toBe('FINISHED');
+  expect(again?.notReused).toBe(
+    `the result of task ${first?.taskId} cannot be reused: it required any version, by a default that has changed since`,
+  );
 });
 
 it('computes a point again that is retried', async () => {

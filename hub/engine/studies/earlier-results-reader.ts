@@ -14,7 +14,7 @@ import {
 import type { Point, Study } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
 import type { Task } from '../../core/task.js';
-import { taskIdOf, taskOfPoint } from './point-tasks.js';
+import { requirementOf, taskIdOf } from './point-tasks.js';
 
 export interface EarlierResultsReaderOptions {
   readonly studies: Pick<Studies, 'withFile' | 'find' | 'points'>;
@@ -151,10 +151,7 @@ class Reading {
   }
 
   #inputsOf(study: Study): JobInputs {
-    const { defaultVersion } = this.#options;
-    const point = { number: 0, tries: 0, variables: [] };
-    const { requirement } = taskOfPoint(study, point, { nowMs: study.createdAtMs, defaultVersion });
-    return inputsOf(study.definition.job, requirement);
+    return inputsOf(study.definition.job, requirementOf(study, this.#options.defaultVersion));
   }
 }
 

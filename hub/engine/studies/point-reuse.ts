@@ -1,5 +1,5 @@
 /** Reuse of earlier results by the points of a study (decision 0086). */
-import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Invalidations } from '../../core/ports/invalidations.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
@@ -8,6 +8,7 @@ import { type Invalidation, invalidationOf, namedResults } from '../../core/stud
 import type { Study } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
 import type { Task } from '../../core/task.js';
+import { requirementOf } from './point-tasks.js';
 import { type PointValuesOptions, pointValues } from './point-values.js';
 
 /** Version and revision of a workbench. */
@@ -19,6 +20,7 @@ export interface WorkbenchBuild {
 export interface PointReuseOptions extends PointValuesOptions {
   readonly archive: Pick<TaskArchive, 'find' | 'filesOf'>;
   readonly invalidations: Pick<Invalidations, 'list'>;
+  readonly defaultVersion: string | null;
   /** Builds of the known instances that fit a requirement. */
   readonly buildsFor: (requirement: Requirement) => readonly WorkbenchBuild[];
 }
@@ -69,7 +71,7 @@ async function firstUsable(
   let miss: string | undefined;
   for (const result of results.slice(0, MAX_RESULTS)) {
     const task = await options.archive.find(result.taskId);
-    const why = faultOf(task, invalid, options);
+    const why = faultOf(study, task, invalid, options);
     if (task && why === undefined)
       return { source: task, values: await valuesOf(study, result, task, options) };
     miss ??= `the result of task ${result.taskId} cannot be reused: ${why}`;
@@ -79,9 +81,10 @@ async function firstUsable(
 
 /** Reason why the result of a task cannot be reused; undefined when it can. */
 function faultOf(
+  study: Study,
   task: Task | undefined,
   invalid: readonly Invalidation[],
-  { buildsFor }: PointReuseOptions,
+  { buildsFor, defaultVersion }: PointReuseOptions,
 ): string | undefined {
   if (!task) return 'it has been deleted';
   const { instance } = task;
@@ -90,7 +93,13 @@ function faultOf(
   if (invalidation) {
     return `results up to ${offsetTimestamp(invalidation.atMs)} are invalid, ${namedResults(invalidation.of)}`;
   }
-  const builds = buildsFor(task.requirement);
+  // The default version may have been another one when the task was created.
+  const requirement = requirementOf(study, defaultVersion);
+  if (requirementKey(task.requirement) !== requirementKey(requirement)) {
+    const { version } = task.requirement;
+    return `it required ${version === null ? 'any version' : `version ${version}`}, by a default that has changed since`;
+  }
+  const builds = buildsFor(requirement);
   const isBuild = builds.some(
     ({ version, revision }) => version === instance.version && revision === instance.revision,
   );

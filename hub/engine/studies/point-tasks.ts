@@ -1,5 +1,6 @@
 /** Tasks of points. */
 import { createHash } from 'node:crypto';
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { OpenPoint } from '../../core/ports/studies.js';
 import type { Study } from '../../core/studies/study.js';
 import { textOf } from '../../core/studies/variables.js';
@@ -18,6 +19,12 @@ export function taskIdOf(
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
   const hex = bytes.toString('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** Requirement of the tasks of a study that are created now. */
+export function requirementOf(study: Study, defaultVersion: string | null): Requirement {
+  const point = { number: 0, tries: 0, variables: [] };
+  return taskOfPoint(study, point, { nowMs: study.createdAtMs, defaultVersion }).requirement;
 }
 
 export function taskOfPoint(
