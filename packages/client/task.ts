@@ -96,8 +96,8 @@ export class Task {
     return this.#connection.request(`${this.#path()}/inputs/${encodeURIComponent(path)}`, { signal });
   }
 
-  /** What it got, where it ran and what came of it, signed by the hub; `verifyManifest` verifies it. Rejects with
-   *  {@link NotFoundError} before its end. */
+  /** Manifest of the result, signed by the hub; `verifyManifest` checks the signature. Rejects with {@link NotFoundError} before the task
+   *  has ended. */
   manifest(signal?: AbortSignal): Promise<SignedManifest> {
     return this.#connection.json(`${this.#path()}/manifest`, { signal });
   }

@@ -170,6 +170,20 @@ it('reuses results of tasks, and never a failure', async () => {
   expect(ran).toEqual(['500', '-1', '-1']);
 });
 
+it('reuses a result that did not meet the conditions of another study', async () => {
+  const ran = await solver();
+  const { inputScripts, variablesToInject } = jobOf();
+  const variables = [...variablesToInject, { key: 'speed', value: '500' }];
+  const json = { inputScripts, variablesToInject: variables };
+  const { body } = await api.call('POST', '/api/2.0/workbench/task/execute-batch-job/create', { json });
+  const taskId = String(body['id']);
+  await eventually(async () => (await api.get(`/api/x/tasks/${taskId}`)).body['endedAt'] !== undefined);
+  const strict = { plan: gridOf(500), success: [{ value: 'stress', upper: 1 }] };
+  expect(await finished(await study(strict))).toMatchObject([{ outcome: 'RULE_FAILED', taskId }]);
+  expect(await finished(await study({ plan: gridOf(500) }))).toMatchObject([{ outcome: 'REUSED', taskId }]);
+  expect(ran).toHaveLength(1);
+});
+
 it('reuses results of the present revision only, and none of a deleted task', async () => {
   await solver();
   const [first, second] = await finished(await study({ plan: gridOf(500, 1000) }));

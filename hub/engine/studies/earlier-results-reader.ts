@@ -104,6 +104,8 @@ class Reading {
     fixed: ReadonlyMap<string, string>,
     valuesOf: (point: Point) => EarlierResult['values'],
   ): void {
+    // The task of another one, whose result does not meet the conditions of this study only.
+    if (point.end?.outcome === 'RULE_FAILED' && point.end.source !== null) return;
     const taskId = point.end?.source ?? taskIdOf(other, point);
     this.#seen.add(taskId);
     if (point.end?.outcome !== 'FINISHED' && point.end?.outcome !== 'REUSED') return;

@@ -49,6 +49,7 @@ export class NextPoints {
     const reused = await reuses(
       planned.study,
       looked.map(({ found }) => found),
+      most,
       this.#options,
     );
     const nowMs = this.#options.runtime.clock.nowMs();
@@ -68,7 +69,7 @@ interface LookedUp {
   readonly found: FoundResults;
 }
 
-/** What was found for the next points, up to where more than `most` have no result. */
+/** Search for the results of the next points; it ends before the point that would be one more than `most` without a result. */
 async function lookedUp(
   planned: PlannedStudy,
   earlier: EarlierResults,

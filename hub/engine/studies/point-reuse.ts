@@ -35,23 +35,32 @@ const MAX_RESULTS = 10;
 /** Points whose results are checked at the same time; and those whose outputs are in memory at the same time, to be read. */
 const CHECKED_AT_A_TIME = 100;
 const READ_AT_A_TIME = 8;
+/** Points after which a batch ends if outputs were read: other studies wait for it. */
+const MAX_READ = 64;
 
-/** The earlier result that each point can have of those that were found for it. Rejects as the store and `readValues` do. */
+/** The earlier result that each of the first points can have of those that were found for it; at least one point, and those that are looked
+ *  at until more than `most` have none, or many outputs were read. Rejects as the store and `readValues` do. */
 export async function reuses(
   study: Study,
   found: readonly FoundResults[],
+  most: number,
   options: PointReuseOptions,
 ): Promise<readonly Reuse[]> {
   const isAny = found.some((each) => 'results' in each);
   const invalid = isAny ? await options.invalidations.list() : [];
   const reused: Reuse[] = [];
-  while (reused.length < found.length) {
+  let [misses, isRead] = [0, false];
+  while (reused.length < found.length && misses <= most && !(isRead && reused.length >= MAX_READ)) {
     const next = found.slice(reused.length, reused.length + CHECKED_AT_A_TIME);
-    const some = next.some((each) => mayBeRead(study, each)) ? next.slice(0, READ_AT_A_TIME) : next;
+    const hasUnread = next.some((each) => mayBeRead(study, each));
+    const some = hasUnread ? next.slice(0, READ_AT_A_TIME) : next;
+    isRead ||= hasUnread;
     const checked = some.map((each) =>
       'miss' in each ? each : firstUsable(study, each.results, invalid, options),
     );
-    reused.push(...(await Promise.all(checked)));
+    const results = await Promise.all(checked);
+    reused.push(...results);
+    misses += results.filter((each) => 'miss' in each).length;
   }
   return reused;
 }
@@ -72,9 +81,11 @@ async function firstUsable(
   for (const result of results.slice(0, MAX_RESULTS)) {
     const task = await options.archive.find(result.taskId);
     const why = faultOf(study, task, invalid, options);
-    if (task && why === undefined)
-      return { source: task, values: await valuesOf(study, result, task, options) };
-    miss ??= `the result of task ${result.taskId} cannot be reused: ${why}`;
+    const values = task && why === undefined ? await valuesOf(study, result, task, options) : [];
+    const lost = values.find((value) => value.kind === 'MISSING' && value.isLost);
+    if (task && why === undefined && !lost) return { source: task, values };
+    const reason = lost?.kind === 'MISSING' ? lost.reason : why;
+    miss ??= `the result of task ${result.taskId} cannot be reused: ${reason}`;
   }
   return { miss: miss ?? '' };
 }

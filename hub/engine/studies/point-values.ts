@@ -28,7 +28,7 @@ export async function pointValues(
     const text = await textOfSource(source, ofTask, files);
     const read =
       'reason' in text
-        ? group.map((): ReadValue => ({ kind: 'MISSING', reason: text.reason }))
+        ? group.map((): ReadValue => ({ kind: 'MISSING', ...text }))
         : await outputValues.readValues(group, text.content);
     for (const [index, rule] of group.entries())
       values.set(rule, read[index] ?? { kind: 'MISSING', reason: '' });
@@ -47,7 +47,7 @@ function isSame(a: ValueSource, b: ValueSource): boolean {
   return a.kind === 'LOG' ? b.kind === 'LOG' : b.kind === 'FILE' && a.path === b.path;
 }
 
-type SourceText = { readonly content: Uint8Array } | { readonly reason: string };
+type SourceText = { readonly content: Uint8Array } | { readonly reason: string; readonly isLost?: true };
 
 async function textOfSource(
   source: ValueSource,
@@ -63,12 +63,13 @@ async function textOfSource(
   }
   try {
     const file = await files.find(ref);
-    if (!file) return { reason: `the hub has lost ${name}` };
+    if (!file) return { reason: `the hub has lost ${name}`, isLost: true };
     return { content: await textOf(await file.open()) };
   } catch (error) {
     // A store that is away is asked again; a damaged file stays so.
     if (error instanceof HubError) throw error;
-    return { reason: `the hub cannot read ${name}: its file is damaged, or encrypted with another key` };
+    const reason = `the hub cannot read ${name}: its file is damaged, or encrypted with another key`;
+    return { reason, isLost: true };
   }
 }
 

@@ -296,6 +296,8 @@ export class StudyDriver {
       giveUp = () => reject(new Error('the term has ended'));
     });
     this.#reading.add(giveUp);
+    // The end may have come before this began.
+    if (this.#loop.isStopped) giveUp();
     try {
       return await Promise.race([work, stopped]);
     } finally {
@@ -402,7 +404,6 @@ export class StudyDriver {
   async #pauseByResults(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<boolean> {
     const results = ended.filter(({ values }) => values.length > 0);
     if (planned.hasResults || results.length === 0) return false;
-    planned.hasResults = true;
     const { id, definition } = planned.study;
     const faults = definition.values.flatMap(({ name }, index) => {
       const reads = results.map(({ values }) => values[index]);
@@ -411,11 +412,15 @@ export class StudyDriver {
         ? [`${name} is missing: ${first.reason}`]
         : [];
     });
-    if (faults.length === 0) return false;
+    if (faults.length === 0) {
+      planned.hasResults = true;
+      return false;
+    }
     const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
     const { studies, log } = this.#options;
     const { from } = STUDY_TRANSITIONS.pause;
     const isPaused = await studies.setState(id, from, 'PAUSED', { endedAtMs: null, message });
+    planned.hasResults = true;
     if (isPaused) log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');
     return isPaused;
   }

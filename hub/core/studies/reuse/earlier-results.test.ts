@@ -58,6 +58,12 @@ describe('earlier results', () => {
     expect(tasks(earlier.find(['a', '', '']))).toContain('instead of');
   });
 
+  it('of the same task count once', () => {
+    const earlier = resultsOf(result('a', '1', 'x', '5'), result('a', '1', 'x', '5'));
+    earlier.add(result('a', '1', 'x', '5'));
+    expect(tasks(earlier.find(['1', 'x', '5']))).toEqual(['a']);
+  });
+
   it('that there are none of have the reason that was given', () => {
     expect(tasks(resultsOf().find(['1', 'x', '5']))).toBe('there is none');
   });

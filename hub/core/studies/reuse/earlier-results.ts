@@ -42,8 +42,8 @@ export class EarlierResults {
     for (const result of results) {
       const key = keyOf(result.variables);
       const equal = byKey.get(key);
-      if (equal) equal.push(result);
-      else byKey.set(key, [result]);
+      if (equal && !hasTask(equal, result)) equal.push(result);
+      if (!equal) byKey.set(key, [result]);
     }
     this.#entries = [...byKey]
       .map(([key, equal]) => ({ key, results: equal }))
@@ -55,8 +55,8 @@ export class EarlierResults {
     const key = keyOf(result.variables);
     const at = this.#placeOf(key);
     const entry = this.#entries[at];
-    if (entry?.key === key) entry.results.unshift(result);
-    else this.#entries.splice(at, 0, { key, results: [result] });
+    if (entry?.key !== key) this.#entries.splice(at, 0, { key, results: [result] });
+    else if (!hasTask(entry.results, result)) entry.results.unshift(result);
   }
 
   /** Results with these values, or the first input that differs from the nearest result. */
@@ -92,6 +92,11 @@ export class EarlierResults {
 /** Text that is equal when all values are; values are ended by a character that sorts before all others. */
 function keyOf(variables: readonly string[]): string {
   return variables.map((value) => `${value.replaceAll('\u0000', '\u0000\u0001')}\u0000\u0000`).join('');
+}
+
+/** Whether one of these results is that of the same task, which several studies may have reused. */
+function hasTask(results: readonly EarlierResult[], { taskId }: EarlierResult): boolean {
+  return results.some((result) => result.taskId === taskId);
 }
 
 function firstDifferent(a: readonly string[], b: readonly string[]): number {

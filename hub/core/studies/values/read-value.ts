@@ -6,6 +6,8 @@ import type { ValueRule, ValueSource } from './value-rules.js';
 export interface MissingValue {
   readonly kind: 'MISSING';
   readonly reason: string;
+  /** True when the hub no longer has the file, or cannot read it: the value was there, and another run would give it. */
+  readonly isLost?: true;
 }
 
 /** Value of one rule; NaN and infinities are numbers, too. */

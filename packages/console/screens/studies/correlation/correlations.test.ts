@@ -32,7 +32,7 @@ const valuesOf = (points: readonly StudyPoint[], kind: CorrelationKind) =>
 
 it('is 1 for what rises together, -1 for what goes apart, and nothing for what does not vary', () => {
   const [, , cubes = 0] = valuesOf(POINTS, 'pearson')[0] ?? [];
-  // Of the numbers, 104 / sqrt(5 · 2390).
+  // Coefficient of the numbers: 104 / sqrt(5 · 2390).
   expect(cubes).toBe(0.9514);
   expect(valuesOf(POINTS, 'pearson')[0]).toEqual([1, -1, cubes, undefined]);
   expect(valuesOf(POINTS, 'spearman').map((row) => row.slice(0, 3))).toEqual([
@@ -48,7 +48,7 @@ it('gives equal numbers the mean of their ranks', () => {
     ...point,
     variables: { ...point.variables, b: point.number > 2 ? 1 : 0 },
   }));
-  // Of the ranks, 2 / sqrt(5 · 1).
+  // Coefficient of the ranks: 2 / sqrt(5 · 1).
   expect(valuesOf(points, 'spearman')[0]?.[1]).toBe(0.8944);
 });
 
