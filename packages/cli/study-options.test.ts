@@ -36,6 +36,19 @@ describe('the options of a study', () => {
     });
   });
 
+  it('make conditions at which a study stops', async () => {
+    const stopWhen = ['stress=:-2e2', 'force=1:2.5', 'time=0:'];
+    expect((await study({ vary: ['x=1'], stopAfter: 60, stopWhen })).stopWhen).toEqual([
+      { value: 'stress', upper: -200 },
+      { value: 'force', lower: 1, upper: 2.5 },
+      { value: 'time', lower: 0 },
+    ]);
+    for (const text of ['stress', 'stress=', 'stress=:', 'stress=1', 'stress=a:', '=1:2']) {
+      const wrong = study({ vary: ['x=1'], stopWhen: [text] });
+      await expect(wrong).rejects.toThrow(`--stop-when ${text} must be like`);
+    }
+  });
+
   it('make samples between bounds', async () => {
     const vary = ['speed=-5e2:3000'];
     expect(await study({ vary, plan: 'latin-hypercube', count: 20 })).toMatchObject({

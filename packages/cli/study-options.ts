@@ -14,12 +14,15 @@ export interface StudyOptions extends JobOptions {
   readonly count?: number;
   readonly seed?: number;
   readonly stopAfterFailures?: number;
+  readonly stopAfter?: number;
+  readonly stopWhen?: readonly string[];
   readonly reuse?: boolean;
 }
 
 type PlanName = (typeof PLANS)[number];
 type Vary = StudyJob['vary'][number];
 type Value = NonNullable<StudyJob['values']>[number];
+type Condition = NonNullable<StudyJob['stopWhen']>[number];
 type Plan = StudyJob['plan'];
 type Levels = Extract<Plan, { kind: 'GRID' }>['levels'][number];
 type PointValue = number | string;
@@ -48,12 +51,19 @@ export function withStudyOptions(command: Command): Command {
       [],
     )
     .option('--stop-after-failures <number>', 'number of failed points at which the study stops', whole)
+    .option('--stop-after <seconds>', 'time after which the study stops', whole)
+    .option(
+      '--stop-when <value=bounds>',
+      'stops the study when a point has reached this value: name=LOWER:UPPER, either may be left out; several must hold together',
+      collect,
+      [],
+    )
     .option('--reuse', 'take results of earlier tasks with equal inputs, and run only the other points');
 }
 
 /** The study that these options describe. Throws {@link UsageError}. */
 export async function studyOf(options: StudyOptions): Promise<StudyJob> {
-  const { vary, value, points, plan = 'grid', stopAfterFailures, reuse } = options;
+  const { vary, value, points, plan = 'grid', stopAfterFailures, stopAfter, stopWhen = [], reuse } = options;
   const { notify: _, name, ...job } = await jobOf(options);
   if (name === undefined) throw new UsageError('Give the study a name, with --name.');
   if ((points === undefined) === (vary.length === 0)) {
@@ -68,8 +78,26 @@ export async function studyOf(options: StudyOptions): Promise<StudyJob> {
       : await pointsOf(points)),
     values: value.map(valueRuleOf),
     ...(stopAfterFailures === undefined ? {} : { stopAfterFailures }),
+    ...(stopAfter === undefined ? {} : { stopAfter }),
+    ...(stopWhen.length === 0 ? {} : { stopWhen: stopWhen.map(conditionOf) }),
     ...(reuse === undefined ? {} : { reuse }),
   };
+}
+
+/** Condition that `name=LOWER:UPPER` says. Throws {@link UsageError}. */
+function conditionOf(text: string): Condition {
+  const [, value, lower, upper] = /^([^=]+)=([^:]*):([^:]*)$/.exec(text) ?? [];
+  const bounds = { ...boundOf('lower', lower), ...boundOf('upper', upper) };
+  const numbers = Object.values(bounds);
+  if (value === undefined || numbers.length === 0 || !numbers.every(Number.isFinite)) {
+    throw new UsageError(`--stop-when ${text} must be like stress=:200, stress=100:200 or stress=100:`);
+  }
+  return { value, ...bounds };
+}
+
+/** A bound by its name; NaN when it is no number. Empty when it is left out. */
+function boundOf(name: 'lower' | 'upper', text = ''): { readonly lower?: number; readonly upper?: number } {
+  return text.trim() === '' ? {} : { [name]: Number(text) };
 }
 
 interface Varied {

@@ -19,6 +19,7 @@ import type {
   WorkbenchInstance,
   WorkbenchInstancePage,
 } from './generated/types.gen.js';
+import { repeatable } from './idempotency-key.js';
 import { InputStorage } from './input-storage.js';
 import type { NewInvalidation } from './invalidation.js';
 import { type Job, type JobFile, jobFields, modelTypeOfName, requestOf } from './job.js';
@@ -27,6 +28,7 @@ import { Study, type StudyJob, studiesOf } from './study.js';
 import { type RunOptions, Task } from './task.js';
 
 const PAGE_SIZE = 500;
+const STUDIES = '/api/x/studies';
 const INVALIDATIONS = '/api/x/invalidations';
 
 export interface HubOptions {
@@ -100,17 +102,13 @@ export class Hub {
     const options = { signal, onProgress: onUpload };
     const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending, options));
     const { notify } = job;
-    const { id } = await this.#connection.json<CreationResponse | TaskItem>(
-      notify === undefined ? '/api/2.0/workbench/task/execute-batch-job/create' : '/api/x/tasks',
-      {
-        method: 'POST',
-        json: notify === undefined ? json : { ...json, type: 'EXECUTE_BATCH_JOB', notify },
-        headers: { 'idempotency-key': crypto.randomUUID() },
-        isIdempotent: () => this.#takesKeys(),
-        onWarning,
-        signal,
-      },
-    );
+    const path = notify === undefined ? '/api/2.0/workbench/task/execute-batch-job/create' : '/api/x/tasks';
+    const { id } = await this.#connection.json<CreationResponse | TaskItem>(path, {
+      ...repeatable(this.#connection, path),
+      json: notify === undefined ? json : { ...json, type: 'EXECUTE_BATCH_JOB', notify },
+      onWarning,
+      signal,
+    });
     return new Task(this.#connection, id);
   }
 
@@ -150,16 +148,17 @@ export class Hub {
     });
   }
 
-  /** Creates a study. */
+  /** Creates a study. When the response is lost, its creation is repeated on a hub that takes an Idempotency-Key. */
   async createStudy(
-    { vary, plan, values, success, stopAfterFailures, reuse, ...job }: StudyJob,
+    { vary, plan, values, success, stopAfterFailures, stopAfter, stopWhen, reuse, ...job }: StudyJob,
     { signal, onUpload, onWarning }: SubmitOptions = {},
   ): Promise<Study> {
     const options = { signal, onProgress: onUpload };
     const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending, options));
-    const { id } = await this.#connection.json<{ id: string }>('/api/x/studies', {
-      method: 'POST',
-      json: { ...json, variables: vary, plan, values, success, stopAfterFailures, reuse },
+    const stopRules = { stopAfterFailures, stopAfter, stopWhen };
+    const { id } = await this.#connection.json<{ id: string }>(STUDIES, {
+      ...repeatable(this.#connection, STUDIES),
+      json: { ...json, variables: vary, plan, values, success, ...stopRules, reuse },
       onWarning,
       signal,
     });
@@ -283,11 +282,5 @@ export class Hub {
   #changeTasks(action: 'cancel' | 'delete', json: CancelTasksRequest): Promise<BulkOutcome> {
     const path = `/api/x/tasks/${action}`;
     return this.#connection.json(path, { method: 'POST', json, isIdempotent: json.dryRun });
-  }
-
-  /** Whether creation takes an Idempotency-Key: a hub that does not would create a second task. */
-  async #takesKeys(): Promise<boolean> {
-    const document = await this.#connection.text('/openapi.json');
-    return /"name":\s*"Idempotency-Key"/i.test(document);
   }
 }

@@ -96,11 +96,21 @@ describe('a request', () => {
     expect(count).toBe(3);
   });
 
+  const documentOf = (parameters: readonly object[]) => ({
+    paths: Object.fromEntries(
+      [
+        '/api/2.0/workbench/task/execute-batch-job/create',
+        '/api/x/studies',
+        '/api/x/studies/{id}/points',
+      ].map((path) => [path, { post: { parameters } }]),
+    ),
+  });
+
   /** Hub that loses the response to the first creation. */
   async function forgetfulHub(parameters: readonly object[]) {
     const keys: unknown[] = [];
     const url = await serve((request, response) => {
-      if (request.url === '/openapi.json') return json(response, 200, { parameters });
+      if (request.url === '/openapi.json') return json(response, 200, documentOf(parameters));
       keys.push(request.headers['idempotency-key']);
       if (keys.length < 2) return request.socket.destroy();
       return json(response, 201, { id: 'task-1' });
@@ -113,6 +123,22 @@ describe('a request', () => {
     expect((await hub.submit({ scripts: ['print(1)'] })).id).toBe('task-1');
     expect(new Set(keys).size).toBe(1);
     expect(keys).toEqual([expect.stringMatching(/^[\w-]{36}$/), expect.anything()]);
+  });
+
+  it('that creates a study, or adds points, is repeated so, too', async () => {
+    const creation = await forgetfulHub([{ name: 'Idempotency-Key', in: 'header' }]);
+    const study = {
+      name: 'a',
+      scripts: ['print(1)'],
+      vary: [{ name: 'b' }],
+      plan: { kind: 'OPEN' as const },
+    };
+    expect((await creation.hub.createStudy(study)).id).toBe('task-1');
+    const adding = await forgetfulHub([{ name: 'Idempotency-Key', in: 'header' }]);
+    await adding.hub.study('study-1').add({ kind: 'LIST', points: [{ b: 1 }] });
+    for (const { keys } of [creation, adding]) {
+      expect(keys).toEqual([expect.stringMatching(/^[\w-]{36}$/), keys[0]]);
+    }
   });
 
   it('that creates a task is not repeated on a hub that takes no key', async () => {

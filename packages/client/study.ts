@@ -8,6 +8,7 @@ import type {
   StudyPoint,
   StudyPointList,
 } from './generated/types.gen.js';
+import { repeatable } from './idempotency-key.js';
 import type { Job } from './job.js';
 
 export type PointOutcome = NonNullable<StudyPoint['outcome']>;
@@ -15,7 +16,7 @@ export type PointOutcome = NonNullable<StudyPoint['outcome']>;
 /** A batch job with open variables, and the plan of their values. */
 export interface StudyJob
   extends Omit<Job, 'notify'>,
-    Pick<NewStudy, 'plan' | 'values' | 'success' | 'stopAfterFailures' | 'reuse'> {
+    Pick<NewStudy, 'plan' | 'values' | 'success' | 'stopAfterFailures' | 'stopAfter' | 'stopWhen' | 'reuse'> {
   readonly name: string;
   /** Variables that differ from point to point; `variables` are the same for all. */
   readonly vary: NewStudy['variables'];
@@ -77,9 +78,10 @@ export class Study {
     }
   }
 
-  /** Adds points. */
+  /** Adds points. When the response is lost, the request is repeated on a hub that takes an Idempotency-Key. */
   add(plan: Exclude<NewStudy['plan'], { kind: 'OPEN' }>): Promise<StudyDetails> {
-    return this.#connection.json(`${this.#path()}/points`, { method: 'POST', json: { plan } });
+    const options = repeatable(this.#connection, '/api/x/studies/{id}/points');
+    return this.#connection.json(`${this.#path()}/points`, { ...options, json: { plan } });
   }
 
   /** Begins no further points. */

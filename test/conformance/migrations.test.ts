@@ -148,6 +148,7 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO study_file VALUES (1, 0, '${DIGEST}', 3, 0)`,
     `INSERT INTO invalidation VALUES (1, 'invalid', '{"kind":"INSTANCE","instanceId":"sim-1"}', NULL, 'anna', 30)`,
   ],
+  [`UPDATE study SET running_since_at = 15`, `UPDATE study_part SET key = 'key'`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -168,6 +169,9 @@ async function expectStudy(studies: Studies, version: number): Promise<void> {
   const points = await studies.points('study', { after: 0, limit: 9, outcomes: [] });
   expect(points.map(({ tries }) => tries)).toEqual(version < 23 ? [] : [2, 1]);
   expect((await studies.partWith('study', 1))?.first).toBe(version < 23 ? undefined : 1);
+  expect((await studies.partByKey('study', 'key'))?.first).toBe(version < 24 ? undefined : 1);
+  const since = (await studies.find('study'))?.runningSinceMs;
+  expect(since).toBe([15, 10][24 - version]);
 }
 
 describe('the database of tasks', () => {
@@ -326,6 +330,7 @@ it('no migration has changed since it was released', () => {
     'dcd319b000a9',
     'fa526a920133',
     '8999835b1357',
+    '1b2cf601ae78',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

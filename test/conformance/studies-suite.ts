@@ -20,6 +20,8 @@ const DEFINITION: StudyDefinition = {
   values: [],
   success: [],
   stopAfterFailures: null,
+  stopAfterS: null,
+  stopWhen: [],
   reuse: false,
 };
 
@@ -48,6 +50,8 @@ const WHOLE_DEFINITION: StudyDefinition = {
   ],
   success: [{ value: 'force', lower: null, upper: 7 }],
   stopAfterFailures: 3,
+  stopAfterS: 60,
+  stopWhen: [{ value: 'force', lower: 1, upper: null }],
   reuse: true,
 };
 
@@ -60,6 +64,7 @@ function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
     state: 'RUNNING',
     message: null,
     createdAtMs: NOW,
+    runningSinceMs: NOW,
     endedAtMs: null,
     pointCount: 4,
     begunCount: 0,
@@ -142,7 +147,8 @@ export function describeStudies(open: OpenStore): void {
     id: string,
     to: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED',
     endedAtMs: number | null = null,
-  ) => store.studies.setState(id, ['RUNNING', 'PAUSED'], to, { endedAtMs, message: null });
+  ) =>
+    store.studies.setState(id, ['RUNNING', 'PAUSED'], to, { endedAtMs, runningSinceMs: null, message: null });
 
   describe('a study', () => {
     it('is read back as it was written, also after a restart', async () => {
@@ -204,7 +210,7 @@ export function describeStudies(open: OpenStore): void {
       const idle = await create();
       for (const id of [paused, idle.id]) expect(await setState(id, 'PAUSED')).toBe(true);
       expect(await setState(stopped, 'STOPPED', NOW)).toBe(true);
-      const none = { begunCount: 0, retryCount: 0, isOpen: false };
+      const none = { runningSinceMs: NOW, begunCount: 0, retryCount: 0, isOpen: false };
       expect(await store.studies.active()).toEqual([
         { ...none, id: running.id, state: 'RUNNING', pointCount: 4, isOpen: true },
         { ...none, id: paused, state: 'PAUSED', pointCount: 2, begunCount: 2 },
@@ -217,22 +223,34 @@ export function describeStudies(open: OpenStore): void {
 
     it('changes its state from those that are named only', async () => {
       const { id } = await create();
-      const why = { endedAtMs: NOW + 5, message: ODD };
+      const end = { endedAtMs: NOW + 5, message: ODD };
+      const why = { ...end, runningSinceMs: null };
       expect(await store.studies.setState(id, ['PAUSED', 'STOPPED'], 'RUNNING', why)).toBe(false);
       expect(await store.studies.setState(id, [], 'PAUSED', why)).toBe(false);
       expect(await stateOf(id)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await store.studies.setState(id, ['RUNNING', 'PAUSED'], 'STOPPED', why)).toBe(true);
       store = await store.reopen();
-      expect(await stateOf(id)).toEqual({ state: 'STOPPED', ...why });
-      const none = { endedAtMs: null, message: null };
+      expect(await stateOf(id)).toEqual({ state: 'STOPPED', ...end });
+      expect(await store.studies.find(id)).toMatchObject({ runningSinceMs: NOW });
+      const none = { endedAtMs: null, runningSinceMs: NOW + 9, message: null };
       expect(await store.studies.setState(id, ['STOPPED'], 'RUNNING', none)).toBe(true);
-      expect(await stateOf(id)).toEqual({ state: 'RUNNING', ...none });
+      expect(await store.studies.find(id)).toMatchObject({ state: 'RUNNING', ...none });
       expect(await store.studies.setState(newStudy().id, ['RUNNING'], 'PAUSED', none)).toBe(false);
+    });
+
+    it('is created once by its id', async () => {
+      const study = newStudy();
+      const other = { ...study, name: 'Other', pointCount: 7 };
+      const both = await Promise.all([store.studies.create(study), store.studies.create(other)]);
+      expect(both.sort()).toEqual([false, true]);
+      expect(await store.studies.create(other)).toBe(false);
+      expect(await store.studies.list({ name: null, after: null, limit: 9 })).toHaveLength(1);
+      expect([4, 7]).toContain((await store.studies.partWith(study.id, 1))?.count);
     });
 
     it('of two changes from the same state makes one', async () => {
       const { id } = await create();
-      const none = { endedAtMs: null, message: null };
+      const none = { endedAtMs: null, runningSinceMs: null, message: null };
       const pause = () => store.studies.setState(id, ['RUNNING'], 'PAUSED', none);
       expect((await Promise.all([pause(), pause()])).sort()).toEqual([false, true]);
     });
@@ -243,12 +261,14 @@ export function describeStudies(open: OpenStore): void {
       ...{ first, count },
       plan: { kind: 'LIST' as const, points: [{ steel: `${LONE}${first}` }] },
     });
+    const extend = (id: string, added: ReturnType<typeof part>, key: string | null = null) =>
+      store.studies.extend(id, { ...added, key }, NOW + 7);
 
     it('are told by a point that they have', async () => {
       const { id, plan } = await create();
       await create();
-      expect(await store.studies.extend(id, part(5, 2))).toBe(true);
-      expect(await store.studies.extend(id, part(7, 1))).toBe(true);
+      expect(await extend(id, part(5, 2))).toBe(true);
+      expect(await extend(id, part(7, 1))).toBe(true);
       store = await store.reopen();
       expect(await store.studies.find(id)).toMatchObject({ pointCount: 7, begunCount: 0 });
       const first = { first: 1, count: 4, plan };
@@ -259,22 +279,31 @@ export function describeStudies(open: OpenStore): void {
 
     it('are added behind the last point only, by one of two calls', async () => {
       const { id } = await create();
-      expect(await store.studies.extend(id, part(4, 1))).toBe(false);
-      expect(await store.studies.extend(id, part(6, 1))).toBe(false);
-      const both = await Promise.all([
-        store.studies.extend(id, part(5, 1)),
-        store.studies.extend(id, part(5, 1)),
-      ]);
+      expect(await extend(id, part(4, 1))).toBe(false);
+      expect(await extend(id, part(6, 1))).toBe(false);
+      const both = await Promise.all([extend(id, part(5, 1)), extend(id, part(5, 1))]);
       expect(both.sort()).toEqual([false, true]);
       expect(await store.studies.find(id)).toMatchObject({ pointCount: 5 });
       expect(await store.studies.partWith(id, 5)).toEqual(part(5, 1));
-      expect(await store.studies.extend(newStudy().id, part(1, 1))).toBe(false);
+      expect(await extend(newStudy().id, part(1, 1))).toBe(false);
+    });
+
+    it('are told by the key of the request that added them, of which there is one in a study', async () => {
+      const [one, two] = [await create(), await create()];
+      expect(await extend(one.id, part(5, 2), ODD.replace('\0', ''))).toBe(true);
+      expect(await extend(two.id, part(5, 1), ODD.replace('\0', ''))).toBe(true);
+      expect(await extend(one.id, part(7, 1))).toBe(true);
+      expect(await extend(one.id, part(8, 1))).toBe(true);
+      store = await store.reopen();
+      expect(await store.studies.partByKey(one.id, ODD.replace('\0', ''))).toEqual(part(5, 2));
+      expect(await store.studies.partByKey(two.id, ODD.replace('\0', ''))).toEqual(part(5, 1));
+      expect(await store.studies.partByKey(one.id, 'other')).toBeUndefined();
     });
 
     it('may be none at first', async () => {
       const { id } = await create({ pointCount: 0, isOpen: true });
       expect(await store.studies.partWith(id, 1)).toBeUndefined();
-      expect(await store.studies.extend(id, part(1, 2))).toBe(true);
+      expect(await extend(id, part(1, 2))).toBe(true);
       expect(await store.studies.partWith(id, 1)).toEqual(part(1, 2));
       expect(await begin(id, 0, 2)).toBe(true);
     });
@@ -285,10 +314,12 @@ export function describeStudies(open: OpenStore): void {
       const [paused, stopped] = [await create(), await create()];
       expect(await setState(paused.id, 'PAUSED')).toBe(true);
       expect(await setState(stopped.id, 'STOPPED', NOW)).toBe(true);
-      expect(await store.studies.extend(finished, part(2, 1))).toBe(true);
-      expect(await store.studies.extend(paused.id, part(5, 1))).toBe(true);
-      expect(await store.studies.extend(stopped.id, part(5, 1))).toBe(false);
+      expect(await extend(finished, part(2, 1))).toBe(true);
+      expect(await extend(paused.id, part(5, 1))).toBe(true);
+      expect(await extend(stopped.id, part(5, 1))).toBe(false);
       expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
+      expect(await store.studies.find(finished)).toMatchObject({ runningSinceMs: NOW + 7 });
+      expect(await store.studies.find(paused.id)).toMatchObject({ runningSinceMs: NOW });
       expect(await stateOf(paused.id)).toMatchObject({ state: 'PAUSED', endedAtMs: null });
       expect(await stateOf(stopped.id)).toMatchObject({ state: 'STOPPED', endedAtMs: NOW });
       expect(await store.studies.partWith(stopped.id, 5)).toMatchObject({ first: 1 });
@@ -402,7 +433,7 @@ export function describeStudies(open: OpenStore): void {
       ]);
       expect(await store.studies.end(id, [ended(1, CRASHED), ended(2)])).toEqual([false, true]);
       expect((await points(id)).map(({ end }) => end)).toEqual([FINISHED, FINISHED, FINISHED]);
-      expect(await store.studies.retry(id, ['FINISHED'])).toBe(3);
+      expect(await store.studies.retry(id, ['FINISHED'], NOW + 8)).toBe(3);
       expect(await store.studies.end(id, [ended(1), ended(1, CRASHED, 2)])).toEqual([false, false]);
       expect(await store.studies.beginAgain(id, [1, 2])).toBe(true);
       expect(await store.studies.end(id, [ended(1)])).toEqual([false]);
@@ -410,6 +441,16 @@ export function describeStudies(open: OpenStore): void {
       expect(await openNumbers(id)).toEqual([2]);
       expect(await store.studies.end(id, [])).toEqual([]);
       expect(await store.studies.end(newStudy().id, [ended(1)])).toEqual([false]);
+    });
+
+    it('that have failed since a time are counted', async () => {
+      const rule: PointEnd = { ...CRASHED, outcome: 'RULE_FAILED', endedAtMs: NOW + 4 };
+      const canceled: PointEnd = { ...CRASHED, outcome: 'CANCELED' };
+      const id = await endedWith(FINISHED, CRASHED, rule, { ...rule, outcome: 'SOLVER_FAILED' }, canceled);
+      await endedWith(CRASHED);
+      const counts = await Promise.all([3, 4, 5].map((at) => store.studies.failedSince(id, NOW + at)));
+      expect(counts).toEqual([3, 2, 0]);
+      expect(await store.studies.failedSince(newStudy().id, 0)).toBe(0);
     });
 
     it('that are named twice in a call end by the first that fits', async () => {
@@ -476,7 +517,7 @@ export function describeStudies(open: OpenStore): void {
         { number: 2, tries: 1, variables: [2], notReused: ODD, end: FINISHED },
         { number: 3, tries: 1, variables: [3], notReused: null, end: null },
       ]);
-      expect(await store.studies.retry(id, ['REUSED', 'FINISHED'])).toBe(2);
+      expect(await store.studies.retry(id, ['REUSED', 'FINISHED'], NOW + 8)).toBe(2);
       const cleared = { tries: 2, notReused: null, end: null };
       expect((await points(id)).slice(0, 2)).toMatchObject([cleared, cleared]);
       await store.studies.beginAgain(id, [1, 2]);
@@ -506,7 +547,7 @@ export function describeStudies(open: OpenStore): void {
       const rules = { ...read, outcome: 'RULE_FAILED', message: 'no' } as const;
       const id = await begun(4);
       await store.studies.end(id, [ended(1, read), ended(2, rules), ended(3, CRASHED)]);
-      expect(await store.studies.retry(id, ['RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'])).toBe(2);
+      expect(await store.studies.retry(id, ['RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'], NOW + 8)).toBe(2);
       store = await store.reopen();
       expect(await points(id)).toEqual([
         { number: 1, tries: 1, variables: [1], notReused: null, end: read },
@@ -528,7 +569,7 @@ export function describeStudies(open: OpenStore): void {
     it('begins while the study runs only, and keeps it from its end', async () => {
       const id = await endedWith(CRASHED);
       await setState(id, 'PAUSED');
-      expect(await store.studies.retry(id, ['INFRASTRUCTURE'])).toBe(1);
+      expect(await store.studies.retry(id, ['INFRASTRUCTURE'], NOW + 8)).toBe(1);
       expect(await store.studies.beginAgain(id, [1])).toBe(false);
       await setState(id, 'RUNNING');
       expect(await store.studies.finish(id, 1, NOW)).toBe(false);
@@ -536,7 +577,7 @@ export function describeStudies(open: OpenStore): void {
       await store.studies.end(id, [ended(1, FINISHED, 2)]);
       expect(await store.studies.finish(id, 0, NOW)).toBe(false);
       expect(await store.studies.finish(id, 1, NOW)).toBe(true);
-      expect(await store.studies.retry(id, ['CANCELED'])).toBe(0);
+      expect(await store.studies.retry(id, ['CANCELED'], NOW + 8)).toBe(0);
       expect(await stateOf(id)).toMatchObject({ state: 'FINISHED', endedAtMs: NOW });
     });
 
@@ -548,13 +589,13 @@ export function describeStudies(open: OpenStore): void {
       ];
       expect(await store.studies.finish(finished, 0, NOW)).toBe(true);
       expect(await setState(paused, 'PAUSED')).toBe(true);
-      const why = { endedAtMs: NOW, message: 'enough' };
+      const why = { endedAtMs: NOW, runningSinceMs: null, message: 'enough' };
       expect(await store.studies.setState(stopped, ['RUNNING'], 'STOPPED', why)).toBe(true);
-      const retry = (id: string) => store.studies.retry(id, ['INFRASTRUCTURE']);
+      const retry = (id: string) => store.studies.retry(id, ['INFRASTRUCTURE'], NOW + 8);
       expect([await retry(finished), await retry(paused), await retry(stopped)]).toEqual([1, 1, 1]);
       expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await stateOf(paused)).toEqual({ state: 'PAUSED', message: null, endedAtMs: null });
-      expect(await stateOf(stopped)).toEqual({ state: 'STOPPED', ...why });
+      expect(await stateOf(stopped)).toEqual({ state: 'STOPPED', message: 'enough', endedAtMs: NOW });
       expect(await points(stopped)).toMatchObject([{ tries: 2, end: null }]);
       // No task of it is left.
       expect(await store.studies.remove(stopped)).toBe(true);

@@ -234,6 +234,88 @@ it('stops by itself after as many failures as it names', async () => {
   expect(points).toMatchObject({ SOLVER_FAILED: 2 });
 });
 
+it('counts failures afresh when it is resumed', async () => {
+  await replaceHub({ config: { studies: { openPoints: 1 } } });
+  await agentThat((run) => run.report('ERROR'));
+  const levels = [{ variable: 'speed', from: 1, to: 100, step: 1 }];
+  const id = await create({ plan: { kind: 'GRID', levels }, stopAfterFailures: 2 });
+  await settled(id, 'STOPPED');
+  expect((await change(id, 'resume')).body).toMatchObject({ state: 'RUNNING' });
+  const { message, points } = await settled(id, 'STOPPED');
+  expect(message).toBe('stopped by itself: 2 points failed (stopAfterFailures: 2)');
+  expect(points).toMatchObject({ SOLVER_FAILED: 4 });
+});
+
+it('stops by itself at the point that reaches the wanted values', async () => {
+  await replaceHub({ config: { studies: { openPoints: 1 } } });
+  await agentThat((run) => run.succeed(`{"stress": ${10 * Number(run.speed)}}`));
+  const levels = [{ variable: 'speed', from: 1, to: 100, step: 1 }];
+  const stopWhen = [{ value: 'stress', lower: 45, upper: 1000 }, { value: 'stress' }];
+  const id = await create({ plan: { kind: 'GRID', levels }, stopWhen });
+  const { message, points } = await settled(id, 'STOPPED');
+  expect(message).toBe('stopped by itself: point 5 has reached the values of stopWhen');
+  expect(points).toMatchObject({ FINISHED: 5 });
+  expect(await shown(id)).toMatchObject({ stopWhen });
+  // Resumed, it goes on to the next point that reaches them.
+  await change(id, 'resume');
+  expect((await settled(id, 'STOPPED')).points).toMatchObject({ FINISHED: 6 });
+});
+
+it('stops by itself at a reused point that reaches the wanted values', async () => {
+  await agentThat((run) => run.succeed(`{"stress": ${run.speed}}`));
+  const first = await create({});
+  await settled(first, 'FINISHED');
+  const id = await create({ reuse: true, stopWhen: [{ value: 'stress', lower: 1000 }] });
+  const { message, points } = await settled(id, 'STOPPED');
+  expect(message).toBe('stopped by itself: point 2 has reached the values of stopWhen');
+  expect(points).toMatchObject({ REUSED: 3 });
+});
+
+it('stops by itself after its time, and has as much again when it is resumed', async () => {
+  const id = await create({ classifiers: [{ type: 'VERSION', value: 'none' }], stopAfter: 1 });
+  const { message, points } = await settled(id, 'STOPPED');
+  expect(message).toBe('stopped by itself after 1 s (stopAfter)');
+  expect(points).toMatchObject({ CANCELED: 3 });
+  await change(id, 'retry', { outcomes: ['CANCELED'] });
+  const resumed = await change(id, 'resume');
+  expect(resumed.body).toMatchObject({ state: 'RUNNING', stopAfter: 1 });
+  expect((await settled(id, 'STOPPED')).points).toMatchObject({ CANCELED: 3 });
+});
+
+describe('a request with an idempotency key', () => {
+  const once = (path: string, json: object, key = 'key-1') =>
+    api.call('POST', path, { json, headers: { 'Idempotency-Key': key } });
+
+  it('creates one study however often it is sent, and refuses another one', async () => {
+    const all = await Promise.all([once(STUDIES, requestOf()), once(STUDIES, requestOf())]);
+    expect(all.map(({ status }) => status)).toEqual([201, 201]);
+    const [one, two] = all.map(({ body }) => (body as unknown as Shown).id);
+    expect(one).toBe(two);
+    const replayed = all.map(({ headers }) => headers.get('idempotency-replayed'));
+    expect(replayed.sort()).toEqual(['true', null].sort());
+    expect((await api.get(STUDIES)).body).toMatchObject({ studies: [{ id: one }] });
+    const other = await once(STUDIES, requestOf({ stopAfter: 7 }));
+    expect(other.status).toBe(422);
+    expect(other.text).toContain(`study ${one} was created with this key by another request`);
+    const another = await once(STUDIES, requestOf(), 'key-2');
+    expect((another.body as unknown as Shown).id).not.toBe(one);
+  });
+
+  it('adds points once however often it is sent, and refuses others', async () => {
+    const id = await create({ plan: { kind: 'OPEN' } });
+    const plan = { kind: 'LIST', points: [{ speed: 1 }, { speed: 2 }] };
+    const path = `${STUDIES}/${id}/points`;
+    const all = await Promise.all([once(path, { plan }), once(path, { plan })]);
+    expect(all.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await once(path, { plan })).headers.get('idempotency-replayed')).toBe('true');
+    expect((await shown(id)).points).toMatchObject({ total: 2 });
+    const other = await once(path, { plan: { kind: 'LIST', points: [{ speed: 3 }] } });
+    expect(other.status).toBe(422);
+    expect((await once(path, { plan }, 'key-2')).status).toBe(200);
+    expect((await shown(id)).points).toMatchObject({ total: 4 });
+  });
+});
+
 it('of an optimizer stays open, and takes points in batches', async () => {
   await agentThat((run) => run.succeed(`{"stress": ${run.speed}}`));
   const id = await create({ plan: { kind: 'OPEN' } });

@@ -35,7 +35,7 @@ export interface PointQuery {
 /** A study that needs the driver. */
 export type ActiveStudy = Pick<
   StudyRecord,
-  'id' | 'state' | 'pointCount' | 'begunCount' | 'retryCount' | 'isOpen'
+  'id' | 'state' | 'runningSinceMs' | 'pointCount' | 'begunCount' | 'retryCount' | 'isOpen'
 >;
 
 /** A point without an outcome: its task waits or runs, unless it is due for another try. */
@@ -48,23 +48,29 @@ export interface EndedPoint extends PointEnd {
 }
 
 export interface Studies {
-  create(study: NewStudy): Promise<void>;
+  /** Creates a study unless there is one with its id; true if it did. */
+  create(study: NewStudy): Promise<boolean>;
   find(id: string): Promise<Study | undefined>;
   /** Newest first. */
   list(query: StudyQuery): Promise<StudyRecord[]>;
   /** The part of a study that has this point. */
   partWith(id: string, point: number): Promise<PlannedPart | undefined>;
   counts(id: string): Promise<OutcomeCounts>;
+  /** Number of points that have failed since this time. */
+  failedSince(id: string, timeMs: number): Promise<number>;
   /** Ids of studies whose job has this content among its files, newest first. */
   withFile(content: FileRef, limit: number): Promise<string[]>;
   /** Points that have begun, by number. */
   points(id: string, query: PointQuery): Promise<Point[]>;
-  /** Adds points to a study that has `part.first - 1` of them, and may be extended. A finished one runs again. */
-  extend(id: string, part: PlannedPart): Promise<boolean>;
+  /** Adds points to a study that has `part.first - 1` of them, and may be extended. A finished one runs again from `nowMs` on. */
+  extend(id: string, part: NewPart, nowMs: number): Promise<boolean>;
+  /** The part that was added with this key. */
+  partByKey(id: string, key: string): Promise<PlannedPart | undefined>;
   /** Changes the state from one of `from`. */
   setState(id: string, from: readonly StudyState[], to: StudyState, why: StateChange): Promise<boolean>;
-  /** Makes points with these outcomes due for another try; resolves with their number. A finished study then runs again. */
-  retry(id: string, outcomes: readonly PointOutcome[]): Promise<number>;
+  /** Makes points with these outcomes due for another try; resolves with their number. A finished study then runs again from `nowMs`
+   *  on. */
+  retry(id: string, outcomes: readonly PointOutcome[], nowMs: number): Promise<number>;
   /** Removes a study that is stopped or finished and has no open point; true if it did. */
   remove(id: string): Promise<boolean>;
   /** Ids of studies that ended before this time and have no open point, oldest first. */
@@ -86,8 +92,15 @@ export interface Studies {
   finish(id: string, retryCount: number, endedAtMs: number): Promise<boolean>;
 }
 
+/** Points that are added; the key is that of the request, if it has one, and of no other part of the study. */
+export interface NewPart extends PlannedPart {
+  readonly key: string | null;
+}
+
 export interface StateChange {
   /** Time of an end; null for a change that ends nothing. */
   readonly endedAtMs: number | null;
+  /** Time from which on it runs; null for a change after which it does not. */
+  readonly runningSinceMs: number | null;
   readonly message: string | null;
 }

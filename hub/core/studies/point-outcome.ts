@@ -1,7 +1,8 @@
 /** Outcome of a point by its ended task. */
 import { lossThatEnded } from '../attempt-consequences.js';
 import type { Task } from '../task.js';
-import type { PointEnd, SuccessCondition } from './study.js';
+import { conditionFault, type ValueCondition } from './conditions.js';
+import type { PointEnd } from './study.js';
 import type { ReadValue } from './values/read-value.js';
 import type { ValueRule } from './values/value-rules.js';
 
@@ -11,7 +12,7 @@ export function endOf(
   {
     values: rules,
     success,
-  }: { readonly values: readonly ValueRule[]; readonly success: readonly SuccessCondition[] },
+  }: { readonly values: readonly ValueRule[]; readonly success: readonly ValueCondition[] },
   values: readonly ReadValue[],
 ): PointEnd {
   const times = { startedAtMs: task.startedAtMs, endedAtMs: task.endedAtMs ?? task.requestedAtMs };
@@ -20,7 +21,7 @@ export function endOf(
   const loss = lossThatEnded(task);
   if (loss !== null) return { ...without, outcome: 'INFRASTRUCTURE', cause: loss };
   if (task.status === 'FAILED') return { ...without, outcome: 'SOLVER_FAILED' };
-  const faults = success.flatMap((condition) => faultOf(condition, rules, values) ?? []);
+  const faults = success.flatMap((condition) => conditionFault(condition, rules, values) ?? []);
   const outcome = faults.length > 0 ? 'RULE_FAILED' : 'FINISHED';
   const message = faults.length > 0 ? faults.join('; ') : null;
   return { outcome, cause: null, message, values, source: null, ...times };
@@ -41,21 +42,4 @@ export function reusedEndOf(
     startedAtMs: null,
     endedAtMs: nowMs,
   };
-}
-
-/** Reason why a condition does not hold; undefined when it does. */
-function faultOf(
-  { value: name, lower, upper }: SuccessCondition,
-  rules: readonly ValueRule[],
-  values: readonly ReadValue[],
-): string | undefined {
-  const read = values[rules.findIndex((rule) => rule.name === name)];
-  if (read === undefined || read.kind === 'MISSING')
-    return `${name} is missing: ${read?.reason ?? 'it was not read'}`;
-  if (read.kind === 'TEXT') return undefined;
-  const { value } = read;
-  if (Number.isNaN(value)) return `${name} is not a number`;
-  if (lower !== null && value < lower) return `${name} is ${value}, less than ${lower}`;
-  if (upper !== null && value > upper) return `${name} is ${value}, more than ${upper}`;
-  return undefined;
 }

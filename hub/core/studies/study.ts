@@ -2,6 +2,7 @@
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';
+import type { ValueCondition } from './conditions.js';
 import type { StudyPlan } from './plans.js';
 import type { ReadValue } from './values/read-value.js';
 import type { ValueRule } from './values/value-rules.js';
@@ -58,18 +59,16 @@ export interface StudyDefinition {
   readonly variables: readonly StudyVariable[];
   readonly values: readonly ValueRule[];
   /** Conditions that all must hold for the outcome FINISHED; one on a value that is missing does not hold. */
-  readonly success: readonly SuccessCondition[];
-  /** Number of points that failed, for whatever reason, at which the study stops by itself; null for none. */
+  readonly success: readonly ValueCondition[];
+  /** Number of points that failed, for whatever reason, at which the study stops by itself; null for none. Failures from before it was
+   *  resumed or ran again do not count. */
   readonly stopAfterFailures: number | null;
+  /** Seconds after which it stops by itself, since it was created, resumed, or ran again; null for none. */
+  readonly stopAfterS: number | null;
+  /** Conditions at which it stops by itself: when one point meets them all. None: it does not. */
+  readonly stopWhen: readonly ValueCondition[];
   /** Whether points take results of earlier tasks with equal inputs (decision 0086). */
   readonly reuse: boolean;
-}
-
-/** Bounds of a value, both inclusive; null for none. */
-export interface SuccessCondition {
-  readonly value: string;
-  readonly lower: number | null;
-  readonly upper: number | null;
 }
 
 /** Points of a study that were handed in together. */
@@ -90,6 +89,8 @@ export interface StudyRecord {
   /** Sentence for people on why it stopped or paused by itself; null otherwise. */
   readonly message: string | null;
   readonly createdAtMs: number;
+  /** Time at which it was created, resumed, or ran again. */
+  readonly runningSinceMs: number;
   /** Time at which it was stopped or finished last; null while it is neither. */
   readonly endedAtMs: number | null;
   /** Points of all parts so far. */

@@ -68,9 +68,10 @@ export class PlannedStudy {
     return false;
   }
 
-  /** Forgets the points, which take memory if they are samples. */
+  /** Forgets the points, which take memory if they are samples, and, unless more will come, the results that they might have reused. */
   allBegun(): void {
     this.#part = undefined;
+    if (!this.study.isOpen) this.#earlier = undefined;
   }
 
   async #read(number: number): Promise<Part> {

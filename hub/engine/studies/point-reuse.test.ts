@@ -14,7 +14,15 @@ const RULE = {
 
 const STUDY: Study = {
   ...{ id: 'study', name: 'bearing', note: null, creator: null, state: 'RUNNING', message: null },
-  ...{ createdAtMs: 1, endedAtMs: null, pointCount: 9, begunCount: 0, retryCount: 0, isOpen: false },
+  ...{
+    createdAtMs: 1,
+    runningSinceMs: 1,
+    endedAtMs: null,
+    pointCount: 9,
+    begunCount: 0,
+    retryCount: 0,
+    isOpen: false,
+  },
   definition: {
     ...{
       classifiers: [],
@@ -22,6 +30,8 @@ const STUDY: Study = {
       variables: [],
       success: [],
       stopAfterFailures: null,
+      stopAfterS: null,
+      stopWhen: [],
       reuse: true,
     },
     job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [], additionalFiles: [], variables: [] },

@@ -11,7 +11,8 @@ import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { endOf } from '../../core/studies/point-outcome.js';
-import { type PointOutcome, STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
+import { stopsAtMs } from '../../core/studies/stop-rules.js';
+import type { Study } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
 import type { ValueRule } from '../../core/studies/values/value-rules.js';
 import { textOf } from '../../core/studies/variables.js';
@@ -21,6 +22,7 @@ import { NextPoints, type NextPointsOptions } from './next-points.js';
 import { PlannedStudy } from './planned-study.js';
 import { taskIdOf, taskOfPoint } from './point-tasks.js';
 import { pointValues } from './point-values.js';
+import { StudyHalts } from './study-halts.js';
 
 export interface StudyDriverOptions extends NextPointsOptions {
   readonly studies: Studies;
@@ -49,7 +51,6 @@ const RETRY_MS = 5000;
 const BEGUN_DELAY_MS = 20;
 /** Points that are settled at the same time: the outputs from which their values are read are in memory. */
 const SETTLED_AT_A_TIME = 8;
-const FAILURES: ReadonlySet<PointOutcome> = new Set(['SOLVER_FAILED', 'RULE_FAILED', 'INFRASTRUCTURE']);
 /** Points that begin before the first of them has its values. */
 const FIRST_POINTS = 20;
 /** Points of a study that may wait in the queue though none runs. */
@@ -60,6 +61,7 @@ const DELETED_MESSAGE = 'its task was deleted';
 export class StudyDriver {
   readonly #options: StudyDriverOptions;
   readonly #nextPoints: NextPoints;
+  readonly #halts: StudyHalts;
   readonly #loop: Loop;
   readonly #studies = new Map<string, PlannedStudy>();
   /** Tasks that are known to exist and not known to have ended. */
@@ -72,6 +74,7 @@ export class StudyDriver {
   constructor(options: StudyDriverOptions) {
     this.#options = options;
     this.#nextPoints = new NextPoints(options);
+    this.#halts = new StudyHalts(options);
     this.#loop = new Loop({
       timers: options.runtime.timers,
       pass: () => this.#pass(),
@@ -136,8 +139,20 @@ export class StudyDriver {
       if (!(await this.#tried(study))) hasFailed = true;
     }
     if (hasFailed) return RETRY_MS;
-    const nextCheckMs = active.length > 0 ? CHECK_MS : undefined;
-    return settings.pollMs ?? nextCheckMs;
+    const nextCheckMs = active.length > 0 ? CHECK_MS : Number.POSITIVE_INFINITY;
+    const nextMs = Math.min(settings.pollMs ?? nextCheckMs, this.#nextStopMs(active));
+    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
+  }
+
+  /** Time until the first of these studies stops by its rule on time; infinite if none does. */
+  #nextStopMs(active: readonly ActiveStudy[]): number {
+    const nowMs = this.#options.runtime.clock.nowMs();
+    const left = active.map(({ id, state, runningSinceMs }) => {
+      const definition = this.#studies.get(id)?.study.definition;
+      const atMs = definition && state === 'RUNNING' ? stopsAtMs(definition, runningSinceMs) : null;
+      return atMs === null ? Number.POSITIVE_INFINITY : Math.max(0, atMs - nowMs);
+    });
+    return Math.min(...left);
   }
 
   /** Advances one study; false when that fails, which must not keep the others from going on. */
@@ -157,6 +172,7 @@ export class StudyDriver {
     const { studies, settings, runtime } = this.#options;
     const planned = await this.#planned(record);
     if (!planned) return;
+    if (await this.#halts.stopByTime(planned.study, record)) return this.wake();
     const before = await studies.open(record.id, settings.openPoints);
     const { ended, needsAnother } = await this.#settle(planned, record, before);
     if (needsAnother) this.wake();
@@ -203,7 +219,9 @@ export class StudyDriver {
     const planned = new PlannedStudy(study, studies);
     planned.hasResults = study.definition.values.length === 0 || FINISHED + RULE_FAILED + REUSED > 0;
     this.#studies.set(record.id, planned);
-    return planned;
+    if (!(await this.#halts.stopAsBefore(study, record))) return planned;
+    this.wake();
+    return undefined;
   }
 
   /** Looks after the open points whose tasks are not known to run. A few at a time are settled, so that one study does not hold up the
@@ -238,9 +256,10 @@ export class StudyDriver {
     let hasChanged = false;
     if (ended.length > 0) {
       // First, so that a hub that is killed in between does not forget it.
-      hasChanged = await this.#pauseByResults(planned, ended);
+      if (await this.#halts.pauseByResults(planned, ended)) hasChanged = true;
+      if (await this.#halts.stopByValues(study, ended)) hasChanged = true;
       await this.#options.studies.end(study.id, ended);
-      if (await this.#stopByRule(study, ended)) hasChanged = true;
+      if (await this.#halts.stopByFailures(study, record)) hasChanged = true;
       for (const end of ended) this.#remember(planned, points, end);
     }
     const failed = tries.find((each) => each.status === 'rejected');
@@ -345,17 +364,17 @@ export class StudyDriver {
   async #begin(planned: PlannedStudy, record: ActiveStudy, most: number): Promise<void> {
     const { begunCount, pointCount } = record;
     const points = await this.#unlessStopped(this.#nextPoints.after(planned, record, most));
-    if (points.length === 0 || !(await this.#options.studies.begin(planned.study.id, begunCount, points)))
-      return;
-    if (begunCount + points.length === pointCount) planned.allBegun();
+    if (points.length === 0) return;
+    const { study } = planned;
     const numbered = points.map((point, index) => ({ ...point, number: begunCount + index + 1, tries: 1 }));
     const ended = numbered.flatMap(({ number, tries, end }) => (end ? [{ number, tries, ...end }] : []));
-    if (ended.length > 0) {
-      this.wake();
-      if (await this.#isHalted(planned, ended)) return;
-    }
+    if (ended.length > 0) this.wake();
+    if (await this.#halts.pauseByResults(planned, ended)) return;
+    if (!(await this.#options.studies.begin(study.id, begunCount, points))) return;
+    if (begunCount + points.length === pointCount) planned.allBegun();
+    if (ended.length > 0 && (await this.#isStopped(study, record, ended))) return;
     await this.#createAll(
-      planned.study,
+      study,
       numbered.filter(({ end }) => end === null),
     );
   }
@@ -364,10 +383,11 @@ export class StudyDriver {
     await Promise.all(points.map((point) => this.#create(study, point)));
   }
 
-  /** Pauses or stops a study by the points that have ended just now; true if it did. */
-  async #isHalted(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<boolean> {
-    const isPaused = await this.#pauseByResults(planned, ended);
-    return (await this.#stopByRule(planned.study, ended)) || isPaused;
+  /** Stops a study by the points that have ended just now; true if it did. */
+  async #isStopped(study: Study, record: ActiveStudy, ended: readonly EndedPoint[]): Promise<boolean> {
+    return (
+      (await this.#halts.stopByValues(study, ended)) || (await this.#halts.stopByFailures(study, record))
+    );
   }
 
   /** Lets further points of the study reuse the result of one that has finished. */
@@ -379,49 +399,5 @@ export class StudyDriver {
     const point = points.find((each) => each.number === number);
     if (!earlier || !point || outcome !== 'FINISHED') return;
     earlier.add({ taskId: taskIdOf(study, point), variables: point.variables.map(textOf), values });
-  }
-
-  async #stopByRule(
-    { id, definition: { stopAfterFailures } }: Study,
-    ended: readonly EndedPoint[],
-  ): Promise<boolean> {
-    if (stopAfterFailures === null || !ended.some(({ outcome }) => FAILURES.has(outcome))) return false;
-    const { studies, runtime, log } = this.#options;
-    const { SOLVER_FAILED = 0, RULE_FAILED = 0, INFRASTRUCTURE = 0 } = await studies.counts(id);
-    const failed = SOLVER_FAILED + RULE_FAILED + INFRASTRUCTURE;
-    if (failed < stopAfterFailures) return false;
-    const message = `stopped by itself: ${failed} points failed (stopAfterFailures: ${stopAfterFailures})`;
-    const { from } = STUDY_TRANSITIONS.stop;
-    const isStopped = await studies.setState(id, from, 'STOPPED', {
-      endedAtMs: runtime.clock.nowMs(),
-      message,
-    });
-    if (isStopped) log.info({ studyId: id, failed }, 'a study was stopped by its rule on failures');
-    return isStopped;
-  }
-
-  /** Pauses a study whose first results lack a value: its rule probably matches nothing, and thousands of points would follow. */
-  async #pauseByResults(planned: PlannedStudy, ended: readonly EndedPoint[]): Promise<boolean> {
-    const results = ended.filter(({ values }) => values.length > 0);
-    if (planned.hasResults || results.length === 0) return false;
-    const { id, definition } = planned.study;
-    const faults = definition.values.flatMap(({ name }, index) => {
-      const reads = results.map(({ values }) => values[index]);
-      const [first] = reads;
-      return first?.kind === 'MISSING' && reads.every((read) => read?.kind === 'MISSING')
-        ? [`${name} is missing: ${first.reason}`]
-        : [];
-    });
-    if (faults.length === 0) {
-      planned.hasResults = true;
-      return false;
-    }
-    const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
-    const { studies, log } = this.#options;
-    const { from } = STUDY_TRANSITIONS.pause;
-    const isPaused = await studies.setState(id, from, 'PAUSED', { endedAtMs: null, message });
-    planned.hasResults = true;
-    if (isPaused) log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');
-    return isPaused;
   }
 }

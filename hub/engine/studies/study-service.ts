@@ -1,13 +1,16 @@
 /** Use cases of studies. */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, mayChangeTask } from '../../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
 import type { PointTables } from '../../core/ports/point-tables.js';
-import type { PointQuery, Studies, StudyQuery } from '../../core/ports/studies.js';
+import type { NewPart, PointQuery, Studies, StudyQuery } from '../../core/ports/studies.js';
 import { planned, type StudyPlan } from '../../core/studies/plans.js';
 import {
   GROWING_STATES,
   type OutcomeCounts,
+  type PlannedPart,
   type Point,
   type PointOutcome,
   STUDY_TRANSITIONS,
@@ -20,6 +23,7 @@ import { pointsOfRows, type TablePlan } from '../../core/studies/table-plan.js';
 import type { ReaderSyntax } from '../../core/studies/values/value-rules.js';
 import type { StudyVariable } from '../../core/studies/variables.js';
 import { taskIdOf } from './point-tasks.js';
+import { uuidOf } from './uuid.js';
 
 /** A plan as it is handed in: a table becomes a list. */
 export type RequestedPlan = StudyPlan | TablePlan;
@@ -30,6 +34,22 @@ export interface StudyRequest {
   readonly creator: string | null;
   readonly definition: StudyDefinition;
   readonly checked: CheckedPlan;
+  /** Idempotency key of the request. */
+  readonly key: string | undefined;
+}
+
+/** Points that are to be added. */
+export interface Extension {
+  readonly plan: RequestedPlan;
+  /** Idempotency key of the request. */
+  readonly key: string | undefined;
+}
+
+/** A study after a request with an idempotency key, or without one. */
+export interface Outcome {
+  readonly counted: CountedStudy;
+  /** Whether an earlier request did it. */
+  readonly isReplayed: boolean;
 }
 
 /** A plan without validation errors. */
@@ -93,29 +113,38 @@ export class StudyService {
     return 'errors' in checked ? checked : { ...listed, ...checked };
   }
 
-  /** Creates a study whose plan was {@link checked}; resolves when it is durable. Rejects with SHUTDOWN_PREPARED and INVALID_INPUT. */
-  async create({
-    name,
-    note,
-    creator,
-    definition,
-    checked: { plan, pointCount },
-  }: StudyRequest): Promise<CountedStudy> {
+  /** Creates a study whose plan was {@link checked}, unless there is one of the creator with this key; resolves when it is durable.
+   *  Rejects with SHUTDOWN_PREPARED, INVALID_INPUT and IDEMPOTENCY_KEY_REUSED. */
+  async create({ name, note, creator, definition, checked, key }: StudyRequest): Promise<Outcome> {
     this.admit();
+    const { plan, pointCount } = checked;
     if (definition.reuse && definition.job.model?.kind === 'LOCAL_FILESYSTEM') {
       const what =
         'must not be true with a model on the file system of the host: the hub does not know its content';
       throw invalidInput([{ where: 'reuse', what }]);
     }
     const { studies, runtime, onChange } = this.#options;
+    const nowMs = runtime.clock.nowMs();
+    const id = key === undefined ? runtime.newId() : idByKey(creator, key);
     const study: Study = {
-      ...{ id: runtime.newId(), name, note, creator, state: 'RUNNING', message: null, definition },
-      ...{ createdAtMs: runtime.clock.nowMs(), endedAtMs: null, pointCount, begunCount: 0, retryCount: 0 },
-      isOpen: plan.kind === 'OPEN',
+      ...{ id, name, note, creator, state: 'RUNNING', message: null, definition },
+      ...{ createdAtMs: nowMs, runningSinceMs: nowMs, endedAtMs: null },
+      ...{ pointCount, begunCount: 0, retryCount: 0, isOpen: plan.kind === 'OPEN' },
     };
-    await studies.create({ ...study, plan });
+    const isNew = await studies.create({ ...study, plan });
+    if (!isNew) return { counted: await this.#repeated(study, plan), isReplayed: true };
     onChange();
-    return { study, counts: {} };
+    return { counted: { study, counts: {} }, isReplayed: false };
+  }
+
+  /** The study that an earlier request has created. Rejects with IDEMPOTENCY_KEY_REUSED when that was another request. */
+  async #repeated(study: Study, plan: StudyPlan): Promise<CountedStudy> {
+    const earlier = await this.get(study.id);
+    const part = await this.#options.studies.partWith(study.id, 1);
+    const contentOf = ({ name, note, isOpen, definition }: Study, planned: StudyPlan | undefined) =>
+      asStored({ name, note, isOpen, definition, plan: isOpen ? null : planned });
+    if (isDeepStrictEqual(contentOf(earlier.study, part?.plan), contentOf(study, plan))) return earlier;
+    throw keyReused(`study ${study.id} was created with this key by another request`);
   }
 
   async get(id: string): Promise<CountedStudy> {
@@ -145,11 +174,25 @@ export class StudyService {
     };
   }
 
-  /** Adds points. Rejects with FORBIDDEN, INVALID_INPUT and STUDY_NOT_CHANGEABLE. */
-  async extend(id: string, requested: RequestedPlan, caller: Caller): Promise<CountedStudy> {
+  /** Adds points, unless a request with this key has done so. Rejects with FORBIDDEN, INVALID_INPUT, STUDY_NOT_CHANGEABLE and
+   *  IDEMPOTENCY_KEY_REUSED. */
+  async extend(id: string, { plan: requested, key }: Extension, caller: Caller): Promise<Outcome> {
     this.admit();
     const study = await this.#own(id, caller);
-    const { studies, maxPoints, onChange } = this.#options;
+    const { studies, runtime, onChange } = this.#options;
+    const part = { ...this.#furtherPart(study, requested), key: key ?? null };
+    if (await this.#isAdded(id, part)) return { counted: await this.get(id), isReplayed: true };
+    if (!(await studies.extend(id, part, runtime.clock.nowMs()))) {
+      if (await this.#isAdded(id, part)) return { counted: await this.get(id), isReplayed: true };
+      throw await this.#refused(id, 'extend');
+    }
+    onChange();
+    return { counted: await this.get(id), isReplayed: false };
+  }
+
+  /** The further points. Throws INVALID_INPUT. */
+  #furtherPart(study: Study, requested: RequestedPlan): PlannedPart {
+    const { maxPoints } = this.#options;
     const listed = this.#listed(study.definition.variables, requested);
     if ('errors' in listed) throw invalidInput(listed.errors);
     const { plan } = listed;
@@ -161,10 +204,15 @@ export class StudyService {
       throw invalidInput([{ where: 'plan', what }]);
     }
     if (count === 0) throw invalidInput([{ where: 'plan', what: 'must give at least one point' }]);
-    const isExtended = await studies.extend(id, { first: study.pointCount + 1, count, plan });
-    if (!isExtended) throw await this.#refused(id, 'extend');
-    onChange();
-    return this.get(id);
+    return { first: study.pointCount + 1, count, plan };
+  }
+
+  /** Whether an earlier request with the same key has added these points. Rejects with IDEMPOTENCY_KEY_REUSED when it has added others. */
+  async #isAdded(id: string, { key, plan }: NewPart): Promise<boolean> {
+    const earlier = key === null ? undefined : await this.#options.studies.partByKey(id, key);
+    if (!earlier) return false;
+    if (isDeepStrictEqual(asStored(earlier.plan), asStored(plan))) return true;
+    throw keyReused(`other points were added to study ${id} with this key`);
   }
 
   /** Pauses, resumes or stops a study. Rejects with FORBIDDEN and STUDY_NOT_CHANGEABLE. */
@@ -173,7 +221,8 @@ export class StudyService {
     const { studies, runtime, onChange } = this.#options;
     const { from, to } = STUDY_TRANSITIONS[change];
     const endedAtMs = change === 'stop' ? runtime.clock.nowMs() : null;
-    if (!(await studies.setState(id, from, to[0], { endedAtMs, message: null }))) {
+    const runningSinceMs = change === 'resume' ? runtime.clock.nowMs() : null;
+    if (!(await studies.setState(id, from, to[0], { endedAtMs, runningSinceMs, message: null }))) {
       throw await this.#refused(id, change);
     }
     onChange();
@@ -185,8 +234,9 @@ export class StudyService {
   async retry(id: string, outcomes: readonly PointOutcome[], caller: Caller): Promise<number> {
     this.admit();
     await this.#own(id, caller);
-    const retried = await this.#options.studies.retry(id, outcomes);
-    this.#options.onChange();
+    const { studies, runtime, onChange } = this.#options;
+    const retried = await studies.retry(id, outcomes, runtime.clock.nowMs());
+    onChange();
     return retried;
   }
 
@@ -231,6 +281,27 @@ export class StudyService {
       : REASONS[action];
     return new HubError('STUDY_NOT_CHANGEABLE', `study ${id} is ${state}: ${why}`);
   }
+}
+
+/** Id of the study that a creator creates with this key: no other can be created with it, at any hub. */
+function idByKey(creator: string | null, key: string): Study['id'] {
+  const bytes = createHash('sha256')
+    .update(JSON.stringify([creator, key]))
+    .digest()
+    .subarray(0, 16);
+  return uuidOf(bytes, 8);
+}
+
+/** Value as it is after it was stored as JSON. */
+function asStored(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+function keyReused(what: string): HubError {
+  return new HubError(
+    'IDEMPOTENCY_KEY_REUSED',
+    `Idempotency-Key: ${what}; take a new key for each request, and the same one only to repeat it`,
+  );
 }
 
 const REASONS: Readonly<Record<Action, string>> = {

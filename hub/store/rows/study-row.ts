@@ -21,6 +21,8 @@ export interface StudyRow<Flag extends boolean | number = boolean | number> {
   readonly state: StudyState;
   readonly message: string | null;
   readonly created_at: number;
+  /** Null in rows of earlier versions. */
+  readonly running_since_at: number | null;
   readonly ended_at: number | null;
   readonly point_count: number;
   readonly begun_count: number;
@@ -29,7 +31,7 @@ export interface StudyRow<Flag extends boolean | number = boolean | number> {
 }
 
 export const STUDY_COLUMNS =
-  'id, name, note, creator, state, message, created_at, ended_at, point_count, begun_count, retry_count, is_open';
+  'id, name, note, creator, state, message, created_at, running_since_at, ended_at, point_count, begun_count, retry_count, is_open';
 
 export function studyOfRow(row: StudyRow): StudyRecord {
   return {
@@ -40,6 +42,7 @@ export function studyOfRow(row: StudyRow): StudyRecord {
     state: row.state,
     message: row.message,
     createdAtMs: row.created_at,
+    runningSinceMs: row.running_since_at ?? row.created_at,
     endedAtMs: row.ended_at,
     pointCount: row.point_count,
     begunCount: row.begun_count,
@@ -49,12 +52,16 @@ export function studyOfRow(row: StudyRow): StudyRecord {
 }
 
 export function wholeStudyOfRow(row: StudyRow & { readonly definition: string }): Study {
-  return { ...studyOfRow(row), definition: JSON.parse(row.definition) };
+  // Definitions of earlier versions do not stop by time or by values.
+  return {
+    ...studyOfRow(row),
+    definition: { stopAfterS: null, stopWhen: [], ...JSON.parse(row.definition) },
+  };
 }
 
 export function activeStudyOfRow(row: StudyRow): ActiveStudy {
-  const { id, state, pointCount, begunCount, retryCount, isOpen } = studyOfRow(row);
-  return { id, state, pointCount, begunCount, retryCount, isOpen };
+  const { id, state, runningSinceMs, pointCount, begunCount, retryCount, isOpen } = studyOfRow(row);
+  return { id, state, runningSinceMs, pointCount, begunCount, retryCount, isOpen };
 }
 
 export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly definition: string } {
@@ -66,6 +73,7 @@ export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly defi
     state: study.state,
     message: study.message,
     created_at: study.createdAtMs,
+    running_since_at: study.runningSinceMs,
     ended_at: study.endedAtMs,
     point_count: study.pointCount,
     begun_count: study.begunCount,

@@ -32,7 +32,7 @@ from workbench_hub import (
     WaitTimeout,
     WorkbenchError,
 )
-from workbench_hub._study_plan import study_fields
+from workbench_hub._study_plan import StopRules, study_fields
 
 from .server import Answer, Request, Server, error_answer, json_answer
 from .site import MODEL, SCRIPT, OnSite
@@ -41,8 +41,8 @@ OUTCOMES = ("FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCE
 
 
 def fields(**options: Any) -> Dict[str, Any]:
-    names = ("vary", "points", "plan", "values", "success", "stop_after_failures")
-    return study_fields(*(options.get(name) for name in names))
+    names = ("vary", "points", "plan", "values", "success")
+    return study_fields(*(options.get(name) for name in names), stop=options.get("stop", StopRules()))
 
 
 class Requests(unittest.TestCase):
@@ -102,7 +102,7 @@ class Requests(unittest.TestCase):
             "own": {"kind": "TEXT", "source": {"kind": "LOG"}, "reader": table},
         }
         success = {"stress": (None, 400), "force": (1, 2.5), "end": (-math.inf, math.inf)}
-        found = fields(vary={"a": [1]}, values=values, success=success, stop_after_failures=3)
+        found = fields(vary={"a": [1]}, values=values, success=success, stop=StopRules(3, 60, {"stress": (None, 300)}))
 
         def file(path: str) -> Dict[str, str]:
             return {"kind": "FILE", "path": path}
@@ -124,6 +124,8 @@ class Requests(unittest.TestCase):
         bounds = [{"value": "stress", "upper": 400}, {"value": "force", "lower": 1, "upper": 2.5}, {"value": "end"}]
         self.assertEqual(found["success"], bounds)
         self.assertEqual(found["stopAfterFailures"], 3)
+        self.assertEqual(found["stopAfter"], 60)
+        self.assertEqual(found["stopWhen"], [{"value": "stress", "upper": 300}])
 
     def test_what_cannot_be_asked_is_refused_before_anything_is_sent(self) -> None:
         wrong: Dict[str, Dict[str, Any]] = {

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, List, Mapping, Optional, TypeVar, Union
 
 from ._calls import Calls
-from ._errors import HubUnreachable, InvalidInput, Locked, LostAnswer
+from ._errors import InvalidInput, Locked, LostAnswer
 from ._job import Job, request_of
+from ._keys import KEY_HEADER, new_key, takes_keys
 from ._progress import Choice
 from ._response import Body
 from ._scope import apart, current_scope
 from ._storage import Storage
 
 TASKS = "/api/2.0/workbench/task"
-KEY_HEADER = "Idempotency-Key"
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Creation:
             return send(*request_of(job, store, more))
 
     def _send(self, kind: str, body: Any, path: str) -> Task:
-        key = secrets.token_hex(16)
+        key = new_key()
         current_scope().sleep(0)
         try:
             # A creation that was begun is completed, so that its task is known and can be canceled.
@@ -81,22 +80,8 @@ class Creation:
                     path,
                     body=body,
                     headers={"Content-Type": "application/json", KEY_HEADER: key},
-                    is_repeatable=self._knows_keys,
+                    is_repeatable=lambda: takes_keys(self._calls, f"{TASKS}/execute-batch-job/create"),
                 )
         except LostAnswer as error:
             raise LostAnswer(f"{error}: look for the task in tasks()", key) from error
         return Task(str(created["id"]), kind)
-
-    def _knows_keys(self) -> bool:
-        """Whether the hub recognizes a repeated creation by its idempotency key."""
-        try:
-            document = self._calls.json("GET", "/openapi.json")
-        except HubUnreachable:
-            return False
-        operation = document["paths"].get(f"{TASKS}/execute-batch-job/create", {}).get("post", {})
-        named = [
-            str(parameter.get("name", "")).lower()
-            for parameter in operation.get("parameters", [])
-            if parameter.get("in") == "header"
-        ]
-        return KEY_HEADER.lower() in named

@@ -9,10 +9,11 @@ from ._creation import Creation
 from ._errors import LostAnswer, NotFound, UsageError
 from ._following import Following
 from ._job import Files, Job, Model, Script, Variables
+from ._keys import KEY_HEADER, new_key, takes_keys
 from ._progress import Choice
 from ._response import Body
 from ._study import STUDIES, Study
-from ._study_plan import Plan, Points, Success, Values, Vary, study_fields
+from ._study_plan import Conditions, Plan, Points, StopRules, Values, Vary, study_fields
 
 if TYPE_CHECKING:
     from . import schemas
@@ -41,8 +42,10 @@ class StudyMethods(Creation, Following):
         points: Optional[Points] = None,
         plan: Optional[Plan] = None,
         values: Optional[Values] = None,
-        success: Optional[Success] = None,
+        success: Optional[Conditions] = None,
         stop_after_failures: Optional[int] = None,
+        stop_after: Optional[int] = None,
+        stop_when: Optional[Conditions] = None,
         reuse: bool = False,
         progress: Choice = None,
     ) -> Study:
@@ -56,13 +59,22 @@ class StudyMethods(Creation, Following):
         `values` says by name what is read of each point: `FILE#JSONPATH`, `FILE:COLUMN:TAKE` of a table, or
         `FILE~PATTERN`; the file `log` is the log. A dictionary is sent as it is. `success` maps values to their bounds,
         either of which may be None; a point outside of them, or without the value, is RULE_FAILED. At
-        `stop_after_failures` failed points, the study stops by itself. With `reuse`, points take the results of earlier
+        `stop_after_failures` failed points, after `stop_after` seconds, or when a point has values within all the bounds
+        of `stop_when`, the study stops by itself. With `reuse`, points take the results of earlier
         tasks with equal inputs: they are REUSED, and the others say why they are not.
 
         Raises `InvalidInput`, and `LostAnswer` when it is unknown whether a study was created.
         """
         job = Job(script, model, files, variables, name, version, labels, priority, time_limit, note=note)
-        fields = study_fields(vary, points, plan, values, success, stop_after_failures, reuse=reuse)
+        fields = study_fields(
+            vary,
+            points,
+            plan,
+            values,
+            success,
+            stop=StopRules(stop_after_failures, stop_after, stop_when),
+            reuse=reuse,
+        )
         return self._with_files(job, progress, lambda _, body: self._create_study(body), fields)
 
     def find_study(self, name_or_id: str) -> Study:
@@ -137,9 +149,11 @@ class StudyMethods(Creation, Following):
         return Study(self, details)
 
     def _create_study(self, body: Body) -> Study:
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", KEY_HEADER: new_key()}
         try:
-            details: schemas.Study = self._calls.json("POST", STUDIES, body=body, headers=headers)
+            details: schemas.Study = self._calls.json(
+                "POST", STUDIES, body=body, headers=headers, is_repeatable=lambda: takes_keys(self._calls, STUDIES)
+            )
         except LostAnswer as error:
             raise LostAnswer(f"{error}: look for the study with find_study()") from error
         return Study(self, details)

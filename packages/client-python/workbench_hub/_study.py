@@ -11,6 +11,7 @@ from ._calls import quoted
 from ._creation import Task
 from ._errors import Conflict, LostAnswer, NotFound, StudyHalted, WaitTimeout, WorkbenchError
 from ._following import Following
+from ._keys import KEY_HEADER, new_key, takes_keys
 from ._progress import Choice, Progress, Reporter
 from ._reasons import LOGGER, Reasons
 from ._result import Result
@@ -201,7 +202,13 @@ class Study:
         # The response has the number of all points, of which the last ones are those of this call.
         with self._lock:
             try:
-                details: schemas.Study = self._calls.json("POST", path, document={"plan": plan})
+                details: schemas.Study = self._calls.json(
+                    "POST",
+                    path,
+                    document={"plan": plan},
+                    headers={KEY_HEADER: new_key()},
+                    is_repeatable=lambda: takes_keys(self._calls, f"{STUDIES}/{{id}}/points"),
+                )
             except LostAnswer as error:
                 raise LostAnswer(f"{error}: look at points()") from error
         total = details["points"]["total"]

@@ -69,7 +69,16 @@ Points = Iterable[Point]
 Varied = Union[Range, Iterable[object]]
 Vary = Mapping[str, Varied]
 Values = Mapping[str, Union[str, Mapping[str, Any]]]
-Success = Mapping[str, Tuple[Optional[float], Optional[float]]]
+Conditions = Mapping[str, Tuple[Optional[float], Optional[float]]]
+
+
+@dataclass(frozen=True)
+class StopRules:
+    """When a study stops by itself: see `StudyMethods.study`."""
+
+    after_failures: Optional[int] = None
+    after: Optional[int] = None
+    when: Optional[Conditions] = None
 
 
 def study_fields(
@@ -77,9 +86,9 @@ def study_fields(
     points: Optional[Points],
     plan: Optional[Plan],
     values: Optional[Values],
-    success: Optional[Success],
-    stop_after_failures: Optional[int],
+    success: Optional[Conditions],
     *,
+    stop: StopRules = StopRules(),
     reuse: bool = False,
 ) -> Dict[str, Any]:
     """The fields of a study beside those of its job. Raises `UsageError`."""
@@ -88,8 +97,12 @@ def study_fields(
         fields["values"] = [_value_of(name, value) for name, value in values.items()]
     if success:
         fields["success"] = [_condition_of(name, bounds) for name, bounds in success.items()]
-    if stop_after_failures is not None:
-        fields["stopAfterFailures"] = stop_after_failures
+    if stop.after_failures is not None:
+        fields["stopAfterFailures"] = stop.after_failures
+    if stop.after is not None:
+        fields["stopAfter"] = stop.after
+    if stop.when:
+        fields["stopWhen"] = [_condition_of(name, bounds) for name, bounds in stop.when.items()]
     if reuse:
         fields["reuse"] = True
     return fields

@@ -514,11 +514,19 @@ export type NewStudy = {
     /**
      * Conditions on the values; a point that does not meet them all has failed.
      */
-    success?: Array<NewStudySuccess>;
+    success?: Array<NewStudyCondition>;
     /**
-     * Number of failed points at which the study stops by itself.
+     * Number of failed points at which the study stops by itself. Failures from before it was resumed or ran again do not count.
      */
     stopAfterFailures?: number;
+    /**
+     * Seconds after which the study stops by itself, since it was created, resumed, or ran again.
+     */
+    stopAfter?: number;
+    /**
+     * Conditions on the values at which the study stops by itself: when one point meets them all.
+     */
+    stopWhen?: Array<NewStudyCondition>;
     /**
      * Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.
      */
@@ -718,7 +726,7 @@ export type StudyValuePattern = {
     take?: 'FIRST' | 'LAST';
 };
 
-export type NewStudySuccess = {
+export type NewStudyCondition = {
     /**
      * Name of a value; it must not be missing.
      */
@@ -2776,11 +2784,25 @@ export type Study = {
     timeLimit?: number;
     stopAfterFailures?: number;
     /**
+     * Seconds after which it stops by itself.
+     */
+    stopAfter?: number;
+    /**
+     * Conditions at which it stops by itself.
+     */
+    stopWhen?: Array<StudyCondition>;
+    /**
      * Whether points take the results of earlier tasks with equal inputs.
      */
     reuse: boolean;
     variables: Array<StudyVariable>;
     values: Array<StudyValue>;
+};
+
+export type StudyCondition = {
+    value: string;
+    lower?: number;
+    upper?: number;
 };
 
 export type StudyVariable = {
@@ -4229,7 +4251,7 @@ export type CreateSimulateWorkData = {
     body: SimulateWorkRequest;
     headers?: {
         /**
-         * Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 to 255 visible ASCII characters.
+         * Makes the request safe to repeat: with the same key and the same content, no second task is created, for 24 hours. 1 to 255 visible ASCII characters.
          */
         'Idempotency-Key'?: string;
     };
@@ -4344,7 +4366,7 @@ export type CreateBatchJobData = {
     body: ExecuteBatchJobRequest;
     headers?: {
         /**
-         * Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 to 255 visible ASCII characters.
+         * Makes the request safe to repeat: with the same key and the same content, no second task is created, for 24 hours. 1 to 255 visible ASCII characters.
          */
         'Idempotency-Key'?: string;
     };
@@ -6188,7 +6210,7 @@ export type CreateBatchJobByFormData = {
     };
     headers?: {
         /**
-         * Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 to 255 visible ASCII characters.
+         * Makes the request safe to repeat: with the same key and the same content, no second task is created, for 24 hours. 1 to 255 visible ASCII characters.
          */
         'Idempotency-Key'?: string;
     };
@@ -6339,7 +6361,7 @@ export type CreateTaskData = {
     } & NewBatchJob);
     headers?: {
         /**
-         * Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 to 255 visible ASCII characters.
+         * Makes the request safe to repeat: with the same key and the same content, no second task is created, for 24 hours. 1 to 255 visible ASCII characters.
          */
         'Idempotency-Key'?: string;
     };
@@ -7098,6 +7120,12 @@ export type ListStudiesResponse = ListStudiesResponses[keyof ListStudiesResponse
 
 export type CreateStudyData = {
     body: NewStudy;
+    headers?: {
+        /**
+         * Makes the request safe to repeat: with the same key and the same content, no second study is created, as long as the first one exists. 1 to 255 visible ASCII characters.
+         */
+        'Idempotency-Key'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/x/studies';
@@ -7120,6 +7148,10 @@ export type CreateStudyErrors = {
      * The body is too large.
      */
     413: Error;
+    /**
+     * Another request was made with this Idempotency-Key.
+     */
+    422: Error;
     /**
      * The hub accepts no tasks at present.
      */
@@ -7313,6 +7345,12 @@ export type ListStudyPointsResponse = ListStudyPointsResponses[keyof ListStudyPo
 
 export type AddStudyPointsData = {
     body: AddStudyPointsRequest;
+    headers?: {
+        /**
+         * Makes the request safe to repeat: with the same key and the same content, the points are added once. 1 to 255 visible ASCII characters.
+         */
+        'Idempotency-Key'?: string;
+    };
     path: {
         id: string;
     };
@@ -7345,6 +7383,10 @@ export type AddStudyPointsErrors = {
      * The body is too large.
      */
     413: Error;
+    /**
+     * Another request was made with this Idempotency-Key.
+     */
+    422: Error;
     /**
      * The hub accepts no tasks at present.
      */

@@ -84,7 +84,7 @@ export class StudyClients {
         const scripts = [await files.put(script, hold)];
         const definition: StudyDefinition = {
           ...fields,
-          ...{ values: [], success: [] },
+          ...{ values: [], success: [], stopAfterS: null, stopWhen: [] },
           job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts, additionalFiles: [], variables: [] },
           variables: [
             { name: 'load', kind: 'NUMBER', unit: null, lower: null, upper: null, scale: 'LINEAR' },
@@ -93,9 +93,10 @@ export class StudyClients {
         const points = Array.from({ length: pointCount }, (_, index) => ({ load: from + index }));
         const checked = { plan: { kind: 'LIST', points }, pointCount } as const;
         try {
-          const { study } = await studies.create({ name, note: null, creator: null, definition, checked });
+          const request = { name, note: null, creator: null, definition, checked, key: undefined };
+          const { counted } = await studies.create(request);
           hold.release();
-          return study;
+          return counted.study;
         } catch (error) {
           hold.abandon();
           throw error;

@@ -11,7 +11,8 @@ import {
 } from '../../requests/parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import type { Tag } from '../../wire/tags.js';
-import { CREATION_HEADERS, CREATION_REQUEST_HEADERS, type TaskRequests } from './task-requests.js';
+import { KEY_REUSED, TASK_KEY } from './idempotency-key.js';
+import { CREATION_HEADERS, type TaskRequests } from './task-requests.js';
 
 /** Presentation of tasks in one API version. */
 export interface JobPresentation {
@@ -30,8 +31,6 @@ export interface JobPresentation {
   batchJobResult(task: Task, storedFiles: readonly NamedSize[]): object;
 }
 
-const KEY_REUSED = { description: 'Another request was made with this Idempotency-Key.' };
-
 export interface CreationSpec {
   /** Schema of the 201. */
   readonly schema: z.ZodType;
@@ -45,7 +44,7 @@ export function creationOf(admit: () => void, { schema, locked, takesIdempotency
   return {
     admit,
     warnsOfUnknownFields: true,
-    ...(takesIdempotencyKey ? { requestHeaders: CREATION_REQUEST_HEADERS } : {}),
+    ...(takesIdempotencyKey ? { requestHeaders: TASK_KEY } : {}),
     responses: {
       201: { description: 'The task waits.', schema, headers: CREATION_HEADERS },
       ...(takesIdempotencyKey ? { 422: KEY_REUSED } : {}),

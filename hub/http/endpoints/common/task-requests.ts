@@ -3,9 +3,8 @@ import type { Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Context } from 'hono';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type Caller, creatorOf } from '../../../core/access.js';
-import { invalidInput } from '../../../core/errors.js';
 import type { BlobStore, Hold } from '../../../core/ports/blobs.js';
 import type { NamedSize, Task } from '../../../core/task.js';
 import type { Disconnect } from '../../../engine/following/result-waiters.js';
@@ -23,6 +22,7 @@ import type {
 import { DeferredResponse } from '../../routing/responses/deferred-response.js';
 import type { ResponseRoom } from '../../wire/response-memory.js';
 import { warningValue } from '../../wire/warning-value.js';
+import { idempotencyKeyOf, markReplayed } from './idempotency-key.js';
 import { resultResponse } from './job-result.js';
 
 interface ResultRequest {
@@ -74,21 +74,6 @@ export const CREATION_HEADERS = {
     '`true` when the task was created by an earlier request with the same Idempotency-Key.',
 };
 
-/** Header parameters of a create request, for the OpenAPI document. */
-export const CREATION_REQUEST_HEADERS = z.object({
-  'Idempotency-Key': z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 ' +
-        'to 255 visible ASCII characters.',
-      example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
-    }),
-});
-
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
-
 /** Client of a request with a timeout of 0. */
 const NO_WAIT = new AbortController().signal;
 
@@ -134,7 +119,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
   };
   const createOnce = async (request: TaskRequest, key: string, onceBy: Context | undefined) => {
     const { task, isNew } = await tasks.createOnce(request, key);
-    if (!isNew) onceBy?.header('Idempotency-Replayed', 'true');
+    if (!isNew && onceBy) markReplayed(onceBy);
     return task;
   };
   const atEnd = (
@@ -169,11 +154,4 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
         return resultResponse(present(task, storedFiles), outputs, room, () => files.hold(), onFailure);
       }),
   };
-}
-
-/** Undefined without such a header. Throws INVALID_INPUT. */
-function idempotencyKeyOf({ req }: Context): string | undefined {
-  const key = req.header('idempotency-key');
-  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
-  throw invalidInput([{ where: 'Idempotency-Key', what: 'must be 1 to 255 visible ASCII characters' }]);
 }

@@ -7,7 +7,8 @@ import type { FileLimits } from '../../requests/parsing/body-blob.js';
 import { receiveForm } from '../../requests/parsing/form-files.js';
 import { JOB_FIELD_PARTS, JOB_FILE_PARTS, JOB_FORM, jobOfForm } from '../../requests/parsing/job-form.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
-import { CREATION_REQUEST_HEADERS, type TaskRequests } from '../common/task-requests.js';
+import { TASK_KEY } from '../common/idempotency-key.js';
+import type { TaskRequests } from '../common/task-requests.js';
 import { presentTaskItem } from './present-task.js';
 import { taskItem } from './task-schemas.js';
 
@@ -38,7 +39,7 @@ export function taskFormEndpoint({
       description:
         'The same as `createBatchJob`, with files as parts of a form instead of Base64. 201 is sent when the task is durable.',
       admit: requests.admit,
-      requestHeaders: CREATION_REQUEST_HEADERS,
+      requestHeaders: TASK_KEY,
       form: JOB_FORM,
       responses: {
         201: {

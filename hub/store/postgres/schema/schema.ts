@@ -21,6 +21,7 @@ import { notes } from './migrations/0019-notes.js';
 import { joinedHubs } from './migrations/0020-joined-hubs.js';
 import { loans } from './migrations/0021-loans.js';
 import { studies } from './migrations/0022-studies.js';
+import { studyRules } from './migrations/0023-study-rules.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -44,5 +45,6 @@ export const MIGRATIONS: readonly Migration[] = [
   joinedHubs,
   loans,
   studies,
+  studyRules,
   accounts,
 ];

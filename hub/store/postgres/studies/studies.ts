@@ -1,4 +1,5 @@
 import type { Studies } from '../../../core/ports/studies.js';
+import type { PlannedPart } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
   openPointOfRow,
@@ -10,6 +11,7 @@ import {
   studyOfRow,
   wholeStudyOfRow,
 } from '../../rows/study-row.js';
+import { FAILED } from '../../rows/study-sql.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import type { Lanes } from '../lanes/lanes.js';
@@ -42,10 +44,19 @@ const PART = sql(
   `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND first <= :point
    ORDER BY first DESC LIMIT 1`,
 );
+const PART_BY_KEY = sql(
+  { id: 'text', key: 'text' },
+  `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND key = :key`,
+);
 const COUNTS = sql(
   { id: 'text' },
   `SELECT coalesce(outcome, CASE WHEN is_due THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count
    FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} GROUP BY 1`,
+);
+const FAILED_SINCE = sql(
+  { id: 'text', time: 'bigint' },
+  `SELECT count(*) AS count FROM study_point
+   WHERE study_seq = ${SEQ_OF_STUDY} AND outcome IN ${FAILED} AND ended_at >= :time`,
 );
 const WITH_FILE = sql(
   { digest: 'text', limit: 'bigint' },
@@ -81,10 +92,10 @@ const DUE_POINTS = sql(
 export function postgresStudies(db: Database, { change }: Lanes): Studies {
   return {
     ...studyReads(db),
-    create: async (study) => void (await change.write(CREATE, study)),
-    extend: (id, part) => change.write(EXTEND, { id, part }),
+    create: (study) => change.write(CREATE, study),
+    extend: (id, part, nowMs) => change.write(EXTEND, { id, part, nowMs }),
     setState: (id, from, to, why) => change.write(SET_STATE, { id, from, to, ...why }),
-    retry: (id, outcomes) => change.write(RETRY, { id, outcomes }),
+    retry: (id, outcomes, nowMs) => change.write(RETRY, { id, outcomes, nowMs }),
     remove: (id) => change.write(REMOVE, id),
     begin: (id, begunCount, points) => change.write(BEGIN, { id, begunCount, points }),
     end: async (id, ended) => [...(await change.write(END, { id, ended }))],
@@ -93,11 +104,32 @@ export function postgresStudies(db: Database, { change }: Lanes): Studies {
   };
 }
 
+interface PartRow {
+  readonly first: number;
+  readonly count: number;
+  readonly plan: string;
+}
+
+function partOfRow(row: PartRow | undefined): PlannedPart | undefined {
+  return row && { ...row, plan: JSON.parse(row.plan) };
+}
+
 function studyReads(
   db: Database,
 ): Pick<
   Studies,
-  'find' | 'list' | 'partWith' | 'counts' | 'withFile' | 'points' | 'endedBefore' | 'active' | 'open' | 'due'
+  | 'find'
+  | 'list'
+  | 'partWith'
+  | 'partByKey'
+  | 'counts'
+  | 'failedSince'
+  | 'withFile'
+  | 'points'
+  | 'endedBefore'
+  | 'active'
+  | 'open'
+  | 'due'
 > {
   const pointsOf = (statement: typeof OPEN_POINTS, id: string, limit: number) =>
     rowsOf<Pick<PointRow, 'number' | 'tries' | 'variables'>, 'id' | 'limit'>(db, statement, { id, limit });
@@ -112,16 +144,19 @@ function studyReads(
     },
     partWith: async (id, point) => {
       const values = { id, point };
-      const row = await rowOf<{ first: number; count: number; plan: string }, keyof typeof values>(
-        db,
-        PART,
-        values,
-      );
-      return row && { ...row, plan: JSON.parse(row.plan) };
+      return partOfRow(await rowOf<PartRow, keyof typeof values>(db, PART, values));
+    },
+    partByKey: async (id, key) => {
+      const values = { id, key };
+      return partOfRow(await rowOf<PartRow, keyof typeof values>(db, PART_BY_KEY, values));
     },
     counts: async (id) => {
       const rows = await rowsOf<{ outcome: string; count: number }, 'id'>(db, COUNTS, { id });
       return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
+    },
+    failedSince: async (id, timeMs) => {
+      const values = { id, time: timeMs };
+      return (await rowOf<{ count: number }, keyof typeof values>(db, FAILED_SINCE, values))?.count ?? 0;
     },
     withFile: async ({ digest }, limit) => {
       const values = { digest, limit };

@@ -1,15 +1,9 @@
 /** Writes of studies. Each call is a batch of its own: their keys are those of all studies, and calls are few. */
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
-import type { EndedPoint, StateChange } from '../../../core/ports/studies.js';
-import type {
-  BegunPoint,
-  NewStudy,
-  PlannedPart,
-  PointOutcome,
-  StudyState,
-} from '../../../core/studies/study.js';
+import type { EndedPoint, NewPart, StateChange } from '../../../core/ports/studies.js';
+import type { BegunPoint, NewStudy, PointOutcome, StudyState } from '../../../core/studies/study.js';
 import { begunPointAsColumns, endOfPoint, rowOfStudy, STUDY_COLUMNS } from '../../rows/study-row.js';
-import { GROWING, RUN_AGAIN, statesBefore } from '../../rows/study-sql.js';
+import { GROWING, runAgain, statesBefore } from '../../rows/study-sql.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
 
 /** SQL condition that a point has a task without an end that was seen. */
@@ -22,7 +16,7 @@ export const MAY_BE_REMOVED = `state IN ${statesBefore('remove')} AND ${NO_OPEN_
 
 const ALONE = { isDurable: true, keys: () => ['all'] } as const;
 
-export const CREATE: LaneWrite<NewStudy, null> = {
+export const CREATE: LaneWrite<NewStudy, boolean> = {
   ...ALONE,
   statement: laneStatement({
     parameters: {
@@ -33,6 +27,7 @@ export const CREATE: LaneWrite<NewStudy, null> = {
       state: 'text',
       message: 'text',
       createdAt: 'bigint',
+      runningSince: 'bigint',
       endedAt: 'bigint',
       pointCount: 'bigint',
       begunCount: 'bigint',
@@ -47,8 +42,9 @@ export const CREATE: LaneWrite<NewStudy, null> = {
     parts: `
       created AS (
         INSERT INTO study (${STUDY_COLUMNS}, definition)
-        SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :endedAt, :pointCount, :begunCount, :retryCount, :isOpen, :definition
-        FROM held RETURNING seq),
+        SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :runningSince, :endedAt, :pointCount, :begunCount, :retryCount, :isOpen,
+          :definition
+        FROM held ON CONFLICT (id) DO NOTHING RETURNING seq),
       planned AS (
         INSERT INTO study_part (study_seq, first, count, plan)
         SELECT seq, 1, :pointCount, :plan FROM created WHERE :pointCount > 0),
@@ -56,10 +52,10 @@ export const CREATE: LaneWrite<NewStudy, null> = {
         INSERT INTO study_file (study_seq, position, digest, size_bytes, encrypted)
         SELECT seq, file.position - 1, file.digest, file.size_bytes, file.encrypted
         FROM created, unnest(:digests, :sizes, :encrypted) WITH ORDINALITY AS file (digest, size_bytes, encrypted, position))`,
-    outcome: "'null'",
+    outcome: 'SELECT to_json(count(*)) FROM created',
   }),
   values: ([study]) => (study ? creationValues(study) : {}),
-  results: () => [null],
+  results: (_, outcome) => [outcome !== 0],
 };
 
 function creationValues(study: NewStudy) {
@@ -73,6 +69,7 @@ function creationValues(study: NewStudy) {
     state: row.state,
     message: row.message,
     createdAt: row.created_at,
+    runningSince: row.running_since_at,
     endedAt: row.ended_at,
     pointCount: row.point_count,
     begunCount: row.begun_count,
@@ -86,16 +83,23 @@ function creationValues(study: NewStudy) {
   };
 }
 
-export const EXTEND: LaneWrite<{ readonly id: string; readonly part: PlannedPart }, boolean> = {
+interface Extension {
+  readonly id: string;
+  readonly part: NewPart;
+  readonly nowMs: number;
+}
+
+export const EXTEND: LaneWrite<Extension, boolean> = {
   ...ALONE,
   statement: laneStatement({
-    parameters: { id: 'text', first: 'bigint', count: 'bigint', plan: 'text' },
+    parameters: { id: 'text', first: 'bigint', count: 'bigint', plan: 'text', key: 'text', now: 'bigint' },
     parts: `
       extended AS (
         UPDATE study SET point_count = point_count + :count,
-          ${RUN_AGAIN}
+          ${runAgain(':now')}
         FROM held WHERE study.id = :id AND point_count = :first - 1 AND state IN ${GROWING} RETURNING seq),
-      planned AS (INSERT INTO study_part (study_seq, first, count, plan) SELECT seq, :first, :count, :plan FROM extended)`,
+      planned AS (
+        INSERT INTO study_part (study_seq, first, count, plan, key) SELECT seq, :first, :count, :plan, :key FROM extended)`,
     outcome: 'SELECT to_json(count(*)) FROM extended',
   }),
   values: ([call]) => ({
@@ -103,6 +107,8 @@ export const EXTEND: LaneWrite<{ readonly id: string; readonly part: PlannedPart
     first: call?.part.first,
     count: call?.part.count,
     plan: call && JSON.stringify(call.part.plan),
+    key: call?.part.key,
+    now: call?.nowMs,
   }),
   results: (_, outcome) => [outcome !== 0],
 };
@@ -116,10 +122,18 @@ interface Change extends StateChange {
 export const SET_STATE: LaneWrite<Change, boolean> = {
   ...ALONE,
   statement: laneStatement({
-    parameters: { id: 'text', former: 'text[]', next: 'text', endedAt: 'bigint', message: 'text' },
+    parameters: {
+      id: 'text',
+      former: 'text[]',
+      next: 'text',
+      endedAt: 'bigint',
+      runningSince: 'bigint',
+      message: 'text',
+    },
     parts: `
       changed AS (
-        UPDATE study SET state = :next, ended_at = :endedAt, message = :message
+        UPDATE study SET state = :next, ended_at = :endedAt, running_since_at = coalesce(:runningSince, running_since_at),
+          message = :message
         FROM held WHERE study.id = :id AND state = ANY (:former) RETURNING seq)`,
     outcome: 'SELECT to_json(count(*)) FROM changed',
   }),
@@ -128,26 +142,33 @@ export const SET_STATE: LaneWrite<Change, boolean> = {
     former: call?.from,
     next: call?.to,
     endedAt: call?.endedAtMs,
+    runningSince: call?.runningSinceMs,
     message: call?.message,
   }),
   results: (_, outcome) => [outcome !== 0],
 };
 
-export const RETRY: LaneWrite<{ readonly id: string; readonly outcomes: readonly PointOutcome[] }, number> = {
+interface Retry {
+  readonly id: string;
+  readonly outcomes: readonly PointOutcome[];
+  readonly nowMs: number;
+}
+
+export const RETRY: LaneWrite<Retry, number> = {
   ...ALONE,
   statement: laneStatement({
-    parameters: { id: 'text', outcomes: 'text[]' },
+    parameters: { id: 'text', outcomes: 'text[]', now: 'bigint' },
     parts: `
       retried AS (
         UPDATE study_point SET tries = tries + 1, is_due = true, outcome = NULL, cause = NULL, message = NULL,
           read_values = NULL, source = NULL, not_reused = NULL, started_at = NULL, ended_at = NULL
         FROM held, study WHERE study.id = :id AND study_seq = study.seq AND outcome = ANY (:outcomes) RETURNING number),
       again AS (
-        UPDATE study SET retry_count = retry_count + 1, ${RUN_AGAIN}
+        UPDATE study SET retry_count = retry_count + 1, ${runAgain(':now')}
         WHERE study.id = :id AND EXISTS (SELECT FROM retried))`,
     outcome: 'SELECT to_json(count(*)) FROM retried',
   }),
-  values: ([call]) => ({ id: call?.id, outcomes: call?.outcomes }),
+  values: ([call]) => ({ id: call?.id, outcomes: call?.outcomes, now: call?.nowMs }),
   results: (_, outcome) => [outcome as number],
 };
 

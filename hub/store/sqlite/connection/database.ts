@@ -27,6 +27,7 @@ import { listedTasks } from '../schema/migrations/0021-listed-tasks.js';
 import { notes } from '../schema/migrations/0022-notes.js';
 import { loans } from '../schema/migrations/0023-loans.js';
 import { studies } from '../schema/migrations/0024-studies.js';
+import { studyRules } from '../schema/migrations/0025-study-rules.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly string[] = [
   notes,
   loans,
   studies,
+  studyRules,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

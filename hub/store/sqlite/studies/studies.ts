@@ -1,5 +1,5 @@
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
-import type { Studies } from '../../../core/ports/studies.js';
+import type { StateChange, Studies } from '../../../core/ports/studies.js';
 import type { NewStudy } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
@@ -15,7 +15,7 @@ import {
   studyOfRow,
   wholeStudyOfRow,
 } from '../../rows/study-row.js';
-import { GROWING, RUN_AGAIN, statesBefore } from '../../rows/study-sql.js';
+import { FAILED, GROWING, runAgain, statesBefore } from '../../rows/study-sql.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 
@@ -23,13 +23,16 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
   const sql = statements(db);
   const insert = (study: NewStudy) => {
     const { is_open, ...row } = rowOfStudy(study);
-    const seq = Number(sql.insert.run({ ...row, is_open: Number(is_open) }).lastInsertRowid);
+    const seq = sql.insert.get({ ...row, is_open: Number(is_open) });
+    if (seq === undefined) return false;
     if (study.pointCount > 0) {
-      sql.insertPart.run({ seq, first: 1, count: study.pointCount, plan: JSON.stringify(study.plan) });
+      const plan = JSON.stringify(study.plan);
+      sql.insertPart.run({ seq, first: 1, count: study.pointCount, plan, key: null });
     }
     filesOfJob(study.definition.job).forEach(({ digest, sizeBytes, encrypted }, position) => {
       sql.insertFile.run({ seq, position, digest, sizeBytes, encrypted: encrypted ? 1 : 0 });
     });
+    return true;
   };
   return {
     create: (study) => commit.durable(() => insert(study)),
@@ -44,23 +47,29 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
     },
     counts: async (id) =>
       Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
+    failedSince: async (id, timeMs) => sql.failedSince.get({ id, timeMs }) ?? 0,
     withFile: async ({ digest }, limit) => sql.withFile.all({ digest, limit }),
     points: async (id, { after, limit, outcomes }) =>
       sql.points.all({ id, after, limit, outcomes: JSON.stringify(outcomes) }).map(pointOfRow),
-    extend: (id, { first, count, plan }) =>
+    partByKey: async (id, key) => {
+      const row = sql.partByKey.get({ id, key });
+      return row && { ...row, plan: JSON.parse(row.plan) };
+    },
+    extend: (id, { first, count, plan, key }, now) =>
       commit.durable(() => {
-        const seq = sql.extend.get({ id, first, count });
-        if (seq !== undefined) sql.insertPart.run({ seq, first, count, plan: JSON.stringify(plan) });
+        const seq = sql.extend.get({ id, first, count, now });
+        if (seq !== undefined) sql.insertPart.run({ seq, first, count, plan: JSON.stringify(plan), key });
         return seq !== undefined;
       }),
-    setState: (id, from, to, { endedAtMs, message }) =>
-      commit.durable(
-        () => sql.setState.run({ id, from: JSON.stringify(from), to, endedAtMs, message }).changes > 0,
-      ),
-    retry: (id, outcomes) =>
+    setState: (id, from, to, { endedAtMs, runningSinceMs, message }) =>
+      commit.durable(() => {
+        const change = { id, from: JSON.stringify(from), to, endedAtMs, runningSinceMs, message };
+        return sql.setState.run(change).changes > 0;
+      }),
+    retry: (id, outcomes, now) =>
       commit.durable(() => {
         const { changes } = sql.retry.run({ id, outcomes: JSON.stringify(outcomes) });
-        if (changes > 0) sql.runAgain.run(id);
+        if (changes > 0) sql.runAgain.run({ id, now });
         return changes;
       }),
     remove: (id) => commit.freeing(() => sql.remove.run(id).changes > 0),
@@ -88,6 +97,12 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
   };
 }
 
+interface PartRow {
+  readonly first: number;
+  readonly count: number;
+  readonly plan: string;
+}
+
 const IN_STUDY = 'study_seq = (SELECT seq FROM study WHERE id = @id)';
 const OPEN = 'outcome IS NULL AND is_due = 0';
 const NO_OPEN_POINT = `NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND ${OPEN})`;
@@ -100,11 +115,14 @@ function statements(db: SqliteDatabase) {
 
 function studyStatements(db: SqliteDatabase) {
   return {
-    insert: db.prepare<[StudyRow<number> & { definition: string }]>(`
-      INSERT INTO study (${STUDY_COLUMNS}, definition) VALUES (@id, @name, @note, @creator, @state, @message, @created_at,
-        @ended_at, @point_count, @begun_count, @retry_count, @is_open, @definition)`),
-    insertPart: db.prepare<[{ seq: number; first: number; count: number; plan: string }]>(
-      'INSERT INTO study_part (study_seq, first, count, plan) VALUES (@seq, @first, @count, @plan)',
+    insert: db
+      .prepare<[StudyRow<number> & { definition: string }], number>(`
+        INSERT INTO study (${STUDY_COLUMNS}, definition) VALUES (@id, @name, @note, @creator, @state, @message, @created_at,
+          @running_since_at, @ended_at, @point_count, @begun_count, @retry_count, @is_open, @definition)
+        ON CONFLICT (id) DO NOTHING RETURNING seq`)
+      .pluck(),
+    insertPart: db.prepare<[PartRow & { seq: number; key: string | null }]>(
+      'INSERT INTO study_part (study_seq, first, count, plan, key) VALUES (@seq, @first, @count, @plan, @key)',
     ),
     insertFile: db.prepare<
       [{ seq: number; position: number; digest: string; sizeBytes: number; encrypted: number }]
@@ -123,21 +141,22 @@ function studyStatements(db: SqliteDatabase) {
         SELECT id FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = @digest)
         ORDER BY seq DESC LIMIT @limit`)
       .pluck(),
-    part: db.prepare<[{ id: string; point: number }], { first: number; count: number; plan: string }>(`
+    part: db.prepare<[{ id: string; point: number }], PartRow>(`
       SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND first <= @point ORDER BY first DESC LIMIT 1`),
+    partByKey: db.prepare<[{ id: string; key: string }], PartRow>(
+      `SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND key = @key`,
+    ),
     extend: db
-      .prepare<[{ id: string; first: number; count: number }], number>(`
+      .prepare<[{ id: string; first: number; count: number; now: number }], number>(`
         UPDATE study SET point_count = point_count + @count,
-          ${RUN_AGAIN}
+          ${runAgain('@now')}
         WHERE id = @id AND point_count = @first - 1 AND state IN ${GROWING} RETURNING seq`)
       .pluck(),
-    setState: db.prepare<
-      [{ id: string; from: string; to: string; endedAtMs: number | null; message: string | null }]
-    >(`
-      UPDATE study SET state = @to, ended_at = @endedAtMs, message = @message
+    setState: db.prepare<[StateChange & { id: string; from: string; to: string }]>(`
+      UPDATE study SET state = @to, ended_at = @endedAtMs, running_since_at = coalesce(@runningSinceMs, running_since_at), message = @message
       WHERE id = @id AND state IN (SELECT value FROM json_each(@from))`),
-    runAgain: db.prepare<[string]>(`
-      UPDATE study SET retry_count = retry_count + 1, ${RUN_AGAIN} WHERE id = ?`),
+    runAgain: db.prepare<[{ id: string; now: number }]>(`
+      UPDATE study SET retry_count = retry_count + 1, ${runAgain('@now')} WHERE id = @id`),
     remove: db.prepare<[string]>(
       `DELETE FROM study WHERE id = ? AND state IN ${statesBefore('remove')} AND ${NO_OPEN_POINT}`,
     ),
@@ -163,6 +182,10 @@ function pointStatements(db: SqliteDatabase) {
     counts: db.prepare<[string], { outcome: string; count: number }>(`
       SELECT coalesce(outcome, CASE is_due WHEN 1 THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count FROM study_point
       WHERE study_seq = (SELECT seq FROM study WHERE id = ?) GROUP BY 1`),
+    failedSince: db
+      .prepare<[{ id: string; timeMs: number }], number>(`
+        SELECT count(*) FROM study_point WHERE ${IN_STUDY} AND outcome IN ${FAILED} AND ended_at >= @timeMs`)
+      .pluck(),
     points: db.prepare<[{ id: string; after: number; limit: number; outcomes: string }], PointRow>(`
       SELECT ${POINT_COLUMNS} FROM study_point WHERE ${IN_STUDY} AND number > @after
         AND (@outcomes = '[]' OR coalesce(outcome, 'OPEN') IN (SELECT value FROM json_each(@outcomes)))

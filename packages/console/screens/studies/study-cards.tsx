@@ -5,6 +5,7 @@ import { Fact } from '../../design/fact.js';
 import { Time } from '../../design/time.js';
 import { useWords } from '../../words/dictionary.js';
 import { durationText, numberText } from '../../words/formats.js';
+import { conditionText } from './condition-text.js';
 import { outcomeClass } from './outcome-badge.js';
 import { POINT_STATES, type PointState } from './points.js';
 import { timeToGoMs } from './progress.js';
@@ -51,11 +52,23 @@ function OutcomeCount({ state, count }: { readonly state: PointState; readonly c
   return <span className={`numbers ${look}`}>{numberText(count, language)}</span>;
 }
 
+/** Rules by which a study stops by itself, if it has any. */
+function StopRules({ study: { stopAfterFailures, stopAfter, stopWhen = [] } }: StudyCardProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const rules = [
+    ...(stopAfterFailures === undefined ? [] : [words.failedOf(numberText(stopAfterFailures, language))]),
+    ...(stopAfter === undefined ? [] : [durationText(stopAfter * 1000, language)]),
+    ...(stopWhen.length === 0 ? [] : [stopWhen.map((each) => conditionText(each, language)).join(', ')]),
+  ];
+  return rules.length > 0 && <Fact label={words.stopAfter}>{rules.join(words.or)}</Fact>;
+}
+
 /** Particulars of a study. */
 export function AboutCard({ study }: StudyCardProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { id, note, creator, createdAt, endedAt, classifiers, timeLimit, stopAfterFailures, open } = study;
+  const { id, note, creator, createdAt, endedAt, classifiers, timeLimit, open } = study;
   return (
     <section className="card facts" aria-labelledby="study-about-title">
       <h2 id="study-about-title">{words.about}</h2>
@@ -88,9 +101,7 @@ export function AboutCard({ study }: StudyCardProps) {
         {timeLimit !== undefined && (
           <Fact label={words.timeLimit}>{durationText(timeLimit * 1000, language)}</Fact>
         )}
-        {stopAfterFailures !== undefined && (
-          <Fact label={words.stopAfter}>{words.failedOf(numberText(stopAfterFailures, language))}</Fact>
-        )}
+        <StopRules study={study} />
         {open && <Fact label={words.plan}>{words.openPlan}</Fact>}
         <Fact label={words.id}>
           <code>{id}</code>

@@ -61,6 +61,7 @@ export const de: DictionaryLike<typeof en> = {
   wants: 'Braucht',
   timeLimit: 'Zeitgrenze',
   stopAfter: 'Stoppt nach',
+  or: ' oder ',
   plan: 'Plan',
   openPlan: 'offen: sie wartet auf weitere Punkte',
   id: 'Kennung',

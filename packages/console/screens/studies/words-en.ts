@@ -57,6 +57,7 @@ export const en = {
   wants: 'Needs',
   timeLimit: 'Time limit',
   stopAfter: 'Stops after',
+  or: ' or ',
   plan: 'Plan',
   openPlan: 'open: it waits for further points',
   id: 'Id',

@@ -55,6 +55,15 @@ export const studyDetails = z
     classifiers: z.array(z.object({ type: z.enum(CLASSIFIER_TYPES), value: z.string() })),
     timeLimit: z.int().optional().meta({ description: 'Time limit of each point in seconds.' }),
     stopAfterFailures: z.int().optional(),
+    stopAfter: z.int().optional().meta({ description: 'Seconds after which it stops by itself.' }),
+    stopWhen: z
+      .array(
+        z
+          .object({ value: z.string(), lower: z.number().optional(), upper: z.number().optional() })
+          .meta({ id: 'StudyCondition' }),
+      )
+      .optional()
+      .meta({ description: 'Conditions at which it stops by itself.' }),
     reuse: z
       .boolean()
       .meta({ description: 'Whether points take the results of earlier tasks with equal inputs.' }),
@@ -145,12 +154,12 @@ export function presentStudyItem({ study, counts }: CountedRecord) {
 }
 
 export function presentStudy({ study, counts }: CountedStudy) {
-  const { classifiers, timeLimitS, stopAfterFailures, reuse, variables, values } = study.definition;
+  const { classifiers, timeLimitS, reuse, variables, values } = study.definition;
   return {
     ...presentStudyItem({ study, counts }),
     classifiers,
     ...(timeLimitS === null ? {} : { timeLimit: timeLimitS }),
-    ...(stopAfterFailures === null ? {} : { stopAfterFailures }),
+    ...presentStopRules(study.definition),
     reuse,
     variables: variables.map(({ name, kind, unit, lower, upper, scale }) => ({
       ...{ name, kind, scale },
@@ -159,6 +168,19 @@ export function presentStudy({ study, counts }: CountedStudy) {
       ...(upper === null ? {} : { upper }),
     })),
     values: values.map(({ name, kind, unit }) => ({ name, kind, ...(unit === null ? {} : { unit }) })),
+  };
+}
+
+function presentStopRules({ stopAfterFailures, stopAfterS, stopWhen }: Study['definition']) {
+  const conditions = stopWhen.map(({ value, lower, upper }) => ({
+    value,
+    ...(lower === null ? {} : { lower }),
+    ...(upper === null ? {} : { upper }),
+  }));
+  return {
+    ...(stopAfterFailures === null ? {} : { stopAfterFailures }),
+    ...(stopAfterS === null ? {} : { stopAfter: stopAfterS }),
+    ...(conditions.length === 0 ? {} : { stopWhen: conditions }),
   };
 }
 

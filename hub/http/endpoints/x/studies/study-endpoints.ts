@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { creatorOf } from '../../../../core/access.js';
 import { invalidInput } from '../../../../core/errors.js';
 import { POINT_OUTCOMES } from '../../../../core/studies/study.js';
+import type { StudyRules } from '../../../../core/studies/study-faults.js';
 import type { StudyService } from '../../../../engine/studies/study-service.js';
 import type { Tasks } from '../../../../engine/tasks/tasks.js';
 import { type JobFiles, parseBatchJob } from '../../../requests/parsing/batch-job-parsing.js';
@@ -11,6 +12,12 @@ import { batchJobContents, idParams } from '../../../requests/parsing/request-sc
 import { enumeration, queryInteger, queryList, queryString } from '../../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../../routing/endpoint.js';
 import { shown, shownDefault } from '../../../wire/openapi-overrides.js';
+import {
+  idempotencyHeaders,
+  idempotencyKeyOf,
+  KEY_REUSED,
+  markReplayed,
+} from '../../common/idempotency-key.js';
 import {
   presentPoint,
   presentStudy,
@@ -25,6 +32,9 @@ const PATH = '/api/x/studies';
 const TAG = 'Studies';
 const NOT_FOUND = { description: 'There is no such study.' };
 const NOT_CHANGEABLE = { description: 'The state of the study does not permit it.' };
+const REPLAYED = {
+  'Idempotency-Replayed': '`true` when an earlier request with the same Idempotency-Key has done it.',
+};
 const LOCKED = { description: 'The hub accepts no tasks at present.' };
 
 export interface StudyEndpointsOptions {
@@ -74,20 +84,22 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
       body: newStudy,
       blobs: batchJobContents,
       warnsOfUnknownFields: true,
+      requestHeaders: idempotencyHeaders('no second study is created, as long as the first one exists'),
       responses: {
         201: {
           description: 'The study runs.',
           schema: studyDetails,
           headers: {
+            ...REPLAYED,
             Warning: 'Names request fields that the hub does not know and ignored; absent otherwise.',
           },
         },
+        422: KEY_REUSED,
         423: LOCKED,
       },
     },
     async ({ body, caller, context, hold, audit }) => {
-      const { variables } = body;
-      const rules = { variables, values: body.values ?? [], success: body.success ?? [] };
+      const rules = rulesOf(body);
       const fixed = (body.variablesToInject ?? []).map(({ key }) => key);
       const checked = studies.checked(rules, body.plan, fixed);
       const errors = [
@@ -96,7 +108,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
       ];
       const job = (await parseBatchJob(body, errors, jobFiles, hold)) as BatchJob;
       if ('errors' in checked) throw invalidInput(checked.errors);
-      const created = await studies.create({
+      const { counted, isReplayed } = await studies.create({
         name: body.name,
         note: body.note ?? null,
         creator: creatorOf(caller),
@@ -106,14 +118,22 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
           classifiers: body.classifiers ?? [],
           timeLimitS: body.timeLimit ?? null,
           stopAfterFailures: body.stopAfterFailures ?? null,
+          stopAfterS: body.stopAfter ?? null,
           reuse: body.reuse ?? false,
         },
         checked,
+        key: idempotencyKeyOf(context),
       });
-      audit.detail = `study ${created.study.id}`;
-      return context.json(presentStudy(created), 201);
+      audit.detail = `study ${counted.study.id}`;
+      if (isReplayed) markReplayed(context);
+      return context.json(presentStudy(counted), 201);
     },
   );
+}
+
+/** Rules of a study, as far as they are checked before its job. */
+function rulesOf({ variables, values, success, stopWhen }: z.output<typeof newStudy>): StudyRules {
+  return { variables, values: values ?? [], success: success ?? [], stopWhen: stopWhen ?? [] };
 }
 
 const DEFAULT_STUDIES = 20;
@@ -240,18 +260,23 @@ function addEndpoint(studies: StudyService): Endpoint {
       summary: 'Add points to a study',
       description: 'Their numbers follow those of the points before. A finished study runs again.',
       admit: () => studies.admit(),
+      requestHeaders: idempotencyHeaders('the points are added once'),
       params: idParams,
       body: addedPoints,
       responses: {
-        200: { description: 'The study with the further points.', schema: studyDetails },
+        200: { description: 'The study with the further points.', schema: studyDetails, headers: REPLAYED },
         404: NOT_FOUND,
         409: NOT_CHANGEABLE,
+        422: KEY_REUSED,
         423: LOCKED,
       },
     },
     async ({ params, body, caller, context, audit }) => {
       audit.detail = `study ${params.id}`;
-      return context.json(presentStudy(await studies.extend(params.id, body.plan, caller)));
+      const extension = { plan: body.plan, key: idempotencyKeyOf(context) };
+      const { counted, isReplayed } = await studies.extend(params.id, extension, caller);
+      if (isReplayed) markReplayed(context);
+      return context.json(presentStudy(counted));
     },
   );
 }

@@ -1,7 +1,8 @@
 /** Request schemas of studies (contract 12.45). */
 import { z } from 'zod';
+import type { ValueCondition } from '../../../../core/studies/conditions.js';
 import type { Levels } from '../../../../core/studies/levels.js';
-import { POINT_OUTCOMES, type SuccessCondition } from '../../../../core/studies/study.js';
+import { POINT_OUTCOMES } from '../../../../core/studies/study.js';
 import type { ValueRule } from '../../../../core/studies/values/value-rules.js';
 import type { StudyVariable } from '../../../../core/studies/variables.js';
 import type { RequestedPlan } from '../../../../engine/studies/study-service.js';
@@ -223,16 +224,19 @@ const valueSchema = z
   )
   .meta({ id: 'NewStudyValue' });
 
-const successSchema = z
+const conditionSchema = z
   .object({
     value: z.string().meta({ description: 'Name of a value; it must not be missing.', example: 'stress' }),
     lower: nullable(z.number(), 'Lower bound, inclusive.'),
     upper: nullable(z.number(), 'Upper bound, inclusive.'),
   })
   .transform(
-    ({ value, lower, upper }): SuccessCondition => ({ value, lower: lower ?? null, upper: upper ?? null }),
+    ({ value, lower, upper }): ValueCondition => ({ value, lower: lower ?? null, upper: upper ?? null }),
   )
-  .meta({ id: 'NewStudySuccess' });
+  .meta({ id: 'NewStudyCondition' });
+
+/** Ten years. */
+const MAX_STOP_AFTER_S = 315_360_000;
 
 const { name: _, ...jobShape } = executeBatchJobRequest.shape;
 
@@ -249,14 +253,23 @@ export const newStudy = z
       description: 'Numbers and texts that are read from the outputs of each point.',
       override: shownWithoutNull,
     }),
-    success: z.array(successSchema).max(100).nullish().meta({
+    success: z.array(conditionSchema).max(100).nullish().meta({
       description: 'Conditions on the values; a point that does not meet them all has failed.',
       override: shownWithoutNull,
     }),
     stopAfterFailures: nullable(
       z.int().min(1),
-      'Number of failed points at which the study stops by itself.',
+      'Number of failed points at which the study stops by itself. Failures from before it was resumed or ran again do not count.',
     ),
+    stopAfter: nullable(
+      z.int().min(1).max(MAX_STOP_AFTER_S),
+      'Seconds after which the study stops by itself, since it was created, resumed, or ran again.',
+    ),
+    stopWhen: z.array(conditionSchema).max(100).nullish().meta({
+      description:
+        'Conditions on the values at which the study stops by itself: when one point meets them all.',
+      override: shownWithoutNull,
+    }),
     reuse: z.boolean().nullish().meta({
       description:
         'Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.',

@@ -1,0 +1,10 @@
+/** Time since which a study runs, and keys of the requests that added points. */
+export const studyRules = {
+  id: '0023-study-rules',
+  phase: 'expand',
+  sql: `
+  ALTER TABLE study ADD COLUMN running_since_at BIGINT; -- null for studies of earlier versions
+  ALTER TABLE study_part ADD COLUMN key TEXT COLLATE "C";
+  CREATE UNIQUE INDEX study_part_key ON study_part (study_seq, key) WHERE key IS NOT NULL;
+`,
+} as const;
