@@ -136,6 +136,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     nodes: engine.nodes,
     isShutdownPrepared: () => engine.shutdown.status.initiated,
     disk: () => diskSpace(dataDir),
+    studies: () => store.studies.states(),
     waitingWebhooks: () => store.webhooks.waiting(),
     databaseBytes: () => store.sizes(),
   });

@@ -1,6 +1,13 @@
 /** Metrics of tasks, of the store and of the blob store. */
 import type { Counter } from 'prom-client';
-import type { FileMetrics, StoreMetrics, TaskMetrics, WebhookMetrics } from '../core/ports/metrics.js';
+import type {
+  FileMetrics,
+  StoreMetrics,
+  StudyMetrics,
+  TaskMetrics,
+  WebhookMetrics,
+} from '../core/ports/metrics.js';
+import { POINT_OUTCOMES } from '../core/studies/study.js';
 import { type Meters, seconds } from './meters.js';
 
 const STORE_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -93,6 +100,13 @@ export function fileMetrics(meters: Meters): FileMetrics {
   const stored = meters.counter('blobs_stored_bytes_total', 'Bytes of blobs that were stored.');
   const read = meters.counter('blobs_read_bytes_total', 'Bytes of blobs that were opened for reading.');
   return { stored: (bytes) => stored.inc(bytes), read: (bytes) => read.inc(bytes) };
+}
+
+export function studyMetrics(meters: Meters): StudyMetrics {
+  const help = 'Points of studies that ended, by their outcome.';
+  const ended = meters.counter('study_points_ended_total', help, ['outcome']);
+  for (const outcome of POINT_OUTCOMES) ended.labels(outcome).inc(0);
+  return { ended: (outcome) => ended.labels(outcome).inc() };
 }
 
 export function webhookMetrics(meters: Meters): WebhookMetrics {

@@ -5,6 +5,7 @@ import { isOwnAgentId } from '../core/own-agent.js';
 import type { Nodes } from '../core/ports/nodes.js';
 import type { TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
+import { STUDY_STATES } from '../core/studies/study.js';
 import { originOf } from '../core/webhook-addresses.js';
 import type { HubMetrics } from './hub-metrics.js';
 
@@ -15,6 +16,8 @@ export interface Observable {
   readonly isShutdownPrepared: () => boolean;
   /** Space of the disk with the data of the hub. */
   readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
+  /** Number of studies by state. */
+  readonly studies: () => Promise<Readonly<Record<string, number>>>;
   /** Receivers for which webhooks wait. */
   readonly waitingWebhooks: () => Promise<readonly WaitingReceiver[]>;
   /** Sizes by the name of their database. */
@@ -71,6 +74,10 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
   metrics.observe('locked', '1 while a shutdown is prepared and no new tasks are accepted.', null, () =>
     hub.isShutdownPrepared() ? 1 : 0,
   );
+  metrics.observe('studies', 'Studies, by state.', 'state', async () => ({
+    ...countBy(STUDY_STATES, []),
+    ...(await hub.studies()),
+  }));
   metrics.observe(
     'webhooks_waiting',
     'Webhooks that wait for their delivery, by receiver.',

@@ -6,10 +6,11 @@ import type {
   LoginMetrics,
   RequestMetrics,
   StoreMetrics,
+  StudyMetrics,
   TaskMetrics,
   WebhookMetrics,
 } from '../core/ports/metrics.js';
-import { fileMetrics, storeMetrics, taskMetrics, webhookMetrics } from './engine-metrics.js';
+import { fileMetrics, storeMetrics, studyMetrics, taskMetrics, webhookMetrics } from './engine-metrics.js';
 import { Meters } from './meters.js';
 import { processMetrics } from './process-metrics.js';
 import { loginMetrics, requestMetrics } from './request-metrics.js';
@@ -20,6 +21,7 @@ export interface HubMetrics {
   readonly files: FileMetrics;
   readonly requests: RequestMetrics;
   readonly logins: LoginMetrics;
+  readonly studies: StudyMetrics;
   readonly webhooks: WebhookMetrics;
   /** Adds a gauge; `measure` is called at each {@link text}. */
   observe(
@@ -49,6 +51,7 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
     files: fileMetrics(meters),
     requests: requestMetrics(meters),
     logins: loginMetrics(meters),
+    studies: studyMetrics(meters),
     webhooks: webhookMetrics(meters),
     observe: (name, help, label, measure) => {
       meters.gauge(name, help, label === null ? [] : [label], async (gauge) => {

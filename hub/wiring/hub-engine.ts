@@ -70,6 +70,7 @@ export async function openEngine(
     defaultVersion: config.tasks.defaultVersion,
     sweepAccounts: accounts.sweep,
     metrics: metrics.tasks,
+    studyMetrics: metrics.studies,
     tracing,
     webhooks: await openWebhooks(config, webhooks),
   });

@@ -238,6 +238,14 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.setState(newStudy().id, ['RUNNING'], 'PAUSED', none)).toBe(false);
     });
 
+    it('is counted by its state', async () => {
+      const { id } = await create();
+      await create();
+      await create({ state: 'STOPPED', endedAtMs: NOW });
+      expect(await setState(id, 'PAUSED')).toBe(true);
+      expect(await store.studies.states()).toEqual({ RUNNING: 1, PAUSED: 1, STOPPED: 1 });
+    });
+
     it('is created once by its id', async () => {
       const study = newStudy();
       const other = { ...study, name: 'Other', pointCount: 7 };

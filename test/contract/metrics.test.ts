@@ -1,6 +1,7 @@
 /** Metrics of `/actuator/prometheus`, and access to them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
+import { eventually } from '../support/eventually.js';
 import { passwordOf, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
 import { Api, base64 } from '../support/interface/api.js';
 import { TESTED_STORE } from '../support/stores/tested-store.js';
@@ -93,6 +94,24 @@ describe('the metrics', () => {
     expect(seen.get('workbench_hub_instances{status="UNKNOWN"}')).toBe(1);
     expect(seen.get('workbench_hub_instances{status="UP"}')).toBe(0);
     expect(seen.get('workbench_hub_agent_disconnects_total')).toBe(1);
+  });
+
+  it('follow studies and their points', async () => {
+    await open();
+    const study = {
+      ...{ name: 'bearing', inputScripts: [{ content: base64('run()') }], variables: [{ name: 'load' }] },
+      ...{ classifiers: [{ type: 'VERSION', value: 'none' }], stopAfter: 1 },
+      plan: { kind: 'LIST', points: [{ load: 1 }, { load: 2 }] },
+    };
+    expect((await api.call('POST', '/api/x/studies', { json: study })).status).toBe(201);
+    expect((await metrics()).get('workbench_hub_studies{state="RUNNING"}')).toBe(1);
+    await eventually(
+      async () => (await metrics()).get('workbench_hub_study_points_ended_total{outcome="CANCELED"}') === 2,
+    );
+    const samples = await metrics();
+    expect(samples.get('workbench_hub_studies{state="STOPPED"}')).toBe(1);
+    expect(samples.get('workbench_hub_studies{state="RUNNING"}')).toBe(0);
+    expect(samples.get('workbench_hub_study_points_ended_total{outcome="FINISHED"}')).toBe(0);
   });
 
   it('count requests by endpoint, never by the path of the client', async () => {

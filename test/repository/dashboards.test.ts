@@ -31,7 +31,7 @@ afterAll(() => hub.stop());
 const SEEN_ALIKE = new Set(
   [
     ...['tasks_waiting', 'tasks_running', 'agents', 'agents_drained', 'agent_clock_offset_seconds'],
-    ...['instances', 'instances_working', 'webhooks_waiting', 'database_bytes'],
+    ...['instances', 'instances_working', 'studies', 'webhooks_waiting', 'database_bytes'],
     ...['cluster_hubs', 'cluster_versions', 'cluster_schedulers', 'cluster_term'],
   ].map((name) => `workbench_hub_${name}`),
 );

@@ -2,6 +2,7 @@
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
 import type { LossKind } from '../attempt-consequences.js';
+import type { PointOutcome } from '../studies/study.js';
 
 export interface TaskMetrics {
   created(type: TaskType): void;
@@ -50,6 +51,11 @@ export interface WebhookMetrics {
   gaveUp(count: number): void;
 }
 
+export interface StudyMetrics {
+  /** A point got its outcome. */
+  ended(outcome: PointOutcome): void;
+}
+
 const ignore = () => undefined;
 
 /** Discards everything. */
@@ -60,3 +66,6 @@ export const NO_TASK_METRICS: TaskMetrics = {
   attemptLost: ignore,
   agentLeft: ignore,
 };
+
+/** Discards everything. */
+export const NO_STUDY_METRICS: StudyMetrics = { ended: ignore };

@@ -53,6 +53,8 @@ export interface Studies {
   find(id: string): Promise<Study | undefined>;
   /** Newest first. */
   list(query: StudyQuery): Promise<StudyRecord[]>;
+  /** Number of studies by state; a state without any may be left out. */
+  states(): Promise<Readonly<Partial<Record<StudyState, number>>>>;
   /** The part of a study that has this point. */
   partWith(id: string, point: number): Promise<PlannedPart | undefined>;
   counts(id: string): Promise<OutcomeCounts>;

@@ -4,6 +4,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { Invalidations } from '../../core/ports/invalidations.js';
+import { NO_STUDY_METRICS, type StudyMetrics } from '../../core/ports/metrics.js';
 import type { OutputValues } from '../../core/ports/output-values.js';
 import type { PointTables } from '../../core/ports/point-tables.js';
 import type { Signals } from '../../core/ports/signals.js';
@@ -26,6 +27,7 @@ export interface StudyPorts {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly files: BlobStore;
+  readonly studyMetrics?: StudyMetrics;
   readonly defaultVersion: string | null;
   readonly cluster: { readonly signals: Signals };
   readonly runtime: Runtime;
@@ -66,6 +68,7 @@ export function buildStudies(ports: StudyPorts, { instances, transitions, shutdo
       log,
     },
     studies: ports.studies,
+    metrics: ports.studyMetrics ?? NO_STUDY_METRICS,
     isPaused: () => shutdown.isPaused,
     buildsFor: (requirement) =>
       instances.list().flatMap(({ profile }) => (fits(requirement, profile) ? [profile] : [])),

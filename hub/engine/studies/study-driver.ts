@@ -7,6 +7,7 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { StudyMetrics } from '../../core/ports/metrics.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
@@ -32,6 +33,7 @@ export interface StudyDriverOptions extends NextPointsOptions {
   readonly isPaused: () => boolean;
   readonly settings: StudySettings;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  readonly metrics: StudyMetrics;
   readonly log: Logger;
 }
 
@@ -258,7 +260,8 @@ export class StudyDriver {
       // First, so that a hub that is killed in between does not forget it.
       if (await this.#halts.pauseByResults(planned, ended)) hasChanged = true;
       if (await this.#halts.stopByValues(study, ended)) hasChanged = true;
-      await this.#options.studies.end(study.id, ended);
+      const isEnded = await this.#options.studies.end(study.id, ended);
+      this.#count(ended.filter((_, index) => isEnded[index]));
       if (await this.#halts.stopByFailures(study, record)) hasChanged = true;
       for (const end of ended) this.#remember(planned, points, end);
     }
@@ -371,12 +374,17 @@ export class StudyDriver {
     if (ended.length > 0) this.wake();
     if (await this.#halts.pauseByResults(planned, ended)) return;
     if (!(await this.#options.studies.begin(study.id, begunCount, points))) return;
+    this.#count(ended);
     if (begunCount + points.length === pointCount) planned.allBegun();
     if (ended.length > 0 && (await this.#isStopped(study, record, ended))) return;
     await this.#createAll(
       study,
       numbered.filter(({ end }) => end === null),
     );
+  }
+
+  #count(ended: readonly EndedPoint[]): void {
+    for (const { outcome } of ended) this.#options.metrics.ended(outcome);
   }
 
   async #createAll(study: Study, points: readonly OpenPoint[]): Promise<void> {

@@ -124,6 +124,7 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
     create: write(change, true, ({ studies }, study) => studies.create(study)),
     find: (id) => read(({ studies }) => studies.find(id)),
     list: (query) => read(({ studies }) => studies.list(query)),
+    states: () => read(({ studies }) => studies.states()),
     partWith: (id, point) => read(({ studies }) => studies.partWith(id, point)),
     partByKey: (id, key) => read(({ studies }) => studies.partByKey(id, key)),
     failedSince: (id, timeMs) => read(({ studies }) => studies.failedSince(id, timeMs)),

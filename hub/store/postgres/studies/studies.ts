@@ -39,6 +39,7 @@ const LIST = sql(
      AND (:after IS NULL OR seq < (SELECT seq FROM study WHERE id = :after))
    ORDER BY seq DESC LIMIT :limit`,
 );
+const STATES = sql({}, 'SELECT state, count(*) AS count FROM study GROUP BY state');
 const PART = sql(
   { id: 'text', point: 'bigint' },
   `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND first <= :point
@@ -120,6 +121,7 @@ function studyReads(
   Studies,
   | 'find'
   | 'list'
+  | 'states'
   | 'partWith'
   | 'partByKey'
   | 'counts'
@@ -141,6 +143,10 @@ function studyReads(
     list: async ({ name, after, limit }) => {
       const values = { name, after, limit };
       return (await rowsOf<StudyRow, keyof typeof values>(db, LIST, values)).map(studyOfRow);
+    },
+    states: async () => {
+      const rows = await rowsOf<{ state: string; count: number }, never>(db, STATES, {});
+      return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
     },
     partWith: async (id, point) => {
       const values = { id, point };

@@ -41,6 +41,7 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
       return row && wholeStudyOfRow(row);
     },
     list: async (query) => sql.list.all(query).map(studyOfRow),
+    states: async () => Object.fromEntries(sql.states.all().map(({ state, count }) => [state, count])),
     partWith: async (id, point) => {
       const row = sql.part.get({ id, point });
       return row && { ...row, plan: JSON.parse(row.plan) };
@@ -136,6 +137,9 @@ function studyStatements(db: SqliteDatabase) {
       SELECT ${STUDY_COLUMNS} FROM study
       WHERE (@name IS NULL OR name = @name) AND (@after IS NULL OR seq < (SELECT seq FROM study WHERE id = @after))
       ORDER BY seq DESC LIMIT @limit`),
+    states: db.prepare<[], { state: string; count: number }>(
+      'SELECT state, count(*) AS count FROM study GROUP BY state',
+    ),
     withFile: db
       .prepare<[{ digest: string; limit: number }], string>(`
         SELECT id FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = @digest)
