@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, stat } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { readOwnFile } from '@workbench-hub/shared/runtime/read-own-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { writeOnce } from '@workbench-hub/shared/runtime/write-once';
 
 const KEY_BYTES = 32;
 
@@ -18,7 +20,8 @@ export interface KeyLinesWords {
 /** Keys in the lines of a file, the newest first. Created with one key, readable by the hub's user only. Throws
  *  {@link StartRefused} when the file is unusable. */
 export async function keyLines(path: string, { abuse, consequence }: KeyLinesWords): Promise<Buffer[]> {
-  await make(path);
+  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  if (!(await isThere(path))) await writeOnce(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   const { mode } = await stat(path);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
     throw new StartRefused(
@@ -34,19 +37,4 @@ export async function keyLines(path: string, { abuse, consequence }: KeyLinesWor
     );
   }
   return keys;
-}
-
-async function make(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  try {
-    const handle = await open(path, 'wx', 0o600);
-    try {
-      await handle.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
 }

@@ -4,7 +4,7 @@
  * the file is checked, at most once a second, before a token is signed and when a token names an unknown key.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -12,6 +12,7 @@ import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { syncFolder } from '@workbench-hub/shared/runtime/sync-folder';
+import { writeOnce } from '@workbench-hub/shared/runtime/write-once';
 import { z } from 'zod';
 
 const FILE_NAME = 'token-keys.json';
@@ -147,20 +148,16 @@ export async function makeSigningKeys(dataDir: string): Promise<void> {
   const path = join(dataDir, FILE_NAME);
   await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (await isThere(path)) return;
-  const fresh = await writeBeside(path, { keys: [newKey()] });
-  try {
-    await link(fresh, path);
-    await syncFolder(dirname(path));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    await rm(fresh);
-  }
+  await writeOnce(path, textOf({ keys: [newKey()] }));
 }
 
 async function versionOf(path: string): Promise<string> {
   const { ino, mtimeMs } = await stat(path);
   return `${ino} ${mtimeMs}`;
+}
+
+function textOf(keys: KeyFile): string {
+  return `${JSON.stringify(keys, null, 2)}\n`;
 }
 
 /** Creates a complete, synced temporary file. When root runs this, the owner of the old file stays. */
@@ -172,7 +169,7 @@ async function writeBeside(
   const fresh = `${path}.${randomUUID()}`;
   const handle = await open(fresh, 'wx', 0o600);
   try {
-    await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
+    await handle.writeFile(textOf(content));
     if (owner && process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
     await handle.sync();
   } finally {

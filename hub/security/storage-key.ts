@@ -1,10 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, rm, stat } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { readOwnFile } from '@workbench-hub/shared/runtime/read-own-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { writeOnce } from '@workbench-hub/shared/runtime/write-once';
 
 const FILE_NAME = 'storage-key';
 
@@ -17,7 +18,7 @@ export async function storageKey(configured: string | null, dataDir: string): Pr
   if (configured !== null) return Buffer.from(configured, 'base64');
   const path = join(dataDir, FILE_NAME);
   await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  if (!(await isThere(path))) await make(path);
+  if (!(await isThere(path))) await writeOnce(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   const { mode } = await stat(path);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
     throw new StartRefused(
@@ -38,23 +39,4 @@ export async function storageKey(configured: string | null, dataDir: string): Pr
 function isStorageKey(text: string): boolean {
   const bytes = Buffer.from(text, 'base64');
   return bytes.length === KEY_BYTES && bytes.toString('base64') === text;
-}
-
-/** Written atomically, so that a crash leaves no partial key. */
-async function make(path: string): Promise<void> {
-  const fresh = `${path}.${randomUUID()}`;
-  const handle = await open(fresh, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  try {
-    await link(fresh, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  } finally {
-    await rm(fresh);
-  }
 }
