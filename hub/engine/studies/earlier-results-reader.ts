@@ -3,7 +3,11 @@ import { type BatchJob, type FileRef, filesOfJob } from '@workbench-hub/shared/d
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import { comparedVariables, type WantedVariables } from '../../core/studies/reuse/compared-variables.js';
+import {
+  comparedVariables,
+  differenceOfAll,
+  type WantedVariables,
+} from '../../core/studies/reuse/compared-variables.js';
 import { type EarlierResult, EarlierResults } from '../../core/studies/reuse/earlier-results.js';
 import {
   firstDifference,
@@ -27,12 +31,14 @@ export interface EarlierResultsReaderOptions {
 const MAX_FILES = 5;
 /** Studies that are looked at, newest first. */
 const MAX_STUDIES = 100;
-/** Results of points that are kept in memory for a study. */
+/** Points of other studies that are looked at, newest study first. */
 const MAX_POINTS = 100_000;
 /** Tasks that are looked at for each file, newest first. */
 const MAX_TASKS = 500;
 /** Points that are read at a time: the hub does nothing else meanwhile. */
 const PAGE = 1000;
+/** Tasks that are looked at a time. */
+const TASKS_AT_A_TIME = 50;
 
 /** Rejects as the store does. */
 export async function readEarlierResults(
@@ -52,6 +58,7 @@ class Reading {
   readonly #inputs: JobInputs;
   readonly #variables: WantedVariables;
   readonly #results: EarlierResult[] = [];
+  #pointsLeft = MAX_POINTS;
   /** Tasks of points that were looked at. */
   readonly #seen = new Set<string>();
   #nearest: (InputDifference & { readonly of: string }) | undefined;
@@ -89,7 +96,10 @@ class Reading {
     const { studies, timers } = this.#options;
     const valuesOf = sharedValues(this.#study, other);
     const fixed = variablesOf(other.definition.job);
-    for (let after = 0; this.#results.length < MAX_POINTS; ) {
+    const names = other.definition.variables.map(({ name }) => name);
+    const what = differenceOfAll(this.#variables, { fixed, names });
+    if (what !== undefined) return this.#noteVariable(what, `study ${JSON.stringify(other.name)}`);
+    for (let after = 0; this.#pointsLeft > 0; this.#pointsLeft -= PAGE) {
       const points = await studies.points(other.id, { after, limit: PAGE, outcomes: [] });
       for (const point of points) this.#addPoint(other, point, fixed, valuesOf);
       if (points.length < PAGE) return;
@@ -122,8 +132,10 @@ class Reading {
     const { archive, timers } = this.#options;
     for (const file of files) {
       const { tasks } = await archive.withInput(file, MAX_TASKS);
-      for (const task of tasks) await this.#addTask(task);
-      await new Promise<void>((resolve) => timers.soon(resolve));
+      for (const [index, task] of tasks.entries()) {
+        await this.#addTask(task);
+        if (index % TASKS_AT_A_TIME === 0) await new Promise<void>((resolve) => timers.soon(resolve));
+      }
     }
   }
 

@@ -8,6 +8,22 @@ export interface WantedVariables {
   readonly names: readonly string[];
 }
 
+/** First difference of the variables that all points of an earlier study have in common; undefined when its points may be equal. */
+export function differenceOfAll(
+  { fixed, names }: WantedVariables,
+  earlier: { readonly fixed: ReadonlyMap<string, string>; readonly names: readonly string[] },
+): string | undefined {
+  const known = new Map([...earlier.fixed, ...earlier.names.map((name) => [name, null] as const)]);
+  for (const [name, value] of [...fixed, ...names.map((each) => [each, null] as const)]) {
+    const other = known.get(name);
+    if (other === undefined) return `variable ${name} is only in the new job`;
+    if (value !== null && other !== null && other !== value)
+      return `variable ${differing(name, value, other)}`;
+  }
+  const extra = [...known.keys()].find((name) => !fixed.has(name) && !names.includes(name));
+  return extra === undefined ? undefined : `variable ${extra} is only in the earlier job`;
+}
+
 /** Texts of the varied variables in the order of the study, or the first difference of the others. */
 export function comparedVariables(
   { fixed, names }: WantedVariables,
