@@ -160,7 +160,14 @@ describe.skipIf(process.platform !== 'linux')(
 
     it('study gets the same numbers from single tasks and from one study', async () => {
       const { figures } = await inSmall('study');
-      expect(figures).toEqual(expect.arrayContaining(['single tasks: jobs', 'one study: jobs']));
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'single tasks: jobs',
+          'one study: jobs',
+          'the study again, with reuse: points',
+          'hub with a study of waiting points: memory',
+        ]),
+      );
     });
 
     it('w9 starts slots and uses all of them at once', async () => {
@@ -248,7 +255,7 @@ describe.skipIf(process.platform !== 'linux')(
     });
 
     // A test for each part: a busy machine needs minutes for one of them.
-    it.each(['first load', 'live', 'list', 'log', 'tabs'])(
+    it.each(['first load', 'live', 'list', 'study', 'log', 'tabs'])(
       'console shows a hub in a browser, or says that there is none: %s',
       async (part) => {
         const { figures, skipped } = await inSmall('console', [part]);

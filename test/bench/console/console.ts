@@ -1,16 +1,17 @@
-/** The console in a real browser: first load, live changes, long lists, a long log, many tabs. */
+/** The console in a real browser: first load, live changes, long lists, large studies, a long log, many tabs. */
 import { join } from 'node:path';
 import { inFolder } from '../in-folder.js';
 import { type TreeUse, treeUse } from '../machine.js';
 import type { ReadyWorkload, Run, Workload, WorkloadOptions } from '../workload.js';
 import { type ConsolePart, pidOf } from './console-part.js';
 import { firstLoad } from './first-load.js';
+import { largeStudy } from './large-study.js';
 import { live } from './live.js';
 import { longList } from './long-list.js';
 import { longLog } from './long-log.js';
 import { tabs } from './tabs.js';
 
-const PARTS: readonly ConsolePart[] = [firstLoad, live, longList, longLog, tabs];
+const PARTS: readonly ConsolePart[] = [firstLoad, live, longList, largeStudy, longLog, tabs];
 
 /** Also loads the driver of the browser, which no other workload needs. */
 const importBrowser = () => import('../../support/browsers/browser.js');
@@ -18,7 +19,7 @@ type BrowserModule = Awaited<ReturnType<typeof importBrowser>>;
 
 export const consolePages: Workload = {
   name: 'console',
-  what: 'the console in Chromium: first load, live changes, 1,100,000 tasks, a log of 200 MB, ten tabs',
+  what: 'the console in Chromium: first load, live changes, 1,100,000 tasks, a study of 100,000 points, a log of 200 MB, ten tabs',
   prepare,
 };
 

@@ -45,6 +45,19 @@ export async function runPoints(port: number, count: number): Promise<string[]> 
 
 /** Runs the same points as one study; returns the number that each one wrote, which the study has read of it. */
 export async function runStudy(port: number, count: number): Promise<string[]> {
+  return pointsOfStudy(port, count, { reuse: false });
+}
+
+/** Runs that study again, with the results of the first time. Throws unless all points have reused one. */
+export async function runStudyAgain(port: number, count: number): Promise<string[]> {
+  return pointsOfStudy(port, count, { reuse: true });
+}
+
+async function pointsOfStudy(
+  port: number,
+  count: number,
+  { reuse }: { readonly reuse: boolean },
+): Promise<string[]> {
   const connection = new HttpConnection(port);
   try {
     const { id } = await request<{ id: string }>(connection, {
@@ -52,6 +65,7 @@ export async function runStudy(port: number, count: number): Promise<string[]> {
       path: '/api/x/studies',
       body: JSON.stringify({
         name: 'benchmark',
+        reuse,
         inputModel: { type: 'MJCF', content: base64(MODEL) },
         inputScripts: [{ content: base64(SCRIPT) }],
         variables: [{ name: 'angle' }],
@@ -76,13 +90,46 @@ export async function runStudy(port: number, count: number): Promise<string[]> {
       if (study.state !== 'RUNNING') throw new Error(`the study ended with ${JSON.stringify(study)}`);
       await new Promise((resolve) => setTimeout(resolve, POLL_STUDY_MS));
     }
-    return await numbersOf(connection, path);
+    return await numbersOf(connection, path, reuse ? 'REUSED' : 'FINISHED');
   } finally {
     connection.close();
   }
 }
 
-async function numbersOf(connection: HttpConnection, path: string): Promise<string[]> {
+/** Creates a study that no instance fits; resolves when its first points wait. */
+export async function waitingStudy(port: number, count: number): Promise<void> {
+  const connection = new HttpConnection(port);
+  try {
+    const { id } = await request<{ id: string }>(connection, {
+      method: 'POST',
+      path: '/api/x/studies',
+      body: JSON.stringify({
+        name: 'waiting',
+        inputScripts: [{ content: base64(SCRIPT) }],
+        classifiers: [{ type: 'VERSION', value: 'none' }],
+        variables: [
+          { name: 'angle', lower: 0, upper: 1 },
+          { name: 'load', lower: 0, upper: 1 },
+        ],
+        plan: { kind: 'LATIN_HYPERCUBE', count, seed: 1 },
+      }),
+    });
+    for (;;) {
+      const path = `/api/x/studies/${id}`;
+      const { points } = await request<{ points: { open: number } }>(connection, { method: 'GET', path });
+      if (points.open > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_STUDY_MS));
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+async function numbersOf(
+  connection: HttpConnection,
+  path: string,
+  wanted: 'FINISHED' | 'REUSED',
+): Promise<string[]> {
   const numbers: string[] = [];
   for (let after: number | undefined = 0; after !== undefined; ) {
     const page: PointPage = await request(connection, {
@@ -90,7 +137,7 @@ async function numbersOf(connection: HttpConnection, path: string): Promise<stri
       path: `${path}/points?limit=10000&after=${after}`,
     });
     for (const { number, outcome, values } of page.points) {
-      if (outcome !== 'FINISHED') throw new Error(`point ${number} ended with ${outcome}`);
+      if (outcome !== wanted) throw new Error(`point ${number} ended with ${outcome}`);
       numbers.push(values.end);
     }
     after = page.next;

@@ -8,11 +8,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled } from '../compiled.js';
-import { treeUsesOf } from '../machine.js';
+import { rssMib, treeUsesOf } from '../machine.js';
 import { ROOT, startHub } from '../subjects/hub.js';
 import type { ProcessUse, Run, Sample, Workload, WorkloadOptions } from '../workload.js';
 import type { FromBareLoop, ToBareLoop } from './bare-loop-process.js';
-import { runPoints, runStudy } from './points.js';
+import { runPoints, runStudy, runStudyAgain, waitingStudy } from './points.js';
 
 const POINTS = 1000;
 const INSTANCES = 2;
@@ -22,6 +22,9 @@ const BEYOND_LIMIT_MS = 15;
 
 /** Points on the hub of the quickstart. */
 const LARGE_STUDY_POINTS = 2000;
+/** Points that reuse results in a second, at least: 10,000 in 5 seconds. */
+const REUSED_LIMIT_PER_S = 2000;
+const WAITING_POINTS = 1_000_000;
 
 /** A hub with agents of these ids, whose instances have these arguments. */
 interface StudySubject {
@@ -51,7 +54,7 @@ export const w8: Workload = {
 
 export const study: Workload = {
   name: 'study',
-  what: '2,000 points: MuJoCo jobs as in w8, as single tasks and as one study, on a hub and an agent with 2 instances',
+  what: '2,000 points: MuJoCo jobs as in w8, as single tasks and as one study, on a hub and an agent with 2 instances; the study again with reuse; 1,000,000 waiting points',
   targets: [
     { figure: 'one study: jobs', is: 'at least', value: 1, times: 'single tasks: jobs' },
     {
@@ -60,6 +63,7 @@ export const study: Workload = {
       value: 1,
       times: 'single tasks: CPU for each job',
     },
+    { figure: 'the study again, with reuse: points', is: 'at least', value: REUSED_LIMIT_PER_S },
   ],
   prepare: async (options) => ({ measure: (folder) => measureLargeStudy(folder, options) }),
 };
@@ -71,13 +75,15 @@ async function measureLargeStudy(folder: string, options: WorkloadOptions): Prom
     { ...options, folder },
     count,
     { ...QUICKSTART, name: 'one study' },
-    runStudy,
+    { run: runStudy, runAgain: runStudyAgain },
   );
   expectSame(whole.numbers, single.numbers, 'one study');
   return {
     samples: [
       ...ratesOf('single tasks', count, single.seconds, single.cpuS),
       ...ratesOf('one study', count, whole.seconds, whole.cpuS),
+      { name: 'the study again, with reuse: points', value: count / (whole.againS ?? 0), unit: 'per s' },
+      ...(await measureWaiting({ ...options, folder })),
     ],
     processes: [
       ...single.processes.map((use) => ({ ...use, name: `single tasks: ${use.name}` })),
@@ -125,12 +131,41 @@ interface Measured {
   readonly numbers: readonly string[];
 }
 
+/** Ways to run all points. */
+interface HandIn {
+  readonly run: typeof runPoints;
+  /** Runs them once more, after the measured time. */
+  readonly runAgain?: typeof runPoints;
+}
+
+/** Memory of a hub beside that of one with a study of very many points, none of which may begin. */
+async function measureWaiting({ folder: parent, scale }: WorkloadOptions): Promise<Sample[]> {
+  const count = Math.max(10, Math.ceil(WAITING_POINTS * scale));
+  const folder = join(parent, 'waiting-points');
+  mkdirSync(folder);
+  const running = await startHub(
+    { folder, slots: 0, paused: false },
+    { agents: [], settings: { studies: { maxPoints: WAITING_POINTS } } },
+  );
+  try {
+    const pid = running.pids.get('hub') ?? 0;
+    const before = rssMib(pid);
+    await waitingStudy(running.port, count);
+    return [
+      { name: 'hub before: memory', value: before, unit: 'MiB' },
+      { name: 'hub with a study of waiting points: memory', value: rssMib(pid), unit: 'MiB' },
+    ];
+  } finally {
+    await running.stop();
+  }
+}
+
 async function measureHub(
   { folder: parent, profiles }: WorkloadOptions,
   count: number,
   { name, agents, args }: StudySubject,
-  handIn: typeof runPoints = runPoints,
-): Promise<Measured & { coldS: number; processes: readonly ProcessUse[] }> {
+  { run, runAgain }: HandIn = { run: runPoints },
+): Promise<Measured & { coldS: number; againS?: number; processes: readonly ProcessUse[] }> {
   const program = join(ROOT, 'packages/workbench-mujoco/bin/workbench-mujoco.js');
   const mujoco = { version: '1.0.0', labels: [], command: [process.execPath, program, ...args] };
   const folder = join(parent, name.replaceAll(/\W+/g, '-'));
@@ -145,10 +180,14 @@ async function measureHub(
     const coldS = (performance.now() - coldFrom) / 1000;
     const before = sumOf(treeUsesOf(running.pids));
     const began = performance.now();
-    const numbers = await handIn(running.port, count);
+    const numbers = await run(running.port, count);
     const seconds = (performance.now() - began) / 1000;
     const processes = treeUsesOf(running.pids);
-    return { seconds, coldS, cpuS: sumOf(processes) - before, numbers, processes };
+    const measured = { seconds, coldS, cpuS: sumOf(processes) - before, numbers, processes };
+    if (!runAgain) return measured;
+    const againFrom = performance.now();
+    expectSame(await runAgain(running.port, count), numbers, `${name} again`);
+    return { ...measured, againS: (performance.now() - againFrom) / 1000 };
   } finally {
     await running.stop();
   }

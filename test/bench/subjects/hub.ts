@@ -26,6 +26,8 @@ export interface HubOptions {
   readonly instances?: readonly InstanceClass[];
   /** Address of the database in which it keeps its tasks, instead of SQLite. */
   readonly store?: string | undefined;
+  /** Further settings of the hub. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Whether the agents join another hub, which joins this one and lends it their instances. */
   readonly overSite?: boolean;
 }
@@ -94,7 +96,7 @@ async function startOnPostgres(setup: SubjectSetup): Promise<RunningSubject> {
 
 export async function startHub(
   { folder, slots, paused, profiles }: SubjectSetup,
-  { agents = AGENTS, instances = [], store, overSite = false }: HubOptions = {},
+  { agents = AGENTS, instances = [], store, settings = {}, overSite = false }: HubOptions = {},
 ): Promise<RunningHub> {
   const programs: ServerProgram[] = [];
   const stop = async () => {
@@ -114,7 +116,7 @@ export async function startHub(
   try {
     const dataDir = join(folder, 'hub-data');
     const kept = store === undefined ? {} : { store };
-    const program = start('hub', 'hub', { server: { port: 0 }, dataDir, ...kept });
+    const program = start('hub', 'hub', { server: { port: 0 }, dataDir, ...kept, ...settings });
     const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
     const pids = new Map([['hub', program.pid]]);
     const tokenFile = join(dataDir, 'agent-token');
