@@ -90,10 +90,18 @@ describe('wb verify', () => {
     const text = readFileSync(inFolder(manifest), 'utf8');
     writeFileSync(inFolder('changed.json'), text.replace('"status": "FINISHED"', '"status": "FAILED"'));
     writeFileSync(inFolder('empty.json'), '');
-    expect(await offline('changed.json', 'empty.json', manifest)).toMatchObject({
+    expect(await offline('changed.json', 'empty.json', 'none.json', manifest)).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(
-        /^changed\.json: refused: .*: manifest\.task\.status differs\n\nempty\.json: refused: it is no signed manifest: .*\n\nresults\S+: right\n/,
+        /^changed\.json: refused: .*: manifest\.task\.status differs\n\nempty\.json: refused: it is no signed manifest: .*\n\nnone\.json: refused: none\.json cannot be read: .*\n\nresults\S+: right\n/,
+      ),
+    });
+    const exchanged = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77.manifest.json';
+    writeFileSync(inFolder(exchanged), text);
+    expect(await offline(exchanged)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(
+        `refused: it is that of task ${id}, and its file is named after task 019aa4f2`,
       ),
     });
   });

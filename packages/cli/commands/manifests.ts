@@ -100,9 +100,21 @@ async function verify(
     return EXIT.FINISHED;
   }
   const checked: Checked[] = [];
-  for (const given of paths) checked.push(await check(await placeOf(given, files), keys));
+  for (const given of paths) {
+    const found = placeOf(given, files).then((place) => check(place, keys));
+    // One of several that cannot be verified must not keep the others from it.
+    checked.push(await (paths.length === 1 ? found : found.catch(refusedAt(given))));
+  }
   print(checked.map(presented), output, () => checked.map(inWords).join('\n\n'));
   return checked.every(({ ok }) => ok) ? EXIT.FINISHED : EXIT.FAILED;
+}
+
+/** A path that cannot be verified, as the result of its verification. Throws any other error. */
+function refusedAt(given: string): (error: unknown) => Checked {
+  return (error) => {
+    if (!(error instanceof UsageError)) throw error;
+    return { path: given, ok: false, fault: error.message };
+  };
 }
 
 interface Place {
@@ -141,12 +153,20 @@ async function check({ path: file, files: folder }: Place, keys: ManifestKeys): 
   const text = await textOf(file);
   try {
     const verified = await verifyManifest(jsonIn(text), keys);
+    refuseOtherTask(file, verified.manifest.task.id);
     const files = folder === undefined ? undefined : await checkFolder(folder, verified.manifest, file);
     return { path: file, ok: !files || isRight(files), verified, ...(files ? { files } : {}) };
   } catch (error) {
     if (!(error instanceof ManifestRefusedError)) throw error;
     return { path: file, ok: false, fault: error.message };
   }
+}
+
+/** Throws {@link ManifestRefusedError} when the file is named after another task, as one that was exchanged is. */
+function refuseOtherTask(file: string, taskId: string): void {
+  const named = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.manifest\.json$/.exec(path.basename(file))?.[1];
+  if (named === undefined || named === taskId) return;
+  throw new ManifestRefusedError(`it is that of task ${taskId}, and its file is named after task ${named}`);
 }
 
 async function keysIn(file: string): Promise<ManifestKeys> {
@@ -207,12 +227,16 @@ function inWords({ path: file, fault, verified, files }: Checked): string {
     ['ended', endedAt],
     ...linesOf(files),
   ].filter((line): line is [string, string] => line[1] !== undefined);
-  const verdict =
-    files === undefined || isRight(files) ? 'right' : 'the signature is right, the files are not';
   return [
-    `${printable(file)}: ${verdict}`,
+    `${printable(file)}: ${verdictOf(files)}`,
     ...lines.map(([title, value]) => `${title.padEnd(12)}${printable(value)}`),
   ].join('\n');
+}
+
+function verdictOf(files: FolderCheck | undefined): string {
+  if (!files) return 'right';
+  if (!isRight(files)) return 'the signature is right, the files are not';
+  return files.sizeOnly.length === 0 ? 'right' : 'right, but of some files only the size is signed';
 }
 
 function linesOf(files: FolderCheck | undefined): [string, string][] {
