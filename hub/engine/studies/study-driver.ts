@@ -188,9 +188,9 @@ export class StudyDriver {
   /** Begins as many points as may join the queue: first those to be tried again. Resolves with whether there were any. */
   async #beginMore(planned: PlannedStudy, record: ActiveStudy, open: readonly OpenPoint[]): Promise<boolean> {
     const { studies, settings, isPaused } = this.#options;
-    const { id, begunCount, pointCount } = record;
+    const { id, begunCount, pointCount, retryCount } = record;
     const room = Math.min(settings.openPoints - open.length, await this.#roomInQueue(planned.study, open));
-    const due = await studies.due(id, Math.max(room, 1));
+    const due = retryCount > 0 ? await studies.due(id, Math.max(room, 1)) : [];
     if (room <= 0 || isPaused()) return due.length > 0 || begunCount < pointCount;
     if (due.length > 0) {
       const numbers = due.map(({ number }) => number);
