@@ -22,6 +22,8 @@ export interface TaskFilter extends Partial<Readonly<Record<SearchedField, strin
   readonly statuses: readonly TaskStatus[];
   /** Any of these instances runs it, or has run it last; empty or undefined for all. */
   readonly instances?: readonly string[] | undefined;
+  /** Study whose tasks match; null for tasks that no study created. */
+  readonly study?: string | null | undefined;
   /** Time of the request, in milliseconds since 1970; the second is excluded. */
   readonly requestedFromMs?: number | undefined;
   readonly requestedBeforeMs?: number | undefined;
@@ -29,9 +31,10 @@ export interface TaskFilter extends Partial<Readonly<Record<SearchedField, strin
 
 /** Whether a task matches by what never changes. */
 export function matchesForGood(task: Task, filter: TaskFilter): boolean {
-  const { requestedAtMs, type, priority } = task;
+  const { requestedAtMs, type, priority, study } = task;
   if (filter.type !== undefined && filter.type !== type) return false;
   if (filter.priority !== undefined && filter.priority !== priority) return false;
+  if (filter.study !== undefined && filter.study !== (study?.id ?? null)) return false;
   if (filter.requestedFromMs !== undefined && requestedAtMs < filter.requestedFromMs) return false;
   if (filter.requestedBeforeMs !== undefined && requestedAtMs >= filter.requestedBeforeMs) return false;
   return SEARCHED_TEXTS.every(({ field }) => {

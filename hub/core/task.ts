@@ -47,6 +47,14 @@ export interface Loan {
   readonly origin: TaskOrigin;
 }
 
+/** Point of a study, whose task it is. */
+export interface PointRef {
+  /** Id of the study, which may be deleted meanwhile. */
+  readonly id: string;
+  /** Number of the point. */
+  readonly point: number;
+}
+
 /** A task without its job and its results. Timestamps are milliseconds since 1970 by the hub's clock. */
 export interface Task {
   readonly id: string;
@@ -71,6 +79,8 @@ export interface Task {
   readonly ignoredFields: string | null;
   /** Null for a task of this hub. */
   readonly loan: Loan | null;
+  /** Null for a task that no study created. */
+  readonly study: PointRef | null;
   /** Number of the latest attempt; 0 before the first. */
   readonly attempt: number;
   /** Attempts whose instance crashed. */

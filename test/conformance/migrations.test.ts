@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Studies } from '@workbench-hub/hub/core/ports/studies';
-import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
+import type { TaskArchive, TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import {
   ACCOUNTS_MIGRATIONS,
   openAccountsDatabase,
@@ -149,6 +149,7 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO invalidation VALUES (1, 'invalid', '{"kind":"INSTANCE","instanceId":"sim-1"}', NULL, 'anna', 30)`,
   ],
   [`UPDATE study SET running_since_at = 15`, `UPDATE study_part SET key = 'key'`],
+  [`UPDATE task SET study_id = 'study', study_point = 2 WHERE id = 'waiting'`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -164,14 +165,22 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
   [`INSERT INTO agent_drain VALUES ('a', 10, 'anna')`],
 ];
 
-/** The study in {@link ROWS}, which a database of an earlier version lacks. */
-async function expectStudy(studies: Studies, version: number): Promise<void> {
+/** The study in {@link ROWS}, which a database of an earlier version lacks, and the task of its point. */
+async function expectStudy(
+  { studies, archive }: { readonly studies: Studies; readonly archive: TaskArchive },
+  version: number,
+): Promise<void> {
+  const study = version < 25 ? null : { id: 'study', point: 2 };
+  expect(await archive.find('waiting')).toMatchObject({ study });
+  const query = { page: 0, size: 10, statuses: ['WAITING'] } as const;
+  const found = await Promise.all([null, 'study'].map((each) => archive.list({ ...query, study: each })));
+  expect(found.map(({ totalElements }) => totalElements)).toEqual(version < 25 ? [1, 0] : [0, 1]);
   const points = await studies.points('study', { after: 0, limit: 9, outcomes: [] });
   expect(points.map(({ tries }) => tries)).toEqual(version < 23 ? [] : [2, 1]);
   expect((await studies.partWith('study', 1))?.first).toBe(version < 23 ? undefined : 1);
   expect((await studies.partByKey('study', 'key'))?.first).toBe(version < 24 ? undefined : 1);
   const since = (await studies.find('study'))?.runningSinceMs;
-  expect(since).toBe([15, 10][24 - version]);
+  expect(since).toBe({ 23: 10, 24: 15, 25: 15 }[version]);
 }
 
 describe('the database of tasks', () => {
@@ -215,7 +224,7 @@ describe('the database of tasks', () => {
         version < 20 ? [] : ['canceled'],
       );
       expect(await listed({ note: 'softer*' })).toEqual(version < 21 ? [] : ['waiting']);
-      await expectStudy(store.studies, version);
+      await expectStudy(store, version);
 
       const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
       const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
@@ -331,6 +340,7 @@ it('no migration has changed since it was released', () => {
     'fa526a920133',
     '8999835b1357',
     '1b2cf601ae78',
+    '16c358486c62',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -26,6 +26,8 @@ let db: Database;
 let store: PostgresTaskStore;
 /** Oldest first. */
 let tasks: readonly StoredTask[];
+/** Study of each task that has one, by the id of the task. */
+let studies: ReadonlyMap<string, string>;
 
 const fits = (pattern: string | undefined, text: string | null) =>
   pattern === undefined || (text !== null && matchesWildcard(pattern, text));
@@ -38,6 +40,7 @@ function matching(query: TaskQuery | TaskWindowQuery): StoredTask[] {
       fits(query.id, task.id) &&
       fits(name, task.name && foldedName(task.name)) &&
       fits(query.creator, task.creator) &&
+      (query.study === undefined || query.study === (studies.get(task.id) ?? null)) &&
       (query.type ?? task.type) === task.type &&
       (query.priority === undefined || priorityRank(query.priority) === task.priority) &&
       (query.statuses.length === 0 || query.statuses.includes(task.status)) &&
@@ -61,6 +64,7 @@ function randomFilter(random: SeededRandom) {
     id: maybe(random.of([id, `*${id.slice(-2)}`, `${id.slice(0, 10)}*`, '*a*b*'])),
     name: maybe(random.of(['*run*', '*1*2*', 'gear*study*ab?c*', '*99', RARE.name.toUpperCase(), '*xyzzy*'])),
     creator: maybe(random.of([RARE.creator, 'user7', '*1*'])),
+    study: maybe(random.of([null, null, 'study 0', 'study 2'])),
     type: maybe(random.of(TASK_TYPES)),
     priority: maybe(random.of(PRIORITIES)),
     statuses: random.oneIn(2) ? [] : TASK_STATUSES.filter(() => random.oneIn(2)),
@@ -76,6 +80,10 @@ describe.skipIf(!hasPostgres)('lists of many tasks on PostgreSQL', () => {
     const history = longHistory(SIZE, 1);
     tasks = [...history.tasks];
     await writeToPostgres(database.url, { ...history, tasks });
+    const points = await database.query<{ id: string; study_id: string }>(
+      `UPDATE task_text SET study_id = 'study ' || task_seq / 4000 WHERE task_seq % 3 <> 0 RETURNING id, study_id`,
+    );
+    studies = new Map(points.map(({ id, study_id }) => [id, study_id]));
     const { log } = memoryLog();
     db = openPool({ url: database.url, log });
     const onBroken = (why: Error) => {
@@ -104,11 +112,12 @@ describe.skipIf(!hasPostgres)('lists of many tasks on PostgreSQL', () => {
   it.each<TaskOrder>(['NEWEST_FIRST', 'NEXT_TO_RUN_FIRST', 'LONGEST_RUNNING_FIRST'])(
     'have each page at its place, %s',
     async (order) => {
-      const filters: { statuses: TaskStatus[]; name?: string }[] = [
+      const filters: { statuses: TaskStatus[]; name?: string; study?: null }[] = [
         { statuses: [] },
         { statuses: ['WAITING', 'RUNNING'] },
         { statuses: ['FINISHED'] },
         { statuses: [], name: '*1*' },
+        { statuses: [], study: null },
         { statuses: ['FINISHED', 'WAITING'], name: '*run*' },
       ];
       for (const filter of filters) {

@@ -64,6 +64,7 @@ interface GivenTask {
   readonly at: number;
   readonly name: string | null;
   readonly note: string | null;
+  readonly study: Task['study'];
   readonly creator: string | null;
   readonly label: string;
   readonly priority: Priority;
@@ -76,6 +77,9 @@ const givenTask = fc.record<GivenTask>({
   at: taskNumber,
   name: nullable,
   note: nullable,
+  study: fc.option(
+    fc.record({ id: fc.constantFrom('s', 't'), point: fc.integer({ min: 1, max: 1_000_000 }) }),
+  ),
   creator: nullable,
   label: fc.constantFrom('', 'gears', 'ü'),
   priority: fc.constantFrom(...PRIORITIES),
@@ -318,6 +322,8 @@ class Player {
           { name: 'σ*ς' },
           { creator: '*' },
           { note: '?*' },
+          { study: null },
+          { study: 's' },
           { order: 'NEXT_TO_RUN_FIRST' },
         ]
           .concat(TASK_STATUSES.map((status) => ({ statuses: [status] }) as object))
@@ -357,6 +363,7 @@ function taskOf({
   at,
   name: ofTask,
   note,
+  study,
   creator,
   label,
   priority,
@@ -375,6 +382,7 @@ function taskOf({
     id: idOf(at),
     name: ofTask,
     note,
+    study,
     creator,
     priority,
     requestedAtMs: at,

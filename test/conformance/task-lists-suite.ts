@@ -32,6 +32,7 @@ const NAMES = [
 ];
 const CREATORS = ['anna', 'Anna', 'bob'];
 const NOTES = ['Softer bearing\nsecond try', 'see Größe 7', '🚀', '', 'n'.repeat(2000)];
+const STUDIES = ['019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77', '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a78'];
 
 const orNull = <T>(random: SeededRandom, items: readonly T[]) => (random.oneIn(6) ? null : random.of(items));
 
@@ -44,6 +45,7 @@ function randomTask(random: SeededRandom): NewTask {
     name: orNull(random, NAMES),
     creator: orNull(random, CREATORS),
     note: orNull(random, NOTES),
+    study: random.oneIn(2) ? null : { id: random.of(STUDIES), point: 1 + random.below(9) },
     priority: random.of(PRIORITIES),
   });
 }
@@ -76,6 +78,7 @@ function randomQuery(random: SeededRandom, known: readonly Task[]): TaskQuery {
     ),
     creator: maybe(random.of(['anna', '*nna', 'b?b', '*'])),
     note: maybe(random.of(['*TRY', '*bearing*second*', '*größe*', '??', '', 'N*', '*'])),
+    study: maybe(random.of([null, ...STUDIES, 'unknown'])),
     type: maybe(random.of(TASK_TYPES)),
     priority: maybe(random.of(PRIORITIES)),
     statuses: TASK_STATUSES.filter(() => random.oneIn(3)),
@@ -88,11 +91,12 @@ function expectedOf(tasks: readonly Task[], query: TaskQuery): { ids: string[]; 
   const fits = (pattern: string | undefined, text: string | null) =>
     pattern === undefined || (text !== null && matchesWildcard(pattern, text));
   const matching = tasks.filter(
-    ({ id, name, creator, note, type, priority, status }) =>
+    ({ id, name, creator, note, study, type, priority, status }) =>
       fits(query.id, id) &&
       fits(query.name?.toLowerCase(), name?.toLowerCase() ?? null) &&
       fits(query.creator, creator) &&
       fits(query.note?.toLowerCase(), note?.toLowerCase() ?? null) &&
+      (query.study === undefined || query.study === (study?.id ?? null)) &&
       (query.type ?? type) === type &&
       (query.priority ?? priority) === priority &&
       (query.statuses.length === 0 || query.statuses.includes(status)),
@@ -177,6 +181,28 @@ export function describeTaskLists(open: OpenStore): void {
       store = await store.reopen();
       for (let at = 0; at < QUERIES; at++) await compare(random, tasks);
     });
+  });
+
+  it('lists without tasks of studies are complete before the first point and after it', async () => {
+    const listed = async (study: string | null) => {
+      const { tasks, totalElements } = await store.archive.list({ page: 0, size: 9, statuses: [], study });
+      const window = await store.archive.window({ after: null, size: 9, statuses: [], study });
+      expect(window.tasks).toEqual(tasks);
+      expect(window.counts).toMatchObject({ WAITING: totalElements, RUNNING: 0 });
+      return tasks.map(({ name, study: of }) => [name, of?.point]);
+    };
+    await store.queue.insert([newTask({ name: 'alone' })]);
+    expect(await listed(null)).toEqual([['alone', undefined]]);
+    const [id = ''] = STUDIES;
+    await store.queue.insert([
+      newTask({ name: 'point', study: { id, point: 7 } }),
+      newTask({ name: 'later' }),
+    ]);
+    expect(await listed(null)).toEqual([
+      ['later', undefined],
+      ['alone', undefined],
+    ]);
+    expect(await listed(id)).toEqual([['point', 7]]);
   });
 
   it('lists contain only matching tasks, even while tasks change', async () => {

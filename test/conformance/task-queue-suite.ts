@@ -78,6 +78,7 @@ export function describeTaskQueue(open: OpenStore): void {
         requestId: 'request-7',
         traceContext: '00-trace-span-01',
         ignoredFields: 'timeLimt (did you mean timeLimit?)',
+        study: { id: 'study', point: 1_000_000 },
         job: {
           type: 'EXECUTE_BATCH_JOB',
           model: { kind: 'BLOB', path: 'model.wbpz', ...fileOf('model') },

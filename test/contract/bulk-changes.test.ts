@@ -50,7 +50,7 @@ describe('a change of all tasks that match', () => {
   it('refuses a condition that it does not know, without which more tasks would match', async () => {
     await ulla.simulateWork({ name: 'run 1', ...NOWHERE });
     const refused = await ulla.post(DELETE, { filter: { name: 'run*', project: 'gears' }, dryRun: false });
-    const known = 'id, name, creator, note, type, priority, status, instance, from, to';
+    const known = 'id, name, creator, note, type, priority, status, instance, study, from, to';
     expectError(refused, 400, DELETE, `filter: has the unknown condition project; known are ${known}`);
   });
 

@@ -119,6 +119,7 @@ export class LoanStarts {
       traceContext: traceContext ?? null,
       ignoredFields: null,
       loan,
+      study: null,
       job,
     };
   }

@@ -42,6 +42,7 @@ export function taskOfPoint(
     classifiers,
     timeLimitS,
     job: { ...job, variables: [...job.variables, ...varied] },
+    study: { id: study.id, point: point.number },
   };
   return newTask(request, { id: taskIdOf(study, point), nowMs, defaultVersion });
 }

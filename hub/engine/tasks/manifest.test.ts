@@ -44,6 +44,12 @@ it('a loan names the hub and the user that it was handed in by, and an own insta
   expect(JSON.stringify(manifest)).not.toContain('secret');
 });
 
+it('the task of a point names its study and the number of the point', () => {
+  const study = { id: 'study', point: 17 };
+  expect(manifestOf(details({ study }), [], HUB).task.study).toEqual(study);
+  expect(manifestOf(details({}), [], HUB).task).not.toHaveProperty('study');
+});
+
 it('outputs have the same order whatever that of the store, and times do not depend on the zone', () => {
   const file = (path: string) => ({ path, digest: path, sizeBytes: 1 });
   const files = (paths: readonly string[]) => ({ files: { outputFiles: paths.map(file), log: null } });

@@ -49,7 +49,7 @@ export function manifestOf(
 }
 
 function taskOf(task: Task) {
-  const { requirement, classifiers, loan } = task;
+  const { requirement, classifiers, loan, study } = task;
   return {
     id: task.id,
     type: task.type,
@@ -57,6 +57,7 @@ function taskOf(task: Task) {
     ...optional('note', task.note),
     ...optional('creator', task.creator),
     ...(loan === null ? {} : { loan: loanOf(loan) }),
+    ...(study === null ? {} : { study: { id: study.id, point: study.point } }),
     priority: task.priority,
     classifiers: classifiers.map(({ type, value }) => ({ type, value })),
     requirement: {

@@ -2,7 +2,7 @@
 import { type Classifier, classify, withModelType } from '@workbench-hub/shared/domain/classifier';
 import { type Job, modelTypeOf } from '@workbench-hub/shared/domain/job';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
-import { type NewTask, TASK_TRANSITIONS } from '../../core/task.js';
+import { type NewTask, type PointRef, TASK_TRANSITIONS } from '../../core/task.js';
 import { notifyAddress } from '../../core/webhook-addresses.js';
 
 export interface TaskRequest {
@@ -19,6 +19,8 @@ export interface TaskRequest {
   readonly ignoredFields?: string | null;
   /** Address that is told of the end; null or absent for none. */
   readonly notify?: string | null;
+  /** Study that creates it; null or absent for none. */
+  readonly study?: PointRef | null;
 }
 
 export interface NewTaskOptions {
@@ -30,7 +32,8 @@ export interface NewTaskOptions {
 /** The task that a request without validation errors creates. */
 export function newTask(request: TaskRequest, { id, nowMs, defaultVersion }: NewTaskOptions): NewTask {
   const { name, creator, classifiers, timeLimitS, job } = request;
-  const { note = null, requestId = null, traceContext = null, ignoredFields = null, notify = null } = request;
+  const { note = null, requestId = null, traceContext = null, ignoredFields = null } = request;
+  const { notify = null, study = null } = request;
   const { requirement, priority } = classify(classifiers, defaultVersion);
   return {
     id,
@@ -59,6 +62,7 @@ export function newTask(request: TaskRequest, { id, nowMs, defaultVersion }: New
     traceContext,
     ignoredFields,
     loan: null,
+    study,
     job,
     notify: notify === null ? null : notifyAddress(notify),
   };

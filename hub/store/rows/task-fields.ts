@@ -42,6 +42,8 @@ export const TASK_COLUMNS = [
   { column: 'ignored_fields', of: 'request', field: 'ignoredFields', type: 'text' },
   { column: 'note', of: 'request', field: 'note', type: 'text' },
   { column: 'loan', of: 'request', type: 'text' },
+  { column: 'study_id', of: 'request', type: 'text' },
+  { column: 'study_point', of: 'request', type: 'bigint' },
 ] as const satisfies readonly TaskColumn[];
 
 type Column = (typeof TASK_COLUMNS)[number];
@@ -50,15 +52,19 @@ export type KeptField = Extract<Column, { readonly field: keyof Task }>['field']
 /** Fields of a task that no column keeps: there must be none. */
 type ForgottenField = Exclude<
   keyof Task,
-  KeptField | 'requirement' | 'priority' | 'classifiers' | 'instance' | 'loan'
+  KeptField | 'requirement' | 'priority' | 'classifiers' | 'instance' | 'loan' | 'study'
 >;
 const nothingIsForgotten: [ForgottenField] extends [never] ? true : ForgottenField = true;
 void nothingIsForgotten;
 
+type ConvertedColumn = 'classifiers' | 'loan' | 'study_id' | 'study_point';
+
 /** Forms of fields that are no text and no number. */
-const CONVERTED: Readonly<Record<'classifiers' | 'loan', (task: NewTask) => string | null>> = {
+const CONVERTED: Readonly<Record<ConvertedColumn, (task: NewTask) => string | number | null>> = {
   classifiers: ({ classifiers }) => JSON.stringify(classifiers),
   loan: ({ loan }) => loan && JSON.stringify(loan),
+  study_id: ({ study }) => study?.id ?? null,
+  study_point: ({ study }) => study?.point ?? null,
 };
 
 /** Columns of a new task's request, beside its requirement and its job; they never change. */

@@ -34,6 +34,7 @@ it('a row is read as its task, whichever version wrote it', () => {
     ignoredFields: 'timeLimt',
     note: null,
     loan: null,
+    study: null,
   });
 });
 

@@ -17,6 +17,8 @@ const REQUIREMENT_KEY = placeOf('key');
 const PRIORITY = placeOf('priority');
 const CLASSIFIERS = placeOf('classifiers');
 const LOAN = placeOf('loan');
+const STUDY_ID = placeOf('study_id');
+const STUDY_POINT = placeOf('study_point');
 const AGENT_ID = placeOf('agent_id');
 const INSTANCE_ID = placeOf('instance_id');
 const INSTANCE_VERSION = placeOf('instance_version');
@@ -31,7 +33,7 @@ type Fields = Partial<Record<keyof Task, unknown>>;
 
 /** All fields in one shape, of which a copy is filled faster than an object to which they are added. */
 const NO_VALUES: Fields = {
-  ...{ requirement: null, priority: null, classifiers: null, instance: null, loan: null },
+  ...{ requirement: null, priority: null, classifiers: null, instance: null, loan: null, study: null },
   ...Object.fromEntries(KEPT.map(([, field]) => [field, null])),
 };
 
@@ -45,6 +47,9 @@ export function taskOfRow(row: TaskRow): Task {
   task.priority = priorityOfRank(Number(row[PRIORITY]));
   task.classifiers = JSON.parse(textAt(row, CLASSIFIERS)) as Classifier[];
   if (typeof row[LOAN] === 'string') task.loan = JSON.parse(row[LOAN]) as Loan;
+  if (typeof row[STUDY_ID] === 'string') {
+    task.study = { id: row[STUDY_ID], point: Number(row[STUDY_POINT]) };
+  }
   if (row[INSTANCE_ID] !== null) {
     task.instance = {
       id: textAt(row, INSTANCE_ID),

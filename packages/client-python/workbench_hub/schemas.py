@@ -912,6 +912,8 @@ class ManifestTask(_ManifestTask, total=False):
     note: str
     # Only of a task that this hub runs for another one.
     loan: ManifestTaskLoan
+    # Only of a task that is the try of a point of a study.
+    study: ManifestTaskStudy
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # When the latest attempt began; absent when it was canceled before.
@@ -955,6 +957,15 @@ class ManifestTaskRequirement(_ManifestTaskRequirement, total=False):
 
     # Type of the model; absent without one.
     modelType: str
+
+
+class ManifestTaskStudy(TypedDict):
+    """Only of a task that is the try of a point of a study."""
+
+    # Id of the study, which may be deleted.
+    id: str
+    # Number of the point.
+    point: int
 
 
 class ManifestVariablesItem(TypedDict):
@@ -1870,6 +1881,8 @@ class TaskDetails(_TaskDetails, total=False):
     note: str
     # Only of a task that this hub runs for another one.
     loan: TaskDetailsLoan
+    # Only of a task that is the try of a point of a study.
+    study: TaskDetailsStudy
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # Why the task waits, as data; absent when it does not wait.
@@ -1947,6 +1960,15 @@ class TaskDetailsStoredFilesItem(TypedDict):
     name: str
     # Bytes.
     size: int
+
+
+class TaskDetailsStudy(TypedDict):
+    """Only of a task that is the try of a point of a study."""
+
+    # Id of the study, which may be deleted.
+    id: str
+    # Number of the point.
+    point: int
 
 
 class TaskDetailsVariablesItem(TypedDict):
@@ -2052,6 +2074,7 @@ TaskFilter = TypedDict("TaskFilter", {
     "priority": 'Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]',
     "status": 'List[Literal["WAITING", "RUNNING", "FINISHED", "FAILED", "CANCELED"]]',
     "instance": "List[str]",
+    "study": "str",
     "from": "str",
     "to": "str",
 }, total=False)
@@ -2097,6 +2120,8 @@ class TaskItem(_TaskItem, total=False):
     note: str
     # Only of a task that this hub runs for another one.
     loan: TaskItemLoan
+    # Only of a task that is the try of a point of a study.
+    study: TaskItemStudy
     # Why the task waits, failed or was canceled; absent otherwise.
     message: str
     # Why the task waits, as data; absent when it does not wait.
@@ -2130,6 +2155,15 @@ class TaskItemLoan(_TaskItemLoan, total=False):
 
     # Its creator there.
     user: str
+
+
+class TaskItemStudy(TypedDict):
+    """Only of a task that is the try of a point of a study."""
+
+    # Id of the study, which may be deleted.
+    id: str
+    # Number of the point.
+    point: int
 
 
 class TaskOutputFile(TypedDict):

@@ -383,6 +383,10 @@ export type TaskFilter = {
      */
     instance?: Array<string>;
     /**
+     * Id of a study: the tasks of its points. `none`: the tasks that are no points.
+     */
+    study?: string;
+    /**
      * Requested at this time or later.
      */
     from?: string;
@@ -2108,6 +2112,19 @@ export type TaskItem = {
          */
         taskId: string;
     };
+    /**
+     * Only of a task that is the try of a point of a study.
+     */
+    study?: {
+        /**
+         * Id of the study, which may be deleted.
+         */
+        id: string;
+        /**
+         * Number of the point.
+         */
+        point: number;
+    };
     status: 'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED';
     /**
      * Why the task waits, failed or was canceled; absent otherwise.
@@ -2278,6 +2295,19 @@ export type TaskDetails = {
          * Its id at the upstream.
          */
         taskId: string;
+    };
+    /**
+     * Only of a task that is the try of a point of a study.
+     */
+    study?: {
+        /**
+         * Id of the study, which may be deleted.
+         */
+        id: string;
+        /**
+         * Number of the point.
+         */
+        point: number;
     };
     status: 'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED';
     /**
@@ -2540,6 +2570,19 @@ export type ManifestTask = {
          * Its id at the upstream.
          */
         taskId: string;
+    };
+    /**
+     * Only of a task that is the try of a point of a study.
+     */
+    study?: {
+        /**
+         * Id of the study, which may be deleted.
+         */
+        id: string;
+        /**
+         * Number of the point.
+         */
+        point: number;
     };
     status: 'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED';
     /**
@@ -6300,6 +6343,10 @@ export type ListTasksByPlaceData = {
          */
         instance?: Array<string>;
         /**
+         * Id of a study: the tasks of its points. `none`: the tasks that are no points.
+         */
+        study?: string;
+        /**
          * Requested at this time or later.
          */
         from?: string;
@@ -7006,6 +7053,10 @@ export type StreamEventsData = {
          * Any of these instances runs it, or has run it last.
          */
         instance?: Array<string>;
+        /**
+         * Id of a study: the tasks of its points. `none`: the tasks that are no points.
+         */
+        study?: string;
         /**
          * Requested at this time or later.
          */

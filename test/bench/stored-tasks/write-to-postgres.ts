@@ -47,7 +47,7 @@ export async function writeToPostgres(url: string, { requirements, tasks }: Stor
     const insert = statement(INSERT);
     for (const some of inParts(tasks)) {
       const rows = some.map((task) => {
-        const listed = { ...task, note: null, priority: priorityOfRank(task.priority) };
+        const listed = { ...task, note: null, study: null, priority: priorityOfRank(task.priority) };
         const texts = TASK_TEXT_COLUMNS.map(({ column, valueIn }) => [`searched_${column}`, valueIn(listed)]);
         return { ...task, requirement: rowIds[task.requirement], ...Object.fromEntries(texts) };
       });

@@ -12,6 +12,7 @@ import { shown, shownWithoutNull } from '../../wire/openapi-overrides.js';
 import { listClient } from '../common/list-client.js';
 import { patternFields, patternsOf } from '../common/task-fields.js';
 import { presentTaskItem } from './present-task.js';
+import { STUDY_DESCRIPTION, STUDY_ERROR, studyOf, studyText } from './task-filter-query.js';
 import { taskItem } from './task-schemas.js';
 
 const MAX_TASKS = 10_000;
@@ -50,6 +51,9 @@ const conditions = {
     description: 'Any of these instances runs it, or has run it last.',
     override: shownWithoutNull,
   }),
+  study: studyText(STUDY_ERROR)
+    .nullish()
+    .meta({ description: STUDY_DESCRIPTION, override: shown({ type: 'string' }) }),
   from: timestamp('Requested at this time or later.'),
   to: timestamp('Requested before this time.'),
 };
@@ -159,13 +163,14 @@ export function bulkEndpoints(bulk: BulkChanges, tasks: Pick<Tasks, 'waitReason'
 }
 
 function filterOf(filter: z.output<typeof filterSchema>): TaskFilter {
-  const { type, priority, status, instance, from, to } = filter;
+  const { type, priority, status, instance, study, from, to } = filter;
   return {
     ...patternsOf(filter),
     type: type ?? undefined,
     priority: priority ?? undefined,
     statuses: status ?? [],
     instances: instance ?? [],
+    study: studyOf(study),
     requestedFromMs: from ?? undefined,
     requestedBeforeMs: to ?? undefined,
   };

@@ -29,6 +29,7 @@ export function presentTaskItem(task: Task, wait: WaitReason | null) {
     ...(task.instance === null ? {} : { instance: presentInstance(task.instance) }),
     ...(task.batchExecutionStatus === null ? {} : { batchExecutionStatus: task.batchExecutionStatus }),
     ...(task.loan === null ? {} : { loan: presentLoan(task.loan) }),
+    ...(task.study === null ? {} : { study: task.study }),
   };
 }
 

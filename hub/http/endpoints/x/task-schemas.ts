@@ -87,6 +87,13 @@ export const taskFields = {
     })
     .optional()
     .meta({ description: 'Only of a task that this hub runs for another one.' }),
+  study: z
+    .object({
+      id: z.string().meta({ description: 'Id of the study, which may be deleted.', example: EXAMPLE_ID }),
+      point: z.int().meta({ description: 'Number of the point.', example: 17 }),
+    })
+    .optional()
+    .meta({ description: 'Only of a task that is the try of a point of a study.' }),
   status: z.enum(TASK_STATUSES),
   message: z.string().optional().meta({
     description: 'Why the task waits, failed or was canceled; absent otherwise.',

@@ -17,10 +17,7 @@ export interface Matching extends Parameters {
   where(within?: string): string;
 }
 
-interface Condition {
-  readonly parameter: string;
-  readonly type: SqlType;
-  readonly value: unknown;
+interface Condition extends Parameters {
   /** @param within As that of {@link Matching.where}. */
   sql(within: string): string;
 }
@@ -56,6 +53,19 @@ export function matchingOf(filter: TaskFilter, main: TaskStatus): Matching {
   };
 }
 
+const OF_NO_STUDY: Condition = { types: {}, values: {}, sql: () => 'task_text.study_id IS NULL' };
+
+function ofStudy({ study }: TaskFilter): Condition[] {
+  if (study === undefined) return [];
+  return [
+    study === null ? OF_NO_STUDY : withParameter('study', 'text', study, () => 'task_text.study_id = :study'),
+  ];
+}
+
+function withParameter(name: string, type: SqlType, value: unknown, sql: Condition['sql']): Condition {
+  return { types: { [name]: type }, values: { [name]: value }, sql };
+}
+
 function together(
   conditions: readonly Condition[],
   seqs: readonly string[],
@@ -66,16 +76,16 @@ function together(
         ...(within === '' ? [] : seqs.map((seq) => within.replaceAll('%', seq))),
         ...conditions.map(({ sql }) => sql(within)),
       ].join(' AND '),
-    types: Object.fromEntries(conditions.map(({ parameter, type }) => [parameter, type])),
-    values: Object.fromEntries(conditions.map(({ parameter, value }) => [parameter, value])),
+    types: Object.fromEntries(conditions.flatMap(({ types }) => Object.entries(types))),
+    values: Object.fromEntries(conditions.flatMap(({ values }) => Object.entries(values))),
   };
 }
 
 function textConditions(filter: TaskFilter): Condition[] {
   const { requestedFromMs, requestedBeforeMs } = filter;
-  const conditions: Condition[] = [];
+  const conditions: Condition[] = ofStudy(filter);
   const add = (parameter: string, type: SqlType, text: string, value: unknown) =>
-    conditions.push({ parameter, type, value, sql: () => text });
+    conditions.push(withParameter(parameter, type, value, () => text));
   for (const { field, isLong } of SEARCHED_TEXTS) {
     const pattern = filter[field];
     if (pattern === undefined) continue;
@@ -105,7 +115,7 @@ function textConditions(filter: TaskFilter): Condition[] {
 function byInstance(instances: readonly string[]): Condition[] {
   if (instances.length === 0) return [];
   const sql = () => 'task.instance_id = ANY (:instanceIds)';
-  return [{ parameter: 'instanceIds', type: 'text[]', value: instances, sql }];
+  return [withParameter('instanceIds', 'text[]', instances, sql)];
 }
 
 /** Type, status and priority, by the table of tasks. */
@@ -118,7 +128,7 @@ function ofKind(filter: TaskFilter): Condition[] {
 }
 
 function kindCondition(parameter: string, value: readonly number[], sql: Condition['sql']): Condition {
-  return { parameter, type: 'smallint[]', value, sql };
+  return withParameter(parameter, 'smallint[]', value, sql);
 }
 
 /** Type and priority, which never change. */

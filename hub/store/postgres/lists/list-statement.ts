@@ -107,6 +107,9 @@ export const TOTAL =
   'SELECT coalesce(sum(tasks), 0)::bigint AS total FROM task_count WHERE kind = ANY (:kinds)';
 export const READ_TOTAL = sql({ kinds: 'smallint[]' }, TOTAL);
 
+/** A row if there is a task of a point, otherwise none. */
+export const READ_POINT = sql({}, 'SELECT true AS found FROM task_text WHERE study_id IS NOT NULL LIMIT 1');
+
 /** The status that most tasks have, as its number; no row when there are no tasks. */
 export const READ_MAIN_STATUS = sql(
   {},

@@ -8,7 +8,7 @@ import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf } from '../connection/statement.js';
 import { isByKind, numbersOf } from './by-kind.js';
-import { type ListStatement, READ_MAIN_STATUS, READ_TOTAL } from './list-statement.js';
+import { type ListStatement, READ_MAIN_STATUS, READ_POINT, READ_TOTAL } from './list-statement.js';
 import { pageOf, windowOf } from './list-statements.js';
 
 /** Number of tasks before a page from which on it is worth the while to look which end of the list is nearer. */
@@ -36,8 +36,9 @@ export class TaskLists {
     this.#db = db;
   }
 
-  async window({ after, size, ...filter }: TaskWindowQuery): Promise<TaskWindow> {
+  async window({ after, size, ...asked }: TaskWindowQuery): Promise<TaskWindow> {
     const below = after === null ? Number.MAX_SAFE_INTEGER : placeOf(after);
+    const filter = await this.#effective(asked);
     const mainStatus = await this.#mainStatus(filter);
     const row = await this.#read<WindowRow>(windowOf(filter, below, size, { mainStatus }));
     const { seqs, tasks, counts } = row ?? { seqs: null, tasks: null, counts: null };
@@ -52,12 +53,20 @@ export class TaskLists {
     };
   }
 
-  async list({ page, size, order = 'NEWEST_FIRST', ...filter }: TaskQuery): Promise<TaskPage> {
+  async list({ page, size, order = 'NEWEST_FIRST', ...asked }: TaskQuery): Promise<TaskPage> {
+    const filter = await this.#effective(asked);
     const places = { offset: page * size, size };
     const isNearerToEnd = await this.#isNearerToEnd(filter, places.offset);
     const mainStatus = await this.#mainStatus(filter);
     const row = await this.#read<PageRow>(pageOf(filter, order, places, { isNearerToEnd, mainStatus }));
     return { tasks: (row?.tasks ?? []).map(taskOfRow), totalElements: row?.total ?? 0 };
+  }
+
+  /** The filter without a condition that leaves out no task: a hub without studies has lists by kinds. */
+  async #effective(filter: TaskFilter): Promise<TaskFilter> {
+    if (filter.study !== null) return filter;
+    const point = await rowOf<{ found: boolean }, never>(this.#db, READ_POINT, {});
+    return point ? filter : { ...filter, study: undefined };
   }
 
   async #isNearerToEnd(filter: TaskFilter, offset: number): Promise<boolean> {

@@ -9,13 +9,16 @@ import { lastingKindOf } from '../../rows/task-kinds.js';
 export const TASK_TEXT_COLUMNS: readonly {
   readonly column: string;
   readonly type: 'text' | 'smallint';
-  readonly valueIn: (task: Pick<Task, SearchedField | 'type' | 'priority'>) => string | number | null;
+  readonly valueIn: (
+    task: Pick<Task, SearchedField | 'type' | 'priority' | 'study'>,
+  ) => string | number | null;
 }[] = [
   {
     column: 'lasting_kind',
     type: 'smallint',
     valueIn: ({ type, priority }) => lastingKindOf(type, priority),
   },
+  { column: 'study_id', type: 'text', valueIn: ({ study }) => study?.id ?? null },
   ...SEARCHED_COLUMNS.map(textColumn),
 ];
 

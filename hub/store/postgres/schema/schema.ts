@@ -22,6 +22,7 @@ import { joinedHubs } from './migrations/0020-joined-hubs.js';
 import { loans } from './migrations/0021-loans.js';
 import { studies } from './migrations/0022-studies.js';
 import { studyRules } from './migrations/0023-study-rules.js';
+import { tasksOfStudies } from './migrations/0024-tasks-of-studies.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -46,5 +47,6 @@ export const MIGRATIONS: readonly Migration[] = [
   loans,
   studies,
   studyRules,
+  tasksOfStudies,
   accounts,
 ];

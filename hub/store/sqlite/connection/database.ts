@@ -28,6 +28,7 @@ import { notes } from '../schema/migrations/0022-notes.js';
 import { loans } from '../schema/migrations/0023-loans.js';
 import { studies } from '../schema/migrations/0024-studies.js';
 import { studyRules } from '../schema/migrations/0025-study-rules.js';
+import { tasksOfStudies } from '../schema/migrations/0026-tasks-of-studies.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly string[] = [
   loans,
   studies,
   studyRules,
+  tasksOfStudies,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

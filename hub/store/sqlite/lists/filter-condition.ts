@@ -24,9 +24,11 @@ export const PRIORITY = 'kind & 7';
 
 /** The condition of all fields, the cheap ones first. */
 export function conditionOf(filter: TaskFilter): Condition {
-  const { instances = [], requestedFromMs, requestedBeforeMs } = filter;
+  const { instances = [], study, requestedFromMs, requestedBeforeMs } = filter;
   const parts: Condition[] = [...kindConditions(filter)];
   const add = (sql: string, ...values: (string | number)[]) => parts.push({ sql, values });
+  if (study === null) add('study_id IS NULL');
+  else if (study !== undefined) add('study_id = ?', study);
   if (requestedFromMs !== undefined) add('requested_at >= ?', requestedFromMs);
   if (requestedBeforeMs !== undefined) add('requested_at < ?', requestedBeforeMs);
   if (instances.length > 0) add('instance_id IN (SELECT value FROM json_each(?))', JSON.stringify(instances));

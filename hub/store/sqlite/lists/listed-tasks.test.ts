@@ -53,7 +53,7 @@ it('rows are written before a list, once for all changes of a task', async () =>
   listed.taskEnded(7);
   expect(rows()).toEqual([]);
   await listed.upToDate();
-  expect(rows()).toEqual([[7, FINISHED, 70, 's', 'id-7', 'gear \u{f003d}\u{f0680}', null]]);
+  expect(rows()).toEqual([[7, FINISHED, 70, 's', 'id-7', 'gear \u{f003d}\u{f0680}', null, null]]);
   await listed.upToDate();
   expect(written.flat()).toEqual([7]);
 });

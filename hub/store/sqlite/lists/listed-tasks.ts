@@ -27,9 +27,9 @@ const TEXTS = SEARCHED_COLUMNS.map(({ column }) => column);
 /** Statements that keep the table; each gets or gives numbers of tasks as JSON. */
 export const LISTED_STATEMENTS = {
   write: `
-    INSERT INTO listed_task (seq, kind, requested_at, instance_id, ${TEXTS.join(', ')})
+    INSERT INTO listed_task (seq, kind, requested_at, instance_id, study_id, ${TEXTS.join(', ')})
     SELECT task.seq, task.priority + 8 * ${numbered('task.status', STATUS_NUMBERS)} + 64 * ${numbered('task.type', TYPE_NUMBERS)},
-           task.requested_at, task.instance_id, ${TEXTS.map((field) => `searched_${field}(task.${field})`).join(', ')}
+           task.requested_at, task.instance_id, task.study_id, ${TEXTS.map((field) => `searched_${field}(task.${field})`).join(', ')}
     FROM json_each(?) AS changed CROSS JOIN task ON task.seq = changed.value WHERE true
     ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, instance_id = excluded.instance_id`,
   /** Long texts never change. */
