@@ -22,7 +22,7 @@ ANYTHING: Dict[str, Any] = {
     **{"uploads": [], "received": 0, "stored": False},
     **{"exists": True, "active": True, "username": "anna", "accessToken": "t"},
     **{"name": "1", "open": True, "variables": [], "values": [], "points": {"total": 1}, "studies": [], "retried": 0},
-    "invalidations": [],
+    **{"invalidations": [], "tasks": []},
 }
 CALLS: Dict[str, Callable[[Hub], object]] = {
     "createSimulateWork": lambda hub: hub.submit(duration=1),
@@ -48,6 +48,7 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "resumeStudy": lambda hub: study(hub).resume(),
     "stopStudy": lambda hub: study(hub).stop(),
     "retryStudyPoints": lambda hub: study(hub).retry("CANCELED"),
+    "listTasksByPlace": lambda hub: study(hub).tasks(),
     "listInvalidations": lambda hub: hub.invalidations(),
     "addInvalidation": lambda hub: hub.invalidate(instance="1"),
     "deleteInvalidation": lambda hub: hub.revalidate("1"),
@@ -103,7 +104,6 @@ WITHOUT: Dict[str, str] = {
     "changeUser": "for administrators, who manage users in the console or with workbench-hub",
     "setUserPassword": "for administrators, who manage users in the console or with workbench-hub",
     "endUserSessions": "for administrators, who manage users in the console or with workbench-hub",
-    "listTasksByPlace": "tasks() reads the list that every hub has",
     "getTaskDetails": "task() reads the task that every hub has",
     "cancelTasks": "a script cancels the tasks that it knows, one by one",
     "deleteTasks": "a script deletes the tasks that it knows, one by one",

@@ -522,6 +522,22 @@ class Changes(Served):
             self.hub.study("bearing", script=b"1", vary={"a": [1]})
         self.assertEqual(len(self.server.paths("POST")), 2)
 
+    def test_its_tasks_are_read_in_parts(self) -> None:
+        study = self.serve()
+
+        def answer(request: Request) -> Optional[Answer]:
+            if request.path != "/api/x/tasks":
+                return None
+            query = urllib.parse.parse_qs(request.target.partition("?")[2])
+            self.assertEqual((query["study"], query.get("status", [])), (["s1"], ["FAILED"]))
+            begin = int(query.get("after", ["0"])[0])
+            ids = [str(each) for each in range(begin, min(begin + int(query["limit"][0]), 5000))]
+            return json_answer({"tasks": [{"id": each} for each in ids], **({"next": str(begin + 2000)} if ids else {})})
+
+        self.server.before = answer
+        self.assertEqual(len(study.tasks(status="FAILED")), 5000)
+        self.assertEqual([each["id"] for each in study.tasks(status=["FAILED"], limit=2001)][-1], "2000")
+
     def test_the_result_of_a_point_is_that_of_its_task(self) -> None:
         study = self.serve()
         self.server.begin({"x": 1, "oil": "a"})
@@ -585,6 +601,10 @@ class OnAHub(OnSite):
         self.assertEqual((again.id, again.retry("RULE_FAILED")), (study.id, 2))
         self.assertEqual(again.wait()["points"]["RULE_FAILED"], 2)
         self.assertEqual([row["tries"] for row in again.points()], [2, 1, 2])
+        tasks = [each["study"] for each in study.tasks()]
+        self.assertEqual(sorted(each["point"] for each in tasks), [1, 1, 2, 3, 3])
+        self.assertEqual({each["id"] for each in tasks}, {study.id})
+        self.assertEqual((len(study.tasks(status="FINISHED", limit=2)), study.tasks(status="WAITING")), (2, []))
         self.assertEqual([each["id"] for each in self.hub.studies("grid")], [study.id])
         again.delete()
         with self.assertRaises(NotFound):

@@ -54,16 +54,18 @@ class EventMethods:
         type: Optional[str] = None,
         id: Optional[str] = None,
         instance: Union[str, Sequence[str]] = (),
+        study: Optional[str] = None,
     ) -> Iterator[Event]:
         """Every change of tasks that match, at least once and in order, as it happens, without an end.
 
-        `since` is the `cursor` of an earlier event, to continue there; the present by default. The stream goes on after a
+        `study` is the id of a study, or `none` for tasks that no study created. `since` is the `cursor` of an earlier event, to continue there; the present by default. The stream goes on after a
         restart of the hub; `HubUnreachable` ends it when the hub is away for longer than `retry_for`.
         """
         query: Query = {
             "status": [status] if isinstance(status, str) else list(status),
             "instance": [instance] if isinstance(instance, str) else list(instance),
             **{"name": name, "creator": creator, "note": note, "priority": priority, "type": type, "id": id},
+            "study": study,
         }
         return _follow(self._calls, query, since)
 

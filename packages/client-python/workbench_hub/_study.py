@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Iterator, List, Literal, Optional, Sequence, Tuple, Union
 
-from ._calls import quoted
+from ._calls import Query, quoted
 from ._creation import Task
 from ._errors import Conflict, LostAnswer, NotFound, StudyHalted, WaitTimeout, WorkbenchError
 from ._following import Following
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from . import schemas
 
 STUDIES = "/api/x/studies"
+TASKS = "/api/x/tasks"
+TASKS_OF_A_REQUEST = 2000
 StudyState = Literal["RUNNING", "PAUSED", "STOPPED", "FINISHED"]
 
 # Delay between two looks at a study, which doubles while nothing changes; the shortest one while many points are open.
@@ -169,6 +171,24 @@ class Study:
         for point in points_of(self._calls, self._path, number - 1, number):
             return self._hub.wait(Task(point["taskId"]), check=False)
         raise LookupError(f"the study {self.name} has no point {number} that has begun")
+
+    def tasks(
+        self, *, status: Union[str, Sequence[str]] = (), limit: Optional[int] = None
+    ) -> List[schemas.TaskItem]:
+        """Tasks of its points, newest first, at most `limit` of them; each try of a point is a task, and `study` has the
+        number of the point."""
+        statuses = [status] if isinstance(status, str) else list(status)
+        found: List[schemas.TaskItem] = []
+        after: Optional[str] = None
+        while limit is None or len(found) < limit:
+            most = TASKS_OF_A_REQUEST if limit is None else min(TASKS_OF_A_REQUEST, limit - len(found))
+            query: Query = {"study": self.id, "status": statuses, "limit": most, "after": after}
+            page: schemas.TaskWindow = self._calls.json("GET", TASKS, query=query)
+            found.extend(page["tasks"])
+            after = page.get("next")
+            if after is None:
+                break
+        return found
 
     def pause(self) -> None:
         """Begins no further points; those that wait or run go on. Raises `Conflict` unless the study runs."""
