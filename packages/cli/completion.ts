@@ -81,6 +81,7 @@ const OF_OPTIONS: Readonly<Record<string, Source>> = {
   '--from': words('today', 'yesterday', '2h', '1w'),
   '--to': words('today', 'yesterday', '2h', '1w'),
   '--instance': instances,
+  '--study': studies,
   '--label': ofInstances('labels'),
   '--version': ofInstances('version'),
   '--profile': profiles,

@@ -5,7 +5,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   run: ['wb run --model gear.xml --script run.js --var load=12 --out results/'],
   submit: ['wb wait $(wb submit --script run.js)'],
   wait: ['wb wait --out results $(wb submit --script run.js)', 'wb wait --out results < ids.txt'],
-  tasks: ['wb tasks --status running --creator anna', "wb tasks --from yesterday --json | jq -r '.[].id'"],
+  tasks: [
+    'wb tasks --status running --creator anna',
+    "wb tasks --from yesterday --json | jq -r '.[].id'",
+    'wb tasks --study bearing --status failed',
+  ],
   task: ['wb task 01a203bb-91c8-77a8-ba09-430317dc43d6'],
   log: ['wb log --follow 01a203bb-91c8-77a8-ba09-430317dc43d6'],
   result: ['wb result 01a203bb-91c8-77a8-ba09-430317dc43d6 --out results --manifest'],

@@ -1,8 +1,9 @@
 /** The options that select tasks, and the columns that show them. */
-import type { TaskFilter, TaskItem } from '@workbench-hub/client';
+import type { Hub, TaskFilter, TaskItem } from '@workbench-hub/client';
 import { type Command, Option } from 'commander';
 import type { Column } from './console.js';
 import { collect } from './job-options.js';
+import { studyNamed } from './study-names.js';
 import { ageOf, timeOf } from './times.js';
 
 export interface FilterOptions {
@@ -12,6 +13,9 @@ export interface FilterOptions {
   readonly note?: string;
   readonly priority?: string;
   readonly instance: readonly string[];
+  readonly study?: string;
+  /** Whether tasks of studies match, too. */
+  readonly points?: boolean;
   readonly from?: string;
   readonly to?: string;
 }
@@ -38,6 +42,8 @@ export function withFilterOptions(command: Command): Command {
     .option('--note <pattern>', 'note, with the wildcards * and ?')
     .addOption(new Option('--priority <priority>', 'priority').argParser(upper))
     .option('--instance <id>', 'instance', collect, [])
+    .option('--study <study>', 'tasks of this study: its id, or the name of the newest with it')
+    .option('--points', 'also tasks of studies, which are left out otherwise')
     .option(
       '--from <time>',
       'requested at this time or later: yesterday, 2h, 2026-11-21, 06:53, 2026-11-21T06:53:00Z',
@@ -45,8 +51,19 @@ export function withFilterOptions(command: Command): Command {
     .option('--to <time>', 'requested before this time');
 }
 
-/** The filter of these options; without any condition, all tasks match. */
-export function filterOf({
+/** The filter of these options. Without `study` and `points`, tasks of studies do not match. */
+export async function filterOf(hub: Hub, options: FilterOptions): Promise<TaskFilter> {
+  const { study, points = false } = options;
+  if (study !== undefined) return { ...conditionsOf(options), study: (await studyNamed(hub, study)).id };
+  return { ...conditionsOf(options), ...(points ? {} : { study: 'none' }) };
+}
+
+/** Whether these options have a condition by which tasks are chosen. */
+export function hasCondition(options: FilterOptions): boolean {
+  return options.study !== undefined || Object.keys(conditionsOf(options)).length > 0;
+}
+
+function conditionsOf({
   status,
   instance,
   name,

@@ -166,6 +166,34 @@ describe('wb', () => {
     expect(await wb(hub, ['task', id])).toMatchObject({ code: 1 });
   });
 
+  it('leaves tasks of studies out, unless it is asked for them', async () => {
+    const hub = await startedHub();
+    const nowhere = ['--script', write('run.js', ANSWER), '--version', '1.*'];
+    const alone = (await wb(hub, ['submit', ...nowhere])).stdout.trim();
+    const run = ['study', 'run', '--name', 'bearing', ...nowhere, '--vary', 'factor=7,8,9', '--detach'];
+    expect(await wb(hub, run)).toMatchObject({ code: 0 });
+    const listed = async (...options: string[]) => {
+      const { stdout } = await wb(hub, ['tasks', '--json', ...options]);
+      return (JSON.parse(stdout) as { id: string; study?: { id: string; point: number } }[]).map(
+        ({ id, study }) => study?.point ?? id,
+      );
+    };
+    await eventually(async () => (await listed('--points')).length === 4);
+    expect(await listed()).toEqual([alone]);
+    expect(await listed('--study', 'bearing')).toEqual([3, 2, 1]);
+    expect(await listed('--study', 'bearing', '--limit', '1')).toEqual([3]);
+    expect(await wb(hub, ['tasks', '--study', 'gear'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('there is no study with the name gear'),
+    });
+    const canceled = async (...options: string[]) =>
+      (await wb(hub, ['cancel', ...options, '--dry-run'])).stderr.match(/\d+ tasks?/)?.[0];
+    expect(await canceled('--status', 'waiting')).toBe('1 task');
+    expect(await canceled('--status', 'waiting', '--points')).toBe('4 tasks');
+    expect(await canceled('--all')).toBe('4 tasks');
+    expect(await canceled('--study', 'bearing')).toBe('3 tasks');
+  });
+
   it('completes commands in the shell', async () => {
     const scripts = {
       bash: '# bash completion for wb',

@@ -11,7 +11,13 @@ import { ask, idsOf } from '../ask.js';
 import type { Run } from '../command-action.js';
 import { type Output, print, table, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOfError, messageOf, UsageError } from '../exit-codes.js';
-import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
+import {
+  type FilterOptions,
+  filterOf,
+  hasCondition,
+  TASK_COLUMNS,
+  withFilterOptions,
+} from '../task-filter.js';
 import { wholeId } from '../task-ids.js';
 
 /** Requests that are under way at the same time. */
@@ -61,18 +67,18 @@ function bulkCommand(program: Command, run: Run, change: Change): Command {
     .command(change.verb)
     .argument('[id...]', 'ids of tasks; without ids and filter from standard input, one a line');
   return withFilterOptions(command)
-    .option('--all', 'all tasks')
+    .option('--all', 'all tasks, also those of studies')
     .option('--dry-run', 'change nothing, and show what a filter matches')
     .option('-y, --yes', 'do not ask before tasks that match a filter are changed')
     .action(
-      run((hub, output, ids: string[], options: BulkOptions) => {
-        const filter = filterOf(options);
-        const isFilter = options.all === true || Object.keys(filter).length > 0;
+      run(async (hub, output, ids: string[], options: BulkOptions) => {
+        const { all = false, points = all } = options;
+        const isFilter = all || hasCondition(options);
         if (ids.length > 0 && isFilter)
           throw new UsageError('give either ids of tasks, or a filter, not both');
-        return isFilter
-          ? changeMatching(hub, output, change, filter, options)
-          : changeEach(hub, output, change, ids, options);
+        if (!isFilter) return changeEach(hub, output, change, ids, options);
+        const filter = await filterOf(hub, { ...options, points });
+        return changeMatching(hub, output, change, filter, options);
       }),
     );
 }

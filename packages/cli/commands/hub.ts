@@ -85,8 +85,9 @@ async function printEvents(
   process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
   let cursor = since;
   const place = since === undefined ? {} : { since };
+  const filter = await filterOf(hub, options);
   try {
-    for await (const event of hub.events({ filter: filterOf(options), signal: leave.signal, ...place })) {
+    for await (const event of hub.events({ filter, signal: leave.signal, ...place })) {
       print(event, output, () => eventInWords(event));
       cursor = event.cursor;
       if (event.type === 'reset')

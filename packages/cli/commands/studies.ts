@@ -1,11 +1,12 @@
 /** `wb study`: one job at many points. */
-import type { Hub, PointOutcome, Study, StudyDetails, StudyItem, StudyPoint } from '@workbench-hub/client';
+import type { PointOutcome, Study, StudyDetails, StudyItem, StudyPoint } from '@workbench-hub/client';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
 import { type Column, type Output, print, printable, table, tell } from '../console.js';
 import { EXIT, type ExitCode, UsageError } from '../exit-codes.js';
 import { collect, withJobOptions } from '../job-options.js';
 import { withUploadBar } from '../progress.js';
+import { studyNamed } from '../study-names.js';
 import { type StudyOptions, studyOf, withStudyOptions } from '../study-options.js';
 import { localTime } from '../times.js';
 import { addInvalidationCommands } from './invalidations.js';
@@ -164,15 +165,6 @@ function addChanges(study: Command, run: Run): void {
         return EXIT.FINISHED;
       }),
     );
-}
-
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** The study with this id, or the newest with this name. Throws {@link UsageError} when there is none of this name. */
-async function studyNamed(hub: Hub, given: string): Promise<Study> {
-  if (ID.test(given)) return hub.study(given);
-  for await (const { id } of hub.studies({ name: given })) return hub.study(id);
-  throw new UsageError(`there is no study with the name ${given}; wb study ls lists them`);
 }
 
 /** Tells the progress of a study until its end. Ctrl-C leaves the study as it is. */

@@ -18,7 +18,7 @@ interface ListOptions extends FilterOptions {
 
 export function addTaskCommands(program: Command, run: Run): void {
   withFilterOptions(program.command('tasks'))
-    .description('list tasks, newest first')
+    .description('list tasks, newest first, those of studies only if asked to')
     .option('--limit <count>', 'how many', '50')
     .action(run(listTasks));
 
@@ -73,7 +73,7 @@ async function listTasks(hub: Hub, output: Output, options: ListOptions): Promis
   const limit = Number(options.limit);
   if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit is a whole number above 0');
   const tasks: TaskItem[] = [];
-  for await (const task of hub.tasks(filterOf(options))) {
+  for await (const task of hub.tasks(await filterOf(hub, options))) {
     tasks.push(task);
     if (tasks.length >= limit) break;
   }
@@ -90,6 +90,7 @@ function detailsInWords(details: TaskDetails): string {
     name,
     note,
     creator,
+    study,
     priority,
     requestedAt,
     startedAt,
@@ -102,6 +103,7 @@ function detailsInWords(details: TaskDetails): string {
     ['name', name],
     ...(note ? note.split(/\r?\n/) : []).map((line, at) => [at === 0 ? 'note' : '', line]),
     ['creator', creator],
+    ['study', study && `${study.id}, point ${study.point}`],
     ['priority', priority],
     ['requested', localTime(requestedAt)],
     ['started', localTime(startedAt)],
