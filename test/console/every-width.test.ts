@@ -18,6 +18,7 @@ const LONG = 'without-a-place-to-break-'.repeat(6);
 let ended = '';
 let waiting = '';
 let study = '';
+let point = '';
 let plotted = '';
 let parallel = '';
 let agent: FakeAgent;
@@ -25,9 +26,10 @@ let agent: FakeAgent;
 const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['overview', () => '/'],
   ['new job', () => `/new?from=${ended}`],
-  ['tasks', () => '/tasks?status=WAITING,FINISHED&period=between'],
+  ['tasks', () => `/tasks?status=WAITING,FINISHED&study=${study}&period=between`],
   ['a task that has ended', () => `/tasks/${ended}`],
   ['a task that waits', () => `/tasks/${waiting}`],
+  ['a task of a study', () => `/tasks/${point}`],
   ['studies', () => '/studies'],
   ['a new study', () => `/studies/new?from=${ended}`],
   ['a study', () => `/studies/${study}`],
@@ -72,6 +74,14 @@ async function createStudy(token: string, name: string): Promise<string> {
     return state === 'FINISHED';
   });
   return id;
+}
+
+/** Id of a task of a study. */
+async function taskOf(token: string, id: string): Promise<string> {
+  const { tasks } = (await new Api(hub, token).get(`/api/x/tasks?study=${id}`)).body as {
+    tasks: readonly { readonly id: string }[];
+  };
+  return tasks[0]?.id ?? '';
 }
 
 /** Goes to the screen in this language and waits until nothing of it is loading. */
@@ -142,6 +152,7 @@ describe.runIf(hasBrowser)('every screen', () => {
     });
     waiting = await handIn({ name: 'for nobody', scripts: ['1'], labels: `${LONG.slice(0, 100)}`, token });
     study = await createStudy(token, `study-${LONG}`);
+    point = await taskOf(token, study);
     plotted = await createStudy(token, 'plotted');
     parallel = await createStudy(token, 'on parallel axes');
     agent = await FakeAgent.join(hub, {

@@ -66,7 +66,7 @@ describe.runIf(hasBrowser)('the overview', () => {
     await expectAccessible(page);
     await tile('Failed').getByRole('link').click();
     await page.getByRole('row').filter({ hasText: 'fails' }).waitFor();
-    expect(new URL(page.url()).search).toBe('?status=FAILED');
+    expect(new URL(page.url()).search).toBe('?status=FAILED&study=all');
   });
 
   it('shows mean and 95th percentile of waiting and run times, as each language writes them', async () => {

@@ -104,6 +104,31 @@ describe.runIf(hasBrowser)('studies', () => {
     await expectAccessible(page);
   });
 
+  it('have tasks that the list of tasks leaves out until they are asked for', async () => {
+    await agentThatRuns();
+    const id = await createStudy('flywheel', [500, 1000]);
+    await isSettled(id, 'FINISHED');
+    const page = await visitAs('ulla', '/tasks?name=flywheel');
+    await page.getByText('No task matches').waitFor();
+    const choice = page.getByRole('combobox', { name: 'Points of studies' });
+    await choice.selectOption('listed, too');
+    await page.getByText('2 tasks').waitFor();
+    expect(new URL(page.url()).searchParams.get('study')).toBe('all');
+    await page.getByRole('link', { name: 'flywheel #2' }).click();
+    await page.getByRole('link', { name: 'Point 2 of flywheel' }).click();
+    await page.getByRole('link', { name: 'Tasks of its points' }).click();
+    await page.getByText('2 tasks').waitFor();
+    expect(new URL(page.url()).search).toBe(`?study=${id}`);
+    await choice.getByText('only of flywheel').waitFor({ state: 'attached' });
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'flywheel #1' }).click();
+    await page.getByRole('link', { name: 'Point 1 of flywheel' }).waitFor();
+    await (await apiOf('ulla')).call('DELETE', `${STUDIES}/${id}`);
+    await page.reload();
+    await page.getByText('Point 1 of flywheel (the study is deleted)').waitFor();
+    expect(await page.getByRole('link', { name: 'Point 1 of flywheel' }).count()).toBe(0);
+  });
+
   it('show their points as a table that is sorted and filtered, by an address that others can open', async () => {
     await agentThatRuns();
     const id = await createStudy('bearing', [500, 2000, 700, 1000]);

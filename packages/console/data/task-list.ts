@@ -102,7 +102,12 @@ export class TaskList {
 
   #merge(events: readonly TaskEvent[]): void {
     const { rows } = this.state.get();
-    const merged = mergeEvents(rows, events, this.#filter.status ?? []);
+    const { study, status = [] } = this.#filter;
+    const merged = mergeEvents(
+      rows,
+      events.filter((event) => mayBeOf(event, study)),
+      status,
+    );
     this.state.set({ ...this.state.get(), rows: merged.rows });
     if (merged.isStale) this.#refreshSoon();
   }
@@ -183,4 +188,10 @@ export class TaskList {
       if (!signal.aborted) this.#isBusy = false;
     }
   }
+}
+
+/** False for a task that a list by this study never has; a point that runs somewhere then makes no other list ask again. */
+function mayBeOf(event: TaskEvent, study: TaskFilter['study']): boolean {
+  if (event.type !== 'task' || study === undefined) return true;
+  return (event.task.study?.id ?? 'none') === study;
 }

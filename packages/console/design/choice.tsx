@@ -22,10 +22,19 @@ export function ChoiceField<Value extends string | number>({
   );
 }
 
+interface ChoiceChipProps<Value extends string | number> extends ChoiceProps<Value> {
+  /** Whether it needs all of the width of a phone. */
+  readonly isLong?: boolean;
+}
+
 /** A choice in a bar of filters, beside its label. */
-export function ChoiceChip<Value extends string | number>({ label, ...choice }: ChoiceProps<Value>) {
+export function ChoiceChip<Value extends string | number>({
+  label,
+  isLong = false,
+  ...choice
+}: ChoiceChipProps<Value>) {
   return (
-    <div className="chip">
+    <div className={isLong ? 'chip long' : 'chip'}>
       <span aria-hidden="true">{label}</span>
       <Choice label={label} {...choice} />
     </div>

@@ -235,7 +235,7 @@ function LatestTasks({ id }: { readonly id: string }) {
       {data && data.tasks.length > 0 && (
         <>
           <TaskLinks tasks={data.tasks} />
-          <Link href={`/tasks?instance=${encodeURIComponent(id)}`}>{words.allTasks}</Link>
+          <Link href={`/tasks?instance=${encodeURIComponent(id)}&study=all`}>{words.allTasks}</Link>
         </>
       )}
     </section>

@@ -64,7 +64,7 @@ interface TileProps {
 function Tile({ status, count, children }: TileProps) {
   return (
     <section className={`card tile ${statusClass(status)}`}>
-      <Link href={`/tasks?status=${status}`}>
+      <Link href={`/tasks?status=${status}&study=all`}>
         <StatusBadge status={status} isPlain />
         <strong className="numbers">{count}</strong>
       </Link>

@@ -1,4 +1,5 @@
 import type { StudyDetails } from '@workbench-hub/client';
+import { Link } from 'wouter';
 import { useNow } from '../../base/clock.js';
 import { usePreferences } from '../../base/preference-store.js';
 import { Fact } from '../../design/fact.js';
@@ -42,6 +43,9 @@ export function ProgressCard({ study }: StudyCardProps) {
           </Fact>
         )}
       </dl>
+      <p className="study-tasks">
+        <Link href={`/tasks?study=${study.id}`}>{words.itsTasks}</Link>
+      </p>
     </section>
   );
 }

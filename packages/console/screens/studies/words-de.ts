@@ -54,6 +54,7 @@ export const de: DictionaryLike<typeof en> = {
   },
   causes: { CRASH: 'Absturz der Instanz', LOSS: 'Verlust des Agents', HOST_FAULT: 'Fehler des Rechners' },
   waiting: 'Nicht begonnen',
+  itsTasks: 'Aufgaben ihrer Punkte',
   toGo: 'Restzeit',
   roughly: (time) => `etwa ${time}`,
   note: 'Notiz',

@@ -50,6 +50,7 @@ export const en = {
   },
   causes: { CRASH: 'crash of the instance', LOSS: 'loss of the agent', HOST_FAULT: 'fault of the host' },
   waiting: 'Not begun',
+  itsTasks: 'Tasks of its points',
   toGo: 'Time to go',
   roughly: (time: string) => `about ${time}`,
   note: 'Note',

@@ -1,12 +1,14 @@
-import type { TaskDetails } from '@workbench-hub/client';
+import { NotFoundError, type TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
+import { useNamedStudy } from '../../data/named-study.js';
 import { Fact } from '../../design/fact.js';
 import { Duration, Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
-import { durationText } from '../../words/formats.js';
+import { durationText, numberText } from '../../words/formats.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -22,6 +24,11 @@ export function Facts({ task }: { readonly task: TaskDetails }) {
     <section className="card facts" aria-labelledby="facts-title">
       <h2 id="facts-title">{words.facts}</h2>
       <dl>
+        {task.study && (
+          <Fact label={words.study}>
+            <PointOfStudy study={task.study} taskName={task.name} />
+          </Fact>
+        )}
         <Fact label={words.requested}>
           <Time at={task.requestedAt} />
         </Fact>
@@ -74,6 +81,23 @@ export function Facts({ task }: { readonly task: TaskDetails }) {
       </dl>
     </section>
   );
+}
+
+interface PointOfStudyProps {
+  readonly study: NonNullable<TaskDetails['study']>;
+  /** It begins with the name of the study. */
+  readonly taskName: string | undefined;
+}
+
+/** Number of the point whose task it is, with a link to the study while there is one. */
+function PointOfStudy({ study: { id, point }, taskName }: PointOfStudyProps) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { error } = useNamedStudy(id);
+  const name = taskName?.replace(new RegExp(` #${point}$`), '') ?? id;
+  const text = words.pointOf(numberText(point, language), name);
+  if (error instanceof NotFoundError) return <>{`${text} ${words.studyDeleted}`}</>;
+  return <Link href={`/studies/${id}`}>{text}</Link>;
 }
 
 /** A text with a button that copies it. */

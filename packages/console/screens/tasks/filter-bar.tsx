@@ -1,9 +1,12 @@
 import { useEffect, useRef, useState } from 'react';
+import { useNamedStudy } from '../../data/named-study.js';
 import { ChoiceChip } from '../../design/choice.js';
 import { Icon } from '../../icons/icon.js';
 import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
+import { shortIdOf } from '../../words/task-name.js';
 import {
+  ALL_POINTS,
   type Filters,
   localText,
   NO_FILTERS,
@@ -74,6 +77,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         ]}
         onChange={(priority) => onChange({ priority })}
       />
+      <StudyChoice value={filters.study} onChange={(study) => onChange({ study })} />
       <ChoiceChip
         label={words.period}
         value={filters.period}
@@ -93,6 +97,31 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         </button>
       )}
     </search>
+  );
+}
+
+interface StudyChoiceProps {
+  readonly value: Filters['study'];
+  readonly onChange: (study: Filters['study']) => void;
+}
+
+/** Whether tasks of studies are listed; an address may choose those of one study. */
+function StudyChoice({ value, onChange }: StudyChoiceProps) {
+  const words = useWords<typeof en>({ en, de });
+  const one = value === '' || value === ALL_POINTS ? undefined : value;
+  const { data: study } = useNamedStudy(one);
+  return (
+    <ChoiceChip
+      label={words.study}
+      isLong
+      value={value}
+      options={[
+        ['', words.noPoints],
+        [ALL_POINTS, words.allPoints],
+        ...(one === undefined ? [] : [[one, words.pointsOf(study?.name ?? shortIdOf(one))] as const]),
+      ]}
+      onChange={onChange}
+    />
   );
 }
 

@@ -20,6 +20,9 @@ export type Period = keyof typeof PERIODS_MS;
 export type TimeChoice = '' | Period | 'between';
 export const TIME_CHOICES = ['', ...(Object.keys(PERIODS_MS) as Period[]), 'between'] as const;
 
+/** Value of the filter by study with which tasks of studies are listed among the others. */
+export const ALL_POINTS = 'all';
+
 /** As they are typed: an empty text filters nothing. */
 export interface Filters {
   readonly status: readonly TaskStatus[];
@@ -30,6 +33,8 @@ export interface Filters {
   readonly note: string;
   readonly priority: string;
   readonly instance: string;
+  /** Whether tasks of studies are listed: empty for none of them, {@link ALL_POINTS}, or the id of the one study whose tasks are. */
+  readonly study: string;
   readonly period: TimeChoice;
   /** Timestamps in UTC, which count with the period `between`; empty for none. */
   readonly from: string;
@@ -43,10 +48,18 @@ export const NO_FILTERS: Filters = {
   note: '',
   priority: '',
   instance: '',
+  study: '',
   period: '',
   from: '',
   to: '',
 };
+
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether no condition is set beside that tasks of studies are listed, or are not. */
+export function isUnfiltered({ study, ...others }: Filters): boolean {
+  return !ID.test(study) && searchOf({ ...others, study: '' }) === '';
+}
 
 /** Filters of an address; what it says wrongly is left out. */
 export function filtersIn(search: string): Filters {
@@ -61,6 +74,7 @@ export function filtersIn(search: string): Filters {
     note: text('note'),
     priority: PRIORITIES.find((priority) => priority === text('priority')) ?? '',
     instance: text('instance'),
+    study: text('study') === ALL_POINTS || ID.test(text('study')) ? text('study') : '',
     period: TIME_CHOICES.find((period) => period === text('period')) ?? '',
     from: time('from'),
     to: time('to'),
@@ -86,8 +100,16 @@ export function hubFilterOf(filters: Filters, nowMs: number): TaskFilter {
     ...(note.trim() === '' ? {} : { note: patternOf(note.trim()) }),
     ...(priority === '' ? {} : { priority: priority as NonNullable<TaskFilter['priority']> }),
     ...(instance.trim() === '' ? {} : { instance: [instance.trim()] }),
+    ...studyOf(filters),
     ...timesOf(filters, nowMs),
   };
+}
+
+/** A task that is looked for by its id may be that of a point. */
+function studyOf({ study, name }: Filters): Pick<TaskFilter, 'study'> {
+  if (study === ALL_POINTS) return {};
+  if (study !== '') return { study };
+  return ID_OR_ITS_END.test(name.trim()) ? {} : { study: 'none' };
 }
 
 function timesOf({ period, from, to }: Filters, nowMs: number): Pick<TaskFilter, 'from' | 'to'> {

@@ -7,7 +7,7 @@ import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { BulkActions } from './bulk/bulk-actions.js';
 import { FilterBar } from './filter-bar.js';
-import { type Filters, filtersIn, searchOf } from './filters.js';
+import { type Filters, filtersIn, isUnfiltered, searchOf } from './filters.js';
 import { StatusTabs } from './status-tabs.js';
 import { TaskTable } from './task-table.js';
 import { useTaskList } from './use-task-list.js';
@@ -28,7 +28,7 @@ export function TasksScreen() {
     navigate(wanted === '' ? '/tasks' : `/tasks?${wanted}`, { replace: true });
   };
   const { rows, total, counts, error, hasMore, isFull } = shown;
-  const isFiltered = searchOf(filters) !== '';
+  const isFiltered = !isUnfiltered(filters);
   return (
     <section className="tasks" aria-labelledby="tasks-title">
       <header className="screen-head">

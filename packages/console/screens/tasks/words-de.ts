@@ -15,6 +15,10 @@ export const de: DictionaryLike<typeof en> = {
   anyPriority: 'Jede',
   instance: 'Instanz',
   anyInstance: 'jede',
+  study: 'Punkte von Studien',
+  noPoints: 'weggelassen',
+  allPoints: 'auch gezeigt',
+  pointsOf: (study) => `nur von ${study}`,
   period: 'Angefragt',
   periods: {
     '': 'irgendwann',
@@ -38,7 +42,8 @@ export const de: DictionaryLike<typeof en> = {
   },
   waits: 'wartet',
   none: 'Noch keine Aufgaben',
-  noneMore: 'Hier erscheinen Aufgaben, sobald jemand einen Job abgibt.',
+  noneMore:
+    'Hier erscheinen Aufgaben, sobald jemand einen Job abgibt; die von Studien nur, wenn Sie sie wählen.',
   noneMatch: 'Keine Aufgabe passt',
   noneMatchMore: 'Ändern oder löschen Sie die Filter.',
   full: 'Das sind die neuesten 20.000. Mit Filtern sehen Sie ältere.',

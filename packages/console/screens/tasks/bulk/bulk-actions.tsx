@@ -3,7 +3,7 @@ import { nowMs } from '../../../base/clock.js';
 import { useRole } from '../../../data/hub.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
-import { type Filters, hubFilterOf, searchOf } from '../filters.js';
+import { ALL_POINTS, type Filters, hubFilterOf, isUnfiltered } from '../filters.js';
 import type { BulkKind } from './bulk-change.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -48,7 +48,7 @@ export function BulkActions({ filters }: { readonly filters: Filters }) {
           <BulkDialog
             kind={asked.kind}
             filter={asked.filter}
-            isFiltered={searchOf(filters) !== ''}
+            unfiltered={isUnfiltered(filters) ? { hasPoints: filters.study === ALL_POINTS } : undefined}
             opener={opener}
             onClose={() => setAsked(undefined)}
           />

@@ -18,15 +18,15 @@ import { en } from './words-en.js';
 interface BulkDialogProps {
   readonly kind: BulkKind;
   readonly filter: TaskFilter;
-  /** Whether the reader has set any filter. */
-  readonly isFiltered: boolean;
+  /** Set when the reader has set no filter, with whether tasks of studies are meant, too. */
+  readonly unfiltered: { readonly hasPoints: boolean } | undefined;
   /** Where the focus returns. */
   readonly opener: RefObject<HTMLElement | null>;
   readonly onClose: () => void;
 }
 
 /** Shows what a change would hit, and then does it. */
-export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDialogProps) {
+export function BulkDialog({ kind, filter, unfiltered, opener, onClose }: BulkDialogProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [force, setForce] = useState(false);
@@ -48,7 +48,7 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
         <AlertDialog.Popup className="dialog bulk-dialog" finalFocus={opener}>
           <AlertDialog.Title>{kind === 'cancel' ? words.cancelTitle : words.deleteTitle}</AlertDialog.Title>
           <AlertDialog.Description className="quiet" render={<div />}>
-            <Scope isFiltered={isFiltered} />
+            <Scope unfiltered={unfiltered} />
           </AlertDialog.Description>
           {kind === 'cancel' && !change.isSuccess && (
             <label className="check">
@@ -92,15 +92,15 @@ export function BulkDialog({ kind, filter, isFiltered, opener, onClose }: BulkDi
   );
 }
 
-function Scope({ isFiltered }: { readonly isFiltered: boolean }) {
+function Scope({ unfiltered }: Pick<BulkDialogProps, 'unfiltered'>) {
   const words = useWords<typeof en>({ en, de });
   const isAdmin = useRole('ADMIN');
   return (
     <>
-      {!isFiltered && (
+      {unfiltered && (
         <p className="notice of-waiting">
           <Icon name="triangle-exclamation-point" />
-          <span>{words.noFilter}</span>
+          <span>{unfiltered.hasPoints ? words.noFilterAtAll : words.noFilter}</span>
         </p>
       )}
       <p>
