@@ -92,11 +92,13 @@ const webhook = z.strictObject({
     .string({ error: WEBHOOK_NAME_ALLOWED })
     .regex(/^(?!notify$)[A-Za-z0-9-]{1,40}$/, { error: WEBHOOK_NAME_ALLOWED }),
   url: webhookUrl,
-  /** Ends that it is told of. */
+  /** Ends of tasks that it is told of. */
   statuses: z
     .array(z.enum(ENDED_STATUSES))
     .min(1)
     .default([...ENDED_STATUSES]),
+  /** Whether it is told of studies. Default: unless `statuses` leaves any out. */
+  studies: z.boolean().nullable().default(null),
 });
 
 const STORE_ALLOWED =
@@ -247,9 +249,9 @@ export const hubConfigSchema = z
       filesPerTask: z.int().min(1).default(10_000),
     }),
     webhooks: section({
-      /** Receivers of the ends of all tasks. */
+      /** Receivers of the ends of all tasks and the changes of all studies. */
       receivers: z.array(webhook).default([]),
-      /** Addresses that a task may name, with all below them. */
+      /** Addresses that a task or study may name, with all below them. */
       notify: z.array(webhookPrefix).default([]),
       allowHttp: z.boolean().default(false),
       /** Networks that may be reached although they are not public. */

@@ -1,16 +1,20 @@
 /** The part of the composition root that is about webhooks. */
+
+import { ENDED_STATUSES } from '@workbench-hub/shared/domain/task';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../config.js';
 import type { WebhookMetrics } from '../core/ports/metrics.js';
 import type { WebhookDeliveries } from '../core/ports/webhook-deliveries.js';
+import type { Task } from '../core/task.js';
 import { configuredReceiver } from '../core/webhook-addresses.js';
 import type { WebhookSettings } from '../engine/webhooks/webhook-settings.js';
 import type { WebhookPorts } from '../engine/webhooks/webhook-tries.js';
 import { presentTaskItem } from '../http/endpoints/x/present-task.js';
+import { presentStudyItem } from '../http/endpoints/x/studies/present-study.js';
 import { trustedCertificates } from '../security/trusted-certificates.js';
 import { webhookKeys } from '../security/webhook-keys.js';
-import { taskEnded } from '../webhooks/message-bodies.js';
+import { messageBody } from '../webhooks/message-bodies.js';
 import { type Resolver, webhookSender } from '../webhooks/webhook-sender.js';
 
 export interface WebhookParts {
@@ -39,16 +43,21 @@ export async function openWebhooks(
     ca: ca === null ? null : await trustedCertificates(ca, 'webhooks.ca'),
     ...(resolve ? { resolve } : {}),
   });
-  const present: WebhookPorts['present'] = (task) => taskEnded(task, (each) => presentTaskItem(each, null));
+  const presenters = {
+    task: (task: Task) => presentTaskItem(task, null),
+    study: presentStudyItem,
+  };
+  const present: WebhookPorts['present'] = (delivery) => messageBody(delivery, presenters);
   return { deliveries, sender, present, settings: settingsOf(config), metrics };
 }
 
 function settingsOf(config: HubConfig['webhooks']): WebhookSettings {
   const { receivers, notify, maxWaiting, timeout, retryFor, keepFor } = config;
   return {
-    webhooks: receivers.map((receiver) => ({
-      ...receiver,
-      receiver: configuredReceiver(receiver.name, receiver.url),
+    webhooks: receivers.map(({ name, url, statuses, studies }) => ({
+      ...{ name, url, statuses, receiver: configuredReceiver(name, url) },
+      // A receiver of some statuses did not ask for more.
+      studies: studies ?? statuses.length === ENDED_STATUSES.length,
     })),
     notify: notify.map((url) => new URL(url)),
     maxWaiting,

@@ -2,8 +2,8 @@
  *  therefore never change after a release. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Studies } from '@workbench-hub/hub/core/ports/studies';
-import type { TaskArchive, TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
+import type { TaskStore } from '@workbench-hub/hub/core/ports/store';
+import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import {
   ACCOUNTS_MIGRATIONS,
   openAccountsDatabase,
@@ -150,6 +150,11 @@ const ROWS: readonly (readonly string[])[] = [
   ],
   [`UPDATE study SET running_since_at = 15`, `UPDATE study_part SET key = 'key'`],
   [`UPDATE task SET study_id = 'study', study_point = 2 WHERE id = 'waiting'`],
+  [
+    `UPDATE study SET notify_url = 'https://ci.example.org/hook', notify_receiver = 'https://ci.example.org#1', told_count = 1`,
+    `INSERT INTO webhook_delivery (task_id, hook, receiver, told_of, state, ended_at) VALUES
+       ('study.1', 'ci', 'https://ci.example.org', 30, 'DELIVERED', 31)`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -167,7 +172,7 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
 
 /** The study in {@link ROWS}, which a database of an earlier version lacks, and the task of its point. */
 async function expectStudy(
-  { studies, archive }: { readonly studies: Studies; readonly archive: TaskArchive },
+  { studies, archive, webhooks }: Pick<TaskStore, 'studies' | 'archive' | 'webhooks'>,
   version: number,
 ): Promise<void> {
   const study = version < 25 ? null : { id: 'study', point: 2 };
@@ -180,7 +185,11 @@ async function expectStudy(
   expect((await studies.partWith('study', 1))?.first).toBe(version < 23 ? undefined : 1);
   expect((await studies.partByKey('study', 'key'))?.first).toBe(version < 24 ? undefined : 1);
   const since = (await studies.find('study'))?.runningSinceMs;
-  expect(since).toBe({ 23: 10, 24: 15, 25: 15 }[version]);
+  expect(since).toBe({ 23: 10, 24: 15, 25: 15, 26: 15 }[version]);
+  expect((await webhooks.notifyOfStudy('study'))?.url).toBe(
+    version < 26 ? undefined : 'https://ci.example.org/hook',
+  );
+  expect(await webhooks.ofStudy('study')).toHaveLength(version < 26 ? 0 : 1);
 }
 
 describe('the database of tasks', () => {
@@ -341,6 +350,7 @@ it('no migration has changed since it was released', () => {
     '8999835b1357',
     '1b2cf601ae78',
     '16c358486c62',
+    '45cc4033f40e',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -22,7 +22,10 @@ const TIME_LIMIT_MS = 60_000;
 /** Tasks of a history, by number. */
 const TASKS = 6;
 const NOTIFY = { url: 'https://ci.example.org/a', receiver: 'https://ci.example.org' };
-const HOOK = { name: 'failures', receiver: 'https://other.example.org', statuses: ['FAILED'] as const };
+const HOOK = {
+  ...{ name: 'failures', receiver: 'https://other.example.org', studies: false },
+  statuses: ['FAILED'] as const,
+};
 const TERMS = { overwrite: false, quotaBytes: 12, maxFiles: 3 };
 
 /** Texts with characters that databases treat in ways of their own. */
@@ -283,7 +286,7 @@ class Player {
           : { ref, state: 'WAITING' as const, nextAtMs: nowMs + 9, fault: 'no\0' },
       ),
     );
-    return [claimed.map(({ task, url }) => [task, url]), settled];
+    return [claimed.map(({ news, url }) => [news, url]), settled];
   }
 
   /** All that can be read. */

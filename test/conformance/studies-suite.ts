@@ -1,10 +1,12 @@
 /** Studies with their parts and points. */
 import type { EndedPoint, StudyQuery } from '@workbench-hub/hub/core/ports/studies';
+import type { EndSubscription } from '@workbench-hub/hub/core/ports/webhook-deliveries';
 import type { Invalidation } from '@workbench-hub/hub/core/studies/reuse/invalidation';
 import type { BegunPoint, NewStudy, PointEnd, StudyDefinition } from '@workbench-hub/hub/core/studies/study';
 import type { PointValue } from '@workbench-hub/hub/core/studies/variables';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { fileOf, type OpenStore, type StoreUnderTest } from './store-under-test.js';
 
 const NOW = 1_795_000_000_000;
@@ -72,11 +74,12 @@ function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
     isOpen: false,
     definition: DEFINITION,
     plan: { kind: 'OPEN' },
+    notify: null,
     ...rest,
   };
 }
 
-function recordOf({ definition: _, plan: __, ...record }: NewStudy) {
+function recordOf({ definition: _, plan: __, notify: ___, ...record }: NewStudy) {
   return record;
 }
 
@@ -143,12 +146,8 @@ export function describeStudies(open: OpenStore): void {
     expect(await store.studies.end(id, all)).toEqual(ends.map(() => true));
     return id;
   };
-  const setState = (
-    id: string,
-    to: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED',
-    endedAtMs: number | null = null,
-  ) =>
-    store.studies.setState(id, ['RUNNING', 'PAUSED'], to, { endedAtMs, runningSinceMs: null, message: null });
+  const setState = (id: string, to: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED', atMs = NOW) =>
+    store.studies.setState(id, ['RUNNING', 'PAUSED'], to, { atMs, message: null });
 
   describe('a study', () => {
     it('is read back as it was written, also after a restart', async () => {
@@ -166,7 +165,7 @@ export function describeStudies(open: OpenStore): void {
         plan: { kind: 'LIST', points: [{ load: 0.1, steel: LONE }] },
       });
       store = await store.reopen();
-      for (const { plan, ...study } of [plain, whole]) {
+      for (const { plan, notify: _, ...study } of [plain, whole]) {
         expect(await store.studies.find(study.id)).toEqual(study);
         expect(await store.studies.partWith(study.id, 1)).toEqual({
           first: 1,
@@ -223,18 +222,18 @@ export function describeStudies(open: OpenStore): void {
 
     it('changes its state from those that are named only', async () => {
       const { id } = await create();
-      const end = { endedAtMs: NOW + 5, message: ODD };
-      const why = { ...end, runningSinceMs: null };
+      const why = { atMs: NOW + 5, message: ODD };
       expect(await store.studies.setState(id, ['PAUSED', 'STOPPED'], 'RUNNING', why)).toBe(false);
       expect(await store.studies.setState(id, [], 'PAUSED', why)).toBe(false);
       expect(await stateOf(id)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await store.studies.setState(id, ['RUNNING', 'PAUSED'], 'STOPPED', why)).toBe(true);
       store = await store.reopen();
-      expect(await stateOf(id)).toEqual({ state: 'STOPPED', ...end });
+      expect(await stateOf(id)).toEqual({ state: 'STOPPED', endedAtMs: NOW + 5, message: ODD });
       expect(await store.studies.find(id)).toMatchObject({ runningSinceMs: NOW });
-      const none = { endedAtMs: null, runningSinceMs: NOW + 9, message: null };
+      const none = { atMs: NOW + 9, message: null };
       expect(await store.studies.setState(id, ['STOPPED'], 'RUNNING', none)).toBe(true);
-      expect(await store.studies.find(id)).toMatchObject({ state: 'RUNNING', ...none });
+      expect(await stateOf(id)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
+      expect(await store.studies.find(id)).toMatchObject({ runningSinceMs: NOW + 9 });
       expect(await store.studies.setState(newStudy().id, ['RUNNING'], 'PAUSED', none)).toBe(false);
     });
 
@@ -258,9 +257,121 @@ export function describeStudies(open: OpenStore): void {
 
     it('of two changes from the same state makes one', async () => {
       const { id } = await create();
-      const none = { endedAtMs: null, runningSinceMs: null, message: null };
+      const none = { atMs: NOW + 6, message: null };
       const pause = () => store.studies.setState(id, ['RUNNING'], 'PAUSED', none);
       expect((await Promise.all([pause(), pause()])).sort()).toEqual([false, true]);
+    });
+  });
+
+  describe('the webhooks of a study', () => {
+    const NOTIFY = { url: 'https://ci.example.org/hooks/a', receiver: 'https://ci.example.org#1' };
+    const hook = (name: string, studies: boolean): EndSubscription => ({
+      ...{ name, receiver: `https://chat.example.org#${name}`, statuses: ['FINISHED'], studies },
+    });
+    const [ALL, TASKS] = [hook('all', true), hook('tasks', false)];
+    const claim = async ({ receiver }: { readonly receiver: string } = NOTIFY) => {
+      const query = { receiver, nowMs: NOW + 100, leaseUntilMs: NOW + 200, limit: 9 };
+      return store.webhooks.claim(query);
+    };
+    /** A study without points that is told of, and finishes. */
+    const finished = async (rest: Partial<NewStudy> = {}) => {
+      const study = await create({ notify: NOTIFY, pointCount: 0, ...rest });
+      expect(await store.studies.finish(study.id, study.retryCount, NOW + 5)).toBe(true);
+      return study;
+    };
+
+    it('are made with its end, and hold it as it ended with its counts', async () => {
+      store.webhooks.subscribe([ALL, TASKS], 100);
+      const study = await create({ name: ODD, note: ODD, creator: ODD, notify: NOTIFY, pointCount: 2 });
+      expect(await store.webhooks.notifyOfStudy(study.id)).toEqual(NOTIFY);
+      expect(await store.webhooks.notifyOfStudy((await create()).id)).toBeNull();
+      await begin(study.id, 0, 2);
+      await store.studies.end(study.id, [ended(1), ended(2, CRASHED)]);
+      expect(await store.studies.finish(study.id, 1, NOW + 5)).toBe(false);
+      expect(await store.webhooks.ofStudy(study.id)).toEqual([]);
+      expect(await store.studies.finish(study.id, 0, NOW + 5)).toBe(true);
+      const [delivery, ...more] = await claim();
+      expect(more).toEqual([]);
+      const told = { ...recordOf(study), state: 'FINISHED', begunCount: 2, endedAtMs: NOW + 5 };
+      expect(delivery).toEqual({
+        ...{ ref: { id: expect.any(Number), tries: 1 }, hook: null, ...NOTIFY, toldOfMs: NOW + 5 },
+        news: { kind: 'STUDY', study: told, counts: { FINISHED: 1, INFRASTRUCTURE: 1 }, change: 1 },
+      });
+      expect(await claim(TASKS)).toEqual([]);
+      const [configured] = await claim(ALL);
+      expect(configured).toMatchObject({ hook: 'all', url: null, news: { study: told } });
+      expect((await store.webhooks.ofStudy(study.id)).map(({ hook, state }) => [hook, state])).toEqual([
+        [null, 'WAITING'],
+        ['all', 'WAITING'],
+      ]);
+    });
+
+    it('tell of each stop, and of a pause with a reason, and of nothing else', async () => {
+      const { id } = await create({ notify: NOTIFY });
+      const changes = [
+        ['PAUSED', null],
+        ['RUNNING', null],
+        ['PAUSED', 'by itself'],
+        ['STOPPED', null],
+        ['RUNNING', null],
+        ['STOPPED', 'by a rule'],
+      ] as const;
+      for (const [at, [to, message]] of changes.entries()) {
+        const from = ['RUNNING', 'PAUSED', 'STOPPED'] as const;
+        expect(await store.studies.setState(id, from, to, { atMs: NOW + at, message })).toBe(true);
+      }
+      const why = { atMs: NOW, message: 'never' };
+      expect(await store.studies.setState(id, ['PAUSED'], 'STOPPED', why)).toBe(false);
+      const told = (await claim()).map(({ news, toldOfMs }) => [
+        toldOfMs - NOW,
+        ...(news.kind === 'STUDY' ? [news.change, news.study.state, news.study.message] : []),
+      ]);
+      expect(told).toEqual([
+        [2, 1, 'PAUSED', 'by itself'],
+        [3, 2, 'STOPPED', null],
+        [5, 3, 'STOPPED', 'by a rule'],
+      ]);
+    });
+
+    it('tell of each end of one that runs again, and show those of the latest', async () => {
+      const { id } = await finished();
+      const [first] = await claim();
+      await store.webhooks.settle([
+        { ref: first?.ref ?? { id: 0, tries: 0 }, state: 'DELIVERED', atMs: NOW },
+      ]);
+      expect(await store.webhooks.ofStudy(id)).toMatchObject([{ state: 'DELIVERED' }]);
+      const part = { first: 1, count: 1, plan: { kind: 'LIST', points: [{}] } } as const;
+      expect(await extend(id, part)).toBe(true);
+      await begin(id, 0, 1);
+      await store.studies.end(id, [ended(1)]);
+      expect(await store.studies.finish(id, 0, NOW + 9)).toBe(true);
+      expect(await store.webhooks.ofStudy(id)).toMatchObject([{ state: 'WAITING', nextAtMs: NOW + 9 }]);
+      expect((await claim()).map(({ news }) => news.kind === 'STUDY' && news.change)).toEqual([2]);
+    });
+
+    it('outlive a restart, and the study', async () => {
+      const { id } = await finished({ id: systemRuntime.newId() });
+      expect(await store.studies.remove(id)).toBe(true);
+      store = await store.reopen();
+      expect(await store.webhooks.waiting()).toEqual([
+        { receiver: NOTIFY.receiver, deliveries: 1, nextAtMs: NOW + 5 },
+      ]);
+      expect((await claim()).map(({ news }) => news.kind === 'STUDY' && news.study.id)).toEqual([id]);
+      expect(await store.webhooks.ofStudy(id)).toEqual([]);
+    });
+
+    it('fail at once when too many wait, and are told to watchers otherwise', async () => {
+      store.webhooks.subscribe([], 1);
+      let told = 0;
+      const cease = store.webhooks.watch(() => told++);
+      await finished();
+      await eventually(() => told === 1);
+      cease();
+      const { id } = await finished();
+      expect(await store.webhooks.ofStudy(id)).toMatchObject([
+        { state: 'FAILED', tries: 0, fault: 'too many deliveries waited for this receiver' },
+      ]);
+      expect(await store.webhooks.takeRefused()).toEqual([{ receiver: NOTIFY.receiver, deliveries: 1 }]);
     });
   });
 
@@ -597,13 +708,13 @@ export function describeStudies(open: OpenStore): void {
       ];
       expect(await store.studies.finish(finished, 0, NOW)).toBe(true);
       expect(await setState(paused, 'PAUSED')).toBe(true);
-      const why = { endedAtMs: NOW, runningSinceMs: null, message: 'enough' };
+      const why = { atMs: NOW, message: 'enough' };
       expect(await store.studies.setState(stopped, ['RUNNING'], 'STOPPED', why)).toBe(true);
       const retry = (id: string) => store.studies.retry(id, ['INFRASTRUCTURE'], NOW + 8);
       expect([await retry(finished), await retry(paused), await retry(stopped)]).toEqual([1, 1, 1]);
       expect(await stateOf(finished)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await stateOf(paused)).toEqual({ state: 'PAUSED', message: null, endedAtMs: null });
-      expect(await stateOf(stopped)).toEqual({ state: 'STOPPED', message: 'enough', endedAtMs: NOW });
+      expect(await stateOf(stopped)).toEqual({ state: 'STOPPED', endedAtMs: NOW, message: 'enough' });
       expect(await points(stopped)).toMatchObject([{ tries: 2, end: null }]);
       // No task of it is left.
       expect(await store.studies.remove(stopped)).toBe(true);

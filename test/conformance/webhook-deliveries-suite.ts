@@ -7,9 +7,14 @@ import { newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from '.
 const RECEIVER = 'https://ci.example.org';
 const OTHER = 'https://other.example.org';
 const NOTIFY = { url: `${RECEIVER}/hooks/a`, receiver: RECEIVER };
-const FAILURES = { name: 'failures', receiver: OTHER, statuses: ['FAILED'] as const };
-const ALL = { name: 'all', receiver: RECEIVER, statuses: ['FINISHED', 'FAILED', 'CANCELED'] as const };
+const FAILURES = { name: 'failures', receiver: OTHER, statuses: ['FAILED'] as const, studies: false };
+const ALL = {
+  ...{ name: 'all', receiver: RECEIVER, studies: true },
+  statuses: ['FINISHED', 'FAILED', 'CANCELED'] as const,
+};
 const LATER = Number.MAX_SAFE_INTEGER;
+
+const idOf = ({ news }: ClaimedDelivery) => (news.kind === 'TASK' ? news.task : news.study).id;
 
 export function describeWebhookDeliveries(open: OpenStore): void {
   let store: StoreUnderTest;
@@ -60,9 +65,12 @@ export function describeWebhookDeliveries(open: OpenStore): void {
       ref: { id: expect.any(Number), tries: 1 },
       hook: null,
       ...NOTIFY,
-      task: await store.archive.find(task.id),
+      toldOfMs: 9,
+      news: { kind: 'TASK', task: await store.archive.find(task.id) },
     });
-    expect(delivery.task).toMatchObject({ name: 'run 7', creator: 'anna', status: 'FINISHED', endedAtMs: 9 });
+    expect(delivery.news).toMatchObject({
+      task: { name: 'run 7', creator: 'anna', status: 'FINISHED', endedAtMs: 9 },
+    });
   });
 
   it('are made once for each end: not for a requeue, nor for a later report', async () => {
@@ -92,7 +100,7 @@ export function describeWebhookDeliveries(open: OpenStore): void {
       ['failures', OTHER],
     ]);
     const [claimed] = await claim(9, { receiver: OTHER });
-    expect(claimed).toMatchObject({ hook: 'failures', url: null, task: { id: ref.taskId } });
+    expect(claimed).toMatchObject({ hook: 'failures', url: null, news: { task: { id: ref.taskId } } });
     expect(
       (await webhooks.waiting()).map(({ receiver, deliveries }) => [receiver, deliveries]).sort(),
     ).toEqual([
@@ -103,8 +111,8 @@ export function describeWebhookDeliveries(open: OpenStore): void {
 
   it('are claimed when they are due, the earliest first, each by one claim', async () => {
     const ids = [await ended(7), await ended(5), await ended(6), await ended(20)];
-    expect((await claim(10, { limit: 2 })).map(({ task }) => task.id)).toEqual([ids[1], ids[2]]);
-    expect((await claim(10)).map(({ task }) => task.id)).toEqual([ids[0]]);
+    expect((await claim(10, { limit: 2 })).map(idOf)).toEqual([ids[1], ids[2]]);
+    expect((await claim(10)).map(idOf)).toEqual([ids[0]]);
     expect(await claim(10)).toEqual([]);
     expect(await waitingTimes()).toEqual([[RECEIVER, 20]]);
     const claims = await Promise.all([claim(30), claim(30), claim(30)]);
@@ -169,7 +177,7 @@ export function describeWebhookDeliveries(open: OpenStore): void {
     expect(await webhooks.notifyOf(id)).toBeNull();
     await reopen();
     expect(await webhooks.waiting()).toEqual([{ receiver: RECEIVER, deliveries: 1, nextAtMs: 5 }]);
-    expect((await one(5)).task).toMatchObject({ id, status: 'CANCELED', endedAtMs: 5 });
+    expect((await one(5)).news).toMatchObject({ task: { id, status: 'CANCELED', endedAtMs: 5 } });
     await reopen();
     expect(await waitingTimes()).toEqual([[RECEIVER, 1005]]);
     // The address of a task that was created before is still known.
@@ -185,7 +193,7 @@ export function describeWebhookDeliveries(open: OpenStore): void {
     await store.queue.insert([task]);
     const both = [store.queue.cancel([task.id], ['WAITING'], 5), store.archive.remove([task.id])];
     expect(await Promise.all(both)).toEqual([[true], [true]]);
-    expect((await one(5)).task.id).toBe(task.id);
+    expect(idOf(await one(5))).toBe(task.id);
   });
 
   it('fail at once when too many wait for a receiver', async () => {

@@ -163,7 +163,7 @@ describe('an address for the end of a task', () => {
       await api.post(TASKS, { ...WORK, notify: receiver.origin }),
       400,
       TASKS,
-      'notify: this hub sends no webhooks for single tasks; an administrator can allow addresses by webhooks.notify',
+      'notify: this hub sends no webhooks for single tasks and studies; an administrator can allow addresses by webhooks.notify',
     );
   });
 

@@ -1527,6 +1527,20 @@ export const RELIABILITY: PagePromises = {
       ],
     },
     {
+      begins: '| `study.told_count`: ends',
+      heldBy: [
+        test(
+          'test/conformance/numbers-that-run-out.test.ts',
+          'of the table runs out within 50 years, nor earlier than it says',
+        ),
+        test('test/conformance/numbers-that-run-out.test.ts', 'of the store on SQLite is left out'),
+        test(
+          'test/conformance/numbers-that-run-out.test.ts',
+          'comes from a sequence that is left out, or ends before its column',
+        ),
+      ],
+    },
+    {
       begins: '| `dropped_content.id`: a',
       heldBy: [
         test(

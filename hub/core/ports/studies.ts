@@ -68,7 +68,7 @@ export interface Studies {
   extend(id: string, part: NewPart, nowMs: number): Promise<boolean>;
   /** The part that was added with this key. */
   partByKey(id: string, key: string): Promise<PlannedPart | undefined>;
-  /** Changes the state from one of `from`. */
+  /** Changes the state from one of `from`, and makes the deliveries that tell of it. */
   setState(id: string, from: readonly StudyState[], to: StudyState, why: StateChange): Promise<boolean>;
   /** Makes points with these outcomes due for another try; resolves with their number. A finished study then runs again from `nowMs`
    *  on. */
@@ -90,8 +90,9 @@ export interface Studies {
   beginAgain(id: string, numbers: readonly number[]): Promise<boolean>;
   /** True for each point that has its outcome by this call. */
   end(id: string, ended: readonly EndedPoint[]): Promise<boolean[]>;
-  /** Finishes a study that runs, is not open, has begun all its points, each of which has its outcome, and was retried just as often. */
-  finish(id: string, retryCount: number, endedAtMs: number): Promise<boolean>;
+  /** Finishes a study that runs, is not open, has begun all its points, each of which has its outcome, and was retried just as often.
+   *  Makes the deliveries that tell of it. */
+  finish(id: string, retryCount: number, atMs: number): Promise<boolean>;
 }
 
 /** Points that are added; the key is that of the request, if it has one, and of no other part of the study. */
@@ -100,9 +101,6 @@ export interface NewPart extends PlannedPart {
 }
 
 export interface StateChange {
-  /** Time of an end; null for a change that ends nothing. */
-  readonly endedAtMs: number | null;
-  /** Time from which on it runs; null for a change after which it does not. */
-  readonly runningSinceMs: number | null;
+  readonly atMs: number;
   readonly message: string | null;
 }

@@ -2,6 +2,7 @@
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';
+import type { NotifyAddress } from '../task.js';
 import type { ValueCondition } from './conditions.js';
 import type { StudyPlan } from './plans.js';
 import type { ReadValue } from './values/read-value.js';
@@ -29,6 +30,21 @@ export const STUDY_TRANSITIONS = {
   },
   remove: { from: ['STOPPED', 'FINISHED'], to: ['-'], by: 'client, or the end of tasks.keepEndedFor' },
 } as const satisfies StateMachine<StudyState | '-'>;
+
+/** Time of the end that a study has by a change to this state; null for a change that ends nothing. */
+export function endOfChange(to: StudyState, atMs: number): number | null {
+  return to === 'STOPPED' || to === 'FINISHED' ? atMs : null;
+}
+
+/** Time from which on a study runs by a change to this state; null for a change after which it does not. */
+export function startOfChange(to: StudyState, atMs: number): number | null {
+  return to === 'RUNNING' ? atMs : null;
+}
+
+/** Whether webhooks tell of a change to this state: each end, and a pause for which the study has a reason of its own. */
+export function isTold(to: StudyState, message: string | null): boolean {
+  return to === 'STOPPED' || to === 'FINISHED' || (to === 'PAUSED' && message !== null);
+}
 
 /** States in which a study takes further points. */
 export const GROWING_STATES = ['RUNNING', 'PAUSED', 'FINISHED'] as const satisfies readonly StudyState[];
@@ -109,6 +125,8 @@ export interface Study extends StudyRecord {
 
 export interface NewStudy extends Study {
   readonly plan: StudyPlan;
+  /** Address that is told of its ends and pauses; null for none. */
+  readonly notify: NotifyAddress | null;
 }
 
 /** Numbers of points by outcome. OPEN: begun, and without an outcome. DUE: to be tried again, without a task yet. */

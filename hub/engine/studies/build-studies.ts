@@ -14,6 +14,7 @@ import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Instances } from '../instances/instances.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { Webhooks } from '../webhooks/webhooks.js';
 import { InvalidationService } from './invalidation-service.js';
 import { StudyDriver, type StudySettings } from './study-driver.js';
 import { StudyService } from './study-service.js';
@@ -39,9 +40,10 @@ interface Before {
   readonly instances: Instances;
   readonly transitions: TaskTransitions;
   readonly shutdown: ShutdownPreparation;
+  readonly webhooks: Webhooks | null;
 }
 
-export function buildStudies(ports: StudyPorts, { instances, transitions, shutdown }: Before) {
+export function buildStudies(ports: StudyPorts, { instances, transitions, shutdown, webhooks }: Before) {
   const {
     queue,
     archive,
@@ -81,6 +83,7 @@ export function buildStudies(ports: StudyPorts, { instances, transitions, shutdo
       syntax: outputValues,
       tables: ports.pointTables,
       maxPoints: settings.maxPoints,
+      webhooks,
       runtime,
     },
     refuseNewTasks: () => shutdown.refuseNewTasks(),

@@ -69,7 +69,7 @@ export class StudyHalts {
     if (message === undefined) return false;
     const { studies, runtime, log } = this.#options;
     const { from } = STUDY_TRANSITIONS.stop;
-    const change = { endedAtMs: runtime.clock.nowMs(), runningSinceMs: null, message };
+    const change = { atMs: runtime.clock.nowMs(), message };
     const isStopped = await studies.setState(id, from, 'STOPPED', change);
     if (isStopped) log.info({ studyId: id, reason: message }, 'a study was stopped by its rule');
     return isStopped;
@@ -95,9 +95,9 @@ export class StudyHalts {
       return false;
     }
     const message = `paused by itself at its first results, ${faults.join('; ')}; resume it to go on nevertheless`;
-    const { studies, log } = this.#options;
+    const { studies, runtime, log } = this.#options;
     const { from } = STUDY_TRANSITIONS.pause;
-    const change = { endedAtMs: null, runningSinceMs: null, message };
+    const change = { atMs: runtime.clock.nowMs(), message };
     const isPaused = await studies.setState(id, from, 'PAUSED', change);
     planned.hasResults = true;
     if (isPaused) log.info({ studyId: id, faults }, 'a study was paused: its first results lack values');

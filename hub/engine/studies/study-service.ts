@@ -6,6 +6,7 @@ import { type Caller, mayChangeTask } from '../../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
 import type { PointTables } from '../../core/ports/point-tables.js';
 import type { NewPart, PointQuery, Studies, StudyQuery } from '../../core/ports/studies.js';
+import type { Delivery } from '../../core/ports/webhook-deliveries.js';
 import { planned, type StudyPlan } from '../../core/studies/plans.js';
 import {
   GROWING_STATES,
@@ -22,6 +23,9 @@ import { checkedStudy, type StudyRules } from '../../core/studies/study-faults.j
 import { pointsOfRows, type TablePlan } from '../../core/studies/table-plan.js';
 import type { ReaderSyntax } from '../../core/studies/values/value-rules.js';
 import type { StudyVariable } from '../../core/studies/variables.js';
+import type { NotifyAddress } from '../../core/task.js';
+import { notifyAddress } from '../../core/webhook-addresses.js';
+import type { Webhooks } from '../webhooks/webhooks.js';
 import { taskIdOf } from './point-tasks.js';
 import { uuidOf } from './uuid.js';
 
@@ -32,6 +36,8 @@ export interface StudyRequest {
   readonly name: string;
   readonly note: string | null;
   readonly creator: string | null;
+  /** Address that is told of its ends and pauses, which `Tasks.notifyErrors` has checked; null for none. */
+  readonly notify: string | null;
   readonly definition: StudyDefinition;
   readonly checked: CheckedPlan;
   /** Idempotency key of the request. */
@@ -61,6 +67,10 @@ export interface CheckedPlan {
 /** A study with the numbers of its points by outcome. */
 export interface CountedStudy extends CountedRecord {
   readonly study: Study;
+  /** Address that the study names; null for none. */
+  readonly notify: NotifyAddress | null;
+  /** Webhooks about its latest change of which they tell. */
+  readonly deliveries: readonly Delivery[];
 }
 
 /** The same without its definition. */
@@ -78,6 +88,8 @@ export interface StudyServiceOptions {
   readonly syntax: ReaderSyntax;
   readonly tables: PointTables;
   readonly maxPoints: number;
+  /** Null for a hub that sends none. */
+  readonly webhooks: Pick<Webhooks, 'ofStudy'> | null;
   readonly runtime: Pick<Runtime, 'clock' | 'newId'>;
   /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
   readonly refuseNewTasks: () => void;
@@ -115,7 +127,8 @@ export class StudyService {
 
   /** Creates a study whose plan was {@link checked}, unless there is one of the creator with this key; resolves when it is durable.
    *  Rejects with SHUTDOWN_PREPARED, INVALID_INPUT and IDEMPOTENCY_KEY_REUSED. */
-  async create({ name, note, creator, definition, checked, key }: StudyRequest): Promise<Outcome> {
+  async create(request: StudyRequest): Promise<Outcome> {
+    const { name, note, creator, definition, checked, key } = request;
     this.admit();
     const { plan, pointCount } = checked;
     if (definition.reuse && definition.job.model?.kind === 'LOCAL_FILESYSTEM') {
@@ -131,25 +144,40 @@ export class StudyService {
       ...{ createdAtMs: nowMs, runningSinceMs: nowMs, endedAtMs: null },
       ...{ pointCount, begunCount: 0, retryCount: 0, isOpen: plan.kind === 'OPEN' },
     };
-    const isNew = await studies.create({ ...study, plan });
-    if (!isNew) return { counted: await this.#repeated(study, plan), isReplayed: true };
+    const notify = request.notify === null ? null : notifyAddress(request.notify);
+    const isNew = await studies.create({ ...study, plan, notify });
+    if (!isNew) return { counted: await this.#repeated(study, plan, notify), isReplayed: true };
     onChange();
-    return { counted: { study, counts: {} }, isReplayed: false };
+    return { counted: { study, counts: {}, notify, deliveries: [] }, isReplayed: false };
   }
 
   /** The study that an earlier request has created. Rejects with IDEMPOTENCY_KEY_REUSED when that was another request. */
-  async #repeated(study: Study, plan: StudyPlan): Promise<CountedStudy> {
+  async #repeated(study: Study, plan: StudyPlan, notify: NotifyAddress | null): Promise<CountedStudy> {
     const earlier = await this.get(study.id);
     const part = await this.#options.studies.partWith(study.id, 1);
-    const contentOf = ({ name, note, isOpen, definition }: Study, planned: StudyPlan | undefined) =>
-      asStored({ name, note, isOpen, definition, plan: isOpen ? null : planned });
-    if (isDeepStrictEqual(contentOf(earlier.study, part?.plan), contentOf(study, plan))) return earlier;
+    const contentOf = (
+      { name, note, isOpen, definition }: Study,
+      planned: StudyPlan | undefined,
+      address: NotifyAddress | null,
+    ) =>
+      asStored({
+        name,
+        note,
+        isOpen,
+        definition,
+        plan: isOpen ? null : planned,
+        notify: address?.url ?? null,
+      });
+    const before = contentOf(earlier.study, part?.plan, earlier.notify);
+    if (isDeepStrictEqual(before, contentOf(study, plan, notify))) return earlier;
     throw keyReused(`study ${study.id} was created with this key by another request`);
   }
 
   async get(id: string): Promise<CountedStudy> {
+    const { studies, webhooks } = this.#options;
     const study = await this.#find(id);
-    return { study, counts: await this.#options.studies.counts(id) };
+    const told = (await webhooks?.ofStudy(id)) ?? { notify: null, deliveries: [] };
+    return { study, counts: await studies.counts(id), ...told };
   }
 
   /** Studies, newest first, and the place after them; null when there are no more. */
@@ -220,9 +248,8 @@ export class StudyService {
     await this.#own(id, caller);
     const { studies, runtime, onChange } = this.#options;
     const { from, to } = STUDY_TRANSITIONS[change];
-    const endedAtMs = change === 'stop' ? runtime.clock.nowMs() : null;
-    const runningSinceMs = change === 'resume' ? runtime.clock.nowMs() : null;
-    if (!(await studies.setState(id, from, to[0], { endedAtMs, runningSinceMs, message: null }))) {
+    const why = { atMs: runtime.clock.nowMs(), message: null };
+    if (!(await studies.setState(id, from, to[0], why))) {
       throw await this.#refused(id, change);
     }
     onChange();

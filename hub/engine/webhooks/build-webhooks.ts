@@ -1,4 +1,4 @@
-/** Messages about the ends of tasks to other programs. */
+/** Messages about the ends of tasks and the changes of studies to other programs. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { WebhookPorts } from './webhook-tries.js';

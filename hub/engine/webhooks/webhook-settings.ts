@@ -8,24 +8,24 @@ export interface ConfiguredWebhook extends EndSubscription {
 }
 
 export interface WebhookSettings {
-  /** Receivers of the ends of all tasks. */
+  /** Receivers of the ends of all tasks and the changes of all studies. */
   readonly webhooks: readonly ConfiguredWebhook[];
-  /** Addresses that tasks may name, with all below them. */
+  /** Addresses that tasks and studies may name, with all below them. */
   readonly notify: readonly URL[];
   /** Deliveries that may wait for one receiver. */
   readonly maxWaiting: number;
   /** Time after which a delivery without an outcome is sent again. */
   readonly leaseMs: number;
-  /** Time from the end of the task for which a delivery is tried. */
+  /** Time from the end or the change for which a delivery is tried. */
   readonly retryForMs: number;
   /** Time for which ended deliveries are kept. */
   readonly keepForMs: number;
 }
 
-/** Why a task may not name this address; undefined when it may. */
+/** Why a task or study may not name this address; undefined when it may. */
 export function notifyFault({ notify }: Pick<WebhookSettings, 'notify'>, text: string): string | undefined {
   if (notify.length === 0) {
-    return 'this hub sends no webhooks for single tasks; an administrator can allow addresses by webhooks.notify';
+    return 'this hub sends no webhooks for single tasks and studies; an administrator can allow addresses by webhooks.notify';
   }
   const url = webhookAddress(text);
   if (url === undefined) return `must be ${ADDRESS_ALLOWED}`;

@@ -5,10 +5,10 @@ import type { WebhookMetrics } from '../../core/ports/metrics.js';
 import type {
   ClaimedDelivery,
   DeliveryOutcome,
+  News,
   WebhookDeliveries,
 } from '../../core/ports/webhook-deliveries.js';
 import type { SendOutcome, WebhookSender } from '../../core/ports/webhook-sender.js';
-import type { Task } from '../../core/task.js';
 import { retryDelayMs } from '../../core/webhook-schedule.js';
 import type { WebhookReceivers } from './webhook-receivers.js';
 import { addressOf, type WebhookSettings } from './webhook-settings.js';
@@ -17,8 +17,8 @@ import { addressOf, type WebhookSettings } from './webhook-settings.js';
 export interface WebhookPorts {
   readonly deliveries: WebhookDeliveries;
   readonly sender: WebhookSender;
-  /** Body of the message about the end of a task. */
-  readonly present: (task: Task) => string;
+  /** Body of a message. */
+  readonly present: (delivery: Pick<ClaimedDelivery, 'news' | 'toldOfMs'>) => string;
   readonly settings: WebhookSettings;
   readonly metrics: WebhookMetrics;
 }
@@ -71,7 +71,7 @@ export class WebhookTries {
         await this.#giveUpOld(delivery, outcome.fault);
     } catch (error) {
       log.error(
-        { err: error, taskId: delivery.task.id },
+        { err: error, ...subjectOf(delivery.news) },
         'the outcome of a webhook could not be stored: it will be sent again',
       );
     }
@@ -83,20 +83,19 @@ export class WebhookTries {
     if (this.#isStopped) return null;
     const address = addressOf(settings, delivery);
     if ('fault' in address) return { kind: 'FAILED', receiver: 'UNKNOWN', retryAfterMs: 0, ...address };
-    const { task, hook } = delivery;
     const timestampS = Math.floor(runtime.clock.nowMs() / 1000);
-    const id = `${task.id}.${hook ?? 'notify'}`;
-    const outcome = await sender.send({ url: address.url, id, timestampS, body: present(task) });
+    const id = messageId(delivery);
+    const outcome = await sender.send({ url: address.url, id, timestampS, body: present(delivery) });
     return this.#isStopped && outcome.kind === 'FAILED' ? null : outcome;
   }
 
-  #settled({ ref, task }: ClaimedDelivery, outcome: SendOutcome | null): DeliveryOutcome {
+  #settled({ ref, toldOfMs }: ClaimedDelivery, outcome: SendOutcome | null): DeliveryOutcome {
     const { runtime, settings, mayExpire } = this.#options;
     const atMs = runtime.clock.nowMs();
     if (outcome === null) return { ref, state: 'WAITING', nextAtMs: atMs, fault: null };
     if (outcome.kind === 'DELIVERED') return { ref, state: 'DELIVERED', atMs };
     const { fault, isFinal, retryAfterMs } = outcome;
-    const leftMs = (task.endedAtMs ?? atMs) + settings.retryForMs - atMs;
+    const leftMs = toldOfMs + settings.retryForMs - atMs;
     if (isFinal || (leftMs <= 0 && mayExpire())) return { ref, state: 'FAILED', atMs, fault };
     const delayMs = Math.max(retryDelayMs(ref.tries, runtime.random()), retryAfterMs);
     // The last try is at the end of that time.
@@ -108,9 +107,9 @@ export class WebhookTries {
     };
   }
 
-  #tell({ task, hook, receiver, ref: { tries } }: ClaimedDelivery, settled: DeliveryOutcome): void {
+  #tell({ news, hook, receiver, ref: { tries } }: ClaimedDelivery, settled: DeliveryOutcome): void {
     const { log, metrics } = this.#options;
-    const of = { taskId: task.id, requestId: task.requestId, hook: hook ?? 'notify', receiver, tries };
+    const of = { ...subjectOf(news), hook: hook ?? 'notify', receiver, tries };
     if (settled.state === 'DELIVERED') {
       metrics.tried('DELIVERED');
       log.debug(of, 'a webhook was delivered');
@@ -138,4 +137,17 @@ export class WebhookTries {
     metrics.gaveUp(deliveriesGivenUp);
     log.warn({ receiver, deliveries: deliveriesGivenUp, fault }, 'webhooks were given up');
   }
+}
+
+/** Id of a message, the same at each try. */
+function messageId({ news, hook }: ClaimedDelivery): string {
+  const subject = news.kind === 'TASK' ? news.task.id : `${news.study.id}.${news.change}`;
+  return `${subject}.${hook ?? 'notify'}`;
+}
+
+/** Fields of log lines that name the task or study. */
+function subjectOf(news: News) {
+  return news.kind === 'TASK'
+    ? { taskId: news.task.id, requestId: news.task.requestId }
+    : { studyId: news.study.id };
 }

@@ -1,5 +1,5 @@
 /**
- * Delivers the ends of tasks to those who are told of them by webhooks. The deliveries are in the store; while there are none,
+ * Delivers the ends of tasks and the changes of studies to those who are told of them by webhooks. The deliveries are in the store; while there are none,
  * nothing runs.
  */
 import { Loop } from '@workbench-hub/shared/runtime/loop';
@@ -23,6 +23,13 @@ const REFUSAL_LOG_MS = 60_000;
 
 /** Longest sleep, since clocks are corrected. */
 const MAX_SLEEP_MS = 60_000;
+
+/** What is told of a task or study. */
+export interface Told {
+  /** Address that it names; null for none. */
+  readonly notify: NotifyAddress | null;
+  readonly deliveries: readonly Delivery[];
+}
 
 export class Webhooks {
   readonly #options: WebhooksOptions;
@@ -51,11 +58,18 @@ export class Webhooks {
   }
 
   /** Address that a task names, and its deliveries. */
-  async ofTask(
-    taskId: string,
-  ): Promise<{ readonly notify: NotifyAddress | null; readonly deliveries: readonly Delivery[] }> {
+  async ofTask(taskId: string): Promise<Told> {
     const { deliveries } = this.#options;
     return { notify: await deliveries.notifyOf(taskId), deliveries: await deliveries.ofTask(taskId) };
+  }
+
+  /** Address that a study names, and the deliveries of its latest change that was told. */
+  async ofStudy(studyId: string): Promise<Told> {
+    const { deliveries } = this.#options;
+    return {
+      notify: await deliveries.notifyOfStudy(studyId),
+      deliveries: await deliveries.ofStudy(studyId),
+    };
   }
 
   waiting(): Promise<WaitingReceiver[]> {

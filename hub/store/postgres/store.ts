@@ -89,7 +89,7 @@ export async function openPostgresStore(
     changes,
     exclusions: postgresTaskExclusions(reads, lanes),
     loans: postgresOpenLoans(reads, lanes),
-    studies: postgresStudies(reads, lanes),
+    studies: postgresStudies(reads, lanes, outbox),
     invalidations: postgresInvalidations(reads, lanes),
     statistics: postgresTaskStatistics(reads, lanes),
     webhooks: postgresWebhookDeliveries(reads, lanes, outbox),

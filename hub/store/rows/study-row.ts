@@ -1,8 +1,10 @@
 /** Rows of studies, as both stores have them. */
 import type { ActiveStudy, EndedPoint, OpenPoint } from '../../core/ports/studies.js';
+import type { StudyNews } from '../../core/ports/webhook-deliveries.js';
 import type {
   BegunPoint,
   NewStudy,
+  OutcomeCounts,
   Point,
   PointCause,
   PointOutcome,
@@ -59,12 +61,29 @@ export function wholeStudyOfRow(row: StudyRow & { readonly definition: string })
   };
 }
 
+/** A study with its counts, as deliveries hold it. */
+export interface ToldStudyRow {
+  readonly study: StudyRow;
+  readonly counts: OutcomeCounts;
+  readonly change: number;
+}
+
+export function newsOfRow({ study, ...rest }: ToldStudyRow): StudyNews {
+  return { kind: 'STUDY', study: studyOfRow(study), ...rest };
+}
+
 export function activeStudyOfRow(row: StudyRow): ActiveStudy {
   const { id, state, runningSinceMs, pointCount, begunCount, retryCount, isOpen } = studyOfRow(row);
   return { id, state, runningSinceMs, pointCount, begunCount, retryCount, isOpen };
 }
 
-export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly definition: string } {
+export interface NewStudyRow extends StudyRow<boolean> {
+  readonly definition: string;
+  readonly notify_url: string | null;
+  readonly notify_receiver: string | null;
+}
+
+export function rowOfStudy(study: NewStudy): NewStudyRow {
   return {
     id: study.id,
     name: study.name,
@@ -80,6 +99,8 @@ export function rowOfStudy(study: NewStudy): StudyRow<boolean> & { readonly defi
     retry_count: study.retryCount,
     is_open: study.isOpen,
     definition: JSON.stringify(study.definition),
+    notify_url: study.notify?.url ?? null,
+    notify_receiver: study.notify?.receiver ?? null,
   };
 }
 

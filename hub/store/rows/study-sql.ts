@@ -1,6 +1,7 @@
 /** SQL of studies that is the same in both stores. */
 import { FAILURES } from '../../core/studies/stop-rules.js';
 import { GROWING_STATES, STUDY_TRANSITIONS } from '../../core/studies/study.js';
+import { STUDY_COLUMNS } from './study-row.js';
 
 /** SQL list of states from which a transition begins. */
 export function statesBefore(transition: keyof typeof STUDY_TRANSITIONS): string {
@@ -19,6 +20,13 @@ export const runAgain = (now: '@now' | ':now') => `
   message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
   ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
   state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;
+
+/** Names and columns of a table of studies, as the arguments of an SQL function that builds a JSON object. */
+export function namedColumns(table: string): string {
+  return STUDY_COLUMNS.split(', ')
+    .map((column) => `'${column}', ${table}.${column}`)
+    .join(', ');
+}
 
 function listOf(states: readonly string[]): string {
   return `(${states.map((state) => `'${state}'`).join(', ')})`;

@@ -91,7 +91,7 @@ export function portsOver(
     changes,
     exclusions: sqliteTaskExclusions(db, commit),
     loans: sqliteOpenLoans(db, commit),
-    studies: sqliteStudies(db, commit),
+    studies: sqliteStudies(db, commit, outbox),
     invalidations: sqliteInvalidations(db, commit),
     statistics: sqliteTaskStatistics(db, commit),
     webhooks: sqliteWebhookDeliveries(db, commit, outbox),

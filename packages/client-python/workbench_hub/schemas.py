@@ -1136,6 +1136,9 @@ class NewStudy(_NewStudy, total=False):
     success: List[NewStudySuccess]
     # Number of failed points at which the study stops by itself.
     stopAfterFailures: int
+    # Address that gets a webhook when the study finishes, is stopped, or pauses by itself. An administrator
+    # decides which are allowed.
+    notify: str
     # Whether points take the results of earlier tasks with equal inputs, computed by the same build of the
     # workbench. false by default.
     reuse: bool
@@ -1558,6 +1561,11 @@ class Study(_Study, total=False):
     # Time limit of each point in seconds.
     timeLimit: int
     stopAfterFailures: int
+    # Address that gets a webhook at each end and pause. Others than the creator and the role ADMIN see its
+    # origin only.
+    notify: str
+    # Webhooks about the latest end or pause of which they tell.
+    webhooks: List[TaskWebhook]
 
 
 class StudyClassifiersItem(TypedDict):
@@ -2205,7 +2213,7 @@ class _TaskWebhook(TypedDict):
 
 
 class TaskWebhook(_TaskWebhook, total=False):
-    # Name of the webhook in the configuration; absent for the address that the task names.
+    # Name of the webhook in the configuration; absent for the address that the task or study names.
     name: str
     # When it is tried again; absent when it has ended.
     nextTryAt: str

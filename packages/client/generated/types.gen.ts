@@ -532,6 +532,10 @@ export type NewStudy = {
      */
     stopWhen?: Array<NewStudyCondition>;
     /**
+     * Address that gets a webhook when the study finishes, is stopped, or pauses by itself. An administrator decides which are allowed.
+     */
+    notify?: string;
+    /**
      * Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.
      */
     reuse?: boolean;
@@ -2480,7 +2484,7 @@ export type TaskOutputFile = {
 
 export type TaskWebhook = {
     /**
-     * Name of the webhook in the configuration; absent for the address that the task names.
+     * Name of the webhook in the configuration; absent for the address that the task or study names.
      */
     name?: string;
     /**
@@ -2840,6 +2844,14 @@ export type Study = {
     reuse: boolean;
     variables: Array<StudyVariable>;
     values: Array<StudyValue>;
+    /**
+     * Address that gets a webhook at each end and pause. Others than the creator and the role ADMIN see its origin only.
+     */
+    notify?: string;
+    /**
+     * Webhooks about the latest end or pause of which they tell.
+     */
+    webhooks?: Array<TaskWebhook>;
 };
 
 export type StudyCondition = {

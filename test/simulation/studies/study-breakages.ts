@@ -46,7 +46,7 @@ export const STUDY_BREAKAGES: readonly Breakage[] = [
       open: async (id, limit) => {
         const found = await open(id, limit);
         if (found.length !== 1) return found;
-        await setState(id, ['RUNNING'], 'FINISHED', { endedAtMs: 0, runningSinceMs: null, message: null });
+        await setState(id, ['RUNNING'], 'FINISHED', { atMs: 0, message: null });
         return [];
       },
     })),

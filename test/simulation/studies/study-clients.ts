@@ -91,10 +91,10 @@ export class StudyClients {
           ],
         };
         const points = Array.from({ length: pointCount }, (_, index) => ({ load: from + index }));
+        const none = { note: null, creator: null, notify: null };
         const checked = { plan: { kind: 'LIST', points }, pointCount } as const;
         try {
-          const request = { name, note: null, creator: null, definition, checked, key: undefined };
-          const { counted } = await studies.create(request);
+          const { counted } = await studies.create({ ...none, name, definition, checked, key: undefined });
           hold.release();
           return counted.study;
         } catch (error) {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import type { AccountStore, Cluster } from '@workbench-hub/hub/core/ports/store';
-import type { Task } from '@workbench-hub/hub/core/task';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
@@ -186,7 +185,10 @@ async function startOn(
 
 function webhookPorts(store: SqliteTaskStore, given: NonNullable<EngineSetup['webhooks']>): WebhookPorts {
   const metrics = { tried: () => undefined, gaveUp: () => undefined };
-  const present = ({ id, status }: Task) => JSON.stringify({ id, status });
+  const present: WebhookPorts['present'] = ({ news }) => {
+    const { id } = news.kind === 'TASK' ? news.task : news.study;
+    return JSON.stringify({ id, status: news.kind === 'TASK' ? news.task.status : news.study.state });
+  };
   return { ...given, deliveries: store.webhooks, present, metrics };
 }
 

@@ -104,7 +104,7 @@ function presentAttempt({ attempt, instance, outcome, reason, ...times }: Attemp
   };
 }
 
-function presentDelivery({ hook, receiver, state, tries, nextAtMs, endedAtMs, fault }: Delivery) {
+export function presentDelivery({ hook, receiver, state, tries, nextAtMs, endedAtMs, fault }: Delivery) {
   return {
     ...(hook === null ? {} : { name: hook }),
     receiver: originOf(receiver),

@@ -162,10 +162,11 @@ export const outputFile = z
 export const inputFiles = z.object({ files: z.array(inputFile) }).meta({ id: 'TaskInputFiles' });
 export const outputFiles = z.object({ files: z.array(outputFile) }).meta({ id: 'TaskOutputFiles' });
 
-const delivery = z
+export const delivery = z
   .object({
     name: z.string().optional().meta({
-      description: 'Name of the webhook in the configuration; absent for the address that the task names.',
+      description:
+        'Name of the webhook in the configuration; absent for the address that the task or study names.',
       example: 'ci',
     }),
     receiver: z.string().meta({ description: 'Origin of the address.', example: 'https://ci.example.org' }),

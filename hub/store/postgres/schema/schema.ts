@@ -23,6 +23,7 @@ import { loans } from './migrations/0021-loans.js';
 import { studies } from './migrations/0022-studies.js';
 import { studyRules } from './migrations/0023-study-rules.js';
 import { tasksOfStudies } from './migrations/0024-tasks-of-studies.js';
+import { webhooksOfStudies } from './migrations/0025-webhooks-of-studies.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -48,5 +49,6 @@ export const MIGRATIONS: readonly Migration[] = [
   studies,
   studyRules,
   tasksOfStudies,
+  webhooksOfStudies,
   accounts,
 ];

@@ -15,18 +15,19 @@ import { FAILED } from '../../rows/study-sql.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
 import type { Lanes } from '../lanes/lanes.js';
+import { countsOf } from '../rows/point-counts.js';
+import type { WebhookOutbox } from '../tasks/webhook-outbox.js';
 import {
   BEGIN,
   BEGIN_AGAIN,
   CREATE,
   END,
   EXTEND,
-  FINISH,
   MAY_BE_REMOVED,
   OPEN,
   REMOVE,
   RETRY,
-  SET_STATE,
+  stateWrites,
 } from './study-writes.js';
 
 const SEQ_OF_STUDY = '(SELECT seq FROM study WHERE id = :id)';
@@ -49,11 +50,7 @@ const PART_BY_KEY = sql(
   { id: 'text', key: 'text' },
   `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND key = :key`,
 );
-const COUNTS = sql(
-  { id: 'text' },
-  `SELECT coalesce(outcome, CASE WHEN is_due THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count
-   FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} GROUP BY 1`,
-);
+const COUNTS = sql({ id: 'text' }, countsOf(SEQ_OF_STUDY));
 const FAILED_SINCE = sql(
   { id: 'text', time: 'bigint' },
   `SELECT count(*) AS count FROM study_point
@@ -90,18 +87,19 @@ const DUE_POINTS = sql(
    ORDER BY number LIMIT :limit`,
 );
 
-export function postgresStudies(db: Database, { change }: Lanes): Studies {
+export function postgresStudies(db: Database, { change }: Lanes, outbox: WebhookOutbox): Studies {
+  const { setState, finish } = stateWrites(outbox);
   return {
     ...studyReads(db),
     create: (study) => change.write(CREATE, study),
     extend: (id, part, nowMs) => change.write(EXTEND, { id, part, nowMs }),
-    setState: (id, from, to, why) => change.write(SET_STATE, { id, from, to, ...why }),
+    setState: (id, from, to, why) => change.write(setState, { id, from, to, ...why }),
     retry: (id, outcomes, nowMs) => change.write(RETRY, { id, outcomes, nowMs }),
     remove: (id) => change.write(REMOVE, id),
     begin: (id, begunCount, points) => change.write(BEGIN, { id, begunCount, points }),
     end: async (id, ended) => [...(await change.write(END, { id, ended }))],
     beginAgain: (id, numbers) => change.write(BEGIN_AGAIN, { id, numbers }),
-    finish: (id, retryCount, endedAtMs) => change.write(FINISH, { id, retryCount, endedAtMs }),
+    finish: (id, retryCount, atMs) => change.write(finish, { id, retryCount, atMs }),
   };
 }
 

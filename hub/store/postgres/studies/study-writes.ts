@@ -1,10 +1,25 @@
 /** Writes of studies. Each call is a batch of its own: their keys are those of all studies, and calls are few. */
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import type { EndedPoint, NewPart, StateChange } from '../../../core/ports/studies.js';
-import type { BegunPoint, NewStudy, PointOutcome, StudyState } from '../../../core/studies/study.js';
+import {
+  type BegunPoint,
+  endOfChange,
+  isTold,
+  type NewStudy,
+  type PointOutcome,
+  type StudyState,
+  startOfChange,
+} from '../../../core/studies/study.js';
 import { begunPointAsColumns, endOfPoint, rowOfStudy, STUDY_COLUMNS } from '../../rows/study-row.js';
 import { GROWING, runAgain, statesBefore } from '../../rows/study-sql.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import {
+  MADE,
+  type MadeDeliveries,
+  makeStudyDeliveries,
+  STUDY_DELIVERY_PARAMETERS,
+  type WebhookOutbox,
+} from '../tasks/webhook-outbox.js';
 
 /** SQL condition that a point has a task without an end that was seen. */
 export const OPEN = 'outcome IS NULL AND NOT is_due';
@@ -34,6 +49,8 @@ export const CREATE: LaneWrite<NewStudy, boolean> = {
       retryCount: 'bigint',
       isOpen: 'boolean',
       definition: 'text',
+      notifyUrl: 'text',
+      notifyReceiver: 'text',
       plan: 'text',
       digests: 'text[]',
       sizes: 'bigint[]',
@@ -41,9 +58,9 @@ export const CREATE: LaneWrite<NewStudy, boolean> = {
     },
     parts: `
       created AS (
-        INSERT INTO study (${STUDY_COLUMNS}, definition)
+        INSERT INTO study (${STUDY_COLUMNS}, definition, notify_url, notify_receiver)
         SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :runningSince, :endedAt, :pointCount, :begunCount, :retryCount, :isOpen,
-          :definition
+          :definition, :notifyUrl, :notifyReceiver
         FROM held ON CONFLICT (id) DO NOTHING RETURNING seq),
       planned AS (
         INSERT INTO study_part (study_seq, first, count, plan)
@@ -76,6 +93,8 @@ function creationValues(study: NewStudy) {
     retryCount: row.retry_count,
     isOpen: row.is_open,
     definition: row.definition,
+    notifyUrl: row.notify_url,
+    notifyReceiver: row.notify_receiver,
     plan: JSON.stringify(study.plan),
     digests: files.map(({ digest }) => digest),
     sizes: files.map(({ sizeBytes }) => sizeBytes),
@@ -118,35 +137,6 @@ interface Change extends StateChange {
   readonly from: readonly StudyState[];
   readonly to: StudyState;
 }
-
-export const SET_STATE: LaneWrite<Change, boolean> = {
-  ...ALONE,
-  statement: laneStatement({
-    parameters: {
-      id: 'text',
-      former: 'text[]',
-      next: 'text',
-      endedAt: 'bigint',
-      runningSince: 'bigint',
-      message: 'text',
-    },
-    parts: `
-      changed AS (
-        UPDATE study SET state = :next, ended_at = :endedAt, running_since_at = coalesce(:runningSince, running_since_at),
-          message = :message
-        FROM held WHERE study.id = :id AND state = ANY (:former) RETURNING seq)`,
-    outcome: 'SELECT to_json(count(*)) FROM changed',
-  }),
-  values: ([call]) => ({
-    id: call?.id,
-    former: call?.from,
-    next: call?.to,
-    endedAt: call?.endedAtMs,
-    runningSince: call?.runningSinceMs,
-    message: call?.message,
-  }),
-  results: (_, outcome) => [outcome !== 0],
-};
 
 interface Retry {
   readonly id: string;
@@ -308,21 +298,85 @@ export const END: LaneWrite<
   ],
 };
 
-export const FINISH: LaneWrite<
-  { readonly id: string; readonly retryCount: number; readonly endedAtMs: number },
-  boolean
-> = {
-  ...ALONE,
-  statement: laneStatement({
-    parameters: { id: 'text', retryCount: 'bigint', endedAt: 'bigint' },
-    parts: `
-      finished AS (
-        UPDATE study SET state = 'FINISHED', ended_at = :endedAt
-        FROM held WHERE study.id = :id AND state IN ${statesBefore('finish')} AND NOT is_open AND begun_count = point_count
-          AND retry_count = :retryCount AND ${NO_OPEN_POINT} AND ${NONE_DUE}
-        RETURNING seq)`,
-    outcome: 'SELECT to_json(count(*)) FROM finished',
-  }),
-  values: ([call]) => ({ id: call?.id, retryCount: call?.retryCount, endedAt: call?.endedAtMs }),
-  results: (_, outcome) => [outcome !== 0],
-};
+interface Finish {
+  readonly id: string;
+  readonly retryCount: number;
+  readonly atMs: number;
+}
+
+/** Both have the deliveries that they made. */
+interface ChangeOutcome {
+  readonly changed: number;
+  readonly made: MadeDeliveries | null;
+}
+
+const CHANGE_OUTCOME = `SELECT json_build_object('changed', (SELECT count(*) FROM changed), 'made', ${MADE})`;
+
+const SET_STATE = laneStatement({
+  parameters: {
+    id: 'text',
+    former: 'text[]',
+    next: 'text',
+    endedAt: 'bigint',
+    runningSince: 'bigint',
+    message: 'text',
+    ...STUDY_DELIVERY_PARAMETERS,
+  },
+  parts: `
+    changed AS (
+      UPDATE study SET state = :next, ended_at = :endedAt, running_since_at = coalesce(:runningSince, running_since_at),
+        message = :message, told_count = told_count + CASE WHEN :isTold THEN 1 ELSE 0 END
+      FROM held WHERE study.id = :id AND state = ANY (:former) RETURNING study.*),
+    ${makeStudyDeliveries('changed')}`,
+  outcome: CHANGE_OUTCOME,
+});
+
+const FINISH = laneStatement({
+  parameters: { id: 'text', retryCount: 'bigint', ...STUDY_DELIVERY_PARAMETERS },
+  parts: `
+    changed AS (
+      UPDATE study SET state = 'FINISHED', ended_at = :changedAt, told_count = told_count + 1
+      FROM held WHERE study.id = :id AND state IN ${statesBefore('finish')} AND NOT is_open AND begun_count = point_count
+        AND retry_count = :retryCount AND ${NO_OPEN_POINT} AND ${NONE_DUE}
+      RETURNING study.*),
+    ${makeStudyDeliveries('changed')}`,
+  outcome: CHANGE_OUTCOME,
+});
+
+/** The writes that make deliveries. */
+export function stateWrites(outbox: WebhookOutbox): {
+  readonly setState: LaneWrite<Change, boolean>;
+  readonly finish: LaneWrite<Finish, boolean>;
+} {
+  const results = (_: unknown, outcome: unknown) => {
+    const { changed, made } = outcome as ChangeOutcome;
+    outbox.made(made ?? []);
+    return [changed !== 0];
+  };
+  return {
+    setState: {
+      ...ALONE,
+      statement: SET_STATE,
+      values: ([call]) => ({
+        id: call?.id,
+        former: call?.from,
+        next: call?.to,
+        endedAt: call && endOfChange(call.to, call.atMs),
+        runningSince: call && startOfChange(call.to, call.atMs),
+        message: call?.message,
+        ...outbox.valuesOfStudy(call !== undefined && isTold(call.to, call.message), call?.atMs),
+      }),
+      results,
+    },
+    finish: {
+      ...ALONE,
+      statement: FINISH,
+      values: ([call]) => ({
+        id: call?.id,
+        retryCount: call?.retryCount,
+        ...outbox.valuesOfStudy(true, call?.atMs),
+      }),
+      results,
+    },
+  };
+}

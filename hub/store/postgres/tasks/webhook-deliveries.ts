@@ -3,10 +3,12 @@ import type {
   ClaimQuery,
   Delivery,
   DeliveryOutcome,
+  News,
   WebhookDeliveries,
 } from '../../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../../core/task.js';
 import { SWEEP_BATCH } from '../../rows/limits.js';
+import { newsOfRow, type ToldStudyRow } from '../../rows/study-row.js';
 import { taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
@@ -23,9 +25,12 @@ interface ClaimedRow extends RowWithTask {
   readonly hook: string;
   readonly receiver: string;
   readonly url: string | null;
+  readonly told_of: number;
+  /** Null for a delivery of a task. */
+  readonly study: ToldStudyRow | null;
 }
 
-const CLAIMED = 'id, tries, hook, receiver, url, task';
+const CLAIMED = 'id, tries, hook, receiver, url, told_of, task, study';
 
 const RECALL = sql(
   { ids: 'bigint[]' },
@@ -44,7 +49,7 @@ const CLAIM: LaneWrite<ClaimQuery, ClaimedDelivery[]> = {
       claimed AS (
         UPDATE webhook_delivery SET next_at = :leaseUntil, tries = tries + 1 FROM due
         WHERE webhook_delivery.id = due.id AND webhook_delivery.next_at = due.next_at
-        RETURNING webhook_delivery.id, tries, hook, receiver, url, task, due.next_at AS was_due)`,
+        RETURNING webhook_delivery.id, tries, hook, receiver, url, told_of, task, study, due.next_at AS was_due)`,
     outcome: 'SELECT json_agg(id ORDER BY was_due, id) FROM claimed',
     returned: `
       SELECT saved.outcome, ${CLAIMED} FROM saved LEFT JOIN claimed ON true ORDER BY was_due, id`,
@@ -88,6 +93,7 @@ const settling = (outbox: WebhookOutbox): LaneWrite<Items<DeliveryOutcome>, bool
       settled AS (
         UPDATE webhook_delivery AS delivery SET state = input.state, next_at = input.next_at, ended_at = input.ended_at,
           task = CASE WHEN input.next_at IS NOT NULL THEN delivery.task END,
+          study = CASE WHEN input.next_at IS NOT NULL THEN delivery.study END,
           fault = CASE WHEN input.next_at IS NULL THEN input.fault ELSE coalesce(input.fault, delivery.fault) END
         FROM input WHERE delivery.id = input.id AND delivery.tries = input.tries AND delivery.next_at IS NOT NULL
         RETURNING input.at, delivery.receiver, delivery.next_at)`,
@@ -132,7 +138,7 @@ const GIVE_UP: LaneWrite<GiveUp, number> = {
         SELECT webhook_delivery.id FROM held, webhook_delivery
         WHERE receiver = :receiver AND next_at IS NOT NULL AND told_of < :endedBefore LIMIT :limit),
       given_up AS (
-        UPDATE webhook_delivery SET state = 'FAILED', ended_at = :at, fault = :fault, task = NULL, next_at = NULL FROM old
+        UPDATE webhook_delivery SET state = 'FAILED', ended_at = :at, fault = :fault, task = NULL, study = NULL, next_at = NULL FROM old
         WHERE webhook_delivery.id = old.id AND next_at IS NOT NULL RETURNING webhook_delivery.id)`,
     outcome: 'SELECT to_json(count(*)) FROM given_up',
   }),
@@ -170,6 +176,11 @@ const NOTIFY = sql(
   'SELECT url, receiver FROM task_notify WHERE task_seq = (SELECT task_seq FROM task_request WHERE id = :taskId)',
 );
 
+const NOTIFY_OF_STUDY = sql(
+  { studyId: 'text' },
+  'SELECT notify_url AS url, notify_receiver AS receiver FROM study WHERE id = :studyId AND notify_url IS NOT NULL',
+);
+
 const NEXT = sql(
   { receivers: 'text[]' },
   `SELECT receiver, next_at AS "nextAtMs" FROM unnest(:receivers) WITH ORDINALITY AS asked (receiver, at), LATERAL (
@@ -177,10 +188,19 @@ const NEXT = sql(
      ORDER BY next_at LIMIT 1) AS next ORDER BY at`,
 );
 
+const SELECT_DELIVERY = `
+  SELECT nullif(hook, '') AS hook, receiver, state, tries, next_at AS "nextAtMs", ended_at AS "endedAtMs", fault
+  FROM webhook_delivery`;
+
 const OF_TASK = sql(
   { taskId: 'text' },
-  `SELECT nullif(hook, '') AS hook, receiver, state, tries, next_at AS "nextAtMs", ended_at AS "endedAtMs", fault
-   FROM webhook_delivery WHERE task_id = :taskId ORDER BY webhook_delivery.hook`,
+  `${SELECT_DELIVERY} WHERE task_id = :taskId ORDER BY webhook_delivery.hook`,
+);
+
+const OF_STUDY = sql(
+  { studyId: 'text' },
+  `${SELECT_DELIVERY} WHERE task_id = (SELECT id || '.' || told_count FROM study WHERE id = :studyId)
+   ORDER BY webhook_delivery.hook`,
 );
 
 /** Deliveries that wait, by receiver. */
@@ -212,6 +232,8 @@ export function postgresWebhookDeliveries(
   return {
     subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
     notifyOf: async (taskId) => (await rowOf<NotifyAddress, 'taskId'>(db, NOTIFY, { taskId })) ?? null,
+    notifyOfStudy: async (studyId) =>
+      (await rowOf<NotifyAddress, 'studyId'>(db, NOTIFY_OF_STUDY, { studyId })) ?? null,
     takeRefused: async () => outbox.counts.takeRefused(),
     waiting: async () => {
       const receivers = [...outbox.counts.waiting.keys()];
@@ -230,13 +252,17 @@ export function postgresWebhookDeliveries(
             ),
           ),
     ofTask: (taskId) => rowsOf<Delivery, 'taskId'>(db, OF_TASK, { taskId }),
+    ofStudy: (studyId) => rowsOf<Delivery, 'studyId'>(db, OF_STUDY, { studyId }),
     forget: (endedBeforeMs) => inBatches(() => side.write(FORGET, endedBeforeMs)),
     refresh: async () => outbox.recounted(await countsOf(db)),
     watch: (onDurable) => outbox.watch(onDurable),
   };
 }
 
-function claimedOf({ id, tries, hook, receiver, url, task }: ClaimedRow): ClaimedDelivery[] {
+function claimedOf(row: ClaimedRow): ClaimedDelivery[] {
+  const { id, tries, receiver, url, told_of: toldOfMs, task, study } = row;
   if (id === null) return [];
-  return [{ ref: { id, tries }, hook: hook === '' ? null : hook, receiver, url, task: taskOfRow(task) }];
+  const hook = row.hook === '' ? null : row.hook;
+  const news: News = study === null ? { kind: 'TASK', task: taskOfRow(task) } : newsOfRow(study);
+  return [{ ref: { id, tries }, hook, receiver, url, toldOfMs, news }];
 }

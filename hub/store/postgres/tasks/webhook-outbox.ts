@@ -1,7 +1,11 @@
-/** Makes the deliveries of ends, in the statements that end the tasks. */
+/** Makes the deliveries of ends and of changes of studies, in the statements that make those. */
 import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
 import { DeliveryCounts } from '../../rows/delivery-counts.js';
+import { namedColumns } from '../../rows/study-sql.js';
+import { countsOf } from '../rows/point-counts.js';
 import { TASK_JSON } from '../rows/task-columns.js';
+
+const TOO_MANY = 'too many deliveries waited for this receiver';
 
 /** Parameters of statements that make deliveries. */
 export const DELIVERY_PARAMETERS = {
@@ -34,10 +38,40 @@ export const makeDeliveries = (ended: string) => `
     SELECT task_request.id, counted.hook, counted.receiver, counted.url, CASE WHEN NOT is_full THEN ${TASK_JSON} END,
       task.ended_at, CASE WHEN NOT is_full THEN task.ended_at END, CASE WHEN is_full THEN 'FAILED' ELSE 'WAITING' END,
       CASE WHEN is_full THEN task.ended_at END,
-      CASE WHEN is_full THEN 'too many deliveries waited for this receiver' END
+      CASE WHEN is_full THEN '${TOO_MANY}' END
     FROM counted JOIN ${ended} AS task ON task.seq = counted.seq
     JOIN task_request ON task_request.task_seq = task.seq JOIN requirement ON requirement.id = task.requirement_id
     ORDER BY counted.at, counted.hook
+    ON CONFLICT (task_id, hook) DO NOTHING RETURNING receiver, next_at IS NOT NULL AS is_waiting)`;
+
+/** Parameters of statements that make deliveries of studies. */
+export const STUDY_DELIVERY_PARAMETERS = {
+  isTold: 'boolean',
+  changedAt: 'bigint',
+  hookNames: 'text[]',
+  hookReceivers: 'text[]',
+  fullReceivers: 'text[]',
+  fullCounts: 'bigint[]',
+  maxWaiting: 'bigint',
+} as const;
+
+/** Makes the deliveries of the study that `changed` returns with all its columns, if its change is told. */
+export const makeStudyDeliveries = (changed: string) => `
+  told AS (
+    SELECT '' AS hook, notify_receiver AS receiver, notify_url AS url FROM ${changed} WHERE notify_url IS NOT NULL
+    UNION ALL
+    SELECT hook.name, hook.receiver, NULL FROM ${changed}, unnest(:hookNames, :hookReceivers) AS hook (name, receiver)),
+  counted AS (
+    SELECT told.*, coalesce(waiting.deliveries, 0) >= :maxWaiting AS is_full
+    FROM told LEFT JOIN unnest(:fullReceivers, :fullCounts) AS waiting (receiver, deliveries) USING (receiver)),
+  made AS (
+    INSERT INTO webhook_delivery (task_id, hook, receiver, url, study, told_of, next_at, state, ended_at, fault)
+    SELECT study.id || '.' || study.told_count, counted.hook, counted.receiver, counted.url,
+      CASE WHEN NOT is_full THEN json_build_object('study', json_build_object(${namedColumns('study')}), 'change', study.told_count,
+        'counts', coalesce((SELECT json_object_agg(outcome, count) FROM (${countsOf('study.seq')}) AS each), '{}'::json)) END,
+      :changedAt, CASE WHEN NOT is_full THEN :changedAt END, CASE WHEN is_full THEN 'FAILED' ELSE 'WAITING' END,
+      CASE WHEN is_full THEN :changedAt END, CASE WHEN is_full THEN '${TOO_MANY}' END
+    FROM ${changed} AS study, counted WHERE :isTold ORDER BY counted.hook
     ON CONFLICT (task_id, hook) DO NOTHING RETURNING receiver, next_at IS NOT NULL AS is_waiting)`;
 
 /** Numbers of deliveries that were made, as JSON. */
@@ -75,6 +109,17 @@ export class WebhookOutbox {
       fullCounts: [...this.counts.waiting.values()],
       maxWaiting: this.#maxWaiting,
     };
+  }
+
+  /** Values of {@link STUDY_DELIVERY_PARAMETERS}. */
+  valuesOfStudy(isTold: boolean, changedAt: number | undefined) {
+    const { fullReceivers, fullCounts, maxWaiting } = this.values();
+    const webhooks = this.#webhooks.filter(({ studies }) => studies);
+    const [hookNames, hookReceivers] = [
+      webhooks.map(({ name }) => name),
+      webhooks.map(({ receiver }) => receiver),
+    ];
+    return { isTold, changedAt, hookNames, hookReceivers, fullReceivers, fullCounts, maxWaiting };
   }
 
   /** A batch made deliveries. */

@@ -29,6 +29,7 @@ import { loans } from '../schema/migrations/0023-loans.js';
 import { studies } from '../schema/migrations/0024-studies.js';
 import { studyRules } from '../schema/migrations/0025-study-rules.js';
 import { tasksOfStudies } from '../schema/migrations/0026-tasks-of-studies.js';
+import { webhooksOfStudies } from '../schema/migrations/0027-webhooks-of-studies.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly string[] = [
   studies,
   studyRules,
   tasksOfStudies,
+  webhooksOfStudies,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -1,10 +1,11 @@
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
-import type { StateChange, Studies } from '../../../core/ports/studies.js';
-import type { NewStudy } from '../../../core/studies/study.js';
+import type { Studies } from '../../../core/ports/studies.js';
+import { endOfChange, isTold, type NewStudy, startOfChange } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
   begunPointAsColumns,
   endOfPoint,
+  type NewStudyRow,
   openPointOfRow,
   POINT_COLUMNS,
   type PointRow,
@@ -18,8 +19,15 @@ import {
 import { FAILED, GROWING, runAgain, statesBefore } from '../../rows/study-sql.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
+import { countsOf } from '../rows/point-counts.js';
+import type { WebhookOutbox } from '../tasks/webhook-outbox.js';
 
-export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies {
+/** `outbox` makes the deliveries that tell of changes. */
+export function sqliteStudies(
+  db: SqliteDatabase,
+  commit: GroupCommit,
+  outbox: Pick<WebhookOutbox, 'studyChanged'>,
+): Studies {
   const sql = statements(db);
   const insert = (study: NewStudy) => {
     const { is_open, ...row } = rowOfStudy(study);
@@ -62,10 +70,12 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
         if (seq !== undefined) sql.insertPart.run({ seq, first, count, plan: JSON.stringify(plan), key });
         return seq !== undefined;
       }),
-    setState: (id, from, to, { endedAtMs, runningSinceMs, message }) =>
+    setState: (id, from, to, { atMs, message }) =>
       commit.durable(() => {
-        const change = { id, from: JSON.stringify(from), to, endedAtMs, runningSinceMs, message };
-        return sql.setState.run(change).changes > 0;
+        const times = { endedAtMs: endOfChange(to, atMs), runningSinceMs: startOfChange(to, atMs) };
+        const seq = sql.setState.get({ id, from: JSON.stringify(from), to, ...times, message });
+        if (seq !== undefined && isTold(to, message)) outbox.studyChanged(seq, atMs);
+        return seq !== undefined;
       }),
     retry: (id, outcomes, now) =>
       commit.durable(() => {
@@ -93,9 +103,22 @@ export function sqliteStudies(db: SqliteDatabase, commit: GroupCommit): Studies 
       ),
     end: (id, ended) =>
       commit.durable(() => ended.map((point) => sql.end.run({ id, ...endOfPoint(point) }).changes > 0)),
-    finish: (id, retryCount, endedAtMs) =>
-      commit.durable(() => sql.finish.run({ id, retryCount, endedAtMs }).changes > 0),
+    finish: (id, retryCount, atMs) =>
+      commit.durable(() => {
+        const seq = sql.finish.get({ id, retryCount, atMs });
+        if (seq !== undefined) outbox.studyChanged(seq, atMs);
+        return seq !== undefined;
+      }),
   };
+}
+
+interface Change {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly endedAtMs: number | null;
+  readonly runningSinceMs: number | null;
+  readonly message: string | null;
 }
 
 interface PartRow {
@@ -117,9 +140,10 @@ function statements(db: SqliteDatabase) {
 function studyStatements(db: SqliteDatabase) {
   return {
     insert: db
-      .prepare<[StudyRow<number> & { definition: string }], number>(`
-        INSERT INTO study (${STUDY_COLUMNS}, definition) VALUES (@id, @name, @note, @creator, @state, @message, @created_at,
-          @running_since_at, @ended_at, @point_count, @begun_count, @retry_count, @is_open, @definition)
+      .prepare<[Omit<NewStudyRow, 'is_open'> & { is_open: number }], number>(`
+        INSERT INTO study (${STUDY_COLUMNS}, definition, notify_url, notify_receiver) VALUES (@id, @name, @note, @creator, @state,
+          @message, @created_at, @running_since_at, @ended_at, @point_count, @begun_count, @retry_count, @is_open, @definition,
+          @notify_url, @notify_receiver)
         ON CONFLICT (id) DO NOTHING RETURNING seq`)
       .pluck(),
     insertPart: db.prepare<[PartRow & { seq: number; key: string | null }]>(
@@ -156,9 +180,12 @@ function studyStatements(db: SqliteDatabase) {
           ${runAgain('@now')}
         WHERE id = @id AND point_count = @first - 1 AND state IN ${GROWING} RETURNING seq`)
       .pluck(),
-    setState: db.prepare<[StateChange & { id: string; from: string; to: string }]>(`
-      UPDATE study SET state = @to, ended_at = @endedAtMs, running_since_at = coalesce(@runningSinceMs, running_since_at), message = @message
-      WHERE id = @id AND state IN (SELECT value FROM json_each(@from))`),
+    setState: db
+      .prepare<[Change], number>(`
+        UPDATE study SET state = @to, ended_at = @endedAtMs, running_since_at = coalesce(@runningSinceMs, running_since_at),
+          message = @message
+        WHERE id = @id AND state IN (SELECT value FROM json_each(@from)) RETURNING seq`)
+      .pluck(),
     runAgain: db.prepare<[{ id: string; now: number }]>(`
       UPDATE study SET retry_count = retry_count + 1, ${runAgain('@now')} WHERE id = @id`),
     remove: db.prepare<[string]>(
@@ -174,18 +201,21 @@ function studyStatements(db: SqliteDatabase) {
         SELECT seq FROM study WHERE state = 'RUNNING'
         UNION SELECT study_seq FROM study_point WHERE ${OPEN})
       ORDER BY seq`),
-    finish: db.prepare<[{ id: string; retryCount: number; endedAtMs: number }]>(`
-      UPDATE study SET state = 'FINISHED', ended_at = @endedAtMs
-      WHERE id = @id AND state IN ${statesBefore('finish')} AND is_open = 0 AND begun_count = point_count AND retry_count = @retryCount
-        AND ${NO_OPEN_POINT} AND ${NONE_DUE}`),
+    finish: db
+      .prepare<[{ id: string; retryCount: number; atMs: number }], number>(`
+        UPDATE study SET state = 'FINISHED', ended_at = @atMs
+        WHERE id = @id AND state IN ${statesBefore('finish')} AND is_open = 0 AND begun_count = point_count AND retry_count = @retryCount
+          AND ${NO_OPEN_POINT} AND ${NONE_DUE}
+        RETURNING seq`)
+      .pluck(),
   };
 }
 
 function pointStatements(db: SqliteDatabase) {
   return {
-    counts: db.prepare<[string], { outcome: string; count: number }>(`
-      SELECT coalesce(outcome, CASE is_due WHEN 1 THEN 'DUE' ELSE 'OPEN' END) AS outcome, count(*) AS count FROM study_point
-      WHERE study_seq = (SELECT seq FROM study WHERE id = ?) GROUP BY 1`),
+    counts: db.prepare<[string], { outcome: string; count: number }>(
+      countsOf('(SELECT seq FROM study WHERE id = ?)'),
+    ),
     failedSince: db
       .prepare<[{ id: string; timeMs: number }], number>(`
         SELECT count(*) FROM study_point WHERE ${IN_STUDY} AND outcome IN ${FAILED} AND ended_at >= @timeMs`)

@@ -3,10 +3,12 @@ import type {
   ClaimQuery,
   Delivery,
   DeliveryOutcome,
+  News,
   WebhookDeliveries,
 } from '../../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../../core/task.js';
 import { SWEEP_BATCH } from '../../rows/limits.js';
+import { newsOfRow, type ToldStudyRow } from '../../rows/study-row.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
@@ -18,7 +20,10 @@ interface ClaimedRow {
   hook: string;
   receiver: string;
   url: string | null;
+  toldOfMs: number;
+  /** JSON of one of them; null for the other. */
   task: string;
+  study: string | null;
 }
 
 export function sqliteWebhookDeliveries(
@@ -39,6 +44,7 @@ export function sqliteWebhookDeliveries(
   return {
     subscribe: (webhooks, maxWaiting) => outbox.subscribe(webhooks, maxWaiting),
     notifyOf: async (taskId) => statements.notify.get(taskId) ?? null,
+    notifyOfStudy: async (studyId) => statements.notifyOfStudy.get(studyId) ?? null,
     takeRefused: async () => outbox.counts.takeRefused(),
     waiting: async () =>
       [...outbox.counts.waiting.keys()].flatMap((receiver) => {
@@ -68,6 +74,7 @@ export function sqliteWebhookDeliveries(
             return changes;
           }),
     ofTask: async (taskId) => statements.ofTask.all(taskId),
+    ofStudy: async (studyId) => statements.ofStudy.all(studyId),
     forget: async (endedBeforeMs) =>
       statements.hasEnded.get(endedBeforeMs) === undefined
         ? 0
@@ -81,7 +88,7 @@ function settling(db: SqliteDatabase, outbox: WebhookOutbox): (outcome: Delivery
   const fenced = 'WHERE id = @id AND tries = @tries AND next_at IS NOT NULL RETURNING receiver';
   const end = db
     .prepare<[{ id: number; tries: number; state: string; atMs: number; fault: string | null }], string>(`
-      UPDATE webhook_delivery SET state = @state, ended_at = @atMs, fault = @fault, task = NULL, next_at = NULL ${fenced}`)
+      UPDATE webhook_delivery SET state = @state, ended_at = @atMs, fault = @fault, task = NULL, study = NULL, next_at = NULL ${fenced}`)
     .pluck();
   const postpone = db
     .prepare<[{ id: number; tries: number; nextAtMs: number; fault: string | null }], string>(`
@@ -100,10 +107,16 @@ function settling(db: SqliteDatabase, outbox: WebhookOutbox): (outcome: Delivery
   };
 }
 
+const SELECT_DELIVERY = `
+  SELECT nullif(hook, '') AS hook, receiver, state, tries, next_at AS nextAtMs, ended_at AS endedAtMs, fault FROM webhook_delivery`;
+
 function prepare(db: SqliteDatabase) {
   return {
     notify: db.prepare<[string], NotifyAddress>(
       'SELECT url, receiver FROM task_notify WHERE task_seq = (SELECT seq FROM task WHERE id = ?)',
+    ),
+    notifyOfStudy: db.prepare<[string], NotifyAddress>(
+      'SELECT notify_url AS url, notify_receiver AS receiver FROM study WHERE id = ? AND notify_url IS NOT NULL',
     ),
     next: db
       .prepare<[string, number], number>(`
@@ -115,19 +128,19 @@ function prepare(db: SqliteDatabase) {
         SELECT id FROM webhook_delivery
         WHERE receiver = @receiver AND next_at IS NOT NULL AND next_at <= @nowMs AND id <= @durable
         ORDER BY next_at LIMIT @limit)
-      RETURNING id, tries, hook, receiver, url, task`),
+      RETURNING id, tries, hook, receiver, url, told_of AS toldOfMs, task, study`),
     hasOld: db.prepare<[string, number]>(
       'SELECT 1 FROM webhook_delivery WHERE receiver = ? AND next_at IS NOT NULL AND told_of < ? LIMIT 1',
     ),
     giveUp: db.prepare<
       [{ receiver: string; endedBeforeMs: number; atMs: number; fault: string; limit: number }]
     >(`
-      UPDATE webhook_delivery SET state = 'FAILED', ended_at = @atMs, fault = @fault, task = NULL, next_at = NULL WHERE id IN (
+      UPDATE webhook_delivery SET state = 'FAILED', ended_at = @atMs, fault = @fault, task = NULL, study = NULL, next_at = NULL WHERE id IN (
         SELECT id FROM webhook_delivery WHERE receiver = @receiver AND next_at IS NOT NULL AND told_of < @endedBeforeMs
         LIMIT @limit)`),
-    ofTask: db.prepare<[string], Delivery>(`
-      SELECT nullif(hook, '') AS hook, receiver, state, tries, next_at AS nextAtMs, ended_at AS endedAtMs, fault
-      FROM webhook_delivery WHERE task_id = ? ORDER BY hook`),
+    ofTask: db.prepare<[string], Delivery>(`${SELECT_DELIVERY} WHERE task_id = ? ORDER BY hook`),
+    ofStudy: db.prepare<[string], Delivery>(`
+      ${SELECT_DELIVERY} WHERE task_id = (SELECT id || '.' || told_count FROM study WHERE id = ?) ORDER BY hook`),
     hasEnded: db.prepare<[number]>('SELECT 1 FROM webhook_delivery WHERE ended_at < ? LIMIT 1'),
     forget: db.prepare<[number, number]>(
       'DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery WHERE ended_at < ? LIMIT ?)',
@@ -135,7 +148,10 @@ function prepare(db: SqliteDatabase) {
   };
 }
 
-function claimedOf({ id, tries, hook, receiver, url, task }: ClaimedRow): ClaimedDelivery {
-  const row = JSON.parse(task) as TaskRow;
-  return { ref: { id, tries }, hook: hook === '' ? null : hook, receiver, url, task: taskOfRow(row) };
+function claimedOf({ id, tries, hook, task, study, ...rest }: ClaimedRow): ClaimedDelivery {
+  const news: News =
+    study === null
+      ? { kind: 'TASK', task: taskOfRow(JSON.parse(task) as TaskRow) }
+      : newsOfRow(JSON.parse(study) as ToldStudyRow);
+  return { ref: { id, tries }, hook: hook === '' ? null : hook, ...rest, news };
 }

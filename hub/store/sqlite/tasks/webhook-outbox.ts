@@ -1,13 +1,15 @@
 /**
- * Makes the deliveries of ends, in the transactions that end the tasks. While no webhook is configured and no task names an address,
- * it does nothing.
+ * Makes the deliveries of ends and of changes of studies, in the transactions that make those. While no webhook is configured and
+ * no task names an address, it does nothing at the end of a task.
  */
 import type { EndSubscription } from '../../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../../core/task.js';
 import { DeliveryCounts } from '../../rows/delivery-counts.js';
+import { namedColumns } from '../../rows/study-sql.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
+import { countsOf } from '../rows/point-counts.js';
 import { TASK_COLUMNS } from '../rows/task-columns.js';
 
 interface Made {
@@ -16,13 +18,15 @@ interface Made {
   isWaiting: number;
 }
 
+const TOO_MANY = 'too many deliveries waited for this receiver';
+
 const COLUMNS = 'task_id, hook, receiver, url, task, told_of, next_at, state, ended_at, fault';
 
 /** The values of a delivery, which fails at once when too many wait for its receiver. */
 const values = (hook: string, receiver: string, url: string) => `
   task.id, ${hook}, ${receiver}, ${url}, iif(is_full, NULL, json_array(${TASK_COLUMNS})), task.ended_at,
   iif(is_full, NULL, task.ended_at), iif(is_full, 'FAILED', 'WAITING'), iif(is_full, task.ended_at, NULL),
-  iif(is_full, 'too many deliveries waited for this receiver', NULL)`;
+  iif(is_full, '${TOO_MANY}', NULL)`;
 
 const RETURNING = 'RETURNING id, receiver, next_at IS NOT NULL AS isWaiting';
 
@@ -43,6 +47,25 @@ const INSERT_FOR_HOOK = `
   JOIN task ON task.seq = @seq AND task.status IN (SELECT value FROM json_each(@statuses))
   JOIN requirement ON requirement.id = task.requirement_id
   ${RETURNING}`;
+
+/** Delivery of a change of a study. */
+const INSERT_FOR_STUDY = `
+  INSERT INTO webhook_delivery (task_id, hook, receiver, url, study, told_of, next_at, state, ended_at, fault)
+  SELECT study.id || '.' || told_count, @hook, @receiver, @url,
+    iif(@isFull, NULL, json_object('study', json_object(${namedColumns('study')}), 'change', told_count, 'counts', json((
+      SELECT json_group_object(outcome, count) FROM (${countsOf('study.seq')}))))),
+    @atMs, iif(@isFull, NULL, @atMs), iif(@isFull, 'FAILED', 'WAITING'), iif(@isFull, @atMs, NULL), iif(@isFull, '${TOO_MANY}', NULL)
+  FROM study WHERE seq = @seq
+  ${RETURNING}`;
+
+interface StudyDelivery {
+  seq: number;
+  atMs: number;
+  hook: string;
+  receiver: string;
+  url: string | null;
+  isFull: number;
+}
 
 export class WebhookOutbox implements ChangedTasks {
   /** Numbers of committed deliveries. */
@@ -127,6 +150,21 @@ export class WebhookOutbox implements ChangedTasks {
     this.#made.push(...forTask.all({ seq, full: JSON.stringify(full) }));
   }
 
+  /** A study has changed in a way that is told. To be called within its transaction. */
+  studyChanged(seq: number, atMs: number): void {
+    const { tellStudy, forStudy } = this.#statements;
+    const { url = null, receiver = null } = tellStudy.get(seq) ?? {};
+    const named = url === null || receiver === null ? [] : [{ hook: '', receiver, url }];
+    const configured = this.#webhooks.filter(({ studies }) => studies);
+    for (const told of [
+      ...named,
+      ...configured.map(({ name, receiver }) => ({ hook: name, receiver, url: null })),
+    ]) {
+      const isFull = this.#isFull(told.receiver) ? 1 : 0;
+      this.#made.push(...forStudy.all({ ...told, seq, atMs, isFull }));
+    }
+  }
+
   #isFull(receiver: string): boolean {
     return this.counts.waitingFor(receiver) >= this.#maxWaiting;
   }
@@ -170,5 +208,9 @@ function prepare(db: SqliteDatabase) {
       [{ seq: number; hook: string; receiver: string; isFull: number; statuses: string }],
       Made
     >(INSERT_FOR_HOOK),
+    tellStudy: db.prepare<[number], { url: string | null; receiver: string | null }>(`
+      UPDATE study SET told_count = told_count + 1 WHERE seq = ?
+      RETURNING notify_url AS url, notify_receiver AS receiver`),
+    forStudy: db.prepare<[StudyDelivery], Made>(INSERT_FOR_STUDY),
   };
 }

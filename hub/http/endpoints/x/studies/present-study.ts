@@ -11,8 +11,11 @@ import {
   type StudyRecord,
 } from '../../../../core/studies/study.js';
 import type { ReadValue } from '../../../../core/studies/values/read-value.js';
+import { originOf } from '../../../../core/webhook-addresses.js';
 import type { CountedRecord, CountedStudy, PointOfStudy } from '../../../../engine/studies/study-service.js';
 import { shown } from '../../../wire/openapi-overrides.js';
+import { presentDelivery } from '../present-task.js';
+import { delivery } from '../task-schemas.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 const EXAMPLE_TIME = '2026-11-21T06:53:00.123+01:00';
@@ -84,6 +87,15 @@ export const studyDetails = z
         .object({ name: z.string(), kind: z.enum(['NUMBER', 'TEXT']), unit: z.string().optional() })
         .meta({ id: 'StudyValue' }),
     ),
+    notify: z.string().optional().meta({
+      description:
+        'Address that gets a webhook at each end and pause. Others than the creator and the role ADMIN see its origin only.',
+      example: 'https://ci.example.org/hooks/hub',
+    }),
+    webhooks: z
+      .array(delivery)
+      .optional()
+      .meta({ description: 'Webhooks about the latest end or pause of which they tell.' }),
   })
   .meta({ id: 'Study' });
 
@@ -153,7 +165,8 @@ export function presentStudyItem({ study, counts }: CountedRecord) {
   };
 }
 
-export function presentStudy({ study, counts }: CountedStudy) {
+/** `mayChange`: whether the caller may change the study, and so sees the address that it names, which may hold a secret. */
+export function presentStudy({ study, counts, notify, deliveries }: CountedStudy, mayChange: boolean) {
   const { classifiers, timeLimitS, reuse, variables, values } = study.definition;
   return {
     ...presentStudyItem({ study, counts }),
@@ -168,6 +181,8 @@ export function presentStudy({ study, counts }: CountedStudy) {
       ...(upper === null ? {} : { upper }),
     })),
     values: values.map(({ name, kind, unit }) => ({ name, kind, ...(unit === null ? {} : { unit }) })),
+    ...(notify === null ? {} : { notify: mayChange ? notify.url : originOf(notify.receiver) }),
+    ...(deliveries.length === 0 ? {} : { webhooks: deliveries.map(presentDelivery) }),
   };
 }
 

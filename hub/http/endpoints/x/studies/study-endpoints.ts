@@ -1,7 +1,7 @@
 /** Studies: one job at many points (contract 12.45). */
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import { z } from 'zod';
-import { creatorOf } from '../../../../core/access.js';
+import { creatorOf, mayChangeTask } from '../../../../core/access.js';
 import { invalidInput } from '../../../../core/errors.js';
 import { POINT_OUTCOMES } from '../../../../core/studies/study.js';
 import type { StudyRules } from '../../../../core/studies/study-faults.js';
@@ -39,7 +39,7 @@ const LOCKED = { description: 'The hub accepts no tasks at present.' };
 
 export interface StudyEndpointsOptions {
   readonly studies: StudyService;
-  readonly tasks: Pick<Tasks, 'classifierErrors'>;
+  readonly tasks: Pick<Tasks, 'classifierErrors' | 'notifyErrors'>;
   readonly jobFiles: JobFiles;
 }
 
@@ -104,6 +104,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
       const checked = studies.checked(rules, body.plan, fixed);
       const errors = [
         ...tasks.classifierErrors(body.classifiers ?? []),
+        ...tasks.notifyErrors(body.notify),
         ...('errors' in checked ? checked.errors : []),
       ];
       const job = (await parseBatchJob(body, errors, jobFiles, hold)) as BatchJob;
@@ -112,6 +113,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
         name: body.name,
         note: body.note ?? null,
         creator: creatorOf(caller),
+        notify: body.notify ?? null,
         definition: {
           ...rules,
           job,
@@ -126,7 +128,7 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
       });
       audit.detail = `study ${counted.study.id}`;
       if (isReplayed) markReplayed(context);
-      return context.json(presentStudy(counted), 201);
+      return context.json(presentStudy(counted, true), 201);
     },
   );
 }
@@ -187,7 +189,10 @@ function detailsEndpoint(studies: StudyService): Endpoint {
       params: idParams,
       responses: { 200: { description: 'The study.', schema: studyDetails }, 404: NOT_FOUND },
     },
-    async ({ params, context }) => context.json(presentStudy(await studies.get(params.id))),
+    async ({ params, caller, context }) => {
+      const found = await studies.get(params.id);
+      return context.json(presentStudy(found, mayChangeTask(caller, found.study)));
+    },
   );
 }
 
@@ -276,7 +281,7 @@ function addEndpoint(studies: StudyService): Endpoint {
       const extension = { plan: body.plan, key: idempotencyKeyOf(context) };
       const { counted, isReplayed } = await studies.extend(params.id, extension, caller);
       if (isReplayed) markReplayed(context);
-      return context.json(presentStudy(counted));
+      return context.json(presentStudy(counted, true));
     },
   );
 }
@@ -304,7 +309,7 @@ function changeEndpoint(
     },
     async ({ params, caller, context, audit }) => {
       audit.detail = `study ${params.id}`;
-      return context.json(presentStudy(await studies.change(params.id, change, caller)));
+      return context.json(presentStudy(await studies.change(params.id, change, caller), true));
     },
   );
 }

@@ -270,6 +270,10 @@ export const newStudy = z
         'Conditions on the values at which the study stops by itself: when one point meets them all.',
       override: shownWithoutNull,
     }),
+    notify: nullable(
+      z.string().max(2000),
+      'Address that gets a webhook when the study finishes, is stopped, or pauses by itself. An administrator decides which are allowed.',
+    ),
     reuse: z.boolean().nullish().meta({
       description:
         'Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.',
