@@ -39,7 +39,7 @@ export function withJobOptions(command: Command): Command {
     .option('-l, --label <label>', 'label that the instance must have', collect, [])
     .addOption(new Option('-p, --priority <priority>', 'priority').choices(PRIORITIES).argParser(upper))
     .option('-t, --time-limit <seconds>', 'longest run', seconds)
-    .option('--notify <url>', 'address that gets a webhook when the task ends');
+    .option('--notify <url>', 'address that gets a webhook at the end');
 }
 
 /** The job that these options describe. Throws {@link UsageError} for a file that cannot be read. */

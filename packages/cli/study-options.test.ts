@@ -49,6 +49,12 @@ describe('the options of a study', () => {
     }
   });
 
+  it('name the address that is told', async () => {
+    const notify = 'https://ci.example.org/hooks';
+    expect(await study({ vary: ['speed=1'], notify })).toMatchObject({ notify });
+    expect(await study({ vary: ['speed=1'] })).not.toHaveProperty('notify');
+  });
+
   it('make samples between bounds', async () => {
     const vary = ['speed=-5e2:3000'];
     expect(await study({ vary, plan: 'latin-hypercube', count: 20 })).toMatchObject({

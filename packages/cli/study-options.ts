@@ -64,7 +64,7 @@ export function withStudyOptions(command: Command): Command {
 /** The study that these options describe. Throws {@link UsageError}. */
 export async function studyOf(options: StudyOptions): Promise<StudyJob> {
   const { vary, value, points, plan = 'grid', stopAfterFailures, stopAfter, stopWhen = [], reuse } = options;
-  const { notify: _, name, ...job } = await jobOf(options);
+  const { name, ...job } = await jobOf(options);
   if (name === undefined) throw new UsageError('Give the study a name, with --name.');
   if ((points === undefined) === (vary.length === 0)) {
     throw new UsageError('Give either --vary for each variable, or --points with a file.');

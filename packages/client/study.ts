@@ -15,11 +15,13 @@ export type PointOutcome = NonNullable<StudyPoint['outcome']>;
 
 /** A batch job with open variables, and the plan of their values. */
 export interface StudyJob
-  extends Omit<Job, 'notify'>,
+  extends Job,
     Pick<NewStudy, 'plan' | 'values' | 'success' | 'stopAfterFailures' | 'stopAfter' | 'stopWhen' | 'reuse'> {
   readonly name: string;
   /** Variables that differ from point to point; `variables` are the same for all. */
   readonly vary: NewStudy['variables'];
+  /** Address that gets a webhook when the study finishes, is stopped, or pauses by itself, if the hub allows it. */
+  readonly notify?: string;
 }
 
 export interface WatchOptions {

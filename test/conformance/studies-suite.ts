@@ -340,8 +340,8 @@ export function describeStudies(open: OpenStore): void {
         { ref: first?.ref ?? { id: 0, tries: 0 }, state: 'DELIVERED', atMs: NOW },
       ]);
       expect(await store.webhooks.ofStudy(id)).toMatchObject([{ state: 'DELIVERED' }]);
-      const part = { first: 1, count: 1, plan: { kind: 'LIST', points: [{}] } } as const;
-      expect(await extend(id, part)).toBe(true);
+      const part = { first: 1, count: 1, plan: { kind: 'LIST', points: [{}] }, key: null } as const;
+      expect(await store.studies.extend(id, part, NOW + 8)).toBe(true);
       await begin(id, 0, 1);
       await store.studies.end(id, [ended(1)]);
       expect(await store.studies.finish(id, 0, NOW + 9)).toBe(true);

@@ -38,7 +38,7 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "getTaskManifest": lambda hub: hub.manifest("1"),
     "explainTask": lambda hub: hub.explain("1"),
     "explainRequest": lambda hub: hub.explain(labels="a"),
-    "createStudy": lambda hub: study(hub),
+    "createStudy": lambda hub: hub.study("1", script=b"1", vary={"a": [1]}, notify="https://ci.example.org/"),
     "listStudies": lambda hub: hub.studies(),
     "getStudy": lambda hub: study(hub).details(),
     "deleteStudy": lambda hub: study(hub).delete(),

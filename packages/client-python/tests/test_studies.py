@@ -46,6 +46,11 @@ def fields(**options: Any) -> Dict[str, Any]:
 
 
 class Requests(unittest.TestCase):
+    def test_address_that_is_told_is_sent(self) -> None:
+        notify = "https://ci.example.org/hooks"
+        self.assertEqual(study_fields({"a": [1]}, None, None, None, None, None, notify=notify)["notify"], notify)
+        self.assertNotIn("notify", fields(vary={"a": [1]}))
+
     def test_values_make_a_grid(self) -> None:
         found = fields(vary={"speed": range(500, 3001, 100), "load": (1, 2.5), "oil": ["thin", 5], "on": iter([True])})
         levels = [
