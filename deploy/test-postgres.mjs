@@ -46,6 +46,8 @@ const SHARED = [
   ...[
     'storage-references',
     'studies',
+    'study-events',
+    'study-webhooks',
     'storage-users',
     'stored-inputs',
     'task-details',

@@ -31,6 +31,7 @@ import type { ResumableUploadService } from './storage/resumable-upload-service.
 import type { Storage } from './storage/storage.js';
 import { buildStudies, type StudyPorts } from './studies/build-studies.js';
 import type { InvalidationService } from './studies/invalidation-service.js';
+import type { StudyFollower } from './studies/study-follower.js';
 import type { StudyService } from './studies/study-service.js';
 import { buildTasks, type TaskPorts } from './tasks/build-tasks.js';
 import type { BulkChanges } from './tasks/bulk-changes.js';
@@ -66,6 +67,7 @@ export interface EngineOptions
 export interface Engine extends Running {
   readonly tasks: Tasks;
   readonly studies: StudyService;
+  readonly studyFollower: StudyFollower;
   readonly invalidations: InvalidationService;
   readonly details: TaskDetailsReader;
   readonly changeFeed: ChangeFeed;

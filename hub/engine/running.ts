@@ -7,6 +7,7 @@ import type { LogFollower } from './following/log-follower.js';
 import type { ResultWaiters } from './following/result-waiters.js';
 import { type SchedulerTermsParts, schedulerTerms } from './scheduler-terms.js';
 import type { ResumableUploadService } from './storage/resumable-upload-service.js';
+import type { StudyFollower } from './studies/study-follower.js';
 import type { LocalSweeper } from './upkeep/local-sweeper.js';
 import type { Statistics } from './upkeep/statistics.js';
 import type { Webhooks } from './webhooks/webhooks.js';
@@ -28,6 +29,7 @@ export interface RunningParts extends SchedulerTermsParts {
   readonly resultWaiters: ResultWaiters;
   readonly changeFeed: ChangeFeed;
   readonly logFollower: LogFollower;
+  readonly studyFollower: StudyFollower;
   readonly webhooks: Webhooks | null;
   readonly localSweeper: LocalSweeper;
   readonly uploads: ResumableUploadService;
@@ -44,6 +46,7 @@ export function runningOf(roles: Roles, parts: RunningParts): Running {
     sentBlobs,
     changeFeed,
     logFollower,
+    studyFollower,
     webhooks,
     resync,
   } = parts;
@@ -68,6 +71,7 @@ export function runningOf(roles: Roles, parts: RunningParts): Running {
     resultWaiters.releaseAll();
     await changeFeed.close();
     logFollower.close();
+    studyFollower.close();
     await webhooks?.stop();
     await resigned;
   };

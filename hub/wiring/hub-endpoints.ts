@@ -35,6 +35,7 @@ import { storageListEndpoints } from '../http/endpoints/x/storage-list-endpoints
 import { storedInputEndpoints } from '../http/endpoints/x/stored-input-endpoints.js';
 import { invalidationEndpoints } from '../http/endpoints/x/studies/invalidation-endpoints.js';
 import { studyEndpoints } from '../http/endpoints/x/studies/study-endpoints.js';
+import { studyEventsEndpoint } from '../http/endpoints/x/studies/study-events-endpoint.js';
 import { taskCreationEndpoint } from '../http/endpoints/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from '../http/endpoints/x/task-detail-endpoints.js';
 import { TaskEventStreams } from '../http/endpoints/x/task-event-streams.js';
@@ -108,6 +109,11 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
         storage: engine.storage,
         limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
       },
+    }),
+    studyEventsEndpoint({
+      studies: engine.studies,
+      studyFollower: engine.studyFollower,
+      ...{ clock: runtime.clock, timers: runtime.timers, log },
     }),
     ...invalidationEndpoints(engine.invalidations),
     ...enrollmentEndpoints({

@@ -167,6 +167,8 @@ export function describeStudies(open: OpenStore): void {
       store = await store.reopen();
       for (const { plan, notify: _, ...study } of [plain, whole]) {
         expect(await store.studies.find(study.id)).toEqual(study);
+        const { definition: __, ...record } = study;
+        expect(await store.studies.record(study.id)).toEqual(record);
         expect(await store.studies.partWith(study.id, 1)).toEqual({
           first: 1,
           count: study.pointCount,
@@ -174,6 +176,7 @@ export function describeStudies(open: OpenStore): void {
         });
       }
       expect(await store.studies.find(newStudy().id)).toBeUndefined();
+      expect(await store.studies.record(newStudy().id)).toBeUndefined();
     });
 
     it('is listed newest first, by its name, and after another one', async () => {

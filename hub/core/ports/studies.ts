@@ -51,6 +51,8 @@ export interface Studies {
   /** Creates a study unless there is one with its id; true if it did. */
   create(study: NewStudy): Promise<boolean>;
   find(id: string): Promise<Study | undefined>;
+  /** The study without its definition. */
+  record(id: string): Promise<StudyRecord | undefined>;
   /** Newest first. */
   list(query: StudyQuery): Promise<StudyRecord[]>;
   /** Number of studies by state; a state without any may be left out. */

@@ -17,6 +17,7 @@ import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import { InvalidationService } from './invalidation-service.js';
 import { StudyDriver, type StudySettings } from './study-driver.js';
+import { StudyFollower } from './study-follower.js';
 import { StudyService } from './study-service.js';
 
 export interface StudyPorts {
@@ -92,6 +93,7 @@ export function buildStudies(ports: StudyPorts, { instances, transitions, shutdo
   return {
     studyDriver,
     studies,
+    studyFollower: new StudyFollower({ studies: ports.studies, runtime, log }),
     invalidations: new InvalidationService({ invalidations, archive, runtime }),
   };
 }

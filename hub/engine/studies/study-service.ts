@@ -180,6 +180,11 @@ export class StudyService {
     return { study, counts: await studies.counts(id), ...told };
   }
 
+  /** Rejects as all do when there is no such study. */
+  async check(id: string): Promise<void> {
+    if (!(await this.#options.studies.record(id))) throw notFound(id);
+  }
+
   /** Studies, newest first, and the place after them; null when there are no more. */
   async list(query: StudyQuery): Promise<{ found: CountedRecord[]; next: string | null }> {
     const { studies } = this.#options;
@@ -287,7 +292,7 @@ export class StudyService {
   async #find(id: string): Promise<Study> {
     const study = await this.#options.studies.find(id);
     if (study) return study;
-    throw new HubError('STUDY_NOT_FOUND', `there is no study with the id ${JSON.stringify(id)}`);
+    throw notFound(id);
   }
 
   async #own(id: string, caller: Caller): Promise<Study> {
@@ -329,6 +334,10 @@ function keyReused(what: string): HubError {
     'IDEMPOTENCY_KEY_REUSED',
     `Idempotency-Key: ${what}; take a new key for each request, and the same one only to repeat it`,
   );
+}
+
+function notFound(id: string): HubError {
+  return new HubError('STUDY_NOT_FOUND', `there is no study with the id ${JSON.stringify(id)}`);
 }
 
 const REASONS: Readonly<Record<Action, string>> = {

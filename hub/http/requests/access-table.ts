@@ -65,6 +65,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/studies': 'USER',
   'GET /api/x/studies/{id}': 'VIEWER',
   'DELETE /api/x/studies/{id}': 'USER',
+  'GET /api/x/studies/{id}/events': 'VIEWER',
   'GET /api/x/studies/{id}/points': 'VIEWER',
   'POST /api/x/studies/{id}/points': 'USER',
   'POST /api/x/studies/{id}/pause': 'USER',

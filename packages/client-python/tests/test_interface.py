@@ -112,6 +112,7 @@ WITHOUT: Dict[str, str] = {
     "listTaskOutputs": "outputs() reads the result that every hub has",
     "downloadTaskOutputs": "outputs() reads the result that every hub has",
     "downloadTaskOutput": "outputs() reads the result that every hub has",
+    "streamStudyEvents": "wait() of a study asks for its state",
     "followTaskLog": "log() follows the log that every hub has",
     "listManifestKeys": "wb verify verifies manifests, and keeps the keys",
     "listInputFiles": "a script knows the names that it has put there",

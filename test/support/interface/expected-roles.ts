@@ -92,6 +92,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   USER    POST   /api/x/studies
   VIEWER  GET    /api/x/studies/{id}
   USER    DELETE /api/x/studies/{id}
+  VIEWER  GET    /api/x/studies/{id}/events
   VIEWER  GET    /api/x/studies/{id}/points
   USER    POST   /api/x/studies/{id}/points
   USER    POST   /api/x/studies/{id}/pause

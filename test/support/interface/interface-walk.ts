@@ -255,6 +255,7 @@ async function walkThroughStudies({ expected, created }: Pick<Walker, 'expected'
   const id = await created(base, study);
   await expected(200, 'GET', `${base}?name=walk&limit=1`);
   await expected(200, 'GET', `${base}/${id}`);
+  expect(await expected(200, 'GET', `${base}/${id}/events?timeout=0`)).toContain('event: study');
   await expected(200, 'GET', `${base}/${id}/points?outcome=OPEN&limit=1`);
   await expected(200, 'POST', `${base}/${id}/points`, { plan: { kind: 'LIST', points: [{ speed: 2500 }] } });
   await expected(200, 'POST', `${base}/${id}/pause`);

@@ -102,6 +102,7 @@ export const ADDITIONS = parse(`
   POST   /api/x/studies                                            201 423
   GET    /api/x/studies/{id}                                       200 404
   DELETE /api/x/studies/{id}                                       204 404 409
+  GET    /api/x/studies/{id}/events                                200 404
   GET    /api/x/studies/{id}/points                                200 404
   POST   /api/x/studies/{id}/points                                200 404 409 423
   POST   /api/x/studies/{id}/pause                                 200 404 409

@@ -7,24 +7,11 @@ import type { Tasks } from '../../../engine/tasks/tasks.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { queryBoolean, queryInteger, queryString } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
-import {
-  EVENT_STREAM,
-  type EventConnection,
-  EventStreamResponse,
-  eventText,
-} from '../../routing/responses/event-stream.js';
-import { StreamAuthorizations } from '../../routing/responses/stream-authorizations.js';
+import { EVENT_STREAM, EventStreamResponse, eventText } from '../../routing/responses/event-stream.js';
+import { FollowStreams } from '../../routing/responses/follow-stream.js';
 import { StreamShares } from '../../routing/responses/stream-shares.js';
 import { shownDefault } from '../../wire/openapi-overrides.js';
-import { SharedBytes } from '../../wire/shared-bytes.js';
 
-/** Unread bytes with which a client gets no more until it has read them. */
-const MAX_UNREAD_BYTES = 256 * 1024;
-
-const COMMENT_EVERY_MS = 15_000;
-const COMMENT = new SharedBytes(': alive\n\n');
-/** Sent at once, since the task may print nothing for long; a browser connects again after this delay. */
-const BEGINNING = new SharedBytes('retry: 2000\n\n');
 const DEFAULT_TIMEOUT_S = 3600;
 const LIMITS = { streams: 64, filters: 1, inWords: 'follows 64 logs' };
 
@@ -57,7 +44,7 @@ const logQuery = z.object({
 });
 
 export function logFollowEndpoint(options: LogFollowEndpointOptions): Endpoint {
-  const authorizations = new StreamAuthorizations(options.clock);
+  const streams = new FollowStreams(options);
   const shares = new StreamShares(LIMITS);
   return endpoint(
     {
@@ -82,11 +69,11 @@ export function logFollowEndpoint(options: LogFollowEndpointOptions): Endpoint {
       await options.tasks.get(id);
       const from = placeOf(context.req.header('last-event-id') || since);
       const ended = shares.begin(caller);
-      const open = (connection: EventConnection) => {
-        const stream = new LogStream(connection, authorizations.of(connection), options);
-        void stream.run(id, from, timeout * 1000);
+      const follow = async function* (client: AbortSignal) {
+        for await (const event of options.logFollower.follow(id, from, client)) yield textOf(event);
       };
-      return new EventStreamResponse(open, { ended });
+      const request = { follow, timeoutMs: timeout * 1000, of: { taskId: id } };
+      return new EventStreamResponse((connection) => streams.open(connection, request), { ended });
     },
   );
 }
@@ -95,68 +82,6 @@ export function logFollowEndpoint(options: LogFollowEndpointOptions): Endpoint {
 function placeOf(id: string | undefined): LogPlace {
   const [, attempt, offset] = /^(\d{1,9})\.(\d{1,15})$/.exec(id ?? '') ?? [];
   return { attempt: Number(attempt ?? 0), offset: Number(offset ?? 0) };
-}
-
-class LogStream {
-  readonly #connection: EventConnection;
-  readonly #mayListen: () => Promise<boolean>;
-  readonly #options: LogFollowEndpointOptions;
-  readonly #client = new AbortController();
-  #onRead: () => void = () => undefined;
-
-  constructor(
-    connection: EventConnection,
-    mayListen: () => Promise<boolean>,
-    options: LogFollowEndpointOptions,
-  ) {
-    this.#connection = connection;
-    this.#mayListen = mayListen;
-    this.#options = options;
-    connection.onRead(() => this.#onRead());
-    connection.onClosed(() => {
-      this.#client.abort();
-      this.#onRead();
-    });
-  }
-
-  async run(id: string, from: LogPlace, timeoutMs: number): Promise<void> {
-    const { logFollower, timers, log } = this.#options;
-    const timer = timers.after(timeoutMs, () => this.#client.abort());
-    this.#connection.send(BEGINNING);
-    this.#commentLater();
-    try {
-      for await (const event of logFollower.follow(id, from, this.#client.signal)) {
-        if (!(await this.#mayListen()) || this.#client.signal.aborted) break;
-        this.#connection.send(new SharedBytes(textOf(event)));
-        await this.#read();
-        if (this.#client.signal.aborted) break;
-      }
-    } catch (error) {
-      log.info({ err: error, taskId: id }, 'the output of a task can no longer be followed');
-    }
-    timer.cancel();
-    this.#client.abort();
-    this.#connection.end();
-  }
-
-  /** Resolves when the client has few unread bytes, or has left. */
-  async #read(): Promise<void> {
-    if (this.#connection.unreadBytes <= MAX_UNREAD_BYTES || this.#client.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      this.#onRead = resolve;
-    });
-  }
-
-  #commentLater(): void {
-    const timer = this.#options.timers.after(COMMENT_EVERY_MS, () => {
-      void this.#mayListen().then((may) => {
-        if (!may) return this.#client.abort();
-        if (this.#connection.unreadBytes === 0) this.#connection.send(COMMENT);
-        if (!this.#client.signal.aborted) this.#commentLater();
-      });
-    });
-    this.#client.signal.addEventListener('abort', () => timer.cancel(), { once: true });
-  }
 }
 
 function textOf({ type, place, ...data }: LogEvent): string {

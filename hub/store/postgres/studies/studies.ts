@@ -33,6 +33,7 @@ import {
 const SEQ_OF_STUDY = '(SELECT seq FROM study WHERE id = :id)';
 
 const FIND = sql({ id: 'text' }, `SELECT ${STUDY_COLUMNS}, definition FROM study WHERE id = :id`);
+const RECORD = sql({ id: 'text' }, `SELECT ${STUDY_COLUMNS} FROM study WHERE id = :id`);
 const LIST = sql(
   { name: 'text', after: 'text', limit: 'bigint' },
   `SELECT ${STUDY_COLUMNS} FROM study
@@ -118,6 +119,7 @@ function studyReads(
 ): Pick<
   Studies,
   | 'find'
+  | 'record'
   | 'list'
   | 'states'
   | 'partWith'
@@ -137,6 +139,10 @@ function studyReads(
     find: async (id) => {
       const row = await rowOf<StudyRow & { definition: string }, 'id'>(db, FIND, { id });
       return row && wholeStudyOfRow(row);
+    },
+    record: async (id) => {
+      const row = await rowOf<StudyRow, 'id'>(db, RECORD, { id });
+      return row && studyOfRow(row);
     },
     list: async ({ name, after, limit }) => {
       const values = { name, after, limit };

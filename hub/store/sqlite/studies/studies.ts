@@ -44,26 +44,7 @@ export function sqliteStudies(
   };
   return {
     create: (study) => commit.durable(() => insert(study)),
-    find: async (id) => {
-      const row = sql.select.get(id);
-      return row && wholeStudyOfRow(row);
-    },
-    list: async (query) => sql.list.all(query).map(studyOfRow),
-    states: async () => Object.fromEntries(sql.states.all().map(({ state, count }) => [state, count])),
-    partWith: async (id, point) => {
-      const row = sql.part.get({ id, point });
-      return row && { ...row, plan: JSON.parse(row.plan) };
-    },
-    counts: async (id) =>
-      Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
-    failedSince: async (id, timeMs) => sql.failedSince.get({ id, timeMs }) ?? 0,
-    withFile: async ({ digest }, limit) => sql.withFile.all({ digest, limit }),
-    points: async (id, { after, limit, outcomes }) =>
-      sql.points.all({ id, after, limit, outcomes: JSON.stringify(outcomes) }).map(pointOfRow),
-    partByKey: async (id, key) => {
-      const row = sql.partByKey.get({ id, key });
-      return row && { ...row, plan: JSON.parse(row.plan) };
-    },
+    ...studyReads(sql),
     extend: (id, { first, count, plan, key }, now) =>
       commit.durable(() => {
         const seq = sql.extend.get({ id, first, count, now });
@@ -84,10 +65,6 @@ export function sqliteStudies(
         return changes;
       }),
     remove: (id) => commit.freeing(() => sql.remove.run(id).changes > 0),
-    endedBefore: async (timeMs, limit) => sql.endedBefore.all({ timeMs, limit }),
-    active: async () => sql.active.all().map(activeStudyOfRow),
-    open: async (id, limit) => sql.open.all({ id, limit }).map(openPointOfRow),
-    due: async (id, limit) => sql.due.all({ id, limit }).map(openPointOfRow),
     begin: (id, begunCount, points) =>
       commit.durable(() => {
         const seq = sql.begin.get({ id, begunCount, count: points.length });
@@ -127,6 +104,39 @@ interface PartRow {
   readonly plan: string;
 }
 
+function studyReads(sql: ReturnType<typeof statements>) {
+  return {
+    find: async (id) => {
+      const row = sql.select.get(id);
+      return row && wholeStudyOfRow(row);
+    },
+    record: async (id) => {
+      const row = sql.selectRecord.get(id);
+      return row && studyOfRow(row);
+    },
+    list: async (query) => sql.list.all(query).map(studyOfRow),
+    partWith: async (id, point) => {
+      const row = sql.part.get({ id, point });
+      return row && { ...row, plan: JSON.parse(row.plan) };
+    },
+    partByKey: async (id, key) => {
+      const row = sql.partByKey.get({ id, key });
+      return row && { ...row, plan: JSON.parse(row.plan) };
+    },
+    states: async () => Object.fromEntries(sql.states.all().map(({ state, count }) => [state, count])),
+    failedSince: async (id, timeMs) => sql.failedSince.get({ id, timeMs }) ?? 0,
+    counts: async (id) =>
+      Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
+    withFile: async ({ digest }, limit) => sql.withFile.all({ digest, limit }),
+    points: async (id, { after, limit, outcomes }) =>
+      sql.points.all({ id, after, limit, outcomes: JSON.stringify(outcomes) }).map(pointOfRow),
+    endedBefore: async (timeMs, limit) => sql.endedBefore.all({ timeMs, limit }),
+    active: async () => sql.active.all().map(activeStudyOfRow),
+    open: async (id, limit) => sql.open.all({ id, limit }).map(openPointOfRow),
+    due: async (id, limit) => sql.due.all({ id, limit }).map(openPointOfRow),
+  } satisfies Partial<Studies>;
+}
+
 const IN_STUDY = 'study_seq = (SELECT seq FROM study WHERE id = @id)';
 const OPEN = 'outcome IS NULL AND is_due = 0';
 const NO_OPEN_POINT = `NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND ${OPEN})`;
@@ -157,6 +167,7 @@ function studyStatements(db: SqliteDatabase) {
     select: db.prepare<[string], StudyRow & { definition: string }>(
       `SELECT ${STUDY_COLUMNS}, definition FROM study WHERE id = ?`,
     ),
+    selectRecord: db.prepare<[string], StudyRow>(`SELECT ${STUDY_COLUMNS} FROM study WHERE id = ?`),
     list: db.prepare<[{ name: string | null; after: string | null; limit: number }], StudyRow>(`
       SELECT ${STUDY_COLUMNS} FROM study
       WHERE (@name IS NULL OR name = @name) AND (@after IS NULL OR seq < (SELECT seq FROM study WHERE id = @after))
