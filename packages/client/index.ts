@@ -43,4 +43,10 @@ export { ManifestRefusedError, type VerifiedManifest, verifyManifest } from './m
 export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';
 export { type PointOutcome, Study, type StudyJob, type WatchOptions } from './study.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';
-export { type TaskEnded, verifyWebhook, WebhookRefusedError, type WebhookVerification } from './webhook.js';
+export {
+  type StudyChanged,
+  type TaskEnded,
+  verifyWebhook,
+  WebhookRefusedError,
+  type WebhookVerification,
+} from './webhook.js';

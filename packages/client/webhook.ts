@@ -1,5 +1,5 @@
 /** Verification of webhooks, for those who receive them. */
-import type { TaskItem } from './generated/types.gen.js';
+import type { StudyItem, TaskItem } from './generated/types.gen.js';
 
 /** Message about the end of a task. */
 export interface TaskEnded {
@@ -7,6 +7,14 @@ export interface TaskEnded {
   /** When the task ended, with an offset. */
   readonly timestamp: string;
   readonly data: TaskItem;
+}
+
+/** Message that a study has finished or was stopped, or has paused by itself. */
+export interface StudyChanged {
+  readonly type: 'study.ended' | 'study.paused';
+  /** When it was, with an offset. */
+  readonly timestamp: string;
+  readonly data: StudyItem;
 }
 
 /** A message is not a webhook of the hub, or an old one that somebody sends again. */
@@ -33,7 +41,7 @@ export async function verifyWebhook({
   secret,
   toleranceS = 300,
   nowMs = Date.now(),
-}: WebhookVerification): Promise<TaskEnded> {
+}: WebhookVerification): Promise<TaskEnded | StudyChanged> {
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   if (id === '' || !/^\d{1,12}$/.test(timestamp))
@@ -50,7 +58,7 @@ export async function verifyWebhook({
   for (const key of await Promise.all(secrets.map(keyOf))) {
     for (const signature of given) {
       if (await crypto.subtle.verify('HMAC', key, signature, signed))
-        return JSON.parse(new TextDecoder().decode(content)) as TaskEnded;
+        return JSON.parse(new TextDecoder().decode(content)) as TaskEnded | StudyChanged;
     }
   }
   throw new WebhookRefusedError('no signature of the message is right');

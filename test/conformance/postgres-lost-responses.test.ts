@@ -15,6 +15,7 @@ import {
   startStatementCutter,
 } from '../support/stores/statement-cutter.js';
 import { fileOf, INSTANCE, newTask, WELL } from './store-under-test.js';
+import { newStudy } from './studies-suite.js';
 
 const TASKS = 40;
 const AT_ONCE = 5;
@@ -127,6 +128,25 @@ describe.skipIf(!hasPostgres)('a store whose connections are cut around commits'
     ).toEqual([TASKS, left, left + TASKS]);
     const page = await patiently(() => archive.list({ page: 0, size: 1, statuses: ['FINISHED'] }));
     expect(page.totalElements).toBe(left);
+  });
+
+  it('makes each webhook of a study once, and counts it once', async () => {
+    const [{ studies, webhooks }, database, cutter] = await open(5);
+    const why = { atMs: 1, message: null };
+    const live = async () => {
+      const study = newStudy({ notify: NOTIFY, pointCount: 0 });
+      const { id } = study;
+      await studies.create(study);
+      expect(await studies.setState(id, ['RUNNING'], 'STOPPED', why)).toBe(true);
+      expect(await studies.setState(id, ['STOPPED'], 'RUNNING', why)).toBe(true);
+      expect(await studies.finish(id, 0, 2)).toBe(true);
+    };
+    for (let at = 0; at < TASKS; at++) await live();
+    for (const cut of CUTS) expect(cutter.cuts[cut], cut).toBeGreaterThan(2);
+    const told = await database.query('SELECT count(*) AS count, max(told_of) AS last FROM webhook_delivery');
+    expect(Object.values(told[0] ?? {}).map(Number)).toEqual([2 * TASKS, 2]);
+    const waiting = await patiently(() => webhooks.waiting());
+    expect(waiting.map(({ deliveries }) => deliveries)).toEqual([2 * TASKS]);
   });
 
   it.each([

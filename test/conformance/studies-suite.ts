@@ -57,7 +57,7 @@ const WHOLE_DEFINITION: StudyDefinition = {
   reuse: true,
 };
 
-function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
+export function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
   return {
     id: systemRuntime.newId(),
     name: 'Gear',

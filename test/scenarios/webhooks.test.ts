@@ -85,6 +85,28 @@ describe('a hub that is killed', () => {
     }
   });
 
+  it('after the stop of a study and before its webhook sends it after its start', async () => {
+    const receiver = await WebhookReceiver.listen();
+    onTestFinished(() => receiver.close());
+    await start(receiver.origin);
+    // It takes no webhook before the kill.
+    receiver.respond = () => undefined;
+    const { status, body } = await call('POST', '/api/x/studies', {
+      ...{ name: 'bearing', inputScripts: [{ content: '' }], variables: [{ name: 'speed' }] },
+      ...{ plan: { kind: 'OPEN' }, notify: receiver.origin },
+    });
+    expect(status, JSON.stringify(body)).toBe(201);
+    const { id } = body as { id: string };
+    expect((await call('POST', `/api/x/studies/${id}/stop`)).status).toBe(200);
+    await hub.kill();
+    receiver.respond = (response) => response.writeHead(204).end();
+    const before = receiver.received.length;
+    await start(receiver.origin);
+    const heard = await receiver.hear(id, before + 1, 60_000);
+    expect(heard[0]?.task).toMatchObject({ id, state: 'STOPPED' });
+    expect(new Set(heard.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([`${id}.1.notify`]));
+  });
+
   it('while it works, again and again, tells of each end', async () => {
     const receiver = await WebhookReceiver.listen();
     onTestFinished(() => receiver.close());
