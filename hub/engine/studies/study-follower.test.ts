@@ -6,7 +6,15 @@ import { StudyFollower } from './study-follower.js';
 
 const RUNNING: StudyRecord = {
   ...{ id: 's', name: 'gear', note: null, creator: null, state: 'RUNNING', message: null },
-  ...{ createdAtMs: 1, runningSinceMs: 1, endedAtMs: null, pointCount: 9, begunCount: 0, retryCount: 0, isOpen: false },
+  ...{
+    createdAtMs: 1,
+    runningSinceMs: 1,
+    endedAtMs: null,
+    pointCount: 9,
+    begunCount: 0,
+    retryCount: 0,
+    isOpen: false,
+  },
 };
 
 /** A follower of a study that a test changes. */

@@ -1133,9 +1133,14 @@ class NewStudy(_NewStudy, total=False):
     # Numbers and texts that are read from the outputs of each point.
     values: List[NewStudyValue]
     # Conditions on the values; a point that does not meet them all has failed.
-    success: List[NewStudySuccess]
-    # Number of failed points at which the study stops by itself.
+    success: List[NewStudyCondition]
+    # Number of failed points at which the study stops by itself. Failures from before it was resumed or ran
+    # again do not count.
     stopAfterFailures: int
+    # Seconds after which the study stops by itself, since it was created, resumed, or ran again.
+    stopAfter: int
+    # Conditions on the values at which the study stops by itself: when one point meets them all.
+    stopWhen: List[NewStudyCondition]
     # Address that gets a webhook when the study finishes, is stopped, or pauses by itself. An administrator
     # decides which are allowed.
     notify: str
@@ -1154,6 +1159,18 @@ class NewStudyAdditionalFilesItem(_NewStudyAdditionalFilesItem, total=False):
     content: str
     # Instead of content: the name of a file in the input storage.
     storageName: str
+
+
+class _NewStudyCondition(TypedDict):
+    # Name of a value; it must not be missing.
+    value: str
+
+
+class NewStudyCondition(_NewStudyCondition, total=False):
+    # Lower bound, inclusive.
+    lower: float
+    # Upper bound, inclusive.
+    upper: float
 
 
 class _NewStudyInputModel(TypedDict):
@@ -1196,18 +1213,6 @@ class _NewStudyInputScriptsItem(TypedDict):
 class NewStudyInputScriptsItem(_NewStudyInputScriptsItem, total=False):
     # Name of the file, a relative path with "/", under which the inputs of the task show it.
     filename: str
-
-
-class _NewStudySuccess(TypedDict):
-    # Name of a value; it must not be missing.
-    value: str
-
-
-class NewStudySuccess(_NewStudySuccess, total=False):
-    # Lower bound, inclusive.
-    lower: float
-    # Upper bound, inclusive.
-    upper: float
 
 
 class _NewStudyValue(TypedDict):
@@ -1561,6 +1566,10 @@ class Study(_Study, total=False):
     # Time limit of each point in seconds.
     timeLimit: int
     stopAfterFailures: int
+    # Seconds after which it stops by itself.
+    stopAfter: int
+    # Conditions at which it stops by itself.
+    stopWhen: List[StudyCondition]
     # Address that gets a webhook at each end and pause. Others than the creator and the role ADMIN see its
     # origin only.
     notify: str
@@ -1571,6 +1580,15 @@ class Study(_Study, total=False):
 class StudyClassifiersItem(TypedDict):
     type: Literal["VERSION", "PRIORITY", "LABLES"]
     value: str
+
+
+class _StudyCondition(TypedDict):
+    value: str
+
+
+class StudyCondition(_StudyCondition, total=False):
+    lower: float
+    upper: float
 
 
 class _StudyItem(TypedDict):
