@@ -42,7 +42,9 @@ OUTCOMES = ("FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCE
 
 def fields(**options: Any) -> Dict[str, Any]:
     names = ("vary", "points", "plan", "values", "success")
-    return study_fields(*(options.get(name) for name in names), stop=options.get("stop", StopRules()))
+    vary, points, plan, values, success = (options.get(name) for name in names)
+    stop = options.get("stop", StopRules())
+    return study_fields(vary, points, plan, values, success, stop=stop, notify=options.get("notify"))
 
 
 class Requests(unittest.TestCase):

@@ -7703,6 +7703,62 @@ export type RetryStudyPointsResponses = {
 
 export type RetryStudyPointsResponse = RetryStudyPointsResponses[keyof RetryStudyPointsResponses];
 
+export type StreamStudyEventsData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        /**
+         * Seconds after which the stream ends; with 0, it ends when the present state was told.
+         */
+        timeout?: number;
+    };
+    url: '/api/x/studies/{id}/events';
+};
+
+export type StreamStudyEventsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such study.
+     */
+    404: Error;
+    /**
+     * The user follows too many studies.
+     */
+    429: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type StreamStudyEventsError = StreamStudyEventsErrors[keyof StreamStudyEventsErrors];
+
+export type StreamStudyEventsResponses = {
+    /**
+     * The events.
+     */
+    200: string;
+};
+
+export type StreamStudyEventsResponse = StreamStudyEventsResponses[keyof StreamStudyEventsResponses];
+
 export type ListInvalidationsData = {
     body?: never;
     path?: never;
