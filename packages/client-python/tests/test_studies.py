@@ -50,7 +50,7 @@ def fields(**options: Any) -> Dict[str, Any]:
 class Requests(unittest.TestCase):
     def test_address_that_is_told_is_sent(self) -> None:
         notify = "https://ci.example.org/hooks"
-        self.assertEqual(study_fields({"a": [1]}, None, None, None, None, None, notify=notify)["notify"], notify)
+        self.assertEqual(fields(vary={"a": [1]}, notify=notify)["notify"], notify)
         self.assertNotIn("notify", fields(vary={"a": [1]}))
 
     def test_values_make_a_grid(self) -> None:
