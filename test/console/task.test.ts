@@ -1,6 +1,7 @@
 /** The screen of one task in a browser. */
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
+import type { SignedManifest } from '@workbench-hub/client';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browsers/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/browsers/console.js';
@@ -131,7 +132,7 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     await expect.poll(overflow).toBeGreaterThan(0);
   });
 
-  it('saves all outputs as one archive', async () => {
+  it('saves all outputs as one archive, and the signed manifest', async () => {
     const script =
       "const fs = require('node:fs'); fs.mkdirSync('plots'); fs.writeFileSync('plots/größe.csv', 'a,b');" +
       " fs.writeFileSync('empty.txt', ''); fs.writeFileSync('large.bin', Buffer.alloc(3_000_000, 7));";
@@ -152,6 +153,13 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     expect(listed.match(/(?<= )\d+ .*/g)?.map((line) => line.split(' ')[0])).toEqual(['0', '3000000', '3']);
     for (const name of ['empty.txt', 'large.bin', 'plots/größe.csv'])
       expect(listed).toContain(`${id}/${name}`);
+    const signing = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Signed manifest' }).click();
+    const signed = await signing;
+    expect(signed.suggestedFilename()).toBe(`${id}.manifest.json`);
+    const { manifest } = JSON.parse(await readFile(await signed.path(), 'utf8')) as SignedManifest;
+    expect(manifest.task.id).toBe(id);
+    expect(manifest.outputs.map(({ path }) => path)).toEqual(['empty.txt', 'large.bin', 'plots/größe.csv']);
   });
 
   it('says why a task waits, and cancels it after a question, by keyboard', async () => {

@@ -10,6 +10,7 @@ import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText, sizeText } from '../../words/formats.js';
 import { FileTable } from './file-table.js';
+import { ManifestDownload } from './manifest-download.js';
 import { NO_PLOT } from './place.js';
 import type { PreviewedFile } from './preview/previewed-file.js';
 import { usePlace } from './use-place.js';
@@ -26,15 +27,14 @@ const Preview = lazy(async () => ({ default: (await import('./preview/preview.js
 export function Outputs({ task }: { readonly task: TaskDetails }) {
   const words = useWords<typeof en>({ en, de });
   const { id, outputs = [], storedFiles = [] } = task;
-  if (outputs.length === 0 && storedFiles.length === 0) {
-    return (
-      <div className="card">
-        <Empty icon="file" title={isEnded(task) ? words.noOutputs : words.noOutputsYet} />
-      </div>
-    );
-  }
+  const isEmpty = outputs.length === 0 && storedFiles.length === 0;
   return (
     <div className="inputs">
+      {isEmpty && (
+        <div className="card">
+          <Empty icon="file" title={isEnded(task) ? words.noOutputs : words.noOutputsYet} />
+        </div>
+      )}
       {outputs.length > 0 && (
         <Files
           title={words.outputs}
@@ -60,6 +60,7 @@ export function Outputs({ task }: { readonly task: TaskDetails }) {
           }))}
         />
       )}
+      {isEnded(task) && <ManifestDownload id={id} />}
     </div>
   );
 }

@@ -91,6 +91,8 @@ export const de: DictionaryLike<typeof en> = {
   follow: 'Mitlesen',
   wrap: 'Zeilen umbrechen',
   downloadAll: (size) => `Alle herunterladen (tar, ${size})`,
+  manifest: 'Signiertes Manifest',
+  manifestMore: 'Was die Aufgabe erhielt, wo sie lief und was herauskam; wb verify prüft es.',
   download: 'Herunterladen',
   skipped: (size) =>
     `… ${size} werden nicht aufbewahrt, solange die Aufgabe läuft; am Ende stehen sie im Log …`,

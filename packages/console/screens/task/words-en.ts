@@ -89,6 +89,8 @@ export const en = {
   follow: 'Follow',
   wrap: 'Wrap lines',
   downloadAll: (size: string) => `Download all (tar, ${size})`,
+  manifest: 'Signed manifest',
+  manifestMore: 'What the task got, where it ran, and what came of it; wb verify checks it.',
   download: 'Download',
   skipped: (size: string) =>
     `… ${size} are not kept while the task runs; they are in the log after its end …`,
