@@ -98,7 +98,7 @@ const webhook = z.strictObject({
     .min(1)
     .default([...ENDED_STATUSES]),
   /** Whether it is told of studies. Default: unless `statuses` leaves any out. */
-  studies: z.boolean().nullable().default(null),
+  studies: z.boolean().default(false),
 });
 
 const STORE_ALLOWED =

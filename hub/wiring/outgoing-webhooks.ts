@@ -1,6 +1,5 @@
 /** The part of the composition root that is about webhooks. */
 
-import { ENDED_STATUSES } from '@workbench-hub/shared/domain/task';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../config.js';
@@ -56,8 +55,7 @@ function settingsOf(config: HubConfig['webhooks']): WebhookSettings {
   return {
     webhooks: receivers.map(({ name, url, statuses, studies }) => ({
       ...{ name, url, statuses, receiver: configuredReceiver(name, url) },
-      // A receiver of some statuses did not ask for more.
-      studies: studies ?? statuses.length === ENDED_STATUSES.length,
+      studies,
     })),
     notify: notify.map((url) => new URL(url)),
     maxWaiting,

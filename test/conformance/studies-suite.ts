@@ -68,6 +68,7 @@ export function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
     createdAtMs: NOW,
     runningSinceMs: NOW,
     endedAtMs: null,
+    key: null,
     pointCount: 4,
     begunCount: 0,
     retryCount: 0,
@@ -79,7 +80,7 @@ export function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
   };
 }
 
-function recordOf({ definition: _, plan: __, notify: ___, ...record }: NewStudy) {
+function recordOf({ definition: _, plan: __, notify: ___, key: ____, ...record }: NewStudy) {
   return record;
 }
 
@@ -165,7 +166,7 @@ export function describeStudies(open: OpenStore): void {
         plan: { kind: 'LIST', points: [{ load: 0.1, steel: LONE }] },
       });
       store = await store.reopen();
-      for (const { plan, notify: _, ...study } of [plain, whole]) {
+      for (const { plan, notify: _, key: ___, ...study } of [plain, whole]) {
         expect(await store.studies.find(study.id)).toEqual(study);
         const { definition: __, ...record } = study;
         expect(await store.studies.record(study.id)).toEqual(record);
@@ -248,14 +249,38 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.states()).toEqual({ RUNNING: 1, PAUSED: 1, STOPPED: 1 });
     });
 
-    it('is created once by its id', async () => {
-      const study = newStudy();
-      const other = { ...study, name: 'Other', pointCount: 7 };
-      const both = await Promise.all([store.studies.create(study), store.studies.create(other)]);
-      expect(both.sort()).toEqual([false, true]);
-      expect(await store.studies.create(other)).toBe(false);
-      expect(await store.studies.list({ name: null, after: null, limit: 9 })).toHaveLength(1);
-      expect([4, 7]).toContain((await store.studies.partWith(study.id, 1))?.count);
+    it('is created once by the key of its creator', async () => {
+      const anna = newStudy({ creator: 'anna', key: LONE.toWellFormed().replace('\0', '') });
+      const { key } = anna;
+      const again = newStudy({ creator: 'anna', key, pointCount: 7 });
+      const both = await Promise.all([store.studies.create(anna), store.studies.create(again)]);
+      expect([...both].sort()).toEqual([false, true]);
+      expect(await store.studies.create(newStudy({ creator: 'anna', key }))).toBe(false);
+      store = await store.reopen();
+      const id = await store.studies.idByKey('anna', key ?? '');
+      expect(id).toBe(both[0] ? anna.id : again.id);
+      expect((await store.studies.partWith(id ?? '', 1))?.count).toBe(both[0] ? 4 : 7);
+      expect(await store.studies.idByKey('bert', key ?? '')).toBeUndefined();
+      expect(await store.studies.idByKey(null, key ?? '')).toBeUndefined();
+      const nobody = newStudy({ key });
+      expect(await store.studies.create(nobody)).toBe(true);
+      expect(await store.studies.create(newStudy({ key }))).toBe(false);
+      expect(await store.studies.idByKey(null, key ?? '')).toBe(nobody.id);
+      expect(await store.studies.create(newStudy({ creator: 'bert', key }))).toBe(true);
+      expect(await store.studies.create(newStudy({ creator: 'anna' }))).toBe(true);
+      expect(await store.studies.create(newStudy({ creator: 'anna' }))).toBe(true);
+    });
+
+    it('is stopped only as long as it was not resumed, if that is asked for', async () => {
+      const { id } = await create();
+      const stop = (runningSinceMs: number) =>
+        store.studies.setState(id, ['RUNNING'], 'STOPPED', { atMs: NOW + 9, runningSinceMs, message: ODD });
+      expect(await stop(NOW - 1)).toBe(false);
+      expect(await setState(id, 'PAUSED')).toBe(true);
+      const resumed = { atMs: NOW + 2, message: null };
+      expect(await store.studies.setState(id, ['PAUSED'], 'RUNNING', resumed)).toBe(true);
+      expect(await stop(NOW)).toBe(false);
+      expect(await stop(NOW + 2)).toBe(true);
     });
 
     it('of two changes from the same state makes one', async () => {
@@ -452,8 +477,9 @@ export function describeStudies(open: OpenStore): void {
     const first = await create({ definition: WHOLE_DEFINITION });
     const second = await create({ definition: WHOLE_DEFINITION });
     await create();
-    expect(await store.studies.withFile(fileOf('script'), 9)).toEqual([second.id, first.id]);
-    expect(await store.studies.withFile(fileOf('more'), 1)).toEqual([second.id]);
+    const found = (study: NewStudy) => ({ id: study.id, createdAtMs: NOW });
+    expect(await store.studies.withFile(fileOf('script'), 9)).toEqual([found(second), found(first)]);
+    expect(await store.studies.withFile(fileOf('more'), 1)).toEqual([found(second)]);
     expect(await store.studies.withFile(fileOf('another'), 9)).toEqual([]);
   });
 

@@ -137,8 +137,8 @@ describe('a webhook of a study', () => {
   it('is sent by configuration for all studies, beside those of the tasks of their points', async () => {
     const path = (name: string) => ({ name, url: `${receiver.origin}/${name}` });
     const receivers = [
-      path('all'),
-      { ...path('tasks'), studies: false },
+      { ...path('all'), studies: true },
+      path('tasks'),
       { ...path('failures'), statuses: ['FAILED' as const] },
       { ...path('some'), statuses: ['CANCELED' as const], studies: true },
     ];

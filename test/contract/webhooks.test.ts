@@ -220,7 +220,9 @@ describe('a webhook', () => {
   it('has the body that webhooks.md shows', async () => {
     await start();
     const [heard] = await receiver.hear(await ended(receiver.origin));
-    const example = JSON.parse(codeBlock('packages/docs/webhooks.md', '"task.ended"')) as { data: unknown };
+    const example = JSON.parse(codeBlock('packages/docs/webhooks.md', '"type": "task.ended"')) as {
+      data: unknown;
+    };
     expect(Object.keys(example)).toEqual(Object.keys(JSON.parse(heard?.body ?? '{}')));
     const check = jsonSchemaCheck(await api.document(), ['paths', TASKS, 'post', 'responses', '201']);
     expect(check(example.data)).toEqual([]);

@@ -297,7 +297,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['# hub.yaml', { config: 'hub' }],
     ['webhook secret', WEBHOOKS],
     ['wb submit', WEBHOOKS],
-    ['"task.ended"', { by: 'test/contract/webhooks.test.ts' }],
+    ['"type": "task.ended"', { by: 'test/contract/webhooks.test.ts' }],
     ['"study.ended"', { by: 'test/contract/study-webhooks.test.ts' }],
     ['# receiver.py', WEBHOOKS],
     ['// receiver.mjs', WEBHOOKS],

@@ -48,11 +48,13 @@ export interface EndedPoint extends PointEnd {
 }
 
 export interface Studies {
-  /** Creates a study unless there is one with its id; true if it did. */
+  /** Creates a study unless its creator has one with its key; true if it did. */
   create(study: NewStudy): Promise<boolean>;
   find(id: string): Promise<Study | undefined>;
   /** The study without its definition. */
   record(id: string): Promise<StudyRecord | undefined>;
+  /** Id of the study that this creator has created with this key. */
+  idByKey(creator: string | null, key: string): Promise<string | undefined>;
   /** Newest first. */
   list(query: StudyQuery): Promise<StudyRecord[]>;
   /** Number of studies by state; a state without any may be left out. */
@@ -62,8 +64,8 @@ export interface Studies {
   counts(id: string): Promise<OutcomeCounts>;
   /** Number of points that have failed since this time. */
   failedSince(id: string, timeMs: number): Promise<number>;
-  /** Ids of studies whose job has this content among its files, newest first. */
-  withFile(content: FileRef, limit: number): Promise<string[]>;
+  /** Studies whose job has this content among its files, newest first. */
+  withFile(content: FileRef, limit: number): Promise<CreatedStudy[]>;
   /** Points that have begun, by number. */
   points(id: string, query: PointQuery): Promise<Point[]>;
   /** Adds points to a study that has `part.first - 1` of them, and may be extended. A finished one runs again from `nowMs` on. */
@@ -97,6 +99,8 @@ export interface Studies {
   finish(id: string, retryCount: number, atMs: number): Promise<boolean>;
 }
 
+export type CreatedStudy = Pick<StudyRecord, 'id' | 'createdAtMs'>;
+
 /** Points that are added; the key is that of the request, if it has one, and of no other part of the study. */
 export interface NewPart extends PlannedPart {
   readonly key: string | null;
@@ -104,5 +108,7 @@ export interface NewPart extends PlannedPart {
 
 export interface StateChange {
   readonly atMs: number;
+  /** Start after which it takes place only: a study that has been resumed meanwhile stays as it is. Undefined for any. */
+  readonly runningSinceMs?: number | undefined;
   readonly message: string | null;
 }

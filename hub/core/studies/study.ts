@@ -124,6 +124,8 @@ export interface Study extends StudyRecord {
 }
 
 export interface NewStudy extends Study {
+  /** Key of the request that creates it; null for none. */
+  readonly key: string | null;
   readonly plan: StudyPlan;
   /** Address that is told of its ends and pauses; null for none. */
   readonly notify: NotifyAddress | null;

@@ -81,9 +81,13 @@ class Reading {
 
   async readStudies(files: readonly FileRef[]): Promise<void> {
     const { studies } = this.#options;
-    const ids = new Set<string>();
-    for (const file of files) for (const id of await studies.withFile(file, MAX_STUDIES)) ids.add(id);
-    for (const id of [...ids].sort().reverse().slice(0, MAX_STUDIES)) {
+    const created = new Map<string, number>();
+    for (const file of files) {
+      const found = await studies.withFile(file, MAX_STUDIES);
+      for (const { id, createdAtMs } of found) created.set(id, createdAtMs);
+    }
+    const newestFirst = [...created].sort(([, a], [, b]) => b - a).slice(0, MAX_STUDIES);
+    for (const [id] of newestFirst) {
       const other = id === this.#study.id ? this.#study : await studies.find(id);
       if (!other) continue;
       const difference = firstDifference(this.#inputs, this.#inputsOf(other));

@@ -6,7 +6,6 @@ import type { Study } from '../../core/studies/study.js';
 import { textOf } from '../../core/studies/variables.js';
 import type { NewTask, Task } from '../../core/task.js';
 import { newTask } from '../tasks/new-task.js';
-import { uuidOf } from './uuid.js';
 
 /** Id of the task of a try: a UUID of version 7 that follows from study, number and try, so that every hub knows it, and none creates a
  *  second one. */
@@ -16,7 +15,10 @@ export function taskIdOf(
 ): Task['id'] {
   const bytes = createHash('sha256').update(`${id}/${number}/${tries}`).digest().subarray(0, 16);
   bytes.writeUIntBE(createdAtMs, 0, 6);
-  return uuidOf(bytes, 7);
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
 /** Requirement of the tasks of a study that are created now. */

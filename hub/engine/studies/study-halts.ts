@@ -55,21 +55,26 @@ export class StudyHalts {
   async stopByFailures(study: Study, { runningSinceMs }: ActiveStudy): Promise<boolean> {
     if (study.definition.stopAfterFailures === null) return false;
     const failed = await this.#options.studies.failedSince(study.id, runningSinceMs);
-    return this.#stop(study, stopAfterFailures(study.definition, failed));
+    return this.#stop(study, stopAfterFailures(study.definition, failed), runningSinceMs);
   }
 
   /** Stops a study that has run for as long as its rule says. */
   async stopByTime({ definition, id }: Study, { state, runningSinceMs }: ActiveStudy): Promise<boolean> {
     const atMs = stopsAtMs(definition, runningSinceMs);
     if (atMs === null || state !== 'RUNNING' || this.#options.runtime.clock.nowMs() < atMs) return false;
-    return this.#stop({ id }, stopAfterTime(definition));
+    return this.#stop({ id }, stopAfterTime(definition), runningSinceMs);
   }
 
-  async #stop({ id }: Pick<Study, 'id'>, message: string | undefined): Promise<boolean> {
+  /** Stops a study, unless it was resumed after `runningSinceMs`. */
+  async #stop(
+    { id }: Pick<Study, 'id'>,
+    message: string | undefined,
+    runningSinceMs?: number,
+  ): Promise<boolean> {
     if (message === undefined) return false;
     const { studies, runtime, log } = this.#options;
     const { from } = STUDY_TRANSITIONS.stop;
-    const change = { atMs: runtime.clock.nowMs(), message };
+    const change = { atMs: runtime.clock.nowMs(), runningSinceMs, message };
     const isStopped = await studies.setState(id, from, 'STOPPED', change);
     if (isStopped) log.info({ studyId: id, reason: message }, 'a study was stopped by its rule');
     return isStopped;

@@ -1,5 +1,4 @@
 /** Use cases of studies. */
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, mayChangeTask } from '../../core/access.js';
@@ -10,6 +9,7 @@ import type { Delivery } from '../../core/ports/webhook-deliveries.js';
 import { planned, type StudyPlan } from '../../core/studies/plans.js';
 import {
   GROWING_STATES,
+  type NewStudy,
   type OutcomeCounts,
   type PlannedPart,
   type Point,
@@ -27,7 +27,6 @@ import type { NotifyAddress } from '../../core/task.js';
 import { notifyAddress } from '../../core/webhook-addresses.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import { taskIdOf } from './point-tasks.js';
-import { uuidOf } from './uuid.js';
 
 /** A plan as it is handed in: a table becomes a list. */
 export type RequestedPlan = StudyPlan | TablePlan;
@@ -56,6 +55,11 @@ export interface Outcome {
   readonly counted: CountedStudy;
   /** Whether an earlier request did it. */
   readonly isReplayed: boolean;
+}
+
+/** A study after points were added. */
+export interface Extended extends Outcome {
+  readonly added: Pick<PlannedPart, 'first' | 'count'>;
 }
 
 /** A plan without validation errors. */
@@ -138,39 +142,28 @@ export class StudyService {
     }
     const { studies, runtime, onChange } = this.#options;
     const nowMs = runtime.clock.nowMs();
-    const id = key === undefined ? runtime.newId() : idByKey(creator, key);
     const study: Study = {
-      ...{ id, name, note, creator, state: 'RUNNING', message: null, definition },
+      ...{ id: runtime.newId(), name, note, creator, state: 'RUNNING', message: null, definition },
       ...{ createdAtMs: nowMs, runningSinceMs: nowMs, endedAtMs: null },
       ...{ pointCount, begunCount: 0, retryCount: 0, isOpen: plan.kind === 'OPEN' },
     };
     const notify = request.notify === null ? null : notifyAddress(request.notify);
-    const isNew = await studies.create({ ...study, plan, notify });
-    if (!isNew) return { counted: await this.#repeated(study, plan, notify), isReplayed: true };
+    const created: NewStudy = { ...study, plan, notify, key: key ?? null };
+    if (!(await studies.create(created))) return { counted: await this.#repeated(created), isReplayed: true };
     onChange();
     return { counted: { study, counts: {}, notify, deliveries: [] }, isReplayed: false };
   }
 
   /** The study that an earlier request has created. Rejects with IDEMPOTENCY_KEY_REUSED when that was another request. */
-  async #repeated(study: Study, plan: StudyPlan, notify: NotifyAddress | null): Promise<CountedStudy> {
-    const earlier = await this.get(study.id);
-    const part = await this.#options.studies.partWith(study.id, 1);
-    const contentOf = (
-      { name, note, isOpen, definition }: Study,
-      planned: StudyPlan | undefined,
-      address: NotifyAddress | null,
-    ) =>
-      asStored({
-        name,
-        note,
-        isOpen,
-        definition,
-        plan: isOpen ? null : planned,
-        notify: address?.url ?? null,
-      });
-    const before = contentOf(earlier.study, part?.plan, earlier.notify);
-    if (isDeepStrictEqual(before, contentOf(study, plan, notify))) return earlier;
-    throw keyReused(`study ${study.id} was created with this key by another request`);
+  async #repeated(study: NewStudy): Promise<CountedStudy> {
+    const { studies } = this.#options;
+    const id = await studies.idByKey(study.creator, study.key ?? '');
+    if (id === undefined) throw keyReused('the study that was created with this key has just been deleted');
+    const earlier = await this.get(id);
+    const plan = (await studies.partWith(id, 1))?.plan ?? study.plan;
+    const before = contentOf({ ...earlier.study, plan, notify: earlier.notify });
+    if (isDeepStrictEqual(before, contentOf(study))) return earlier;
+    throw keyReused(`study ${id} was created with this key by another request`);
   }
 
   async get(id: string): Promise<CountedStudy> {
@@ -209,18 +202,28 @@ export class StudyService {
 
   /** Adds points, unless a request with this key has done so. Rejects with FORBIDDEN, INVALID_INPUT, STUDY_NOT_CHANGEABLE and
    *  IDEMPOTENCY_KEY_REUSED. */
-  async extend(id: string, { plan: requested, key }: Extension, caller: Caller): Promise<Outcome> {
+  async extend(id: string, { plan: requested, key }: Extension, caller: Caller): Promise<Extended> {
     this.admit();
     const study = await this.#own(id, caller);
-    const { studies, runtime, onChange } = this.#options;
     const part = { ...this.#furtherPart(study, requested), key: key ?? null };
-    if (await this.#isAdded(id, part)) return { counted: await this.get(id), isReplayed: true };
-    if (!(await studies.extend(id, part, runtime.clock.nowMs()))) {
-      if (await this.#isAdded(id, part)) return { counted: await this.get(id), isReplayed: true };
-      throw await this.#refused(id, 'extend');
+    const repeated = (await this.#added(id, part)) ?? (await this.#addedNow(study, part));
+    if (repeated) return { counted: await this.get(id), added: repeated, isReplayed: true };
+    this.#options.onChange();
+    return { counted: await this.get(id), added: part, isReplayed: false };
+  }
+
+  /** Adds the points; resolves with those of an earlier request with the same key, if that was quicker. */
+  async #addedNow(study: Study, part: NewPart): Promise<PlannedPart | undefined> {
+    const { studies, maxPoints, runtime } = this.#options;
+    const { id, pointCount } = study;
+    if (pointCount + part.count > maxPoints) {
+      const what = `gives ${part.count} points, and the study has ${pointCount} already; at most ${maxPoints} are allowed (studies.maxPoints)`;
+      throw invalidInput([{ where: 'plan', what }]);
     }
-    onChange();
-    return { counted: await this.get(id), isReplayed: false };
+    if (await studies.extend(id, part, runtime.clock.nowMs())) return undefined;
+    const earlier = await this.#added(id, part);
+    if (!earlier) throw await this.#refused(id, 'extend');
+    return earlier;
   }
 
   /** The further points. Throws INVALID_INPUT. */
@@ -232,19 +235,15 @@ export class StudyService {
     const result = planned(study.definition.variables, plan, maxPoints);
     if ('errors' in result) throw invalidInput(result.errors);
     const { count } = result.points;
-    if (study.pointCount + count > maxPoints) {
-      const what = `gives ${count} points, and the study has ${study.pointCount} already; at most ${maxPoints} are allowed (studies.maxPoints)`;
-      throw invalidInput([{ where: 'plan', what }]);
-    }
     if (count === 0) throw invalidInput([{ where: 'plan', what: 'must give at least one point' }]);
     return { first: study.pointCount + 1, count, plan };
   }
 
-  /** Whether an earlier request with the same key has added these points. Rejects with IDEMPOTENCY_KEY_REUSED when it has added others. */
-  async #isAdded(id: string, { key, plan }: NewPart): Promise<boolean> {
+  /** The points that an earlier request with the same key has added. Rejects with IDEMPOTENCY_KEY_REUSED when they are others. */
+  async #added(id: string, { key, plan }: NewPart): Promise<PlannedPart | undefined> {
     const earlier = key === null ? undefined : await this.#options.studies.partByKey(id, key);
-    if (!earlier) return false;
-    if (isDeepStrictEqual(asStored(earlier.plan), asStored(plan))) return true;
+    if (!earlier) return undefined;
+    if (isDeepStrictEqual(asStored(earlier.plan), asStored(plan))) return earlier;
     throw keyReused(`other points were added to study ${id} with this key`);
   }
 
@@ -315,13 +314,10 @@ export class StudyService {
   }
 }
 
-/** Id of the study that a creator creates with this key: no other can be created with it, at any hub. */
-function idByKey(creator: string | null, key: string): Study['id'] {
-  const bytes = createHash('sha256')
-    .update(JSON.stringify([creator, key]))
-    .digest()
-    .subarray(0, 16);
-  return uuidOf(bytes, 8);
+/** Part of a study by which a repeated request is recognized. */
+function contentOf({ name, note, isOpen, definition, plan, notify }: Omit<NewStudy, 'key'>): unknown {
+  const content = { name, note, isOpen, definition, notify: notify?.url };
+  return asStored(isOpen ? content : { ...content, plan });
 }
 
 /** Value as it is after it was stored as JSON. */

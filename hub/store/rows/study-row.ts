@@ -79,6 +79,7 @@ export function activeStudyOfRow(row: StudyRow): ActiveStudy {
 
 export interface NewStudyRow extends StudyRow<boolean> {
   readonly definition: string;
+  readonly key: string | null;
   readonly notify_url: string | null;
   readonly notify_receiver: string | null;
 }
@@ -99,6 +100,7 @@ export function rowOfStudy(study: NewStudy): NewStudyRow {
     retry_count: study.retryCount,
     is_open: study.isOpen,
     definition: JSON.stringify(study.definition),
+    key: study.key,
     notify_url: study.notify?.url ?? null,
     notify_receiver: study.notify?.receiver ?? null,
   };

@@ -219,10 +219,9 @@ class Study:
 
     def _add(self, plan: Any, count: int) -> List[int]:
         path = f"{self._path}/points"
-        # The response has the number of all points, of which the last ones are those of this call.
         with self._lock:
             try:
-                details: schemas.Study = self._calls.json(
+                details: schemas.ExtendedStudy = self._calls.json(
                     "POST",
                     path,
                     document={"plan": plan},
@@ -231,8 +230,10 @@ class Study:
                 )
             except LostAnswer as error:
                 raise LostAnswer(f"{error}: look at points()") from error
-        total = details["points"]["total"]
-        return list(range(total - count + 1, total + 1))
+        added = details.get("added")
+        # An earlier version of the hub tells only how many points there are now.
+        first = details["points"]["total"] - count + 1 if added is None else added["first"]
+        return list(range(first, first + count))
 
     def _tried_again(self) -> bool:
         try:

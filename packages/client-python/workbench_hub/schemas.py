@@ -543,6 +543,75 @@ class ExecutingWorkbench(TypedDict):
     revision: str
 
 
+class _ExtendedStudy(TypedDict):
+    id: str
+    name: str
+    # PAUSED: no further points begin. STOPPED: those in progress were canceled, too.
+    state: Literal["RUNNING", "PAUSED", "STOPPED", "FINISHED"]
+    # Whether it waits for further points when all have ended.
+    open: bool
+    createdAt: str
+    # Number of points, and of those with each outcome.
+    points: ExtendedStudyPoints
+    classifiers: List[ExtendedStudyClassifiersItem]
+    # Whether points take the results of earlier tasks with equal inputs.
+    reuse: bool
+    variables: List[StudyVariable]
+    values: List[StudyValue]
+    # Number of the first point of this request, and how many there are.
+    added: ExtendedStudyAdded
+
+
+class ExtendedStudy(_ExtendedStudy, total=False):
+    note: str
+    # Present when security is enabled.
+    creator: str
+    # Why it has stopped or paused by itself.
+    message: str
+    # Time at which it was stopped, or had all its outcomes.
+    endedAt: str
+    # Time limit of each point in seconds.
+    timeLimit: int
+    stopAfterFailures: int
+    # Seconds after which it stops by itself.
+    stopAfter: int
+    # Conditions at which it stops by itself.
+    stopWhen: List[StudyCondition]
+    # Address that gets a webhook at each end and pause. Others than the creator and the role ADMIN see its
+    # origin only.
+    notify: str
+    # Webhooks about the latest end or pause of which they tell.
+    webhooks: List[TaskWebhook]
+
+
+class ExtendedStudyAdded(TypedDict):
+    """Number of the first point of this request, and how many there are."""
+
+    first: int
+    count: int
+
+
+class ExtendedStudyClassifiersItem(TypedDict):
+    type: Literal["VERSION", "PRIORITY", "LABLES"]
+    value: str
+
+
+class ExtendedStudyPoints(TypedDict):
+    """Number of points, and of those with each outcome."""
+
+    total: int
+    # Points that have not begun, or are to be tried again.
+    waiting: int
+    # Points whose task waits or runs.
+    open: int
+    FINISHED: int
+    SOLVER_FAILED: int
+    RULE_FAILED: int
+    INFRASTRUCTURE: int
+    CANCELED: int
+    REUSED: int
+
+
 class FinishedSignOn(TypedDict):
     # Query of the address to which the provider sent the browser, without the question mark.
     query: str

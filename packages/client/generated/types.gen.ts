@@ -2935,6 +2935,91 @@ export type StudyPoint = {
     endedAt?: string;
 };
 
+export type ExtendedStudy = {
+    id: string;
+    name: string;
+    note?: string;
+    /**
+     * Present when security is enabled.
+     */
+    creator?: string;
+    /**
+     * PAUSED: no further points begin. STOPPED: those in progress were canceled, too.
+     */
+    state: 'RUNNING' | 'PAUSED' | 'STOPPED' | 'FINISHED';
+    /**
+     * Why it has stopped or paused by itself.
+     */
+    message?: string;
+    /**
+     * Whether it waits for further points when all have ended.
+     */
+    open: boolean;
+    createdAt: string;
+    /**
+     * Time at which it was stopped, or had all its outcomes.
+     */
+    endedAt?: string;
+    /**
+     * Number of points, and of those with each outcome.
+     */
+    points: {
+        total: number;
+        /**
+         * Points that have not begun, or are to be tried again.
+         */
+        waiting: number;
+        /**
+         * Points whose task waits or runs.
+         */
+        open: number;
+        FINISHED: number;
+        SOLVER_FAILED: number;
+        RULE_FAILED: number;
+        INFRASTRUCTURE: number;
+        CANCELED: number;
+        REUSED: number;
+    };
+    classifiers: Array<{
+        type: 'VERSION' | 'PRIORITY' | 'LABLES';
+        value: string;
+    }>;
+    /**
+     * Time limit of each point in seconds.
+     */
+    timeLimit?: number;
+    stopAfterFailures?: number;
+    /**
+     * Seconds after which it stops by itself.
+     */
+    stopAfter?: number;
+    /**
+     * Conditions at which it stops by itself.
+     */
+    stopWhen?: Array<StudyCondition>;
+    /**
+     * Whether points take the results of earlier tasks with equal inputs.
+     */
+    reuse: boolean;
+    variables: Array<StudyVariable>;
+    values: Array<StudyValue>;
+    /**
+     * Address that gets a webhook at each end and pause. Others than the creator and the role ADMIN see its origin only.
+     */
+    notify?: string;
+    /**
+     * Webhooks about the latest end or pause of which they tell.
+     */
+    webhooks?: Array<TaskWebhook>;
+    /**
+     * Number of the first point of this request, and how many there are.
+     */
+    added: {
+        first: number;
+        count: number;
+    };
+};
+
 export type RetriedStudyPoints = {
     retried: number;
 };
@@ -7474,7 +7559,7 @@ export type AddStudyPointsResponses = {
     /**
      * The study with the further points.
      */
-    200: Study;
+    200: ExtendedStudy;
 };
 
 export type AddStudyPointsResponse = AddStudyPointsResponses[keyof AddStudyPointsResponses];

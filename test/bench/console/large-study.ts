@@ -114,6 +114,7 @@ function finishedStudy(id: string, pointCount: number, nowMs: number): NewStudy 
   const variable = { kind: 'NUMBER', unit: null, lower: 0, upper: 1, scale: 'LINEAR' } as const;
   return {
     ...{ id, name: 'bearing', note: null, creator: null, state: 'RUNNING', message: null, notify: null },
+    key: null,
     ...{ createdAtMs: nowMs, runningSinceMs: nowMs, endedAtMs: null },
     ...{ pointCount, begunCount: 0, retryCount: 0, isOpen: false },
     definition: {

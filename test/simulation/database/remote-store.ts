@@ -123,6 +123,7 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
   return {
     create: write(change, true, ({ studies }, study) => studies.create(study)),
     find: (id) => read(({ studies }) => studies.find(id)),
+    idByKey: (creator, key) => read(({ studies }) => studies.idByKey(creator, key)),
     record: (id) => read(({ studies }) => studies.record(id)),
     list: (query) => read(({ studies }) => studies.list(query)),
     states: () => read(({ studies }) => studies.states()),

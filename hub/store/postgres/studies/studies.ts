@@ -1,4 +1,4 @@
-import type { Studies } from '../../../core/ports/studies.js';
+import type { CreatedStudy, Studies } from '../../../core/ports/studies.js';
 import type { PlannedPart } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
@@ -57,9 +57,14 @@ const FAILED_SINCE = sql(
   `SELECT count(*) AS count FROM study_point
    WHERE study_seq = ${SEQ_OF_STUDY} AND outcome IN ${FAILED} AND ended_at >= :time`,
 );
+const ID_BY_KEY = sql(
+  { creator: 'text', key: 'text' },
+  `SELECT id FROM study WHERE coalesce(creator, '') = :creator AND key = :key`,
+);
 const WITH_FILE = sql(
   { digest: 'text', limit: 'bigint' },
-  `SELECT id FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = :digest) ORDER BY seq DESC LIMIT :limit`,
+  `SELECT id, created_at AS "createdAtMs" FROM study
+   WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = :digest) ORDER BY seq DESC LIMIT :limit`,
 );
 const POINTS = sql(
   { id: 'text', after: 'bigint', limit: 'bigint', outcomes: 'text[]' },
@@ -120,6 +125,7 @@ function studyReads(
   Studies,
   | 'find'
   | 'record'
+  | 'idByKey'
   | 'list'
   | 'states'
   | 'partWith'
@@ -168,9 +174,13 @@ function studyReads(
       const values = { id, time: timeMs };
       return (await rowOf<{ count: number }, keyof typeof values>(db, FAILED_SINCE, values))?.count ?? 0;
     },
+    idByKey: async (creator, key) => {
+      const values = { creator: creator ?? '', key };
+      return (await rowOf<{ id: string }, keyof typeof values>(db, ID_BY_KEY, values))?.id;
+    },
     withFile: async ({ digest }, limit) => {
       const values = { digest, limit };
-      return (await rowsOf<{ id: string }, keyof typeof values>(db, WITH_FILE, values)).map(({ id }) => id);
+      return rowsOf<CreatedStudy, keyof typeof values>(db, WITH_FILE, values);
     },
     points: async (id, { after, limit, outcomes }) => {
       const values = { id, after, limit, outcomes };

@@ -49,6 +49,7 @@ export const CREATE: LaneWrite<NewStudy, boolean> = {
       retryCount: 'bigint',
       isOpen: 'boolean',
       definition: 'text',
+      key: 'text',
       notifyUrl: 'text',
       notifyReceiver: 'text',
       plan: 'text',
@@ -58,10 +59,10 @@ export const CREATE: LaneWrite<NewStudy, boolean> = {
     },
     parts: `
       created AS (
-        INSERT INTO study (${STUDY_COLUMNS}, definition, notify_url, notify_receiver)
+        INSERT INTO study (${STUDY_COLUMNS}, definition, key, notify_url, notify_receiver)
         SELECT :id, :name, :note, :creator, :state, :message, :createdAt, :runningSince, :endedAt, :pointCount, :begunCount, :retryCount, :isOpen,
-          :definition, :notifyUrl, :notifyReceiver
-        FROM held ON CONFLICT (id) DO NOTHING RETURNING seq),
+          :definition, :key, :notifyUrl, :notifyReceiver
+        FROM held ON CONFLICT DO NOTHING RETURNING seq),
       planned AS (
         INSERT INTO study_part (study_seq, first, count, plan)
         SELECT seq, 1, :pointCount, :plan FROM created WHERE :pointCount > 0),
@@ -93,6 +94,7 @@ function creationValues(study: NewStudy) {
     retryCount: row.retry_count,
     isOpen: row.is_open,
     definition: row.definition,
+    key: row.key,
     notifyUrl: row.notify_url,
     notifyReceiver: row.notify_receiver,
     plan: JSON.stringify(study.plan),
@@ -319,6 +321,7 @@ const SET_STATE = laneStatement({
     next: 'text',
     endedAt: 'bigint',
     runningSince: 'bigint',
+    since: 'bigint',
     message: 'text',
     ...STUDY_DELIVERY_PARAMETERS,
   },
@@ -326,7 +329,9 @@ const SET_STATE = laneStatement({
     changed AS (
       UPDATE study SET state = :next, ended_at = :endedAt, running_since_at = coalesce(:runningSince, running_since_at),
         message = :message, told_count = told_count + CASE WHEN :isTold THEN 1 ELSE 0 END
-      FROM held WHERE study.id = :id AND state = ANY (:former) RETURNING study.*),
+      FROM held WHERE study.id = :id AND state = ANY (:former)
+        AND (:since IS NULL OR coalesce(running_since_at, created_at) = :since)
+      RETURNING study.*),
     ${makeStudyDeliveries('changed')}`,
   outcome: CHANGE_OUTCOME,
 });
@@ -363,6 +368,7 @@ export function stateWrites(outbox: WebhookOutbox): {
         next: call?.to,
         endedAt: call && endOfChange(call.to, call.atMs),
         runningSince: call && startOfChange(call.to, call.atMs),
+        since: call?.runningSinceMs,
         message: call?.message,
         ...outbox.valuesOfStudy(call !== undefined && isTold(call.to, call.message), call?.atMs),
       }),

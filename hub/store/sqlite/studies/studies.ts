@@ -1,5 +1,5 @@
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
-import type { Studies } from '../../../core/ports/studies.js';
+import type { CreatedStudy, Studies } from '../../../core/ports/studies.js';
 import { endOfChange, isTold, type NewStudy, startOfChange } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
@@ -51,10 +51,10 @@ export function sqliteStudies(
         if (seq !== undefined) sql.insertPart.run({ seq, first, count, plan: JSON.stringify(plan), key });
         return seq !== undefined;
       }),
-    setState: (id, from, to, { atMs, message }) =>
+    setState: (id, from, to, { atMs, runningSinceMs: since = null, message }) =>
       commit.durable(() => {
         const times = { endedAtMs: endOfChange(to, atMs), runningSinceMs: startOfChange(to, atMs) };
-        const seq = sql.setState.get({ id, from: JSON.stringify(from), to, ...times, message });
+        const seq = sql.setState.get({ id, from: JSON.stringify(from), to, since, ...times, message });
         if (seq !== undefined && isTold(to, message)) outbox.studyChanged(seq, atMs);
         return seq !== undefined;
       }),
@@ -95,6 +95,7 @@ interface Change {
   readonly to: string;
   readonly endedAtMs: number | null;
   readonly runningSinceMs: number | null;
+  readonly since: number | null;
   readonly message: string | null;
 }
 
@@ -127,6 +128,7 @@ function studyReads(sql: ReturnType<typeof statements>) {
     failedSince: async (id, timeMs) => sql.failedSince.get({ id, timeMs }) ?? 0,
     counts: async (id) =>
       Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
+    idByKey: async (creator, key) => sql.idByKey.get({ creator: creator ?? '', key }),
     withFile: async ({ digest }, limit) => sql.withFile.all({ digest, limit }),
     points: async (id, { after, limit, outcomes }) =>
       sql.points.all({ id, after, limit, outcomes: JSON.stringify(outcomes) }).map(pointOfRow),
@@ -151,10 +153,10 @@ function studyStatements(db: SqliteDatabase) {
   return {
     insert: db
       .prepare<[Omit<NewStudyRow, 'is_open'> & { is_open: number }], number>(`
-        INSERT INTO study (${STUDY_COLUMNS}, definition, notify_url, notify_receiver) VALUES (@id, @name, @note, @creator, @state,
+        INSERT INTO study (${STUDY_COLUMNS}, definition, key, notify_url, notify_receiver) VALUES (@id, @name, @note, @creator, @state,
           @message, @created_at, @running_since_at, @ended_at, @point_count, @begun_count, @retry_count, @is_open, @definition,
-          @notify_url, @notify_receiver)
-        ON CONFLICT (id) DO NOTHING RETURNING seq`)
+          @key, @notify_url, @notify_receiver)
+        ON CONFLICT DO NOTHING RETURNING seq`)
       .pluck(),
     insertPart: db.prepare<[PartRow & { seq: number; key: string | null }]>(
       'INSERT INTO study_part (study_seq, first, count, plan, key) VALUES (@seq, @first, @count, @plan, @key)',
@@ -175,11 +177,14 @@ function studyStatements(db: SqliteDatabase) {
     states: db.prepare<[], { state: string; count: number }>(
       'SELECT state, count(*) AS count FROM study GROUP BY state',
     ),
-    withFile: db
-      .prepare<[{ digest: string; limit: number }], string>(`
-        SELECT id FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = @digest)
-        ORDER BY seq DESC LIMIT @limit`)
+    idByKey: db
+      .prepare<[{ creator: string; key: string }], string>(
+        "SELECT id FROM study WHERE coalesce(creator, '') = @creator AND key = @key",
+      )
       .pluck(),
+    withFile: db.prepare<[{ digest: string; limit: number }], CreatedStudy>(`
+      SELECT id, created_at AS createdAtMs FROM study WHERE seq IN (SELECT study_seq FROM study_file WHERE digest = @digest)
+      ORDER BY seq DESC LIMIT @limit`),
     part: db.prepare<[{ id: string; point: number }], PartRow>(`
       SELECT first, count, plan FROM study_part WHERE ${IN_STUDY} AND first <= @point ORDER BY first DESC LIMIT 1`),
     partByKey: db.prepare<[{ id: string; key: string }], PartRow>(
@@ -195,7 +200,9 @@ function studyStatements(db: SqliteDatabase) {
       .prepare<[Change], number>(`
         UPDATE study SET state = @to, ended_at = @endedAtMs, running_since_at = coalesce(@runningSinceMs, running_since_at),
           message = @message
-        WHERE id = @id AND state IN (SELECT value FROM json_each(@from)) RETURNING seq`)
+        WHERE id = @id AND state IN (SELECT value FROM json_each(@from))
+          AND (@since IS NULL OR coalesce(running_since_at, created_at) = @since)
+        RETURNING seq`)
       .pluck(),
     runAgain: db.prepare<[{ id: string; now: number }]>(`
       UPDATE study SET retry_count = retry_count + 1, ${runAgain('@now')} WHERE id = @id`),

@@ -99,6 +99,15 @@ export const studyDetails = z
   })
   .meta({ id: 'Study' });
 
+/** A study to which points were added. */
+export const extendedStudy = studyDetails
+  .extend({
+    added: z
+      .object({ first: z.int().min(1), count: z.int().min(1) })
+      .meta({ description: 'Number of the first point of this request, and how many there are.' }),
+  })
+  .meta({ id: 'ExtendedStudy' });
+
 export const studyPoint = z
   .object({
     number: z.int().min(1).meta({ description: 'Counted from 1; the same over all tries.', example: 17 }),

@@ -19,6 +19,7 @@ import {
   markReplayed,
 } from '../../common/idempotency-key.js';
 import {
+  extendedStudy,
   presentPoint,
   presentStudy,
   presentStudyItem,
@@ -269,7 +270,11 @@ function addEndpoint(studies: StudyService): Endpoint {
       params: idParams,
       body: addedPoints,
       responses: {
-        200: { description: 'The study with the further points.', schema: studyDetails, headers: REPLAYED },
+        200: {
+          description: 'The study with the further points.',
+          schema: extendedStudy,
+          headers: REPLAYED,
+        },
         404: NOT_FOUND,
         409: NOT_CHANGEABLE,
         422: KEY_REUSED,
@@ -279,9 +284,10 @@ function addEndpoint(studies: StudyService): Endpoint {
     async ({ params, body, caller, context, audit }) => {
       audit.detail = `study ${params.id}`;
       const extension = { plan: body.plan, key: idempotencyKeyOf(context) };
-      const { counted, isReplayed } = await studies.extend(params.id, extension, caller);
+      const { counted, added, isReplayed } = await studies.extend(params.id, extension, caller);
       if (isReplayed) markReplayed(context);
-      return context.json(presentStudy(counted, true));
+      const { first, count } = added;
+      return context.json({ ...presentStudy(counted, true), added: { first, count } });
     },
   );
 }
