@@ -519,15 +519,44 @@ class Changes(Served):
         with self.assertRaises(NotFound):
             study.state()
 
-    def test_an_addition_whose_answer_was_lost_is_not_repeated(self) -> None:
+    def test_an_addition_whose_answer_was_lost_is_not_repeated_on_a_hub_that_takes_no_key(self) -> None:
         study = self.serve()
         cut = (200, {"Content-Length": "50"}, b"{")
-        self.server.before = lambda request: cut if request.method == "POST" else None
+
+        def answer(request: Request) -> Optional[Answer]:
+            if request.path == "/openapi.json":
+                return json_answer({"paths": {}})
+            return cut if request.method == "POST" else None
+
+        self.server.before = answer
         with self.assertRaisesRegex(LostAnswer, r"look at points\(\)"):
             study.add([{"x": 1, "oil": "a"}])
         with self.assertRaisesRegex(LostAnswer, r"find_study\(\)"):
             self.hub.study("bearing", script=b"1", vary={"a": [1]})
         self.assertEqual(len(self.server.paths("POST")), 2)
+
+    def test_an_addition_whose_answer_was_lost_is_repeated_with_its_key(self) -> None:
+        study = self.serve()
+        details: Dict[str, Any] = dict(study.details())
+        takes_key = {"post": {"parameters": [{"in": "header", "name": "Idempotency-Key"}]}}
+        keys: List[str] = []
+
+        def answer(request: Request) -> Optional[Answer]:
+            if request.path == "/openapi.json":
+                return json_answer({"paths": {"/api/x/studies/{id}/points": takes_key}})
+            if request.method != "POST":
+                return None
+            keys.append(str(request.headers["idempotency-key"]))
+            if len(keys) == 1:
+                return (200, {"Content-Length": "50"}, b"{")
+            # Another program has added five points meanwhile.
+            points = {**details["points"], "total": 8}
+            return json_answer({**details, "points": points, "added": {"first": 2, "count": 2}})
+
+        self.server.before = answer
+        self.assertEqual(study.add([{"x": 1, "oil": "a"}, {"x": 2, "oil": "a"}]), [2, 3])
+        self.assertEqual(len(keys), 2)
+        self.assertEqual(keys[0], keys[1])
 
     def test_its_tasks_are_read_in_parts(self) -> None:
         study = self.serve()

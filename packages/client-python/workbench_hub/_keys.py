@@ -24,7 +24,7 @@ def takes_keys(calls: Calls, path: str) -> bool:
         document = calls.json("GET", "/openapi.json")
     except HubUnreachable:
         return False
-    operation = document["paths"].get(path, {}).get("post", {})
+    operation = document.get("paths", {}).get(path, {}).get("post", {})
     named = [
         str(parameter.get("name", "")).lower()
         for parameter in operation.get("parameters", [])
