@@ -1,5 +1,6 @@
 /** Audit of every task that was accepted with 201: by REST, and in the database. */
 import Database from 'better-sqlite3';
+import { eventually } from '../support/eventually.js';
 import { restClient } from '../support/interface/rest-client.js';
 import { type Acknowledged, type Ending, endingOf } from './load.js';
 
@@ -33,6 +34,14 @@ function bearer(token: string): RequestInit {
   return { headers: { authorization: `Bearer ${token}` } };
 }
 
+/** The first response other than 503: a hub may not have noticed yet that a fault has ended, of the sign-on provider for example. */
+async function untilAble(call: () => ReturnType<ReturnType<typeof restClient>['call']>) {
+  return eventually(async () => {
+    const answer = await call();
+    return answer.status === 503 ? undefined : answer;
+  });
+}
+
 /** Compares each task in REST, at one hub after the other, with the end that its client saw. */
 export async function auditByRest(
   baseUrls: readonly string[],
@@ -43,7 +52,8 @@ export async function auditByRest(
   const clients = baseUrls.map((baseUrl) => restClient(baseUrl));
   for (const [at, task] of tasks.entries()) {
     const client = clients[at % clients.length] as ReturnType<typeof restClient>;
-    const answer = await client.call(`/api/2.0/workbench/task/${task.kind}/${task.id}/result`, bearer(token));
+    const path = `/api/2.0/workbench/task/${task.kind}/${task.id}/result`;
+    const answer = await untilAble(() => client.call(path, bearer(token)));
     const end = answer.status === 200 ? endingOf(answer.json() as never) : undefined;
     if (!end) {
       lost.push(`${task.id}: REST answers ${answer.status} ${answer.text.slice(0, 200)}`);
