@@ -97,7 +97,7 @@ const webhook = z.strictObject({
     .array(z.enum(ENDED_STATUSES))
     .min(1)
     .default([...ENDED_STATUSES]),
-  /** Whether it is told of studies. Default: unless `statuses` leaves any out. */
+  /** Whether it is told of studies, too. */
   studies: z.boolean().default(false),
 });
 
@@ -249,7 +249,7 @@ export const hubConfigSchema = z
       filesPerTask: z.int().min(1).default(10_000),
     }),
     webhooks: section({
-      /** Receivers of the ends of all tasks and the changes of all studies. */
+      /** Receivers of the ends of all tasks, and, if they want, of the changes of all studies. */
       receivers: z.array(webhook).default([]),
       /** Addresses that a task or study may name, with all below them. */
       notify: z.array(webhookPrefix).default([]),

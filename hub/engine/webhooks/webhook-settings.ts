@@ -8,7 +8,7 @@ export interface ConfiguredWebhook extends EndSubscription {
 }
 
 export interface WebhookSettings {
-  /** Receivers of the ends of all tasks and the changes of all studies. */
+  /** Receivers of the ends of all tasks, and, if they want, of the changes of all studies. */
   readonly webhooks: readonly ConfiguredWebhook[];
   /** Addresses that tasks and studies may name, with all below them. */
   readonly notify: readonly URL[];

@@ -24,7 +24,7 @@ const REFUSAL_LOG_MS = 60_000;
 /** Longest sleep, since clocks are corrected. */
 const MAX_SLEEP_MS = 60_000;
 
-/** What is told of a task or study. */
+/** Address that a task or study names, and its deliveries. */
 export interface Told {
   /** Address that it names; null for none. */
   readonly notify: NotifyAddress | null;
