@@ -1,5 +1,7 @@
 /** Two hubs on one database whose connections break around statements, at random. */
 import type { Signal } from '@workbench-hub/hub/core/ports/signals';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { seededRandom } from '../support/random.js';
@@ -8,6 +10,14 @@ import { FAST, joinAgent, type TestHub, TestHubs } from '../support/stores/postg
 import { CUTS, startStatementCutter } from '../support/stores/statement-cutter.js';
 
 const SEEDS = [1, 2, 3];
+
+const SLOWED_BY = 100;
+
+/** A clock by which statements are repeated for long enough on a busy machine. */
+const slowClock: Clock = {
+  ...systemRuntime.clock,
+  monotonicMs: () => systemRuntime.clock.monotonicMs() / SLOWED_BY,
+};
 
 let hubs: TestHubs;
 
@@ -18,7 +28,7 @@ describe.skipIf(!hasPostgres)('hubs whose connections break', () => {
   afterEach(() => hubs.end());
 
   /** Two hubs, whose connections break while `share` is above 0. */
-  async function startBoth(seed: number) {
+  async function startBoth(seed: number, { clock } = systemRuntime) {
     const { next: random, of } = seededRandom(seed);
     const state = { share: 0 };
     const cutter = await startStatementCutter(hubs.database.server.port, () =>
@@ -29,15 +39,15 @@ describe.skipIf(!hasPostgres)('hubs whose connections break', () => {
       proxy.target = Number(new URL(cutter.through(hubs.database.url)).port);
     };
     // Longer, so that no hub counts as gone.
-    const timings = { timings: { ...FAST, lapseMs: 60_000 } };
-    const a = await hubs.start('aaaaaaaaaaaa', timings, through);
-    const b = await hubs.start('bbbbbbbbbbbb', timings, through);
+    const options = { timings: { ...FAST, lapseMs: 60_000 }, clock };
+    const a = await hubs.start('aaaaaaaaaaaa', options, through);
+    const b = await hubs.start('bbbbbbbbbbbb', options, through);
     await eventually(() => a.hubs.others() === 1);
     return { a, b, random, state, cutter };
   }
 
   it.each(SEEDS)('let each agent be where it joined last (seed %d)', async (seed) => {
-    const { a, b, random, state, cutter } = await startBoth(seed);
+    const { a, b, random, state, cutter } = await startBoth(seed, { ...systemRuntime, clock: slowClock });
     state.share = 0.1;
     const agents = Array.from({ length: 8 }, (_, n) => `x${n}`);
     const last = new Map<string, { hub: TestHub; epoch: number } | undefined>();
