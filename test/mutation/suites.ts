@@ -19,6 +19,9 @@ export const TESTS: readonly (readonly string[])[] = [
   ['hub/', 'agent/'],
 ];
 
+/** Test files that are left out: the programs of their sandboxes cannot read the module that records what is reached. */
+export const LEFT_OUT: readonly string[] = ['agent/sandboxed-jobs.test.ts'];
+
 /** Runs of the simulation, with their arguments. */
 export const WORLDS: Readonly<Record<string, readonly string[]>> = {
   simulation: ['--from', '1', '--seeds', '30'],
