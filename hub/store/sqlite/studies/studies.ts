@@ -141,8 +141,11 @@ function studyReads(sql: ReturnType<typeof statements>) {
 
 const IN_STUDY = 'study_seq = (SELECT seq FROM study WHERE id = @id)';
 const OPEN = 'outcome IS NULL AND is_due = 0';
-const NO_OPEN_POINT = `NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND ${OPEN})`;
-const NONE_DUE = 'NOT EXISTS (SELECT 1 FROM study_point WHERE study_seq = seq AND is_due = 1)';
+/** Points by indexes that have only the few of them; SQLite itself would take the primary key, and read all points of the study. */
+const OPEN_POINTS = 'study_point INDEXED BY study_point_open';
+const DUE_POINTS = 'study_point INDEXED BY study_point_due';
+const NO_OPEN_POINT = `NOT EXISTS (SELECT 1 FROM ${OPEN_POINTS} WHERE study_seq = seq AND ${OPEN})`;
+const NONE_DUE = `NOT EXISTS (SELECT 1 FROM ${DUE_POINTS} WHERE study_seq = seq AND is_due = 1)`;
 
 /** The statements, prepared once. */
 function statements(db: SqliteDatabase) {
@@ -217,7 +220,7 @@ function studyStatements(db: SqliteDatabase) {
     active: db.prepare<[], StudyRow>(`
       SELECT ${STUDY_COLUMNS} FROM study WHERE seq IN (
         SELECT seq FROM study WHERE state = 'RUNNING'
-        UNION SELECT study_seq FROM study_point WHERE ${OPEN})
+        UNION SELECT study_seq FROM ${OPEN_POINTS} WHERE ${OPEN})
       ORDER BY seq`),
     finish: db
       .prepare<[{ id: string; retryCount: number; atMs: number }], number>(`
@@ -243,9 +246,9 @@ function pointStatements(db: SqliteDatabase) {
         AND (@outcomes = '[]' OR coalesce(outcome, 'OPEN') IN (SELECT value FROM json_each(@outcomes)))
       ORDER BY number LIMIT @limit`),
     open: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
-      SELECT number, tries, variables FROM study_point WHERE ${IN_STUDY} AND ${OPEN} ORDER BY number LIMIT @limit`),
+      SELECT number, tries, variables FROM ${OPEN_POINTS} WHERE ${IN_STUDY} AND ${OPEN} ORDER BY number LIMIT @limit`),
     due: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
-      SELECT number, tries, variables FROM study_point WHERE ${IN_STUDY} AND is_due = 1 ORDER BY number LIMIT @limit`),
+      SELECT number, tries, variables FROM ${DUE_POINTS} WHERE ${IN_STUDY} AND is_due = 1 ORDER BY number LIMIT @limit`),
     beginAgain: db.prepare<[{ id: string; numbers: string }]>(`
       UPDATE study_point SET is_due = 0
       WHERE study_seq = (SELECT seq FROM study WHERE id = @id AND state = 'RUNNING') AND is_due = 1
