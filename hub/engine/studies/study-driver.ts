@@ -204,11 +204,13 @@ export class StudyDriver {
     return begunCount < pointCount;
   }
 
-  /** Points that may join the queue: as many wait as run, or a few, so that the tasks of others do not wait behind a whole study. */
+  /** Points that may join the queue: as many wait as run, or a few, so that the tasks of others do not wait behind a whole study. None
+   *  while more than half of these wait, so that several begin at a time. */
   async #roomInQueue(study: Study, open: readonly OpenPoint[]): Promise<number> {
     const ids = open.map((point) => taskIdOf(study, point));
     const waiting = ids.length === 0 ? 0 : (await this.#options.queue.waiting(ids)).length;
-    return Math.max(MIN_WAITING, open.length - waiting) - waiting;
+    const mayWait = Math.max(MIN_WAITING, open.length - waiting);
+    return 2 * waiting > mayWait ? 0 : mayWait - waiting;
   }
 
   async #planned(record: ActiveStudy): Promise<PlannedStudy | undefined> {
