@@ -29,7 +29,13 @@ afterEach(async () => {
 function open(options: Partial<ValueReaderOptions> = {}): ValueReader {
   const at = (level: string) => (facts: object, msg: string) => void lines.push({ ...facts, level, msg });
   const log = { warn: at('warn'), error: at('error') } as unknown as Logger;
-  const reader = openValueReader({ timers: runtime.timers, log, program: COMPILED, ...options });
+  const reader = openValueReader({
+    timers: runtime.timers,
+    log,
+    program: COMPILED,
+    maxSmallBytes: 0,
+    ...options,
+  });
   opened.push(reader);
   return reader;
 }
@@ -184,6 +190,25 @@ describe('a reader of values', () => {
       'the process that reads values was ended by SIGTERM',
     );
     expect(await processOf(reader)).toBeGreaterThan(0);
+  });
+
+  it('starts no process for small contents', async () => {
+    const reader = open({ program: TELLING, maxSmallBytes: 100 });
+    const pattern = ruleOf({ kind: 'REGULAR_EXPRESSION', pattern: '(\\d)$', take: 'LAST' });
+    const values = await reader.readValues([json('$.none'), pattern], Buffer.from(`${' '.repeat(99)}7`));
+    expect(values).toEqual([missing('"$.none" is not in result.txt'), number(7)]);
+    expect(await processOf(reader)).toBe(1);
+    expect(runtime.pendingTimers).toBe(0);
+    await reader.close();
+    await expect(readOne(reader, json('$'))).rejects.toMatchObject(STOPS);
+  });
+
+  it('leaves large contents, and patterns of many steps, to its process', async () => {
+    const reader = open({ program: TELLING, maxSmallBytes: 10_000 });
+    const costly = ruleOf({ kind: 'REGULAR_EXPRESSION', pattern: 'x{400}', take: 'LAST' });
+    const byProcess = await readOne(reader, json('$'), '1'.repeat(10_001));
+    expect(byProcess).toEqual(number(expect.any(Number) as number));
+    expect(await readOne(reader, costly, '1'.repeat(10_000))).toEqual(byProcess);
   });
 
   it('starts no process without rules', async () => {

@@ -1,4 +1,7 @@
-/** Values of studies, read by a process of its own: one that is slow, or out of memory, stops neither the hub nor other values. */
+/**
+ * Values of studies. Small contents are read at once in the calling thread, as most outputs from which studies read values are small;
+ * others by a process of its own: one that is slow, or out of memory, stops neither the hub nor other values.
+ */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
@@ -6,7 +9,9 @@ import type { OutputValues } from '../core/ports/output-values.js';
 import { missing, type ReadValue, sourceName } from '../core/studies/values/read-value.js';
 import type { ValueRule } from '../core/studies/values/value-rules.js';
 import { jsonPathFault } from './json-paths.js';
+import { patternCost } from './pattern-cost.js';
 import { patternFault } from './patterns.js';
+import { readValues } from './read-values.js';
 import { type ReadResponse, STOP_SIGNALS } from './reader-messages.js';
 import { type ReaderEnd, ReaderProcess } from './reader-process.js';
 
@@ -16,6 +21,14 @@ const TIMEOUT_MS = 10_000;
 const IDLE_MS = 60_000;
 /** Memory of a table of three million cells, 32 MiB of text, with some room. */
 const MEMORY_MIB = 512;
+/** Size of a content that is read in the calling thread: to send it would take longer. */
+const MAX_SMALL_BYTES = 16 * 1024;
+/** Instructions of its rules, times its bytes: at worst some 20 ms. */
+const MAX_SMALL_STEPS = 1_000_000;
+/** Instructions of a pattern that takes as long as a JSON path or a column at worst. */
+const PATH_INSTRUCTIONS = 10;
+/** Size of a content that takes as long as the least one at worst. */
+const LEAST_BYTES = 2000;
 
 export interface ValueReaderOptions {
   readonly timers: Pick<Timers, 'after'>;
@@ -24,6 +37,8 @@ export interface ValueReaderOptions {
   readonly program?: URL;
   readonly timeoutMs?: number;
   readonly memoryMiB?: number;
+  /** Size of a content that is read in the calling thread; zero in tests of the process. */
+  readonly maxSmallBytes?: number;
 }
 
 export interface ValueReader extends OutputValues {
@@ -47,6 +62,7 @@ class Reading {
   readonly #timers: Pick<Timers, 'after'>;
   readonly #log: Logger;
   readonly #timeoutMs: number;
+  readonly #maxSmallBytes: number;
   readonly #start: () => ReaderProcess;
   #process: ReaderProcess | undefined;
   #idle: Timer | undefined;
@@ -60,10 +76,12 @@ class Reading {
     program = new URL('./reader-main.js', import.meta.url),
     timeoutMs = TIMEOUT_MS,
     memoryMiB = MEMORY_MIB,
+    maxSmallBytes = MAX_SMALL_BYTES,
   }: ValueReaderOptions) {
     this.#timers = timers;
     this.#log = log;
     this.#timeoutMs = timeoutMs;
+    this.#maxSmallBytes = maxSmallBytes;
     this.#start = () => new ReaderProcess(program, memoryMiB);
   }
 
@@ -80,10 +98,23 @@ class Reading {
     if (this.#process === ended) this.#process = undefined;
   }
 
-  read(rules: readonly ValueRule[], content: Uint8Array): Promise<readonly ReadValue[]> {
+  async read(rules: readonly ValueRule[], content: Uint8Array): Promise<readonly ReadValue[]> {
+    this.#unlessClosed();
+    if (content.length <= this.#maxSmallBytes && stepsOf(rules, content) <= MAX_SMALL_STEPS) {
+      return this.#readHere(rules, content);
+    }
     const read = this.#previous.then(() => this.#readNow(rules, content));
     this.#previous = read.catch(() => undefined);
     return read;
+  }
+
+  #readHere(rules: readonly ValueRule[], content: Uint8Array): readonly ReadValue[] {
+    try {
+      return readValues(rules, content);
+    } catch (error) {
+      const reason = this.#reasonOf({ kind: 'failed', stack: String((error as Error).stack) });
+      return rules.map(() => missing(reason));
+    }
   }
 
   async close(): Promise<void> {
@@ -138,6 +169,14 @@ class Reading {
     this.#forget(reader);
     void reader.end();
   }
+}
+
+/** Steps of the rules in a content, as those of patterns are counted. */
+function stepsOf(rules: readonly ValueRule[], { length }: Uint8Array): number {
+  const instructions = rules.map(({ reader }) =>
+    reader.kind === 'REGULAR_EXPRESSION' ? patternCost(reader.pattern).instructions : PATH_INSTRUCTIONS,
+  );
+  return instructions.reduce((sum, each) => sum + each, 0) * Math.max(length, LEAST_BYTES);
 }
 
 /** Throws for a process that could not be started, or was asked to end from outside before it could read. */
