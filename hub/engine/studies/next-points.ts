@@ -18,7 +18,7 @@ export interface NextPointsOptions
 }
 
 /** Points that begin with a reused result at a time, in one write. */
-const REUSED_AT_A_TIME = 500;
+export const REUSED_AT_A_TIME = 500;
 /** Points that are looked up at a time, as most of them may have no result. */
 const LOOKED_UP_AT_A_TIME = 16;
 

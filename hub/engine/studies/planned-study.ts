@@ -1,10 +1,16 @@
 /** A study with its points, as far as they were needed. */
-import type { Studies } from '../../core/ports/studies.js';
+import type { OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { PlannedPoints } from '../../core/studies/planned-points.js';
 import { planned } from '../../core/studies/plans.js';
 import type { EarlierResults } from '../../core/studies/reuse/earlier-results.js';
 import type { Study } from '../../core/studies/study.js';
 import type { PointValue } from '../../core/studies/variables.js';
+import type { Task } from '../../core/task.js';
+import { Pace } from './pace.js';
+import { taskIdOf } from './point-tasks.js';
+
+/** Tasks whose ids are remembered: more than a study may have at a time. */
+const MAX_REMEMBERED = 20_000;
 
 interface Part {
   readonly first: number;
@@ -21,15 +27,29 @@ export class PlannedStudy {
   readonly study: Study;
   /** Whether values were read of any point, or none are wanted. */
   hasResults = false;
+  readonly pace = new Pace();
   readonly #studies: Pick<Studies, 'partWith'>;
   /** The part that was needed last. */
   #part: Part | undefined;
   #earlier: EarlierResults | undefined;
   #isReadingEarlier = false;
+  /** Ids by number and try, each of which is a digest. */
+  readonly #taskIds = new Map<string, Task['id']>();
 
   constructor(study: Study, studies: Pick<Studies, 'partWith'>) {
     this.study = study;
     this.#studies = studies;
+  }
+
+  /** Id of the task of a point's try. */
+  taskIdOf(point: Pick<OpenPoint, 'number' | 'tries'>): Task['id'] {
+    const key = `${point.number}/${point.tries}`;
+    const known = this.#taskIds.get(key);
+    if (known !== undefined) return known;
+    if (this.#taskIds.size >= MAX_REMEMBERED) this.#taskIds.clear();
+    const id = taskIdOf(this.study, point);
+    this.#taskIds.set(key, id);
+    return id;
   }
 
   /** Values of the planned points from number `first` to `last`, each in the order of the variables. Rejects as the store does. */

@@ -7,6 +7,7 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
 import type { StudyMetrics } from '../../core/ports/metrics.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
@@ -21,7 +22,7 @@ import type { Task } from '../../core/task.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import { NextPoints, type NextPointsOptions } from './next-points.js';
 import { PlannedStudy } from './planned-study.js';
-import { taskIdOf, taskOfPoint } from './point-tasks.js';
+import { taskOfPoint } from './point-tasks.js';
 import { pointValues } from './point-values.js';
 import { StudyHalts } from './study-halts.js';
 
@@ -49,14 +50,18 @@ export interface StudySettings {
 /** Time after which all tasks are looked at, since signals may be lost. */
 const CHECK_MS = 10_000;
 const RETRY_MS = 5000;
-/** Time after which another point may wait in the place of one that has begun to run: ends of others may come first. */
-const BEGUN_DELAY_MS = 20;
+/** Time after which a pass follows the start or the end of a task while others run: a pass for several costs as much as one for one. */
+const GATHERING_MS = 20;
 /** Points that are settled at the same time: the outputs from which their values are read are in memory. */
 const SETTLED_AT_A_TIME = 8;
+/** Points of a study that are settled in a pass, so that it does not hold up the others. */
+const SETTLED_IN_A_PASS = 64;
 /** Points that begin before the first of them has its values. */
 const FIRST_POINTS = 20;
 /** Points of a study that may wait in the queue though none runs. */
 const MIN_WAITING = 4;
+/** Work that may wait in the queue, as time at the pace of the study: short for the tasks behind it, and many points for one pass. */
+const WAITING_MS = 250;
 const STOPPED_MESSAGE = 'the study was stopped before the point began';
 const DELETED_MESSAGE = 'its task was deleted';
 
@@ -110,7 +115,9 @@ export class StudyDriver {
 
   readonly onSignal: SignalListener = {
     ENDED: ({ taskId }) => {
-      if (this.#running.delete(taskId)) this.wake();
+      if (!this.#running.delete(taskId)) return;
+      if (this.#running.size > 0) this.#wakeForSeveral();
+      else this.wake();
     },
     ASSIGNED: ({ claimed }) => this.#begun(claimed.ref.taskId),
     OCCUPIED: ({ ref }) => this.#begun(ref.taskId),
@@ -122,7 +129,11 @@ export class StudyDriver {
 
   /** A task runs that may be one of a point: another one may wait in its place. */
   #begun(taskId: string): void {
-    if (this.#running.has(taskId) && !this.#loop.isStopped) this.#loop.wake(BEGUN_DELAY_MS);
+    if (this.#running.has(taskId)) this.#wakeForSeveral();
+  }
+
+  #wakeForSeveral(): void {
+    if (!this.#loop.isStopped) this.#loop.wake(GATHERING_MS);
   }
 
   async #pass(): Promise<number | undefined> {
@@ -189,7 +200,7 @@ export class StudyDriver {
   async #beginMore(planned: PlannedStudy, record: ActiveStudy, open: readonly OpenPoint[]): Promise<boolean> {
     const { studies, settings, isPaused } = this.#options;
     const { id, begunCount, pointCount, retryCount } = record;
-    const room = Math.min(settings.openPoints - open.length, await this.#roomInQueue(planned.study, open));
+    const room = Math.min(settings.openPoints - open.length, await this.#roomInQueue(planned, open));
     const due = retryCount > 0 ? await studies.due(id, Math.max(room, 1)) : [];
     if (room <= 0 || isPaused()) return due.length > 0 || begunCount < pointCount;
     if (due.length > 0) {
@@ -204,12 +215,14 @@ export class StudyDriver {
     return begunCount < pointCount;
   }
 
-  /** Points that may join the queue: as many wait as run, or a few, so that the tasks of others do not wait behind a whole study. None
-   *  while more than half of these wait, so that several begin at a time. */
-  async #roomInQueue(study: Study, open: readonly OpenPoint[]): Promise<number> {
-    const ids = open.map((point) => taskIdOf(study, point));
-    const waiting = ids.length === 0 ? 0 : (await this.#options.queue.waiting(ids)).length;
-    const mayWait = Math.max(MIN_WAITING, open.length - waiting);
+  /** Points that may join the queue: as many wait as run, or a few, or some work at the pace of the study, so that the tasks of others do
+   *  not wait behind a whole study. None while more than half of these wait, so that several begin at a time. */
+  async #roomInQueue(planned: PlannedStudy, open: readonly OpenPoint[]): Promise<number> {
+    const { queue, runtime } = this.#options;
+    const ids = open.map((point) => planned.taskIdOf(point));
+    const waiting = ids.length === 0 ? 0 : (await queue.waiting(ids)).length;
+    const work = planned.pace.endsIn(WAITING_MS, runtime.clock.monotonicMs());
+    const mayWait = Math.max(MIN_WAITING, open.length - waiting, work);
     return 2 * waiting > mayWait ? 0 : mayWait - waiting;
   }
 
@@ -236,10 +249,10 @@ export class StudyDriver {
     open: readonly OpenPoint[],
   ): Promise<{ readonly ended: ReadonlySet<number>; readonly needsAnother: boolean }> {
     const doubtful = open.filter(
-      (point) => record.state === 'STOPPED' || !this.#running.has(taskIdOf(planned.study, point)),
+      (point) => record.state === 'STOPPED' || !this.#running.has(planned.taskIdOf(point)),
     );
-    for (let at = 0; at < doubtful.length; at += SETTLED_AT_A_TIME) {
-      const next = at + SETTLED_AT_A_TIME;
+    for (let at = 0; at < doubtful.length; at += SETTLED_IN_A_PASS) {
+      const next = at + SETTLED_IN_A_PASS;
       const { ended, hasChanged } = await this.#settleSome(planned, record, doubtful.slice(at, next));
       if (ended.length === 0) continue;
       const needsAnother = hasChanged || next < doubtful.length;
@@ -255,7 +268,10 @@ export class StudyDriver {
     points: readonly OpenPoint[],
   ): Promise<{ readonly ended: readonly EndedPoint[]; readonly hasChanged: boolean }> {
     const { study } = planned;
-    const tries = await Promise.allSettled(points.map((point) => this.#settleOne(study, record, point)));
+    const limited = pLimit(SETTLED_AT_A_TIME);
+    const tries = await Promise.allSettled(
+      points.map((point) => limited(() => this.#settleOne(planned, record, point))),
+    );
     const ended = tries.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []));
     let hasChanged = false;
     if (ended.length > 0) {
@@ -263,6 +279,7 @@ export class StudyDriver {
       if (await this.#halts.pauseByResults(planned, ended)) hasChanged = true;
       if (await this.#halts.stopByValues(study, ended)) hasChanged = true;
       const isEnded = await this.#options.studies.end(study.id, ended);
+      planned.pace.add(ended.length, this.#options.runtime.clock.monotonicMs());
       this.#count(ended.filter((_, index) => isEnded[index]));
       if (await this.#halts.stopByFailures(study, record)) hasChanged = true;
       for (const end of ended) this.#remember(planned, points, end);
@@ -273,9 +290,15 @@ export class StudyDriver {
   }
 
   /** The end of a point, if it has ended. */
-  async #settleOne(study: Study, record: ActiveStudy, point: OpenPoint): Promise<EndedPoint | undefined> {
+  async #settleOne(
+    planned: PlannedStudy,
+    record: ActiveStudy,
+    point: OpenPoint,
+  ): Promise<EndedPoint | undefined> {
+    if (this.#loop.isStopped) return undefined;
     const { archive, transitions, isPaused } = this.#options;
-    const taskId = taskIdOf(study, point);
+    const { study } = planned;
+    const taskId = planned.taskIdOf(point);
     const task = await archive.find(taskId);
     if (task && hasEnded(task.status)) return this.#endOf(study, point, task);
     if (record.state === 'STOPPED') {
@@ -402,12 +425,13 @@ export class StudyDriver {
 
   /** Lets further points of the study reuse the result of one that has finished. */
   #remember(
-    { study, earlier }: PlannedStudy,
+    planned: PlannedStudy,
     points: readonly OpenPoint[],
     { number, outcome, values }: EndedPoint,
   ): void {
+    const { earlier } = planned;
     const point = points.find((each) => each.number === number);
     if (!earlier || !point || outcome !== 'FINISHED') return;
-    earlier.add({ taskId: taskIdOf(study, point), variables: point.variables.map(textOf), values });
+    earlier.add({ taskId: planned.taskIdOf(point), variables: point.variables.map(textOf), values });
   }
 }

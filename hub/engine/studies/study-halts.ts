@@ -9,6 +9,7 @@ import {
   stopWhenReached,
 } from '../../core/studies/stop-rules.js';
 import { STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
+import { REUSED_AT_A_TIME } from './next-points.js';
 import type { PlannedStudy } from './planned-study.js';
 
 export interface StudyHaltsOptions {
@@ -16,9 +17,6 @@ export interface StudyHaltsOptions {
   readonly runtime: { readonly clock: Clock };
   readonly log: Logger;
 }
-
-/** Points that begin at a time with the result of an earlier task, at most. */
-const REUSED_AT_A_TIME = 1000;
 
 /** Each method resolves with whether the study has changed its state by it, and rejects as the store does. */
 export class StudyHalts {
