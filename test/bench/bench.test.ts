@@ -170,6 +170,17 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
+    it('w10 gets the same numbers from a large study and from a bare loop', async () => {
+      const { figures } = await inSmall('w10');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'study: CPU for each job beyond the bare loop',
+          'study, least isolation: jobs',
+          'study of points that do nothing: CPU for each job',
+        ]),
+      );
+    });
+
     it('w9 starts slots and uses all of them at once', async () => {
       const { figures } = await inSmall('w9');
       expect(figures).toEqual(

@@ -10,6 +10,7 @@ import { lists, listsOnPostgres } from './lists/lists.js';
 import { machineLimits } from './machine-limits/machine-limits.js';
 import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
+import { w10 } from './study/small-points.js';
 import { study, w8 } from './study/study.js';
 import { w0OnPostgres, w1cOnPostgres, w1OnPostgres, w2OnPostgres } from './throughput/on-postgres.js';
 import { w1OverSite, w2OverSite } from './throughput/over-site.js';
@@ -36,6 +37,7 @@ export const WORKLOADS: Readonly<Record<(typeof STORES)[number], readonly Worklo
     w6,
     w8,
     study,
+    w10,
     w9,
     lists,
     polls,

@@ -26,6 +26,20 @@ interface PointPage {
   readonly next?: number;
 }
 
+/** Jobs of the study, with the number that each of them writes. */
+const SIMULATION = {
+  inputModel: { type: 'MJCF', content: base64(MODEL) },
+  inputScripts: [{ content: base64(SCRIPT) }],
+  values: [
+    {
+      name: 'end',
+      kind: 'TEXT',
+      source: { kind: 'FILE', path: 'angle.txt' },
+      reader: { kind: 'REGULAR_EXPRESSION', pattern: '\\S+' },
+    },
+  ],
+};
+
 /** Runs this many points of the study as jobs of the hub at this port; returns the number that each one wrote. */
 export async function runPoints(port: number, count: number): Promise<string[]> {
   const numbers = new Array<string>(count);
@@ -45,19 +59,38 @@ export async function runPoints(port: number, count: number): Promise<string[]> 
 
 /** Runs the same points as one study; returns the number that each one wrote, which the study has read of it. */
 export async function runStudy(port: number, count: number): Promise<string[]> {
-  return pointsOfStudy(port, count, { reuse: false });
+  return numbersOfStudy(port, 'FINISHED', SIMULATION, count);
 }
 
 /** Runs that study again, with the results of the first time. Throws unless all points have reused one. */
 export async function runStudyAgain(port: number, count: number): Promise<string[]> {
-  return pointsOfStudy(port, count, { reuse: true });
+  return numbersOfStudy(port, 'REUSED', { ...SIMULATION, reuse: true }, count);
 }
 
-async function pointsOfStudy(
+/** Runs a study of jobs that have no model and no values. */
+export async function runIdleStudy(port: number, count: number): Promise<string[]> {
+  await wholeStudy(port, { inputScripts: [{ content: base64('') }] }, count);
+  return [];
+}
+
+async function numbersOfStudy(
   port: number,
+  outcome: 'FINISHED' | 'REUSED',
+  definition: object,
   count: number,
-  { reuse }: { readonly reuse: boolean },
 ): Promise<string[]> {
+  const path = await wholeStudy(port, definition, count);
+  const connection = new HttpConnection(port);
+  try {
+    return await numbersOf(connection, path, outcome);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Runs a study of this many angles; resolves with its path when it has finished. */
+async function wholeStudy(port: number, definition: object, count: number): Promise<string> {
+  const points = Array.from({ length: count }, (_, point) => ({ angle: Number(angleAt(point)) }));
   const connection = new HttpConnection(port);
   try {
     const { id } = await request<{ id: string }>(connection, {
@@ -65,34 +98,31 @@ async function pointsOfStudy(
       path: '/api/x/studies',
       body: JSON.stringify({
         name: 'benchmark',
-        reuse,
-        inputModel: { type: 'MJCF', content: base64(MODEL) },
-        inputScripts: [{ content: base64(SCRIPT) }],
+        ...definition,
         variables: [{ name: 'angle' }],
-        plan: {
-          kind: 'LIST',
-          points: Array.from({ length: count }, (_, point) => ({ angle: Number(angleAt(point)) })),
-        },
-        values: [
-          {
-            name: 'end',
-            kind: 'TEXT',
-            source: { kind: 'FILE', path: 'angle.txt' },
-            reader: { kind: 'REGULAR_EXPRESSION', pattern: '\\S+' },
-          },
-        ],
+        plan: { kind: 'LIST', points },
       }),
     });
     const path = `/api/x/studies/${id}`;
-    for (;;) {
-      const study = await request<{ state: string }>(connection, { method: 'GET', path });
-      if (study.state === 'FINISHED') break;
-      if (study.state !== 'RUNNING') throw new Error(`the study ended with ${JSON.stringify(study)}`);
-      await new Promise((resolve) => setTimeout(resolve, POLL_STUDY_MS));
-    }
-    return await numbersOf(connection, path, reuse ? 'REUSED' : 'FINISHED');
+    await studyThat(connection, path, ({ state }) => {
+      if (state !== 'FINISHED' && state !== 'RUNNING') throw new Error(`the study ended as ${state}`);
+      return state === 'FINISHED';
+    });
+    return path;
   } finally {
     connection.close();
+  }
+}
+
+interface StudyState {
+  readonly state: string;
+  readonly points: { readonly open: number };
+}
+
+/** Asks for a study again and again until it is so. */
+async function studyThat(connection: HttpConnection, path: string, is: (study: StudyState) => boolean) {
+  while (!is(await request<StudyState>(connection, { method: 'GET', path }))) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_STUDY_MS));
   }
 }
 
@@ -114,12 +144,7 @@ export async function waitingStudy(port: number, count: number): Promise<void> {
         plan: { kind: 'LATIN_HYPERCUBE', count, seed: 1 },
       }),
     });
-    for (;;) {
-      const path = `/api/x/studies/${id}`;
-      const { points } = await request<{ points: { open: number } }>(connection, { method: 'GET', path });
-      if (points.open > 0) return;
-      await new Promise((resolve) => setTimeout(resolve, POLL_STUDY_MS));
-    }
+    await studyThat(connection, `/api/x/studies/${id}`, ({ points }) => points.open > 0);
   } finally {
     connection.close();
   }

@@ -2,22 +2,16 @@
  * A study of many small simulations on the hub, and the same simulations in a bare loop over a loaded simulator in as
  * many processes. Each job parses its model, simulates 100 steps, and writes one number, which must be the same in both.
  */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { compiled } from '../compiled.js';
-import { rssMib, treeUsesOf } from '../machine.js';
-import { ROOT, startHub } from '../subjects/hub.js';
+import { rssMib } from '../machine.js';
+import { startHub } from '../subjects/hub.js';
 import type { ProcessUse, Run, Sample, Workload, WorkloadOptions } from '../workload.js';
-import type { FromBareLoop, ToBareLoop } from './bare-loop-process.js';
-import { runPoints, runStudy, runStudyAgain, waitingStudy } from './points.js';
+import { measureBareLoop, WARM_POINTS } from './bare-loop.js';
+import { expectSame, INSTANCES, measureHub, QUICKSTART, ratesOf, type StudySubject } from './measured-hub.js';
+import { runStudy, runStudyAgain, waitingStudy } from './points.js';
 
 const POINTS = 1000;
-const INSTANCES = 2;
-/** Simulations before the measured ones. */
-const WARM_POINTS = 50;
 const BEYOND_LIMIT_MS = 15;
 
 /** Points on the hub of the quickstart. */
@@ -26,20 +20,10 @@ const LARGE_STUDY_POINTS = 2000;
 const REUSED_LIMIT_PER_S = 2000;
 const WAITING_POINTS = 1_000_000;
 
-/** A hub with agents of these ids, whose instances have these arguments. */
-interface StudySubject {
-  readonly name: string;
-  readonly agents: readonly string[];
-  readonly args: readonly string[];
-}
-
 const SUBJECTS: readonly StudySubject[] = [
   { name: 'hub', agents: ['a', 'b'], args: [] },
   { name: 'hub, least isolation', agents: ['a', 'b'], args: ['--isolation', 'none'] },
 ];
-
-/** As the quickstart has it: one agent, whose instances share a process. */
-const QUICKSTART: StudySubject = { name: 'hub of the quickstart', agents: ['quickstart-host'], args: [] };
 
 export const w8: Workload = {
   name: 'w8',
@@ -94,7 +78,7 @@ async function measureLargeStudy(folder: string, options: WorkloadOptions): Prom
 
 async function measureBeside(folder: string, options: WorkloadOptions): Promise<Run> {
   const count = Math.max(INSTANCES, Math.ceil(POINTS * options.scale));
-  const bare = await measureBareLoop(count);
+  const bare = await measureBareLoop(count, INSTANCES);
   const samples = ratesOf('bare loop', count, bare.seconds, bare.cpuS);
   const processes: ProcessUse[] = [];
   for (const subject of SUBJECTS) {
@@ -110,32 +94,6 @@ async function measureBeside(folder: string, options: WorkloadOptions): Promise<
     );
   }
   return { samples, processes };
-}
-
-function ratesOf(name: string, count: number, seconds: number, cpuS: number): Sample[] {
-  return [
-    { name: `${name}: jobs`, value: count / seconds, unit: 'per s' },
-    { name: `${name}: CPU for each job`, value: (cpuS * 1000) / count, unit: 'ms' },
-  ];
-}
-
-/** Fails unless both have the same number for every point, bit for bit. */
-function expectSame(numbers: readonly string[], expected: readonly string[], name: string): void {
-  const at = expected.findIndex((each, point) => each !== numbers[point]);
-  if (at >= 0) throw new Error(`${name}: point ${at} is ${numbers[at]}, and not ${expected[at]}`);
-}
-
-interface Measured {
-  readonly seconds: number;
-  readonly cpuS: number;
-  readonly numbers: readonly string[];
-}
-
-/** Ways to run all points. */
-interface HandIn {
-  readonly run: typeof runPoints;
-  /** Runs them once more, after the measured time. */
-  readonly runAgain?: typeof runPoints;
 }
 
 /** Memory of a hub beside that of one with a study of very many points, none of which may begin. */
@@ -157,82 +115,5 @@ async function measureWaiting({ folder: parent, scale }: WorkloadOptions): Promi
     ];
   } finally {
     await running.stop();
-  }
-}
-
-async function measureHub(
-  { folder: parent, profiles }: WorkloadOptions,
-  count: number,
-  { name, agents, args }: StudySubject,
-  { run, runAgain }: HandIn = { run: runPoints },
-): Promise<Measured & { coldS: number; againS?: number; processes: readonly ProcessUse[] }> {
-  const program = join(ROOT, 'packages/workbench-mujoco/bin/workbench-mujoco.js');
-  const mujoco = { version: '1.0.0', labels: [], command: [process.execPath, program, ...args] };
-  const folder = join(parent, name.replaceAll(/\W+/g, '-'));
-  mkdirSync(folder);
-  const running = await startHub(
-    { folder, slots: INSTANCES, paused: false, ...(profiles === undefined ? {} : { profiles }) },
-    { agents, instances: agents.map(() => mujoco) },
-  );
-  try {
-    const coldFrom = performance.now();
-    await runPoints(running.port, Math.min(count, WARM_POINTS));
-    const coldS = (performance.now() - coldFrom) / 1000;
-    const before = sumOf(treeUsesOf(running.pids));
-    const began = performance.now();
-    const numbers = await run(running.port, count);
-    const seconds = (performance.now() - began) / 1000;
-    const processes = treeUsesOf(running.pids);
-    const measured = { seconds, coldS, cpuS: sumOf(processes) - before, numbers, processes };
-    if (!runAgain) return measured;
-    const againFrom = performance.now();
-    expectSame(await runAgain(running.port, count), numbers, `${name} again`);
-    return { ...measured, againS: (performance.now() - againFrom) / 1000 };
-  } finally {
-    await running.stop();
-  }
-}
-
-function sumOf(processes: readonly ProcessUse[]): number {
-  return processes.reduce((sum, { cpuS }) => sum + cpuS, 0);
-}
-
-async function measureBareLoop(count: number): Promise<Measured> {
-  const loops = Array.from({ length: INSTANCES }, () => new BareLoop());
-  try {
-    await Promise.all(loops.map((loop) => loop.run({ from: 0, to: WARM_POINTS })));
-    const each = count / INSTANCES;
-    const began = performance.now();
-    const parts = await Promise.all(
-      loops.map((loop, at) => loop.run({ from: Math.floor(at * each), to: Math.floor((at + 1) * each) })),
-    );
-    const seconds = (performance.now() - began) / 1000;
-    const cpuS = parts.reduce((sum, part) => sum + part.cpuS, 0);
-    return { seconds, cpuS, numbers: parts.flatMap(({ numbers }) => numbers) };
-  } finally {
-    await Promise.all(loops.map((loop) => loop.stop()));
-  }
-}
-
-/** A process that loads the simulator once. */
-class BareLoop {
-  readonly #child: ChildProcess = fork(fileURLToPath(compiled('./bare-loop-process.js', import.meta.url)), {
-    execArgv: [],
-  });
-
-  async run(points: ToBareLoop): Promise<FromBareLoop> {
-    const failed = once(this.#child, 'exit').then(([code]) => {
-      throw new Error(`the bare loop ended (${code})`);
-    });
-    failed.catch(() => undefined);
-    this.#child.send(points);
-    const [message] = (await Promise.race([once(this.#child, 'message'), failed])) as [FromBareLoop];
-    return message;
-  }
-
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null) return;
-    this.#child.disconnect();
-    await once(this.#child, 'exit');
   }
 }
