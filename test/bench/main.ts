@@ -2,11 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compare } from './compare.js';
 import { withinLimit } from './figures.js';
 import { machine, versions } from './machine.js';
 import { costsFromProfiles } from './profiles/report.js';
 import { runWorkload, type WorkloadResult } from './run-workload.js';
-import { costTable, processTable, tableOf, targetTable } from './table.js';
+import { ROOT } from './subjects/hub.js';
+import { comparedTable, costTable, processTable, tableOf, targetTable } from './table.js';
 import type { Workload } from './workload.js';
 import { STORES, WORKLOADS } from './workloads.js';
 
@@ -26,6 +28,7 @@ Options:
   --profile DIR leaves the profiles of hub, agents and instances there (.cpuprofile, for Chrome's DevTools or speedscope),
                 and says for w0 to w4 in which files a task costs how much; all are slower then
   --plans       also shows query plans
+  --compare REV measures a commit, branch or tag in turns with this clone, and shows both with their ratio
 `;
 
 async function main(): Promise<void> {
@@ -40,12 +43,14 @@ async function main(): Promise<void> {
       json: { type: 'string' },
       profile: { type: 'string' },
       plans: { type: 'boolean', default: false },
+      compare: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return console.log(HELP);
   const store = storeOf(values.store ?? storeFor(positionals));
   const workloads = workloadsOf(store, positionals);
+  if (values.compare !== undefined) return compareWith(values.compare, values, { store, workloads });
 
   const about = { at: new Date().toISOString(), store, versions: versions(), machine: machine() };
   console.log(JSON.stringify(about));
@@ -72,6 +77,39 @@ async function main(): Promise<void> {
     console.log(`Missed: ${missed.join('; ')}`);
     process.exitCode = 1;
   }
+}
+
+interface Options {
+  readonly runs: string;
+  readonly scale: string;
+  readonly seed: string;
+  readonly only?: string | undefined;
+  readonly json?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly plans: boolean;
+}
+
+async function compareWith(
+  revision: string,
+  { runs, scale, seed, only, json, profile, plans }: Options,
+  { store, workloads }: { readonly store: Store; readonly workloads: readonly Workload[] },
+): Promise<void> {
+  if (profile !== undefined || plans) throw new Error('--compare shows no profiles and no query plans');
+  const names = workloads.map(({ name }) => name);
+  const limits = only === undefined ? [] : ['--only', only];
+  const args = [...names, '--store', store, '--scale', scale, '--seed', seed, ...limits];
+  const compared = await compare({
+    root: ROOT,
+    revision,
+    runs: numberOf('runs', runs),
+    args,
+    say: console.log,
+  });
+  for (const { workload, figures, others } of compared) {
+    console.log(`\n${workload}\n\n${comparedTable(figures, revision)}\n`);
+    if (others.length > 0) console.log(`Only one of both measures: ${others.join(', ')}\n`);
+  }
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify({ revision, compared }, null, 2)}\n`);
 }
 
 type Store = (typeof STORES)[number];

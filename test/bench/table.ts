@@ -1,3 +1,4 @@
+import type { ComparedFigure } from './compare.js';
 import { type Figure, type Verdict, withinLimit } from './figures.js';
 import type { PartCost } from './profiles/costs.js';
 import type { ProcessUse } from './workload.js';
@@ -13,6 +14,22 @@ export function tableOf(figures: readonly Figure[]): string {
     figure.limit === undefined ? '' : `< ${figure.limit}${withinLimit(figure) ? '' : '  BEYOND'}`,
   ]);
   return inColumns([['figure', 'median', 'unit', 'lowest', 'highest', 'limit'], ...rows], [1, 3, 4]);
+}
+
+/** Figures of two revisions, with the ratio of their medians. */
+export function comparedTable(figures: readonly ComparedFigure[], revision: string): string {
+  const spread = ({ lowest, highest }: Figure) => `${shown(lowest)} to ${shown(highest)}`;
+  const rows = figures.map(({ name, before, now }) => [
+    name,
+    shown(before.median),
+    shown(now.median),
+    now.unit,
+    shown(now.median / before.median),
+    spread(before),
+    spread(now),
+  ]);
+  const header = ['figure', revision, 'this clone', 'unit', 'ratio', `${revision}, all`, 'this clone, all'];
+  return inColumns([header, ...rows], [1, 2, 4]);
 }
 
 /** Results of the targets. */
