@@ -5,6 +5,7 @@ import { LongestFirst } from './longest-first.js';
 import { NOT_BY_SEVERAL_HUBS } from './not-by-several-hubs.js';
 import { firstFailureReport } from './support/first-failure-reporter.js';
 import { exerciseReport } from './support/interface/exercise-reporter.js';
+import { processorTimeReport } from './support/processor-time/report.js';
 
 /** Files that `npm test` leaves to CI (deploy/test.mjs), separated by commas. */
 const leftOut = (process.env['LEFT_OUT'] ?? '').split(',').filter((file) => file !== '');
@@ -30,7 +31,7 @@ const OWN_PROCESS = [
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
-  plugins: [exerciseReport(), firstFailureReport()],
+  plugins: [exerciseReport(), processorTimeReport(), firstFailureReport()],
   test: {
     allowOnly: !process.env['CI'],
     // Many tests wait for programs that they started: with more workers than cores no core is idle meanwhile.
@@ -41,7 +42,7 @@ export default defineConfig({
     teardownTimeout: 10_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },
     globalSetup: ['test/support/programs/bundled-programs.ts', 'test/support/stores/postgres-server.ts'],
-    setupFiles: ['test/support/interface/record-exercised.ts'],
+    setupFiles: ['test/support/processor-time/record.ts', 'test/support/interface/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       {

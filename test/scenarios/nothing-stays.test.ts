@@ -1,5 +1,6 @@
 /** Entries that hub and agent keep after ten thousand requests of every kind and many tasks: none without a bound. */
 import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { passwordOf, quickPasswords } from '../support/hubs/running-hub.js';
@@ -29,6 +30,8 @@ const SLACK = ROUNDS - 1;
 const SLACK_OF_REQUESTS = 10 * ROUNDS;
 /** Time in which all of a calm program has ended, such as connections that are kept for seconds. */
 const CALM_MS = 30_000;
+/** Pause between two looks, each of which takes seconds of processor time. */
+const PAUSE_MS = 5000;
 /** Longest time of a test on a busy machine; on a quiet one it waits for five sweeps of the hub, one a minute. */
 const LIMIT_MS = 1_200_000;
 
@@ -87,6 +90,7 @@ async function grownIn(program: Program, before: HeapEntries, slack: number): Pr
   };
   await eventually(async () => {
     grown = growthOf(before, await entriesOf(program), slack).filter(hasGrown);
+    if (grown.length > 0) await setTimeout(PAUSE_MS);
     return grown.length === 0;
   }, CALM_MS).catch(() => undefined);
   return grown;
