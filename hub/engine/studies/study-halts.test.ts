@@ -1,0 +1,82 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { beforeEach, expect, it } from 'vitest';
+import type { ActiveStudy, StateChange } from '../../core/ports/studies.js';
+import type { Study, StudyState } from '../../core/studies/study.js';
+import type { PlannedStudy } from './planned-study.js';
+import { StudyHalts } from './study-halts.js';
+
+const runtime = manualRuntime(1_000_000);
+const RECORD = {
+  id: 's',
+  state: 'RUNNING',
+  runningSinceMs: 990_000,
+  begunCount: 5,
+} as unknown as ActiveStudy;
+
+let changes: { readonly to: StudyState; readonly why: StateChange }[];
+let failed: number;
+let isChanged: boolean;
+let halts: StudyHalts;
+
+beforeEach(() => {
+  changes = [];
+  failed = 0;
+  isChanged = true;
+  halts = new StudyHalts({
+    runtime,
+    log: { info: () => undefined } as unknown as Logger,
+    studies: {
+      failedSince: async () => failed,
+      points: async () => [],
+      setState: async (_, __, to, why) => {
+        changes.push({ to, why });
+        return isChanged;
+      },
+    },
+  });
+});
+
+const studyWith = (rules: object) =>
+  ({
+    id: 's',
+    definition: { values: [], stopWhen: [], stopAfterFailures: null, stopAfterS: null, reuse: false, ...rules },
+  }) as unknown as Study;
+
+it('a study without rules is not changed, and said not to be', async () => {
+  const study = studyWith({});
+  expect(await halts.stopByTime(study, RECORD)).toBe(false);
+  expect(await halts.stopByFailures(study, RECORD)).toBe(false);
+  expect(await halts.stopByValues(study, [])).toBe(false);
+  expect(await halts.stopAsBefore(study, RECORD)).toBe(false);
+  expect(changes).toEqual([]);
+});
+
+it('a study stops when as many points have failed as its rule says', async () => {
+  const study = studyWith({ stopAfterFailures: 3 });
+  failed = 2;
+  expect(await halts.stopByFailures(study, RECORD)).toBe(false);
+  failed = 3;
+  expect(await halts.stopByFailures(study, RECORD)).toBe(true);
+  expect(changes).toMatchObject([{ to: 'STOPPED', why: { runningSinceMs: 990_000, atMs: 1_000_000 } }]);
+  isChanged = false;
+  expect(await halts.stopByFailures(study, RECORD)).toBe(false);
+});
+
+it('a study pauses when each of its first results lacks the same value, once', async () => {
+  const study = studyWith({ values: [{ name: 'mass' }] });
+  const planned = { study, hasResults: false } as unknown as PlannedStudy;
+  const without = { values: [{ kind: 'MISSING', reason: 'there is no file a' }] } as const;
+  expect(await halts.pauseByResults(planned, [{ values: [] }])).toBe(false);
+  expect(await halts.pauseByResults(planned, [without, without])).toBe(true);
+  expect(changes).toMatchObject([{ to: 'PAUSED' }]);
+  expect(changes[0]?.why.message).toContain('mass is missing: there is no file a');
+  expect(await halts.pauseByResults(planned, [without])).toBe(false);
+  expect(changes).toHaveLength(1);
+});
+
+it('a study stops at the time of its rule, and not before', async () => {
+  expect(await halts.stopByTime(studyWith({ stopAfterS: 11 }), RECORD)).toBe(false);
+  expect(await halts.stopByTime(studyWith({ stopAfterS: 10 }), { ...RECORD, state: 'PAUSED' })).toBe(false);
+  expect(await halts.stopByTime(studyWith({ stopAfterS: 10 }), RECORD)).toBe(true);
+});
