@@ -93,6 +93,19 @@ it('goes on after a fault of the store, and ends with the study', async () => {
   expect(told).toEqual(['RUNNING', null, 'end']);
 });
 
+it('ends when the client disconnects, also while the study cannot be read', async () => {
+  const { runtime, store, client, told, follow } = followed();
+  store.fault = new Error('the database is away');
+  void follow();
+  await runtime.advance(1);
+  client.abort();
+  await runtime.advance(0);
+  expect(told).toEqual(['end']);
+  store.records = 0;
+  await runtime.advance(60_000);
+  expect(store.records).toBe(0);
+});
+
 it('ends with the hub', async () => {
   const { runtime, follower, told, follow } = followed();
   void follow();

@@ -15,12 +15,12 @@ export class StudyFollower {
 
   /** The study as it is, and again after each change, at most about once a second; null when it has been deleted. Ends with that, when
    *  the client has disconnected, or with the hub. */
-  async *follow(id: string, client: Pick<Disconnect, 'aborted'>): AsyncGenerator<CountedRecord | null> {
+  async *follow(id: string, client: Disconnect): AsyncGenerator<CountedRecord | null> {
     const reader = this.#join(id);
     let told: CountedRecord | undefined;
     try {
       while (!client.aborted && !this.#isClosed) {
-        const study = await reader.next(told === undefined);
+        const study = await reader.next(told === undefined, client);
         if (client.aborted || this.#isClosed) return;
         if (!isDeepStrictEqual(study, told)) yield study;
         if (study === null) return;

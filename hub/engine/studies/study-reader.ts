@@ -5,6 +5,7 @@ import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Studies } from '../../core/ports/studies.js';
 import type { StudyRecord } from '../../core/studies/study.js';
+import type { Disconnect } from '../following/result-waiters.js';
 import type { CountedRecord } from './study-service.js';
 
 export interface StudyReaderOptions {
@@ -26,7 +27,7 @@ export class StudyReader {
   readonly #id: string;
   readonly #options: StudyReaderOptions;
   readonly #loop: Loop;
-  #waiters: Waiter[] = [];
+  readonly #waiters = new Set<Waiter>();
   #latest: CountedRecord | null = null;
 
   constructor(id: string, options: StudyReaderOptions) {
@@ -45,10 +46,18 @@ export class StudyReader {
     });
   }
 
-  /** Resolves with the study as it is by the next read, with null when there is none; `isFirst` begins that read at once. */
-  next(isFirst: boolean): Promise<CountedRecord | null> {
+  /** Resolves with the study as it is by the next read, with null when there is none, or when the client disconnects; `isFirst` begins
+   *  that read at once. */
+  next(isFirst: boolean, client: Disconnect): Promise<CountedRecord | null> {
     return new Promise((resolve) => {
-      this.#waiters.push(resolve);
+      const waiter: Waiter = (study) => {
+        this.#waiters.delete(waiter);
+        client.removeEventListener('abort', leave);
+        resolve(study);
+      };
+      const leave = () => waiter(null);
+      this.#waiters.add(waiter);
+      client.addEventListener('abort', leave);
       if (isFirst) this.#loop.wake();
     });
   }
@@ -56,16 +65,16 @@ export class StudyReader {
   /** Reads no more; those who wait get null. */
   stop(): void {
     void this.#loop.stop();
-    for (const resolve of this.#waiters.splice(0)) resolve(null);
+    for (const waiter of this.#waiters) waiter(null);
   }
 
   async #pass(): Promise<number> {
     const { clock } = this.#options.runtime;
     const beganAtMs = clock.monotonicMs();
     // Those who come during the read get what the next one finds.
-    const waiting = this.#waiters.length;
+    const waiters = [...this.#waiters];
     this.#latest = await this.#read();
-    for (const resolve of this.#waiters.splice(0, waiting)) resolve(this.#latest);
+    for (const waiter of waiters) waiter(this.#latest);
     return Math.max(READ_EVERY_MS, PAUSES_OF_A_READ * (clock.monotonicMs() - beganAtMs));
   }
 
