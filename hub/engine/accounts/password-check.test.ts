@@ -1,9 +1,9 @@
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { HubError } from '../../core/errors.js';
+import { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 import { ownLoginRecords } from './own-login-records.js';
-import { type PasswordCheck, passwordCheck } from './password-check.js';
+import { type PasswordCheck, passwordCheck, watched } from './password-check.js';
 
 const ANNA: UserRecord = {
   username: 'anna',
@@ -147,5 +147,21 @@ describe('a name that is locked by failures of others', () => {
     await outcomeOf('anna', 'right');
     for (let at = 0; at < 10; at++) await outcomeOf('192.0.2.1 anna', 'wrong');
     expect(await outcomeOf('anna', 'right')).toBe('anna');
+  });
+});
+
+describe('the count of failed log-ins', () => {
+  it.each([
+    ['a refusal', new HubError('UNAUTHENTICATED', 'no'), ['REFUSED']],
+    ['a throttled log-in', new HubError('TOO_MANY_ATTEMPTS', 'later'), ['THROTTLED']],
+    ['no other error of the hub', new HubError('STORE_UNAVAILABLE', 'away'), []],
+    ['no fault of the program', new TypeError('a fault'), []],
+  ])('has %s', async (_, error, expected) => {
+    const failed: string[] = [];
+    const refusing: PasswordCheck = { check: () => Promise.reject(error) };
+    const counted = watched(refusing, { failed: (why) => void failed.push(why) });
+    const origin = { address: '192.0.2.1', client: { aborted: false } };
+    await expect(counted.check('anna', 'right', origin)).rejects.toBe(error);
+    expect(failed).toEqual(expected);
   });
 });
