@@ -68,6 +68,7 @@ describe.skipIf(process.platform !== 'linux')(
         'bullmq sandboxed',
         'celery',
         'graphile batch',
+        'pg-boss batch',
         'beanstalkd',
         'slurm',
       ];
@@ -98,9 +99,10 @@ describe.skipIf(process.platform !== 'linux')(
       ['w0', 'creates'],
       ['w1', 'tasks'],
       ['w2', 'round trip, median'],
-    ])('%s measures a hub on PostgreSQL, one on SQLite, and a queue on PostgreSQL', async (name, figure) => {
+    ])('%s measures a hub on PostgreSQL, one on SQLite, and queues on PostgreSQL', async (name, figure) => {
       const { figures, processes } = await inSmall(name, undefined, 'postgres');
-      const subjects = ['hub on postgres', 'hub on sqlite', 'graphile batch'];
+      const queues = ['graphile batch', 'pg-boss batch'];
+      const subjects = ['hub on postgres', 'hub on sqlite', ...queues];
       expect(figures).toEqual(expect.arrayContaining(subjects.map((subject) => `${subject}: ${figure}`)));
       expect(processes).toContain('hub on postgres: processes of postgres');
     });

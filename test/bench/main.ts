@@ -19,7 +19,7 @@ ${WORKLOADS.sqlite.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\
 
 Options:
   --store KIND  sqlite (default, unless a workload is for the other only), or postgres: ${WORKLOADS.postgres.map(({ name }) => name).join(', ')}
-                of a hub on PostgreSQL, beside the same hub on SQLite and graphile-worker
+                of a hub on PostgreSQL, beside the same hub on SQLite and queues on PostgreSQL
   --runs N      how often each is measured, 3 by default; medians count
   --scale X     part of the full size, such as 0.01; or more, such as 10 for storage with a file of 10 GiB
   --seed N      of the generated data, 42 by default

@@ -1,8 +1,9 @@
 import { Logger, run, runMigrations } from 'graphile-worker';
-import pg from 'pg';
+import type pg from 'pg';
 import type { LoadTask } from '../load/dialects.js';
 import { inBatches } from './batches.js';
 import { type StoredTask, serveFront } from './front.js';
+import { listenTo, poolOf } from './postgres-client.js';
 import { execute, type PeerRoles } from './role.js';
 
 const PRIORITY = { HIGHEST: -10, OTHER: 0 } as const;
@@ -38,13 +39,6 @@ type Row = readonly (string | number)[];
 
 const quiet = new Logger(() => () => undefined);
 
-function poolOf(connectionString: string, max: number): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max });
-  // The server is stopped while they are open.
-  pool.on('error', () => undefined).on('connect', (client) => client.on('error', () => undefined));
-  return pool;
-}
-
 /** Runs a statement whose parameters are columns. */
 function byColumns(pool: pg.Pool, name: string, text: string): (rows: readonly Row[]) => Promise<unknown> {
   return (rows) => {
@@ -58,9 +52,6 @@ export const graphileRoles: PeerRoles = {
     const pool = poolOf(serverUrl, FRONT_CONNECTIONS);
     await runMigrations({ pgPool: pool, logger: quiet });
     await pool.query(SCHEMA);
-    const listener = new pg.Client({ connectionString: serverUrl });
-    listener.on('error', () => undefined);
-    await listener.connect();
     const add = inBatches(byColumns(pool, 'create', CREATE), MAX_CREATED_TOGETHER);
     let last = 0;
     const { port, ended } = await serveFront({
@@ -76,10 +67,9 @@ export const graphileRoles: PeerRoles = {
         return rows[0];
       },
     });
-    listener.on('notification', ({ payload }) => {
-      for (const id of payload?.split(',') ?? []) ended(id);
+    await listenTo(serverUrl, 'ended', (ids) => {
+      for (const id of ids.split(',')) ended(id);
     });
-    await listener.query('LISTEN ended');
     return port;
   },
 

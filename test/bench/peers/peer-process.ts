@@ -13,6 +13,7 @@ const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
   celery: async () => (await import('./celery-roles.js')).celeryRoles,
   graphile: async () => (await import('./graphile-roles.js')).graphileRoles,
   beanstalkd: async () => (await import('./beanstalkd-roles.js')).beanstalkdRoles,
+  'pg-boss': async () => (await import('./pg-boss-roles.js')).pgBossRoles,
   slurm: async () => (await import('./slurm-roles.js')).slurmRoles,
   limit: async () => (await import('./limit-roles.js')).limitRoles,
 };

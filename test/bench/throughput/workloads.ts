@@ -4,13 +4,14 @@ import { bullmqAlways, bullmqEverysec, bullmqSandboxed } from '../peers/bullmq.j
 import { celery } from '../peers/celery.js';
 import { graphile } from '../peers/graphile.js';
 import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
+import { pgBoss } from '../peers/pg-boss.js';
 import { slurm } from '../peers/slurm.js';
 import { hub } from '../subjects/hub.js';
 import { W0, W1, W1C, W2, W4 } from './setups.js';
 import { throughputWorkload } from './throughput.js';
 
 /** The alternatives to the hub, and the limit of the machine. */
-const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, beanstalkd];
+const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, pgBoss, beanstalkd];
 
 const PEAK_LIMIT_MIB = 350;
 
