@@ -69,6 +69,7 @@ describe.skipIf(process.platform !== 'linux')(
         'celery',
         'graphile batch',
         'pg-boss batch',
+        'dbos batch',
         'beanstalkd',
         'slurm',
       ];
@@ -101,7 +102,7 @@ describe.skipIf(process.platform !== 'linux')(
       ['w2', 'round trip, median'],
     ])('%s measures a hub on PostgreSQL, one on SQLite, and queues on PostgreSQL', async (name, figure) => {
       const { figures, processes } = await inSmall(name, undefined, 'postgres');
-      const queues = ['graphile batch', 'pg-boss batch'];
+      const queues = ['graphile batch', 'pg-boss batch', 'dbos batch'];
       const subjects = ['hub on postgres', 'hub on sqlite', ...queues];
       expect(figures).toEqual(expect.arrayContaining(subjects.map((subject) => `${subject}: ${figure}`)));
       expect(processes).toContain('hub on postgres: processes of postgres');

@@ -1,11 +1,12 @@
 /** W0 to W2 of a hub on PostgreSQL, beside the same hub on SQLite and queues on the same kind of server. */
+import { dbos } from '../peers/dbos.js';
 import { graphile } from '../peers/graphile.js';
 import { pgBoss } from '../peers/pg-boss.js';
 import { hubOnPostgres, hubOnSqlite } from '../subjects/hub.js';
 import { W0, W1, W1C, W2 } from './setups.js';
 import { throughputWorkload } from './throughput.js';
 
-const SUBJECTS = [hubOnPostgres, hubOnSqlite, graphile, pgBoss];
+const SUBJECTS = [hubOnPostgres, hubOnSqlite, graphile, pgBoss, dbos];
 
 export const w0OnPostgres = throughputWorkload({
   ...W0,

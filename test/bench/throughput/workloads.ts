@@ -2,6 +2,7 @@
 import { beanstalkd } from '../peers/beanstalkd.js';
 import { bullmqAlways, bullmqEverysec, bullmqSandboxed } from '../peers/bullmq.js';
 import { celery } from '../peers/celery.js';
+import { dbos } from '../peers/dbos.js';
 import { graphile } from '../peers/graphile.js';
 import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
 import { pgBoss } from '../peers/pg-boss.js';
@@ -11,7 +12,7 @@ import { W0, W1, W1C, W2, W4 } from './setups.js';
 import { throughputWorkload } from './throughput.js';
 
 /** The alternatives to the hub, and the limit of the machine. */
-const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, pgBoss, beanstalkd];
+const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, pgBoss, dbos, beanstalkd];
 
 const PEAK_LIMIT_MIB = 350;
 
