@@ -71,6 +71,8 @@ describe.skipIf(process.platform !== 'linux')(
         'pg-boss batch',
         'dbos batch',
         'beanstalkd',
+        'nats always',
+        'nats unsynced',
         'slurm',
       ];
       const { said, figures } = await inSmall('w1', peers);

@@ -14,6 +14,7 @@ const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
   dbos: async () => (await import('./dbos-roles.js')).dbosRoles,
   graphile: async () => (await import('./graphile-roles.js')).graphileRoles,
   beanstalkd: async () => (await import('./beanstalkd-roles.js')).beanstalkdRoles,
+  nats: async () => (await import('./nats-roles.js')).natsRoles,
   'pg-boss': async () => (await import('./pg-boss-roles.js')).pgBossRoles,
   slurm: async () => (await import('./slurm-roles.js')).slurmRoles,
   limit: async () => (await import('./limit-roles.js')).limitRoles,

@@ -5,6 +5,7 @@ import { celery } from '../peers/celery.js';
 import { dbos } from '../peers/dbos.js';
 import { graphile } from '../peers/graphile.js';
 import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
+import { natsAlways, natsUnsynced } from '../peers/nats.js';
 import { pgBoss } from '../peers/pg-boss.js';
 import { slurm } from '../peers/slurm.js';
 import { hub } from '../subjects/hub.js';
@@ -12,7 +13,17 @@ import { W0, W1, W1C, W2, W4 } from './setups.js';
 import { throughputWorkload } from './throughput.js';
 
 /** The alternatives to the hub, and the limit of the machine. */
-const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, pgBoss, dbos, beanstalkd];
+const OTHERS = [
+  limitPipeline,
+  bullmqAlways,
+  bullmqEverysec,
+  graphile,
+  pgBoss,
+  dbos,
+  beanstalkd,
+  natsAlways,
+  natsUnsynced,
+];
 
 const PEAK_LIMIT_MIB = 350;
 
