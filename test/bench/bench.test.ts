@@ -67,6 +67,7 @@ describe.skipIf(process.platform !== 'linux')(
         'bullmq everysec',
         'bullmq sandboxed',
         'celery',
+        'dask',
         'graphile batch',
         'pg-boss batch',
         'dbos batch',

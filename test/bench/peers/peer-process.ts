@@ -11,6 +11,7 @@ export interface Ready {
 const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
   bullmq: async () => (await import('./bullmq-roles.js')).bullmqRoles,
   celery: async () => (await import('./celery-roles.js')).celeryRoles,
+  dask: async () => (await import('./dask-roles.js')).daskRoles,
   dbos: async () => (await import('./dbos-roles.js')).dbosRoles,
   graphile: async () => (await import('./graphile-roles.js')).graphileRoles,
   beanstalkd: async () => (await import('./beanstalkd-roles.js')).beanstalkdRoles,

@@ -2,6 +2,7 @@
 import { beanstalkd } from '../peers/beanstalkd.js';
 import { bullmqAlways, bullmqEverysec, bullmqSandboxed } from '../peers/bullmq.js';
 import { celery } from '../peers/celery.js';
+import { dask } from '../peers/dask.js';
 import { dbos } from '../peers/dbos.js';
 import { graphile } from '../peers/graphile.js';
 import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
@@ -28,7 +29,7 @@ const OTHERS = [
 const PEAK_LIMIT_MIB = 350;
 
 /** Alternatives that run each task in one of several processes. */
-const IN_PROCESSES = [bullmqSandboxed, celery];
+const IN_PROCESSES = [bullmqSandboxed, celery, dask];
 
 export const w0 = throughputWorkload({
   ...W0,
