@@ -19,6 +19,7 @@ Options:
   --folder F      only in this folder: ${FOLDERS.join(', ')}; all of these by default
   --threads N     number of changes that are tried at once, 1 by default
   --skip N        leaves out the first N of the sample, which an earlier run has tried
+  --only A,B      tries these numbers of the sample alone, such as those that an earlier run with a lower limit did not notice
   --limit S       seconds of tests that are run for a change, 120 by default, beside those that always are (suites.ts)
   --reach FILE    keeps there which tests reach what, for the next run of the same code
   --at-least P    fails when fewer than P percent are noticed, 90 by default
@@ -178,6 +179,7 @@ async function main(): Promise<void> {
       folder: { type: 'string', multiple: true, default: [...FOLDERS] },
       threads: { type: 'string', default: '1' },
       skip: { type: 'string' },
+      only: { type: 'string' },
       limit: { type: 'string', default: '120' },
       reach: { type: 'string' },
       'at-least': { type: 'string', default: '90' },
@@ -200,23 +202,25 @@ async function main(): Promise<void> {
     const reachPath = values.reach ?? join(first.root, 'reach.json');
     const reach = await recordReach(reachPath, first, FOLDERS.flatMap(filesOf));
     const skipped = values.skip === undefined ? 0 : wholeNumber('skip', values.skip);
+    const only = values.only?.split(',').map((number) => wholeNumber('only', number));
+    const chosen = sample.filter((_, at) => (only ? only.includes(at + 1) : at >= skipped));
     const limitMs = 1000 * wholeNumber('limit', values.limit);
-    const unnoticed = await tryAll({ sample, skipped }, copies, reach, limitMs);
-    report(sample.length - skipped, unnoticed, wholeNumber('at-least', values['at-least']));
+    const unnoticed = await tryAll({ sample, chosen }, copies, reach, limitMs);
+    report(chosen.length, unnoticed, wholeNumber('at-least', values['at-least']));
   } finally {
     await Promise.all(copies.map((copy) => copy.remove()));
   }
 }
 
-/** Tries each change but the first `skipped`; gives those that no test notices. */
+/** Tries the chosen changes of a sample; gives those that no test notices. */
 async function tryAll(
-  { sample, skipped }: { readonly sample: readonly Place[]; readonly skipped: number },
+  { sample, chosen }: { readonly sample: readonly Place[]; readonly chosen: readonly Place[] },
   copies: readonly ProductCopy[],
   reach: Reach,
   limitMs: number,
 ): Promise<readonly Place[]> {
   const unnoticed: Place[] = [];
-  const waiting = sample.slice(skipped);
+  const waiting = [...chosen];
   await Promise.all(
     copies.map(async (copy) => {
       for (let place = waiting.shift(); place !== undefined; place = waiting.shift()) {
