@@ -40,7 +40,14 @@ beforeEach(() => {
 const studyWith = (rules: object) =>
   ({
     id: 's',
-    definition: { values: [], stopWhen: [], stopAfterFailures: null, stopAfterS: null, reuse: false, ...rules },
+    definition: {
+      values: [],
+      stopWhen: [],
+      stopAfterFailures: null,
+      stopAfterS: null,
+      reuse: false,
+      ...rules,
+    },
   }) as unknown as Study;
 
 it('a study without rules is not changed, and said not to be', async () => {
