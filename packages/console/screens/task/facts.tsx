@@ -1,4 +1,4 @@
-import { NotFoundError, type TaskDetails } from '@workbench-hub/client';
+import type { TaskDetails } from '@workbench-hub/client';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
@@ -93,10 +93,10 @@ interface PointOfStudyProps {
 function PointOfStudy({ study: { id, point }, taskName }: PointOfStudyProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { error } = useNamedStudy(id);
+  const { data: study } = useNamedStudy(id);
   const name = taskName?.replace(new RegExp(` #${point}$`), '') ?? id;
   const text = words.pointOf(numberText(point, language), name);
-  if (error instanceof NotFoundError) return <>{`${text} ${words.studyDeleted}`}</>;
+  if (study === null) return <>{`${text} ${words.studyDeleted}`}</>;
   return <Link href={`/studies/${id}`}>{text}</Link>;
 }
 
