@@ -21,14 +21,18 @@ const TIMEOUT_MS = 10_000;
 const IDLE_MS = 60_000;
 /** Memory of a table of three million cells, 32 MiB of text, with some room. */
 const MEMORY_MIB = 512;
-/** Size of a content that is read in the calling thread: to send it would take longer. */
+/** Size up to which a content may be read in the calling thread. */
 const MAX_SMALL_BYTES = 16 * 1024;
-/** Instructions of its rules, times its bytes: at worst some 20 ms. */
-const MAX_SMALL_STEPS = 1_000_000;
-/** Instructions of a pattern that takes as long as a JSON path or a column at worst. */
-const PATH_INSTRUCTIONS = 10;
-/** Size of a content that takes as long as the least one at worst. */
-const LEAST_BYTES = 2000;
+/** Instructions of its rules, times its bytes: at worst some 20 ms, as a pattern may look at a content three times. */
+const MAX_SMALL_STEPS = 300_000;
+/** Instructions of a pattern that takes as long as a column or a path at worst. */
+const INSTRUCTIONS_OF_OTHERS = 10;
+/** Smaller contents count as this many bytes, since each rule has a cost of its own. */
+const LEAST_BYTES = 1000;
+/** Part of a JSON path whose time also grows with what the path has found: a search in all depths, or a filter. */
+const SEARCH_OR_FILTER = /\.\.|\?/;
+/** Flags within a pattern: without regard to case, classes of characters are computed, which takes long. */
+const FLAGS = /\(\?[a-zA-Z-]+[:)]/;
 
 export interface ValueReaderOptions {
   readonly timers: Pick<Timers, 'after'>;
@@ -46,7 +50,7 @@ export interface ValueReader extends OutputValues {
   close(): Promise<void>;
 }
 
-/** Reader of values. Its process starts with the first content and ends after a minute without one. */
+/** Reader of values. Its process starts with the first content that is not small, and ends after a minute without one. */
 export function openValueReader(options: ValueReaderOptions): ValueReader {
   const reading = new Reading(options);
   return {
@@ -171,12 +175,18 @@ class Reading {
   }
 }
 
-/** Steps of the rules in a content, as those of patterns are counted. */
+/** Steps of the rules in a content, as those of patterns are counted; infinite if they do not follow from its size. */
 function stepsOf(rules: readonly ValueRule[], { length }: Uint8Array): number {
-  const instructions = rules.map(({ reader }) =>
-    reader.kind === 'REGULAR_EXPRESSION' ? patternCost(reader.pattern).instructions : PATH_INSTRUCTIONS,
-  );
-  return instructions.reduce((sum, each) => sum + each, 0) * Math.max(length, LEAST_BYTES);
+  const instructions = rules.reduce((sum, { reader }) => sum + instructionsOf(reader), 0);
+  return instructions * Math.max(length, LEAST_BYTES);
+}
+
+function instructionsOf(reader: ValueRule['reader']): number {
+  if (reader.kind === 'CSV') return INSTRUCTIONS_OF_OTHERS;
+  if (reader.kind === 'JSON_PATH')
+    return SEARCH_OR_FILTER.test(reader.path) ? Number.POSITIVE_INFINITY : INSTRUCTIONS_OF_OTHERS;
+  const { instructions, unicodeClasses } = patternCost(reader.pattern);
+  return unicodeClasses > 0 || FLAGS.test(reader.pattern) ? Number.POSITIVE_INFINITY : instructions;
 }
 
 /** Throws for a process that could not be started, or was asked to end from outside before it could read. */
