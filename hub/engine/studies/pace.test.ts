@@ -1,21 +1,22 @@
 import { expect, it } from 'vitest';
 import { Pace } from './pace.js';
 
+const times = (count: number, atMs: number) => Array<number>(count).fill(atMs);
+
 it('the pace of a study counts the ends of the last second', () => {
   const pace = new Pace();
   expect(pace.endsIn(250, 0)).toBe(0);
-  pace.add(10, 1000);
-  pace.add(0, 1100);
-  pace.add(90, 1500);
+  pace.add(times(10, 1000), 1000);
+  pace.add([], 1100);
+  pace.add(times(90, 1500), 1500);
   expect(pace.endsIn(250, 1500)).toBe(25);
   expect(pace.endsIn(1000, 1999)).toBe(100);
   expect(pace.endsIn(1000, 2000)).toBe(90);
   expect(pace.endsIn(1000, 2500)).toBe(0);
 });
 
-it('the pace of a study forgets earlier ends', () => {
+it('the pace of a study counts no ends of a time before that are noted now', () => {
   const pace = new Pace();
-  pace.add(1000, 0);
-  pace.add(2, 5000);
+  pace.add([...times(400, 2000), ...times(2, 4500)], 5000);
   expect(pace.endsIn(1000, 5000)).toBe(2);
 });

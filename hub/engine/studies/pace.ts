@@ -3,26 +3,22 @@
 /** Time over which ends are counted. */
 const WINDOW_MS = 1000;
 
-interface Ends {
-  readonly atMs: number;
-  readonly count: number;
-}
-
 export class Pace {
-  #latest: readonly Ends[] = [];
+  /** Times of the latest ends, in no order. */
+  #endedAtMs: readonly number[] = [];
 
-  /** Takes note of points that have ended at this time of the monotonic clock. */
-  add(count: number, atMs: number): void {
-    if (count > 0) this.#latest = [...this.#since(atMs), { atMs, count }];
+  /** Takes note of the times at which points have ended. */
+  add(endedAtMs: readonly number[], nowMs: number): void {
+    this.#endedAtMs = [...this.#endedAtMs, ...endedAtMs].filter((atMs) => isRecent(atMs, nowMs));
   }
 
   /** Number of points that end in `durationMs` if they go on at this pace. */
   endsIn(durationMs: number, nowMs: number): number {
-    const ended = this.#since(nowMs).reduce((sum, { count }) => sum + count, 0);
-    return Math.floor((ended * durationMs) / WINDOW_MS);
+    const count = this.#endedAtMs.filter((atMs) => isRecent(atMs, nowMs)).length;
+    return Math.floor((count * durationMs) / WINDOW_MS);
   }
+}
 
-  #since(nowMs: number): readonly Ends[] {
-    return this.#latest.filter(({ atMs }) => nowMs - atMs < WINDOW_MS);
-  }
+function isRecent(atMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - atMs) < WINDOW_MS;
 }

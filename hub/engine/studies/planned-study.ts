@@ -1,5 +1,5 @@
 /** A study with its points, as far as they were needed. */
-import type { OpenPoint, Studies } from '../../core/ports/studies.js';
+import type { EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { PlannedPoints } from '../../core/studies/planned-points.js';
 import { planned } from '../../core/studies/plans.js';
 import type { EarlierResults } from '../../core/studies/reuse/earlier-results.js';
@@ -8,9 +8,6 @@ import type { PointValue } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
 import { Pace } from './pace.js';
 import { taskIdOf } from './point-tasks.js';
-
-/** Tasks whose ids are remembered: more than a study may have at a time. */
-const MAX_REMEMBERED = 20_000;
 
 interface Part {
   readonly first: number;
@@ -23,6 +20,8 @@ export interface EarlierReading {
   onFault(error: unknown): void;
 }
 
+type Try = Pick<OpenPoint, 'number' | 'tries'>;
+
 export class PlannedStudy {
   readonly study: Study;
   /** Whether values were read of any point, or none are wanted. */
@@ -33,7 +32,7 @@ export class PlannedStudy {
   #part: Part | undefined;
   #earlier: EarlierResults | undefined;
   #isReadingEarlier = false;
-  /** Ids by number and try, each of which is a digest. */
+  /** Ids of the tasks of open points by number and try: to compute one is a digest. */
   readonly #taskIds = new Map<string, Task['id']>();
 
   constructor(study: Study, studies: Pick<Studies, 'partWith'>) {
@@ -41,15 +40,22 @@ export class PlannedStudy {
     this.#studies = studies;
   }
 
-  /** Id of the task of a point's try. */
-  taskIdOf(point: Pick<OpenPoint, 'number' | 'tries'>): Task['id'] {
-    const key = `${point.number}/${point.tries}`;
-    const known = this.#taskIds.get(key);
-    if (known !== undefined) return known;
-    if (this.#taskIds.size >= MAX_REMEMBERED) this.#taskIds.clear();
-    const id = taskIdOf(this.study, point);
+  /** Id of the task of an open point's try. */
+  taskIdOf(point: Try): Task['id'] {
+    const key = keyOf(point);
+    const id = this.#taskIds.get(key) ?? taskIdOf(this.study, point);
     this.#taskIds.set(key, id);
     return id;
+  }
+
+  /** Takes note of points that have ended. */
+  ended(points: readonly EndedPoint[], nowMs: number): void {
+    const ran = points.filter(({ startedAtMs }) => startedAtMs !== null);
+    this.pace.add(
+      ran.map(({ endedAtMs }) => endedAtMs),
+      nowMs,
+    );
+    for (const point of points) this.#taskIds.delete(keyOf(point));
   }
 
   /** Values of the planned points from number `first` to `last`, each in the order of the variables. Rejects as the store does. */
@@ -104,4 +110,8 @@ export class PlannedStudy {
     this.#part = { first: found.first, points: result.points };
     return this.#part;
   }
+}
+
+function keyOf({ number, tries }: Try): string {
+  return `${number}/${tries}`;
 }

@@ -7,7 +7,6 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import pLimit from 'p-limit';
 import type { StudyMetrics } from '../../core/ports/metrics.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
@@ -54,14 +53,16 @@ const RETRY_MS = 5000;
 const GATHERING_MS = 20;
 /** Points that are settled at the same time: the outputs from which their values are read are in memory. */
 const SETTLED_AT_A_TIME = 8;
-/** Points of a study that are settled in a pass, so that it does not hold up the others. */
-const SETTLED_IN_A_PASS = 64;
+/** Time after which a pass goes on with the next study, so that one does not hold up the others. */
+const SETTLING_MS = 250;
 /** Points that begin before the first of them has its values. */
 const FIRST_POINTS = 20;
 /** Points of a study that may wait in the queue though none runs. */
 const MIN_WAITING = 4;
-/** Work that may wait in the queue, as time at the pace of the study: short for the tasks behind it, and many points for one pass. */
+/** Work that may wait in the queue, as time at the pace of the study: short for the tasks behind it, and several points for one pass. */
 const WAITING_MS = 250;
+/** Points that may wait by the pace for each that runs: the next ones may take longer than the last. */
+const MOST_WAITING_OF_ONE = 4;
 const STOPPED_MESSAGE = 'the study was stopped before the point began';
 const DELETED_MESSAGE = 'its task was deleted';
 
@@ -221,8 +222,9 @@ export class StudyDriver {
     const { queue, runtime } = this.#options;
     const ids = open.map((point) => planned.taskIdOf(point));
     const waiting = ids.length === 0 ? 0 : (await queue.waiting(ids)).length;
-    const work = planned.pace.endsIn(WAITING_MS, runtime.clock.monotonicMs());
-    const mayWait = Math.max(MIN_WAITING, open.length - waiting, work);
+    const running = open.length - waiting;
+    const work = planned.pace.endsIn(WAITING_MS, runtime.clock.nowMs());
+    const mayWait = Math.max(MIN_WAITING, running, Math.min(work, MOST_WAITING_OF_ONE * running));
     return 2 * waiting > mayWait ? 0 : mayWait - waiting;
   }
 
@@ -241,24 +243,28 @@ export class StudyDriver {
     return undefined;
   }
 
-  /** Looks after the open points whose tasks are not known to run. A few at a time are settled, so that one study does not hold up the
-   *  others. `needsAnother` tells that another pass is needed: for other points, or because the study has changed its state. */
+  /** Looks after the open points whose tasks are not known to run, for a short time, so that one study does not hold up the others.
+   *  `needsAnother` tells that another pass is needed: for other points, or because the study has changed its state. */
   async #settle(
     planned: PlannedStudy,
     record: ActiveStudy,
     open: readonly OpenPoint[],
   ): Promise<{ readonly ended: ReadonlySet<number>; readonly needsAnother: boolean }> {
+    const { clock } = this.#options.runtime;
+    const untilMs = clock.monotonicMs() + SETTLING_MS;
     const doubtful = open.filter(
       (point) => record.state === 'STOPPED' || !this.#running.has(planned.taskIdOf(point)),
     );
-    for (let at = 0; at < doubtful.length; at += SETTLED_IN_A_PASS) {
-      const next = at + SETTLED_IN_A_PASS;
-      const { ended, hasChanged } = await this.#settleSome(planned, record, doubtful.slice(at, next));
-      if (ended.length === 0) continue;
-      const needsAnother = hasChanged || next < doubtful.length;
-      return { ended: new Set(ended.map(({ number }) => number)), needsAnother };
+    const ended = new Set<number>();
+    for (let at = 0; at < doubtful.length; at += SETTLED_AT_A_TIME) {
+      const next = at + SETTLED_AT_A_TIME;
+      const settled = await this.#settleSome(planned, record, doubtful.slice(at, next));
+      for (const { number } of settled.ended) ended.add(number);
+      if (settled.hasChanged) return { ended, needsAnother: true };
+      if (ended.size > 0 && clock.monotonicMs() >= untilMs)
+        return { ended, needsAnother: next < doubtful.length };
     }
-    return { ended: new Set(), needsAnother: false };
+    return { ended, needsAnother: false };
   }
 
   /** Settles these points; tells which have ended, and whether the study has changed its state by that. */
@@ -268,10 +274,7 @@ export class StudyDriver {
     points: readonly OpenPoint[],
   ): Promise<{ readonly ended: readonly EndedPoint[]; readonly hasChanged: boolean }> {
     const { study } = planned;
-    const limited = pLimit(SETTLED_AT_A_TIME);
-    const tries = await Promise.allSettled(
-      points.map((point) => limited(() => this.#settleOne(planned, record, point))),
-    );
+    const tries = await Promise.allSettled(points.map((point) => this.#settleOne(planned, record, point)));
     const ended = tries.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []));
     let hasChanged = false;
     if (ended.length > 0) {
@@ -279,10 +282,10 @@ export class StudyDriver {
       if (await this.#halts.pauseByResults(planned, ended)) hasChanged = true;
       if (await this.#halts.stopByValues(study, ended)) hasChanged = true;
       const isEnded = await this.#options.studies.end(study.id, ended);
-      planned.pace.add(ended.length, this.#options.runtime.clock.monotonicMs());
       this.#count(ended.filter((_, index) => isEnded[index]));
       if (await this.#halts.stopByFailures(study, record)) hasChanged = true;
       for (const end of ended) this.#remember(planned, points, end);
+      planned.ended(ended, this.#options.runtime.clock.nowMs());
     }
     const failed = tries.find((each) => each.status === 'rejected');
     if (failed) throw failed.reason;
@@ -295,7 +298,6 @@ export class StudyDriver {
     record: ActiveStudy,
     point: OpenPoint,
   ): Promise<EndedPoint | undefined> {
-    if (this.#loop.isStopped) return undefined;
     const { archive, transitions, isPaused } = this.#options;
     const { study } = planned;
     const taskId = planned.taskIdOf(point);
