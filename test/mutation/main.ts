@@ -188,6 +188,7 @@ async function main(): Promise<void> {
   });
   if (values.help) return console.log(HELP);
   const unknown = values.folder.find((folder) => !FOLDERS.includes(folder));
+  if (values.skip !== undefined && values.only !== undefined) throw new Error('--only needs no --skip');
   if (unknown !== undefined) throw new Error(`unknown folder ${JSON.stringify(unknown)}\n\n${HELP}`);
   const all = values.folder.flatMap(placesIn);
   const sample = draw(all, wholeNumber('sample', values.sample), wholeNumber('seed', values.seed));
@@ -204,6 +205,7 @@ async function main(): Promise<void> {
     const skipped = values.skip === undefined ? 0 : wholeNumber('skip', values.skip);
     const only = values.only?.split(',').map((number) => wholeNumber('only', number));
     const chosen = sample.filter((_, at) => (only ? only.includes(at + 1) : at >= skipped));
+    if (chosen.length === 0) throw new Error('--skip and --only leave nothing of the sample');
     const limitMs = 1000 * wholeNumber('limit', values.limit);
     const unnoticed = await tryAll({ sample, chosen }, copies, reach, limitMs);
     report(chosen.length, unnoticed, wholeNumber('at-least', values['at-least']));

@@ -69,7 +69,14 @@ export async function runStudyAgain(port: number, count: number): Promise<string
 
 /** Runs a study of jobs that have no model and no values. */
 export async function runIdleStudy(port: number, count: number): Promise<string[]> {
-  await wholeStudy(port, { inputScripts: [{ content: base64('') }] }, count);
+  const path = await wholeStudy(port, { inputScripts: [{ content: base64('') }] }, count);
+  const connection = new HttpConnection(port);
+  try {
+    const { points } = await request<StudyState>(connection, { method: 'GET', path });
+    if (points['FINISHED'] !== count) throw new Error(`points ended as ${JSON.stringify(points)}`);
+  } finally {
+    connection.close();
+  }
   return [];
 }
 
@@ -116,7 +123,8 @@ async function wholeStudy(port: number, definition: object, count: number): Prom
 
 interface StudyState {
   readonly state: string;
-  readonly points: { readonly open: number };
+  /** Number of points by what has become of them. */
+  readonly points: Readonly<Record<string, number>>;
 }
 
 /** Asks for a study again and again until it is so. */
@@ -144,7 +152,7 @@ export async function waitingStudy(port: number, count: number): Promise<void> {
         plan: { kind: 'LATIN_HYPERCUBE', count, seed: 1 },
       }),
     });
-    await studyThat(connection, `/api/x/studies/${id}`, ({ points }) => points.open > 0);
+    await studyThat(connection, `/api/x/studies/${id}`, ({ points }) => (points['open'] ?? 0) > 0);
   } finally {
     connection.close();
   }
