@@ -3,18 +3,15 @@
  * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10).
  */
 
+import type { Variable } from '@workbench-hub/shared/domain/job';
+
 export interface JobPaths {
   /** Absolute path of the model, or null when the job has none. */
   readonly model: string | null;
-  /** Absolute path of the JSON file with all variables. */
-  readonly variables: string;
-  /** Absolute path of the folder from which files go to the output storage. */
-  readonly outputStorage: string;
-}
-
-export interface Variable {
-  readonly key: string;
-  readonly value: string;
+  /** Absolute path of the JSON file with all variables; null for a bundle, whose points differ in them. */
+  readonly variables: string | null;
+  /** Absolute path of the folder from which files go to the output storage; null for a bundle, whose points would share it. */
+  readonly outputStorage: string | null;
 }
 
 /** Variables added to the environment of every script of a job. */
@@ -23,14 +20,20 @@ export function jobEnvironment(
   variables: readonly Variable[],
   paths: JobPaths,
 ): Record<string, string> {
+  const environment = injectedEnvironment(variables);
+  environment['WORKBENCH_TASK_ID'] = taskId;
+  if (paths.model !== null) environment['WORKBENCH_MODEL'] = paths.model;
+  if (paths.variables !== null) environment['WORKBENCH_VARIABLES'] = paths.variables;
+  if (paths.outputStorage !== null) environment['WORKBENCH_OUTPUT_STORAGE'] = paths.outputStorage;
+  return environment;
+}
+
+/** Variables that may stand in the environment of scripts. */
+export function injectedEnvironment(variables: readonly Variable[]): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const { key, value } of variables) {
     if (mayBeInjected(key) && !value.includes('\0')) environment[key] = value;
   }
-  environment['WORKBENCH_TASK_ID'] = taskId;
-  if (paths.model !== null) environment['WORKBENCH_MODEL'] = paths.model;
-  environment['WORKBENCH_VARIABLES'] = paths.variables;
-  environment['WORKBENCH_OUTPUT_STORAGE'] = paths.outputStorage;
   return environment;
 }
 

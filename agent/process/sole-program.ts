@@ -87,9 +87,10 @@ export class SoleProgram implements Program {
 }
 
 /** Parameters of `executeBatchJob`. */
-export function batchParams(run: BatchRun) {
+export function batchParams({ points, ...run }: BatchRun) {
   return {
     ...run,
+    ...(points && { points: [...points] }),
     scripts: [...run.scripts],
     variables: { ...run.variables },
     environment: { ...run.environment },

@@ -23,8 +23,9 @@ export interface CountedClass {
   readonly counts: StateCounts;
 }
 
-/** Types of {@link Criterion}. MODEL: the instance reads models of this type, or does not say what it reads. */
-export const CRITERION_TYPES = ['VERSION', 'LABLES', 'MODEL'] as const;
+/** Types of {@link Criterion}. MODEL: the instance reads models of this type, or does not say what it reads. POINTS: it
+ *  runs points of a study in bundles. */
+export const CRITERION_TYPES = ['VERSION', 'LABLES', 'MODEL', 'POINTS'] as const;
 
 /** Version, one label or the type of the model, as a task requires it. */
 export interface Criterion {
@@ -80,7 +81,12 @@ export interface WaitReason {
   readonly message: string;
 }
 
-const CRITERION_NAMES = { VERSION: 'version', LABLES: 'label', MODEL: 'models of type' };
+const CRITERION_NAMES = {
+  VERSION: 'version',
+  LABLES: 'label',
+  MODEL: 'models of type',
+  POINTS: 'bundles of points',
+};
 
 /** Criteria that a message names, and the characters that it shows of each. */
 const CRITERIA_NAMED = 5;
@@ -131,11 +137,12 @@ export function survey(requirement: Requirement, classes: Iterable<CountedClass>
   };
 }
 
-function criteriaOf({ version, labels, modelType }: Requirement): Criterion[] {
+function criteriaOf({ version, labels, modelType, points }: Requirement): Criterion[] {
   return [
     ...(version === null ? [] : [{ type: 'VERSION' as const, value: version }]),
     ...labels.map((value) => ({ type: 'LABLES' as const, value })),
     ...(modelType === undefined ? [] : [{ type: 'MODEL' as const, value: modelType }]),
+    ...(points ? [{ type: 'POINTS' as const, value: 'bundles' }] : []),
   ];
 }
 
@@ -147,6 +154,8 @@ function satisfies({ version, carried, runs }: CountedClass, { type, value }: Cr
       return carried.has(value);
     case 'MODEL':
       return readsModels(runs, value);
+    case 'POINTS':
+      return runs?.points === true;
   }
 }
 
@@ -169,7 +178,7 @@ export function waitFacts({ isLabeled, fitting, unsatisfied, allButOne }: ClassS
 function differingKinds(classes: readonly CountedClass[]): KindCount[] {
   const kinds = new Map<string, { readonly runs: JobKind; instances: number }>();
   for (const { runs, counts } of classes) {
-    const key = kindKey(runs);
+    const key = kindKey(runs && { ...runs, points: undefined });
     const instances = counts.idle + counts.busy;
     if (!runs || key === null || instances === 0) continue;
     const kind = kinds.get(key) ?? { runs, instances: 0 };
@@ -302,6 +311,7 @@ function listed(items: readonly string[]): string {
 }
 
 function name({ type, value }: Criterion): string {
+  if (type === 'POINTS') return CRITERION_NAMES[type];
   const shown = value.length > CHARACTERS_NAMED ? `${value.slice(0, CHARACTERS_NAMED)}…` : value;
   return `${CRITERION_NAMES[type]} ${JSON.stringify(shown)}`;
 }

@@ -30,6 +30,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'study run': [
     "wb study run -n bearing -s run.js --vary speed=500:3000:100 --vary load=1,2,5 --value 'stress=result.json#$.stress'",
     'wb study run -n bearing -s run.js --vary speed=500:3000 --plan sobol --count 256 --detach',
+    'wb study run -n bearing -s run.js --vary speed=500:3000 --plan sobol --count 10000 --bundle',
     'wb study run -n bearing -s run.js --vary speed=500:3000:50 --reuse --notify https://ci.example.org/hooks',
   ],
   'study ls': ['wb study ls'],

@@ -17,6 +17,7 @@ export interface StudyOptions extends JobOptions {
   readonly stopAfter?: number;
   readonly stopWhen?: readonly string[];
   readonly reuse?: boolean;
+  readonly bundle?: boolean;
 }
 
 type PlanName = (typeof PLANS)[number];
@@ -58,12 +59,13 @@ export function withStudyOptions(command: Command): Command {
       collect,
       [],
     )
-    .option('--reuse', 'take results of earlier tasks with equal inputs, and run only the other points');
+    .option('--reuse', 'take results of earlier tasks with equal inputs, and run only the other points')
+    .option('--bundle', 'let points that take less than a tenth of a second run several as one task');
 }
 
 /** The study that these options describe. Throws {@link UsageError}. */
 export async function studyOf(options: StudyOptions): Promise<StudyJob> {
-  const { vary, value, points, plan = 'grid', stopAfterFailures, stopAfter, stopWhen = [], reuse } = options;
+  const { vary, value, points, plan = 'grid', stopAfterFailures, stopAfter, stopWhen = [] } = options;
   const { name, ...job } = await jobOf(options);
   if (name === undefined) throw new UsageError('Give the study a name, with --name.');
   if ((points === undefined) === (vary.length === 0)) {
@@ -80,7 +82,8 @@ export async function studyOf(options: StudyOptions): Promise<StudyJob> {
     ...(stopAfterFailures === undefined ? {} : { stopAfterFailures }),
     ...(stopAfter === undefined ? {} : { stopAfter }),
     ...(stopWhen.length === 0 ? {} : { stopWhen: stopWhen.map(conditionOf) }),
-    ...(reuse === undefined ? {} : { reuse }),
+    ...(options.reuse === undefined ? {} : { reuse: options.reuse }),
+    ...(options.bundle === undefined ? {} : { bundle: options.bundle }),
   };
 }
 

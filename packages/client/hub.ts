@@ -150,7 +150,19 @@ export class Hub {
 
   /** Creates a study. When the response is lost, its creation is repeated on a hub that takes an Idempotency-Key. */
   async createStudy(
-    { vary, plan, values, success, stopAfterFailures, stopAfter, stopWhen, reuse, notify, ...job }: StudyJob,
+    {
+      vary,
+      plan,
+      values,
+      success,
+      stopAfterFailures,
+      stopAfter,
+      stopWhen,
+      reuse,
+      bundle,
+      notify,
+      ...job
+    }: StudyJob,
     { signal, onUpload, onWarning }: SubmitOptions = {},
   ): Promise<Study> {
     const options = { signal, onProgress: onUpload };
@@ -158,7 +170,7 @@ export class Hub {
     const stopRules = { stopAfterFailures, stopAfter, stopWhen };
     const { id } = await this.#connection.json<{ id: string }>(STUDIES, {
       ...repeatable(this.#connection, STUDIES),
-      json: { ...json, variables: vary, plan, values, success, ...stopRules, reuse, notify },
+      json: { ...json, variables: vary, plan, values, success, ...stopRules, reuse, bundle, notify },
       onWarning,
       signal,
     });

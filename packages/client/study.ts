@@ -16,7 +16,10 @@ export type PointOutcome = NonNullable<StudyPoint['outcome']>;
 /** A batch job with open variables, and the plan of their values. */
 export interface StudyJob
   extends Job,
-    Pick<NewStudy, 'plan' | 'values' | 'success' | 'stopAfterFailures' | 'stopAfter' | 'stopWhen' | 'reuse'> {
+    Pick<
+      NewStudy,
+      'plan' | 'values' | 'success' | 'stopAfterFailures' | 'stopAfter' | 'stopWhen' | 'reuse' | 'bundle'
+    > {
   readonly name: string;
   /** Variables that differ from point to point; `variables` are the same for all. */
   readonly vary: NewStudy['variables'];

@@ -19,7 +19,12 @@ export function mujocoProgram(version: string, isolation: Isolation): InstancePr
     name: 'workbench-mujoco',
     version,
     isShareable: true,
-    runs: { models: MODEL_TYPES, scripts: ['JavaScript'] },
+    runs: {
+      models: MODEL_TYPES,
+      scripts: ['JavaScript'],
+      // A thread for each point would take as long as a task.
+      ...(isolation === 'thread' ? {} : { points: true }),
+    },
     async initialize() {
       simulator ??= await compileSimulator();
     },

@@ -54,7 +54,11 @@ describe('workbench-mujoco', () => {
   };
 
   it('says that it runs MJCF models by JavaScript', () => {
-    expect(mujoco.introduction?.runs).toEqual({ models: ['MJCF', 'XML'], scripts: ['JavaScript'] });
+    expect(mujoco.introduction?.runs).toEqual({
+      models: ['MJCF', 'XML'],
+      scripts: ['JavaScript'],
+      points: true,
+    });
   });
 
   it('simulates a model, which the scripts of a job share', async () => {

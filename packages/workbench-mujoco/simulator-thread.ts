@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import {
-  type ExecuteBatchJobParams,
   type ExecuteBatchJobResult,
   RPC_ERROR,
   RpcError,
@@ -12,7 +11,7 @@ import type { JobContext } from '@workbench-hub/shared/instance-protocol/program
 import type { Isolation } from './isolation.js';
 import type { JobEnd } from './job.js';
 import { type OutputReceiver, outputReceiver } from './output-channel.js';
-import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
+import type { EndedPoints, JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
 import { type WasmModule, webAssembly } from './web-assembly.js';
 
 /** Compiles the simulator once for all threads. */
@@ -32,6 +31,7 @@ export class SimulatorThread {
   readonly #inFlight = new SharedArrayBuffer(4);
   readonly #ended: Promise<never>;
   #output: OutputReceiver | undefined;
+  #onPoints: (ended: EndedPoints) => void = () => undefined;
   #takeEnd: ((end: JobEnd) => void) | undefined;
   #jobs = 0;
   #isSpent = false;
@@ -72,14 +72,14 @@ export class SimulatorThread {
     return this.#left;
   }
 
-  /** Runs a job; rejects as the instance protocol asks for it. */
+  /** Runs a job; rejects as the instance protocol asks for it. `onPoints` is called with the ends of points of a bundle. */
   async run(
-    job: ExecuteBatchJobParams,
-    sources: string[],
-    isolation: Isolation,
+    message: JobMessage,
     context: JobContext,
+    onPoints: (ended: EndedPoints) => void = () => undefined,
   ): Promise<ExecuteBatchJobResult> {
     this.#jobs++;
+    this.#onPoints = onPoints;
     const output = outputReceiver(this.#inFlight, context.output);
     this.#output = output;
     const finished = new Promise<JobEnd>((resolve) => {
@@ -87,7 +87,7 @@ export class SimulatorThread {
     });
     try {
       await this.ready;
-      this.#worker.postMessage({ job, sources, isolation } satisfies JobMessage);
+      this.#worker.postMessage(message);
       return resultOf(await Promise.race([finished, this.#ended]));
     } catch (error) {
       // A thread that runs out of memory is ended; the process continues.
@@ -106,6 +106,7 @@ export class SimulatorThread {
 
   #take(message: ThreadMessage): void {
     if (message.kind === 'output') this.#output?.take(message.stream, message.text);
+    else if (message.kind === 'pointsEnded') this.#onPoints(message);
     else if (message.kind === 'jobEnded') {
       this.#left = message.left;
       this.#isSpent ||= message.isSpent;

@@ -2,11 +2,16 @@ import { accessSync, readFileSync } from 'node:fs';
 import type {
   ExecuteBatchJobParams,
   ExecuteBatchJobResult,
+  PointParams,
 } from '@workbench-hub/shared/instance-protocol/messages';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
+import { Bundle } from './bundle.js';
 import type { Isolation } from './isolation.js';
+import type { JobEnd } from './job.js';
+import { PointLimit } from './point-limit.js';
 import { needsNode } from './script-needs.js';
 import { SimulatorThread } from './simulator-thread.js';
+import type { JobMessage } from './thread-messages.js';
 import type { WasmModule } from './web-assembly.js';
 
 /** Jobs after which a thread is replaced, whatever its state. */
@@ -40,21 +45,67 @@ export class SimulatorThreads {
     accessSync(job.workingDirectory);
     const sources = job.scripts.map((script) => readFileSync(script, 'utf8'));
     const wanted = this.#isolation === 'realm' && sources.some(needsNode) ? 'thread' : this.#isolation;
+    const message = { job, sources, isolation: wanted };
+    return job.points ? this.#runPoints(message, job.points, context) : this.#runIn(message, context);
+  }
+
+  async #runIn(
+    message: JobMessage,
+    context: JobContext,
+    attend: (thread: SimulatorThread) => Promise<ExecuteBatchJobResult> = (thread) =>
+      thread.run(message, context),
+  ): Promise<ExecuteBatchJobResult> {
+    const { isolation: wanted } = message;
     const thread = await this.#usableThread(wanted);
     // A thread that has prepared for a script with Node.js serves any script, once.
-    const isolation = thread.isolation === 'thread' ? 'thread' : wanted;
+    if (thread.isolation === 'thread') message.isolation = 'thread';
     if (thread.jobs >= MAX_JOBS - 1) this.#successor ??= this.#newThread(this.#isolation);
     const canceled = () => void thread.end();
     context.signal.addEventListener('abort', canceled, { once: true });
     try {
       if (context.signal.aborted) canceled();
-      const result = await thread.run(job, sources, isolation, context);
+      const result = await attend(thread);
       // A realm cannot start processes.
-      return isolation === 'realm' ? { ...result, startedProcesses: false } : result;
+      return message.isolation === 'realm' ? { ...result, startedProcesses: false } : result;
     } finally {
       context.signal.removeEventListener('abort', canceled);
       await this.#replaceIfSpent(thread, wanted, context);
     }
+  }
+
+  /** Runs a bundle, in several threads if its points spend them. One that takes longer than its limit ends with its thread. */
+  async #runPoints(
+    { job, sources, isolation }: JobMessage,
+    points: readonly PointParams[],
+    context: JobContext,
+  ): Promise<ExecuteBatchJobResult> {
+    const bundle = new Bundle(points);
+    const limit = new PointLimit(job.pointLimitMs);
+    const tellsEachPoint = job.pointLimitMs !== undefined;
+    let startedProcesses = isolation !== 'realm';
+    // A thread that ends in the midst of a point may not have told of those before: then each is run alone.
+    let isCareful = false;
+    let isLast = isolation === 'thread';
+    while (!isLast && bundle.left.length > 0) {
+      const next = isCareful ? bundle.left.slice(0, 1) : bundle.left;
+      const message = { job: { ...job, points: next }, sources, isolation, tellsEachPoint };
+      const result = await this.#runIn(message, context, (thread) => {
+        bundle.begin();
+        return limit.watch(thread, (onEnd) =>
+          thread.run(message, context, (ended) => {
+            bundle.add(ended.points);
+            isLast = ended.isLast;
+            onEnd();
+          }),
+        );
+      });
+      startedProcesses ||= result.startedProcesses !== false;
+      if (result.status === 'ERROR' && (isCareful || limit.fault))
+        bundle.addLost(limit.fault ?? failed(result));
+      else if (result.status === 'ERROR') isCareful = true;
+    }
+    bundle.write(job.workingDirectory);
+    return { status: 'OK', ...(startedProcesses ? {} : { startedProcesses }) };
   }
 
   /** Ends all threads. The object cannot be used afterwards. */
@@ -86,4 +137,8 @@ export class SimulatorThreads {
   #newThread(isolation: Isolation): SimulatorThread {
     return new SimulatorThread(this.#simulator, isolation);
   }
+}
+
+function failed({ message = '' }: ExecuteBatchJobResult): JobEnd {
+  return { kind: 'ended', status: 'ERROR', message };
 }

@@ -1,14 +1,17 @@
 /** Main module of the simulator's thread: loads MuJoCo, and runs jobs until it is ended from outside. */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { PointParams } from '@workbench-hub/shared/instance-protocol/messages';
+import { jobOfPoint } from './bundle.js';
 import { type JobPlace, runJob } from './job.js';
 import { KeptSimulator } from './kept-simulator.js';
 import { outputSender } from './output-channel.js';
+import { PointFolder } from './point-folder.js';
 import { openJobRealm } from './realm.js';
 import { sealThread } from './realm-border.js';
 import { type RealmSources, readRealmSources } from './realm-sources.js';
 import { relativePathsBeginAt } from './relative-paths.js';
 import { observeThread } from './thread-check.js';
-import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
+import type { EndedJob, EndedPoint, JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
 import { openThreadRealm } from './thread-realm.js';
 
 const port = parentPort;
@@ -38,12 +41,37 @@ post({ kind: 'ready' });
 for (;;) {
   const message = await nextJob();
   directory = message.job.workingDirectory;
+  const { points } = message.job;
+  const ended = points ? await runPoints(message, points) : await runOne(message);
+  post({ kind: 'jobEnded', ...ended });
+  if (!ended.isSpent) await prepare();
+}
+
+async function runOne(message: JobMessage): Promise<EndedJob> {
   const place = await placeFor(message);
   const end = await runJob(place, message.job, message.sources, send);
   const left = message.isolation === 'thread' ? undefined : observed.difference(message.isolation);
-  const isSpent = message.isolation === 'thread' || left !== undefined;
-  post({ kind: 'jobEnded', end, isSpent, left });
-  if (!isSpent) await prepare();
+  return { end, isSpent: message.isolation === 'thread' || left !== undefined, left };
+}
+
+/** Runs points until all have ended, the thread is spent, or one needs a directory of its own. */
+async function runPoints(message: JobMessage, points: readonly PointParams[]): Promise<EndedJob> {
+  const folder = new PointFolder(directory);
+  const beganAtMs = performance.now();
+  const ended: EndedPoint[] = [];
+  const tell = (isLast = false) => post({ kind: 'pointsEnded', points: ended.splice(0), isLast });
+  let state: Omit<EndedJob, 'end'> = { isSpent: false, left: undefined };
+  for (const [index, point] of points.entries()) {
+    if (index > 0) await prepare();
+    const { end, ...after } = await runOne({ ...message, job: jobOfPoint(message.job, point) });
+    state = after;
+    const outputs = folder.takeOutputs();
+    if (outputs) ended.push({ end, endedMs: performance.now() - beganAtMs, outputs });
+    const isLast = outputs === undefined;
+    if (isLast || message.tellsEachPoint || state.isSpent || index === points.length - 1) tell(isLast);
+    if (isLast || state.isSpent) break;
+  }
+  return { end: { kind: 'ended', status: 'OK' }, ...state };
 }
 
 /** Starts the simulator for the realms of jobs. */

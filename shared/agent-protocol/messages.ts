@@ -19,6 +19,7 @@ import {
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
 import { type JoinedHub, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '../domain/joined-hub.js';
+import { MAX_BUNDLED_POINTS } from '../domain/point-results.js';
 import { pathConflict, relativePathFault } from '../domain/relative-path.js';
 
 /** Versions that this build speaks, best first. The hub chooses the best that both sides know. */
@@ -101,7 +102,13 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   revision: z.string().max(200),
   labels: z.array(z.string().min(1).max(200)).max(200),
   /** Kind of jobs that the program runs. Absent when it does not say, before it has said so, and from older agents. */
-  runs: z.object({ models: kindNames(MODEL_TYPE), scripts: kindNames(SCRIPT_LANGUAGE) }).optional(),
+  runs: z
+    .object({
+      models: kindNames(MODEL_TYPE),
+      scripts: kindNames(SCRIPT_LANGUAGE),
+      points: z.literal(true).optional(),
+    })
+    .optional(),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
   upForMs: durationMs.nullable(),
   /** Only of an instance that a joined hub lends. */
@@ -126,6 +133,8 @@ const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
 const inputForm = { encrypted: z.literal(true).exactOptional() };
 const namedInputRef = namedFileRef.extend(inputForm);
 
+const variable = z.object({ key: z.string(), value: z.string() });
+
 const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
@@ -140,7 +149,14 @@ const batchJob = z.object({
     .nullable(),
   scripts: z.array(fileRef.extend(inputForm)).min(1),
   additionalFiles: z.array(namedInputRef),
-  variables: z.array(z.object({ key: z.string(), value: z.string() })),
+  variables: z.array(variable),
+  /** Only for an instance that runs several points as one job; agents of earlier versions report none. */
+  points: z
+    .array(z.object({ number: z.int().positive(), variables: z.array(variable) }))
+    .min(1)
+    .max(MAX_BUNDLED_POINTS)
+    .optional(),
+  pointLimitMs: z.int().positive().optional(),
 });
 
 const simulateWork = z.object({ type: z.literal('SIMULATE_WORK'), durationS: z.int().nonnegative() });

@@ -91,4 +91,15 @@ describe('the key of a requirement', () => {
     expect(requirementOfKey(requirementKey(withModel))).toEqual(withModel);
     expect(withModelType(requirement, null)).toEqual(requirement);
   });
+
+  it('tells bundles from other tasks', () => {
+    const requirement = { version: '9.*', labels: ['gears'], points: true } as const;
+    expect(requirementKey(requirement)).toBe('["9.*",["gears"],null,null,"POINTS"]');
+    for (const each of [
+      requirement,
+      { ...requirement, modelType: 'INP' },
+      { ...requirement, instanceId: 'a' },
+    ])
+      expect(requirementOfKey(requirementKey(each))).toEqual(each);
+  });
 });

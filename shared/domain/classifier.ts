@@ -21,6 +21,8 @@ export interface Requirement {
   readonly modelType?: string | undefined;
   /** Instance that alone may run the task; absent for any. Only loans have it. */
   readonly instanceId?: string | undefined;
+  /** True for a bundle of points, which not every program runs; absent otherwise. */
+  readonly points?: true | undefined;
 }
 
 export interface ClassifierError {
@@ -101,24 +103,27 @@ function parseLabels(text: string, refuse: Refuse): string[] {
 }
 
 /** Key of a requirement: equal requirements have equal keys, whatever the order and case of the client's text. */
-export function requirementKey({ version, labels, modelType, instanceId }: Requirement): string {
+export function requirementKey({ version, labels, modelType, instanceId, points }: Requirement): string {
+  if (points) return JSON.stringify([version, labels, modelType ?? null, instanceId ?? null, 'POINTS']);
   if (instanceId !== undefined) return JSON.stringify([version, labels, modelType ?? null, instanceId]);
   return JSON.stringify(modelType === undefined ? [version, labels] : [version, labels, modelType]);
 }
 
 /** Requirement of a key made by {@link requirementKey}. */
 export function requirementOfKey(key: string): Requirement {
-  const [version, labels, modelType, instanceId] = JSON.parse(key) as [
+  const [version, labels, modelType, instanceId, points] = JSON.parse(key) as [
     string | null,
     string[],
     (string | null)?,
-    string?,
+    (string | null)?,
+    'POINTS'?,
   ];
   return {
     version,
     labels,
     ...(typeof modelType === 'string' ? { modelType } : {}),
-    ...(instanceId === undefined ? {} : { instanceId }),
+    ...(typeof instanceId === 'string' ? { instanceId } : {}),
+    ...(points === undefined ? {} : { points: true }),
   };
 }
 

@@ -24,6 +24,8 @@ export interface JobKind {
   readonly models?: readonly string[] | undefined;
   /** Languages of scripts, sorted; absent when it does not say. */
   readonly scripts?: readonly string[] | undefined;
+  /** Whether one job of it may be several points of a study (decision 0088). */
+  readonly points?: true | undefined;
 }
 
 /** Form of a type of models. */
@@ -37,7 +39,9 @@ export const MAX_KIND_NAMES = 50;
 
 /** Text that equal kinds have in common; null for one that is not said. */
 export function kindKey(kind: JobKind | undefined): string | null {
-  return kind ? JSON.stringify([kind.models ?? null, kind.scripts ?? null]) : null;
+  if (!kind) return null;
+  const named = [kind.models ?? null, kind.scripts ?? null];
+  return JSON.stringify(kind.points ? [...named, 'POINTS'] : named);
 }
 
 /** Configuration of an instance that matching uses, and what its program says of itself. */

@@ -46,7 +46,22 @@ export interface BatchJob {
   readonly model: ModelSource | null;
   readonly scripts: readonly ScriptRef[];
   readonly additionalFiles: readonly NamedFileRef[];
-  readonly variables: readonly { readonly key: string; readonly value: string }[];
+  readonly variables: readonly Variable[];
+  /** Points of a bundle, which run one after the other; absent for a job of its own (decision 0088). */
+  readonly points?: readonly JobPoint[] | undefined;
+  /** Time limit of each of these points. */
+  readonly pointLimitMs?: number | undefined;
+}
+
+export interface Variable {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A point of a study: its variables, in addition to those of the job. */
+export interface JobPoint {
+  readonly number: number;
+  readonly variables: readonly Variable[];
 }
 
 export type Job = SimulateWorkJob | BatchJob;

@@ -34,6 +34,14 @@ describe('a wildcard', () => {
 describe('an instance', () => {
   const profile = { version: '9.1.0', labels: ['Gears', 'linux', 'fast'] };
 
+  it('fits a bundle only if its program says that it runs points', () => {
+    const needs = { version: null, labels: [], points: true } as const;
+    expect(fits(needs, profile)).toBe(false);
+    expect(fits(needs, { ...profile, runs: { scripts: ['Python'] } })).toBe(false);
+    expect(fits(needs, { ...profile, runs: { points: true } })).toBe(true);
+    expect(fits({ ...needs, version: '8.*' }, { ...profile, runs: { points: true } })).toBe(false);
+  });
+
   it('fits a model that its program reads, and any while it does not say what it reads', () => {
     const needs = { version: null, labels: [], modelType: 'INP' };
     expect(fits(needs, profile)).toBe(true);

@@ -11,6 +11,7 @@ export function fits(
   if (requirement.instanceId !== undefined) return false;
   if (requirement.version !== null && !matchesWildcard(requirement.version, profile.version)) return false;
   if (requirement.modelType !== undefined && !readsModels(profile.runs, requirement.modelType)) return false;
+  if (requirement.points && profile.runs?.points !== true) return false;
   if (requirement.labels.length === 0) return true;
   const carried = carriedLabels(profile);
   return requirement.labels.every((label) => carried.has(label));

@@ -106,6 +106,8 @@ const jobKind = v.object({
   models: v.optional(kindNames(MODEL_TYPE, (type) => type.toUpperCase())),
   /** Languages of scripts: `JavaScript`. */
   scripts: v.optional(kindNames(SCRIPT_LANGUAGE)),
+  /** True: `executeBatchJob` may have `points`. */
+  points: v.optional(v.literal(true)),
 });
 
 export const initializeResult = v.object({
@@ -147,7 +149,24 @@ export const executeBatchJobParams = v.object({
   variables: stringsByName,
   /** Additions to the environment of every script: injected variables that are allowed there, and WORKBENCH_*. */
   environment: stringsByName,
+  /** Points of a study that this job runs one after the other, each with all scripts, and with these variables and this environment
+   *  in addition. Only for programs that say that they run points; their results are lines of a file (domain/point-results.ts). */
+  points: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          number: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+          variables: stringsByName,
+          environment: stringsByName,
+        }),
+      ),
+      v.minLength(1),
+    ),
+  ),
+  /** Time limit of each point, which the program sees to. */
+  pointLimitMs: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
 });
+export type PointParams = NonNullable<v.InferOutput<typeof executeBatchJobParams>['points']>[number];
 export type ExecuteBatchJobParams = v.InferOutput<typeof executeBatchJobParams>;
 
 export const executeBatchJobResult = v.object({

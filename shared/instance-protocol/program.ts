@@ -262,10 +262,11 @@ class ProgramServer {
 }
 
 /** The kind in the form of the message. */
-function named({ models, scripts }: JobKind): NonNullable<InitializeResult['runs']> {
+function named({ models, scripts, points }: JobKind): NonNullable<InitializeResult['runs']> {
   return {
     ...(models === undefined ? {} : { models: [...models] }),
     ...(scripts === undefined ? {} : { scripts: [...scripts] }),
+    ...(points === undefined ? {} : { points }),
   };
 }
 

@@ -155,6 +155,7 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO webhook_delivery (task_id, hook, receiver, told_of, state, ended_at) VALUES
        ('study.1', 'ci', 'https://ci.example.org', 30, 'DELIVERED', 31)`,
   ],
+  [`UPDATE study_point SET bundle = 2 WHERE number = 2`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -182,10 +183,11 @@ async function expectStudy(
   expect(found.map(({ totalElements }) => totalElements)).toEqual(version < 25 ? [1, 0] : [0, 1]);
   const points = await studies.points('study', { after: 0, limit: 9, outcomes: [] });
   expect(points.map(({ tries }) => tries)).toEqual(version < 23 ? [] : [2, 1]);
+  expect(points.map(({ bundle }) => bundle)).toEqual(version < 23 ? [] : [null, version < 27 ? null : 2]);
   expect((await studies.partWith('study', 1))?.first).toBe(version < 23 ? undefined : 1);
   expect((await studies.partByKey('study', 'key'))?.first).toBe(version < 24 ? undefined : 1);
   const since = (await studies.find('study'))?.runningSinceMs;
-  expect(since).toBe({ 23: 10, 24: 15, 25: 15, 26: 15 }[version]);
+  expect(since).toBe({ 23: 10, 24: 15, 25: 15, 26: 15, 27: 15 }[version]);
   expect((await webhooks.notifyOfStudy('study'))?.url).toBe(
     version < 26 ? undefined : 'https://ci.example.org/hook',
   );
@@ -351,6 +353,7 @@ it('no migration has changed since it was released', () => {
     '358af4e8a871',
     '16c358486c62',
     '45cc4033f40e',
+    '39521fe9461f',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

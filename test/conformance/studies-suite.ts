@@ -25,6 +25,7 @@ const DEFINITION: StudyDefinition = {
   stopAfterS: null,
   stopWhen: [],
   reuse: false,
+  bundle: false,
 };
 
 const WHOLE_DEFINITION: StudyDefinition = {
@@ -55,6 +56,7 @@ const WHOLE_DEFINITION: StudyDefinition = {
   stopAfterS: 60,
   stopWhen: [{ value: 'force', lower: 1, upper: null }],
   reuse: true,
+  bundle: true,
 };
 
 export function newStudy(rest: Partial<NewStudy> = {}): NewStudy {
@@ -108,7 +110,7 @@ function ended(number: number, end: PointEnd = FINISHED, tries = 1): EndedPoint 
 }
 
 function begunPoint(variables: readonly PointValue[], rest: Partial<BegunPoint> = {}): BegunPoint {
-  return { variables, notReused: null, end: null, ...rest };
+  return { variables, bundle: null, notReused: null, end: null, ...rest };
 }
 
 export function describeStudies(open: OpenStore): void {
@@ -239,6 +241,31 @@ export function describeStudies(open: OpenStore): void {
       expect(await stateOf(id)).toEqual({ state: 'RUNNING', message: null, endedAtMs: null });
       expect(await store.studies.find(id)).toMatchObject({ runningSinceMs: NOW + 9 });
       expect(await store.studies.setState(newStudy().id, ['RUNNING'], 'PAUSED', none)).toBe(false);
+    });
+
+    it('runs points of a bundle as one, until they are due for tasks of their own', async () => {
+      const { id } = await create({ pointCount: 5 });
+      const bundles = [1, 1, null, 4, 4];
+      const all = bundles.map((bundle, index) => begunPoint([index + 1], { bundle }));
+      expect(await store.studies.begin(id, 0, all)).toBe(true);
+      store = await store.reopen();
+      expect((await points(id)).map(({ bundle }) => bundle)).toEqual(bundles);
+      expect((await store.studies.open(id, 100)).map(({ bundle }) => bundle)).toEqual(bundles);
+      await store.studies.end(id, [ended(1), ended(4)]);
+      await store.studies.unbundle(id, 1);
+      await store.studies.unbundle(id, 3);
+      expect(await store.studies.find(id)).toMatchObject({ retryCount: 1, state: 'RUNNING' });
+      expect(await openNumbers(id)).toEqual([3, 5]);
+      expect(await store.studies.due(id, 100)).toEqual([
+        { number: 2, tries: 1, variables: [2], bundle: null },
+      ]);
+      expect((await points(id)).map(({ bundle }) => bundle)).toEqual([1, null, null, 4, 4]);
+      await store.studies.end(id, [ended(2), ended(3), ended(5)]);
+      expect(await store.studies.finish(id, 1, NOW)).toBe(false);
+      expect(await store.studies.beginAgain(id, [2])).toBe(true);
+      await store.studies.end(id, [ended(2)]);
+      expect(await store.studies.retry(id, ['FINISHED'], NOW)).toBe(5);
+      expect((await points(id)).map(({ bundle }) => bundle)).toEqual(bundles.map(() => null));
     });
 
     it('is counted by its state', async () => {
@@ -528,10 +555,10 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.find(id)).toMatchObject({ begunCount: 2, pointCount: 4 });
       expect(await begin(id, 2, 2)).toBe(true);
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [0.1, LONE], notReused: null, end: null },
-        { number: 2, tries: 1, variables: [-3e-300, ''], notReused: ODD, end: null },
-        { number: 3, tries: 1, variables: [3], notReused: null, end: null },
-        { number: 4, tries: 1, variables: [4], notReused: null, end: null },
+        { number: 1, tries: 1, variables: [0.1, LONE], bundle: null, notReused: null, end: null },
+        { number: 2, tries: 1, variables: [-3e-300, ''], bundle: null, notReused: ODD, end: null },
+        { number: 3, tries: 1, variables: [3], bundle: null, notReused: null, end: null },
+        { number: 4, tries: 1, variables: [4], bundle: null, notReused: null, end: null },
       ]);
     });
 
@@ -566,9 +593,9 @@ export function describeStudies(open: OpenStore): void {
       const other = await begun(1);
       await store.studies.end(id, [ended(2), ended(11)]);
       expect(await store.studies.open(id, 3)).toEqual([
-        { number: 1, tries: 1, variables: [1] },
-        { number: 3, tries: 1, variables: [3] },
-        { number: 4, tries: 1, variables: [4] },
+        { number: 1, tries: 1, variables: [1], bundle: null },
+        { number: 3, tries: 1, variables: [3], bundle: null },
+        { number: 4, tries: 1, variables: [4], bundle: null },
       ]);
       expect(await openNumbers(id)).toEqual([1, 3, 4, 5, 6, 7, 8, 9, 10, 12]);
       expect(await openNumbers(other)).toEqual([1]);
@@ -629,8 +656,8 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.end(id, [ended(1, CRASHED), ended(2, end)])).toEqual([true, true]);
       store = await store.reopen();
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [1], notReused: null, end: CRASHED },
-        { number: 2, tries: 1, variables: [2], notReused: null, end },
+        { number: 1, tries: 1, variables: [1], bundle: null, notReused: null, end: CRASHED },
+        { number: 2, tries: 1, variables: [2], bundle: null, notReused: null, end },
       ]);
     });
 
@@ -661,9 +688,9 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.end(id, [ended(1), ended(2)])).toEqual([false, true]);
       store = await store.reopen();
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [1], notReused: null, end: reused },
-        { number: 2, tries: 1, variables: [2], notReused: ODD, end: FINISHED },
-        { number: 3, tries: 1, variables: [3], notReused: null, end: null },
+        { number: 1, tries: 1, variables: [1], bundle: null, notReused: null, end: reused },
+        { number: 2, tries: 1, variables: [2], bundle: null, notReused: ODD, end: FINISHED },
+        { number: 3, tries: 1, variables: [3], bundle: null, notReused: null, end: null },
       ]);
       expect(await store.studies.retry(id, ['REUSED', 'FINISHED'], NOW + 8)).toBe(2);
       const cleared = { tries: 2, notReused: null, end: null };
@@ -698,15 +725,15 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.retry(id, ['RULE_FAILED', 'INFRASTRUCTURE', 'CANCELED'], NOW + 8)).toBe(2);
       store = await store.reopen();
       expect(await points(id)).toEqual([
-        { number: 1, tries: 1, variables: [1], notReused: null, end: read },
-        { number: 2, tries: 2, variables: [2], notReused: null, end: null },
-        { number: 3, tries: 2, variables: [3], notReused: null, end: null },
-        { number: 4, tries: 1, variables: [4], notReused: null, end: null },
+        { number: 1, tries: 1, variables: [1], bundle: null, notReused: null, end: read },
+        { number: 2, tries: 2, variables: [2], bundle: null, notReused: null, end: null },
+        { number: 3, tries: 2, variables: [3], bundle: null, notReused: null, end: null },
+        { number: 4, tries: 1, variables: [4], bundle: null, notReused: null, end: null },
       ]);
       expect(await stateOf(id)).toMatchObject({ state: 'RUNNING' });
       expect(await store.studies.counts(id)).toEqual({ FINISHED: 1, DUE: 2, OPEN: 1 });
       expect([await openNumbers(id), numbersOf(await store.studies.due(id, 9))]).toEqual([[4], [2, 3]]);
-      expect(await store.studies.due(id, 1)).toEqual([{ number: 2, tries: 2, variables: [2] }]);
+      expect(await store.studies.due(id, 1)).toEqual([{ number: 2, tries: 2, variables: [2], bundle: null }]);
       expect(await store.studies.beginAgain(id, [2])).toBe(true);
       expect(await store.studies.beginAgain(id, [2, 3])).toBe(false);
       expect([await openNumbers(id), numbersOf(await store.studies.due(id, 9))]).toEqual([[2, 3, 4], []]);

@@ -57,6 +57,14 @@ export interface BatchRun extends TaskNames {
   readonly model: string | null;
   readonly variables: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string>>;
+  /** Points of a bundle; absent for a job of its own. */
+  readonly points?: readonly PointRun[];
+  readonly pointLimitMs?: number | undefined;
+}
+
+/** A point of a bundle, with what it has in addition to the run. */
+export interface PointRun extends Pick<BatchRun, 'variables' | 'environment'> {
+  readonly number: number;
 }
 
 /** What a program says of itself when it is ready. */

@@ -1,7 +1,13 @@
 /** EXECUTE_BATCH_JOB: stages files, runs scripts, collects outputs. */
 
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@workbench-hub/shared/domain/job';
+import {
+  type BatchJob,
+  type FileRef,
+  filesOfJob,
+  type JobPoint,
+  type ModelSource,
+} from '@workbench-hub/shared/domain/job';
 import type { KeepPolicy } from '@workbench-hub/shared/domain/keep-policy';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import { eachOf } from '@workbench-hub/shared/joining/each-of';
@@ -11,10 +17,10 @@ import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HostFault, hasNoRoom, inOwnFolders } from '../../core/host-fault.js';
-import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
+import { injectedEnvironment, jobEnvironment, variablesObject } from '../../core/job-environment.js';
 import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
 import type { OutputLimits } from '../../core/outputs.js';
-import { type BatchRun, JobFailed } from '../../core/ports/programs.js';
+import { type BatchRun, JobFailed, type PointRun } from '../../core/ports/programs.js';
 import type { ReportFolder } from '../../core/ports/spool.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
 import type { AttemptRun } from './attempt-run.js';
@@ -54,6 +60,9 @@ interface LocatedModel {
   readonly path: string;
   readonly root: string;
 }
+
+/** Paths that points of a bundle do not get. */
+const NONE_FOR_POINTS = { variables: null, outputStorage: null };
 
 const TRANSFERS_AT_A_TIME = 4;
 /** Number of libuv's threads. */
@@ -105,7 +114,8 @@ export class BatchJobs {
       withAnyOf([run.signal, run.claim.lost], (ended) => this.#stage(directory, job, ended)),
     );
     const { taskId, requestId } = run.names;
-    const { variables, outputStorage } = directory;
+    const { points, pointLimitMs } = job;
+    const { variables, outputStorage } = points ? NONE_FOR_POINTS : directory;
     const batch: BatchRun = {
       taskId,
       requestId,
@@ -114,6 +124,7 @@ export class BatchJobs {
       model,
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
+      ...(points && { points: points.map(pointRun), pointLimitMs }),
     };
     const ending = await inSpan(
       tracing,
@@ -307,6 +318,10 @@ export class BatchJobs {
       );
     }
   }
+}
+
+function pointRun({ number, variables }: JobPoint): PointRun {
+  return { number, variables: variablesObject(variables), environment: injectedEnvironment(variables) };
 }
 
 /** Rejects with {@link HostFault} when a disk was full while a failed job ran: another host may run it. */

@@ -39,7 +39,7 @@ export type ActiveStudy = Pick<
 >;
 
 /** A point without an outcome: its task waits or runs, unless it is due for another try. */
-export type OpenPoint = Pick<Point, 'number' | 'tries' | 'variables'>;
+export type OpenPoint = Pick<Point, 'number' | 'tries' | 'variables' | 'bundle'>;
 
 /** The end of a point, which takes place while its try is the latest, and has none. */
 export interface EndedPoint extends PointEnd {
@@ -92,6 +92,8 @@ export interface Studies {
   begin(id: string, begunCount: number, points: readonly BegunPoint[]): Promise<boolean>;
   /** Begins the next try of points that are due, in a study that runs; true if all of them were. */
   beginAgain(id: string, numbers: readonly number[]): Promise<boolean>;
+  /** Makes the open points of a bundle due for a task of their own, in the same try. Counts as a retry of the study. */
+  unbundle(id: string, bundle: number): Promise<void>;
   /** True for each point that has its outcome by this call. */
   end(id: string, ended: readonly EndedPoint[]): Promise<boolean[]>;
   /** Finishes a study that runs, is not open, has begun all its points, each of which has its outcome, and was retried just as often.

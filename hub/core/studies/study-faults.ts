@@ -13,7 +13,12 @@ const MAX_VARIABLES = 100;
 /** Columns of the points that no value may be named after. */
 const COLUMNS = ['point', 'outcome', 'task', 'tries', 'message'];
 
-export type StudyRules = Pick<StudyDefinition, 'variables' | 'values' | 'success' | 'stopWhen'>;
+const LOG_OF_BUNDLE = {
+  where: 'bundle',
+  what: 'must not be true with values from the log: points of a bundle have one log together',
+};
+
+export type StudyRules = Pick<StudyDefinition, 'variables' | 'values' | 'success' | 'stopWhen' | 'bundle'>;
 
 export interface StudyLimits {
   readonly maxPoints: number;
@@ -22,7 +27,7 @@ export interface StudyLimits {
 
 /** Validation errors of a study, or the number of its points. `fixed` are the names of the variables of its job. */
 export function checkedStudy(
-  { variables, values, success, stopWhen }: StudyRules,
+  { variables, values, success, stopWhen, bundle }: StudyRules,
   plan: StudyPlan,
   fixed: readonly string[],
   { maxPoints, syntax }: StudyLimits,
@@ -44,6 +49,7 @@ export function checkedStudy(
     ...valueRuleFaults(values, new Set([...COLUMNS, ...variables.map(({ name }) => name)]), syntax),
     ...conditionErrors('success', success, values),
     ...conditionErrors('stopWhen', stopWhen, values),
+    ...(bundle && values.some(({ source }) => source.kind === 'LOG') ? [LOG_OF_BUNDLE] : []),
   ];
   if (errors.length > 0) return { errors };
   const result = planned(variables, plan, maxPoints);

@@ -85,6 +85,8 @@ export interface StudyDefinition {
   readonly stopWhen: readonly ValueCondition[];
   /** Whether points take results of earlier tasks with equal inputs (decision 0086). */
   readonly reuse: boolean;
+  /** Whether several small points may run as one task (decision 0088). */
+  readonly bundle: boolean;
 }
 
 /** Points of a study that were handed in together. */
@@ -113,7 +115,7 @@ export interface StudyRecord {
   readonly pointCount: number;
   /** Points that have begun: those with the numbers up to this one. */
   readonly begunCount: number;
-  /** Number of times that points were to be tried again. */
+  /** Number of times that points were to be tried again, or, after their bundle, by tasks of their own. */
   readonly retryCount: number;
   /** Whether points may be added without end: it does not finish by itself. */
   readonly isOpen: boolean;
@@ -140,6 +142,8 @@ export interface Point {
   /** Tasks that it was given so far; another one for each retry. */
   readonly tries: number;
   readonly variables: readonly PointValue[];
+  /** Number of the first point of its bundle, whose task it shares; null for a point with a task of its own. */
+  readonly bundle: number | null;
   /** Reason why no earlier result was reused; null for a point that was not to, and for one that was. */
   readonly notReused: string | null;
   /** Null while its task waits or runs. */
@@ -147,7 +151,7 @@ export interface Point {
 }
 
 /** A point that begins: with its first task, or, if it has an end already, without one. */
-export type BegunPoint = Pick<Point, 'variables' | 'notReused' | 'end'>;
+export type BegunPoint = Pick<Point, 'variables' | 'bundle' | 'notReused' | 'end'>;
 
 export interface PointEnd {
   readonly outcome: PointOutcome;

@@ -73,6 +73,7 @@ export function buildStudies(ports: StudyPorts, { instances, transitions, shutdo
     studies: ports.studies,
     metrics: ports.studyMetrics ?? NO_STUDY_METRICS,
     isPaused: () => shutdown.isPaused,
+    isServed: (requirement) => instances.classes.some((each) => fits(requirement, each)),
     buildsFor: (requirement) =>
       instances.list().flatMap(({ profile }) => (fits(requirement, profile) ? [profile] : [])),
   });

@@ -122,6 +122,8 @@ class Reading {
     if (point.end?.outcome === 'RULE_FAILED' && point.end.source !== null) return;
     const taskId = point.end?.source ?? taskIdOf(other, point);
     this.#seen.add(taskId);
+    // Its task has the results of others as well.
+    if (point.bundle !== null) return;
     if (point.end?.outcome !== 'FINISHED' && point.end?.outcome !== 'REUSED') return;
     const variables = new Map(fixed);
     for (const [index, { name }] of other.definition.variables.entries())
@@ -147,7 +149,7 @@ class Reading {
     if (task.status !== 'FINISHED' || task.loan !== null || this.#seen.has(task.id)) return;
     this.#seen.add(task.id);
     const job = await this.#options.archive.jobOf(task.id);
-    if (job?.type !== 'EXECUTE_BATCH_JOB') return;
+    if (job?.type !== 'EXECUTE_BATCH_JOB' || job.points) return;
     const of = `task ${task.id}`;
     const difference = firstDifference(this.#inputs, inputsOf(job, task.requirement));
     if (difference) {

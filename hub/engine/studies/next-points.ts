@@ -43,7 +43,7 @@ export class NextPoints {
   ): Promise<readonly BegunPoint[]> {
     if (planned.earlier === undefined) {
       const variables = await planned.points(begunCount + 1, Math.min(begunCount + most, pointCount));
-      return variables.map((each) => ({ variables: each, notReused: null, end: null }));
+      return variables.map((each) => ({ variables: each, bundle: null, notReused: null, end: null }));
     }
     const looked = await lookedUp(planned, planned.earlier, { begunCount, pointCount, most });
     const reused = await reuses(
@@ -56,9 +56,10 @@ export class NextPoints {
     const next = reused.map((reuse, index): BegunPoint => {
       const variables = looked[index]?.variables ?? [];
       // A text that was cut may end in half a character, which no database keeps.
-      if ('miss' in reuse) return { variables, notReused: reuse.miss.toWellFormed(), end: null };
+      if ('miss' in reuse)
+        return { variables, bundle: null, notReused: reuse.miss.toWellFormed(), end: null };
       const end = reusedEndOf(reuse.source, planned.study.definition, reuse.values, nowMs);
-      return { variables, notReused: null, end };
+      return { variables, bundle: null, notReused: null, end };
     });
     return upTo(next, most, ({ end }) => end === null);
   }

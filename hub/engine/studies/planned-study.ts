@@ -1,4 +1,5 @@
 /** A study with its points, as far as they were needed. */
+import { MAX_BUNDLED_POINTS } from '@workbench-hub/shared/domain/point-results';
 import type { EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { PlannedPoints } from '../../core/studies/planned-points.js';
 import { planned } from '../../core/studies/plans.js';
@@ -8,6 +9,11 @@ import type { PointValue } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
 import { Pace } from './pace.js';
 import { taskIdOf } from './point-tasks.js';
+
+/** Time that the points of a bundle take together: short for the tasks behind it, and long beside what a task costs. */
+const BUNDLE_MS = 100;
+/** Bundles with points that were not run, after which each point gets a task of its own: the others will be like them. */
+const MOST_GIVEN_BACK = 3;
 
 interface Part {
   readonly first: number;
@@ -20,7 +26,7 @@ export interface EarlierReading {
   onFault(error: unknown): void;
 }
 
-type Try = Pick<OpenPoint, 'number' | 'tries'>;
+type Try = Pick<OpenPoint, 'number' | 'tries' | 'bundle'>;
 
 export class PlannedStudy {
   readonly study: Study;
@@ -32,16 +38,18 @@ export class PlannedStudy {
   #part: Part | undefined;
   #earlier: EarlierResults | undefined;
   #isReadingEarlier = false;
-  /** Ids of the tasks of open points by number and try: to compute one is a digest. */
+  /** Ids of the tasks of open points: to compute one is a digest. */
   readonly #taskIds = new Map<string, Task['id']>();
+  /** Bundles of which some points were not run. */
+  #givenBack = 0;
 
   constructor(study: Study, studies: Pick<Studies, 'partWith'>) {
     this.study = study;
     this.#studies = studies;
   }
 
-  /** Id of the task of an open point's try. */
-  taskIdOf(point: Try): Task['id'] {
+  /** Id of the task of open points. */
+  taskIdOf([point]: readonly [Try, ...unknown[]]): Task['id'] {
     const key = keyOf(point);
     const id = this.#taskIds.get(key) ?? taskIdOf(this.study, point);
     this.#taskIds.set(key, id);
@@ -51,11 +59,23 @@ export class PlannedStudy {
   /** Takes note of points that have ended. */
   ended(points: readonly EndedPoint[], nowMs: number): void {
     const ran = points.filter(({ startedAtMs }) => startedAtMs !== null);
-    this.pace.add(
-      ran.map(({ endedAtMs }) => endedAtMs),
-      nowMs,
-    );
-    for (const point of points) this.#taskIds.delete(keyOf(point));
+    this.pace.add(ran, nowMs);
+  }
+
+  /** Takes note of a task that has ended. */
+  endedTask([point]: readonly [Try, ...unknown[]]): void {
+    this.#taskIds.delete(keyOf(point));
+  }
+
+  /** Takes note of a bundle of which some points were not run. */
+  gaveBack(): void {
+    this.#givenBack++;
+  }
+
+  /** Number of points of the next bundles, by the latest points; 1 for points with tasks of their own. */
+  bundleSize(nowMs: number): number {
+    if (!this.study.definition.bundle || this.#givenBack >= MOST_GIVEN_BACK) return 1;
+    return Math.max(1, Math.min(this.pace.runIn(BUNDLE_MS, nowMs), MAX_BUNDLED_POINTS));
   }
 
   /** Values of the planned points from number `first` to `last`, each in the order of the variables. Rejects as the store does. */
@@ -112,6 +132,6 @@ export class PlannedStudy {
   }
 }
 
-function keyOf({ number, tries }: Try): string {
-  return `${number}/${tries}`;
+function keyOf({ number, tries, bundle }: Try): string {
+  return bundle === null ? `${number}/${tries}` : `bundle ${bundle}`;
 }

@@ -33,6 +33,7 @@ const STUDY: Study = {
       stopAfterS: null,
       stopWhen: [],
       reuse: true,
+      bundle: false,
     },
     job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [], additionalFiles: [], variables: [] },
     values: [RULE],

@@ -1,19 +1,62 @@
-/** Tasks of points. */
+/** Tasks of points: of one point, or of those of a bundle (decision 0088). */
 import { createHash } from 'node:crypto';
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import type { Variable } from '@workbench-hub/shared/domain/job';
 import type { OpenPoint } from '../../core/ports/studies.js';
-import type { Study } from '../../core/studies/study.js';
+import type { BegunPoint, Study } from '../../core/studies/study.js';
 import { textOf } from '../../core/studies/variables.js';
 import type { NewTask, Task } from '../../core/task.js';
 import { newTask } from '../tasks/new-task.js';
 
-/** Id of the task of a try: a UUID of version 7 that follows from study, number and try, so that every hub knows it, and none creates a
- *  second one. */
+/** Characters of the variables of a bundle, as JSON. */
+const MAX_BUNDLE_CHARACTERS = 256 * 1024;
+
+/** Open points of one task, by number: a single one, or all that are left of a bundle. */
+export type PointGroup = readonly [OpenPoint, ...OpenPoint[]];
+
+/** Points by number, by their tasks. */
+export function groupsOf(points: readonly OpenPoint[]): PointGroup[] {
+  const groups: [OpenPoint, ...OpenPoint[]][] = [];
+  const bundles = new Map<number, OpenPoint[]>();
+  for (const point of points) {
+    const members = point.bundle === null ? undefined : bundles.get(point.bundle);
+    if (members) {
+      members.push(point);
+      continue;
+    }
+    const group: [OpenPoint, ...OpenPoint[]] = [point];
+    groups.push(group);
+    if (point.bundle !== null) bundles.set(point.bundle, group);
+  }
+  return groups;
+}
+
+/** The next points, of which the first has this number, in bundles of so many at most, and of some size: a job has all their variables. */
+export function bundled(points: readonly BegunPoint[], first: number, size: number): BegunPoint[] {
+  let bundle = { first: 0, count: size, characters: 0 };
+  const numbers = points.map(({ variables, end }, index) => {
+    if (end) return null;
+    const characters = JSON.stringify(variables).length;
+    const isFull = bundle.count >= size || bundle.characters + characters > MAX_BUNDLE_CHARACTERS;
+    if (isFull) bundle = { first: first + index, count: 0, characters: 0 };
+    bundle = { ...bundle, count: bundle.count + 1, characters: bundle.characters + characters };
+    return bundle.first;
+  });
+  const several = new Set(numbers.filter((number, index) => number !== null && number !== first + index));
+  return points.map((point, index) => {
+    const number = numbers[index] ?? null;
+    return { ...point, bundle: several.has(number) ? number : null };
+  });
+}
+
+/** Id of the task of a try: a UUID of version 7 that follows from study, number and try, or from study and bundle, so that every hub knows
+ *  it, and none creates a second one. */
 export function taskIdOf(
   { id, createdAtMs }: Pick<Study, 'id' | 'createdAtMs'>,
-  { number, tries }: Pick<OpenPoint, 'number' | 'tries'>,
+  { number, tries, bundle }: Pick<OpenPoint, 'number' | 'tries' | 'bundle'>,
 ): Task['id'] {
-  const bytes = createHash('sha256').update(`${id}/${number}/${tries}`).digest().subarray(0, 16);
+  const name = bundle === null ? `${id}/${number}/${tries}` : `${id}/${bundle}/bundle`;
+  const bytes = createHash('sha256').update(name).digest().subarray(0, 16);
   bytes.writeUIntBE(createdAtMs, 0, 6);
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x70;
   bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
@@ -23,28 +66,46 @@ export function taskIdOf(
 
 /** Requirement of the tasks of a study that are created now. */
 export function requirementOf(study: Study, defaultVersion: string | null): Requirement {
-  const point = { number: 0, tries: 0, variables: [] };
-  return taskOfPoint(study, point, { nowMs: study.createdAtMs, defaultVersion }).requirement;
+  const point = { number: 0, tries: 0, variables: [], bundle: null };
+  return taskOf(study, [point], { nowMs: study.createdAtMs, defaultVersion }).requirement;
 }
 
-export function taskOfPoint(
+export function taskOf(
   study: Study,
-  point: OpenPoint,
+  group: PointGroup,
   { nowMs, defaultVersion }: { readonly nowMs: number; readonly defaultVersion: string | null },
 ): NewTask {
   const { name, creator, definition } = study;
-  const { classifiers, timeLimitS, job, variables } = definition;
-  const varied = variables.map(({ name: key }, index) => ({
-    key,
-    value: textOf(point.variables[index] ?? ''),
-  }));
+  const [first] = group;
+  const last = group.at(-1) ?? first;
+  const isBundle = first.bundle !== null;
   const request = {
-    name: `${name} #${point.number}`,
+    name: isBundle ? `${name} #${first.number} to #${last.number}` : `${name} #${first.number}`,
     creator,
-    classifiers,
-    timeLimitS,
-    job: { ...job, variables: [...job.variables, ...varied] },
-    study: { id: study.id, point: point.number },
+    classifiers: definition.classifiers,
+    ...(isBundle ? workOfBundle(study, group) : workOfPoint(study, first)),
+    study: { id: study.id, point: first.number },
   };
-  return newTask(request, { id: taskIdOf(study, point), nowMs, defaultVersion });
+  return newTask(request, { id: taskIdOf(study, first), nowMs, defaultVersion });
+}
+
+function workOfPoint({ definition }: Study, point: OpenPoint) {
+  const { job, timeLimitS } = definition;
+  return { timeLimitS, job: { ...job, variables: [...job.variables, ...variablesOf(definition, point)] } };
+}
+
+/** Job of a bundle. The program sees to the time limit of each point, and the agent to that of all. */
+function workOfBundle({ definition }: Study, group: PointGroup) {
+  const { job, timeLimitS } = definition;
+  const points = group.map((point) => ({
+    number: point.number,
+    variables: variablesOf(definition, point),
+  }));
+  if (timeLimitS === null) return { timeLimitS, job: { ...job, points } };
+  const pointLimitMs = timeLimitS * 1000;
+  return { timeLimitS: timeLimitS * (group.length + 1), job: { ...job, points, pointLimitMs } };
+}
+
+function variablesOf({ variables }: Study['definition'], point: OpenPoint): Variable[] {
+  return variables.map(({ name: key }, index) => ({ key, value: textOf(point.variables[index] ?? '') }));
 }

@@ -16,24 +16,46 @@ export interface PointValuesOptions {
   readonly outputValues: Pick<OutputValues, 'readValues'>;
 }
 
+/** Content of a source of values, or the reason why there is none. */
+export type SourceText =
+  | { readonly content: Uint8Array }
+  | { readonly reason: string; readonly isLost?: true };
+
+/** Gives the content of a source; rejects as the store does. */
+export type ReadSource = (source: ValueSource) => Promise<SourceText>;
+
 /** Values of the rules in their order. Rejects as the store and `readValues` do. */
-export async function pointValues(
+export async function valuesFrom(
   rules: readonly ValueRule[],
-  ofTask: TaskFiles,
-  { files, outputValues }: PointValuesOptions,
+  read: ReadSource,
+  outputValues: PointValuesOptions['outputValues'],
 ): Promise<readonly ReadValue[]> {
   const values = new Map<ValueRule, ReadValue>();
   for (const source of sourcesOf(rules)) {
     const group = rules.filter((rule) => isSame(rule.source, source));
-    const text = await textOfSource(source, ofTask, files);
-    const read =
+    const text = await read(source);
+    const found =
       'reason' in text
         ? group.map((): ReadValue => ({ kind: 'MISSING', ...text }))
         : await outputValues.readValues(group, text.content);
     for (const [index, rule] of group.entries())
-      values.set(rule, read[index] ?? { kind: 'MISSING', reason: '' });
+      values.set(rule, found[index] ?? { kind: 'MISSING', reason: '' });
   }
   return rules.map((rule) => values.get(rule) as ReadValue);
+}
+
+/** Values of the rules in their order, of a task of one point. Rejects as the store and `readValues` do. */
+export function pointValues(
+  rules: readonly ValueRule[],
+  ofTask: TaskFiles,
+  { files, outputValues }: PointValuesOptions,
+): Promise<readonly ReadValue[]> {
+  return valuesFrom(rules, (source) => textOfSource(source, ofTask, files), outputValues);
+}
+
+/** Reason why a job has left no file at a path, as a value is missing for it. */
+export function noFile(path: string): string {
+  return `the job left no file ${path}`;
 }
 
 /** The sources of the rules, each once. */
@@ -47,9 +69,8 @@ function isSame(a: ValueSource, b: ValueSource): boolean {
   return a.kind === 'LOG' ? b.kind === 'LOG' : b.kind === 'FILE' && a.path === b.path;
 }
 
-type SourceText = { readonly content: Uint8Array } | { readonly reason: string; readonly isLost?: true };
-
-async function textOfSource(
+/** Content of a source in the files of a task. */
+export async function textOfSource(
   source: ValueSource,
   { outputFiles, log }: TaskFiles,
   files: Pick<BlobStore, 'find'>,
@@ -57,7 +78,7 @@ async function textOfSource(
   const name = source.kind === 'LOG' ? 'the log' : source.path;
   const ref: FileRef | null | undefined =
     source.kind === 'LOG' ? log : outputFiles.find(({ path }) => path === source.path);
-  if (!ref) return { reason: source.kind === 'LOG' ? 'the job has no log' : `the job left no file ${name}` };
+  if (!ref) return { reason: source.kind === 'LOG' ? 'the job has no log' : noFile(name) };
   if (ref.sizeBytes > MAX_FILE_BYTES) {
     return { reason: `${name} has ${ref.sizeBytes} bytes; values are read from at most ${MAX_FILE_BYTES}` };
   }

@@ -3,6 +3,8 @@
  * task has ended. All that it knows is in the store: the points that have begun, and tasks whose ids follow from them. Every step may be
  * repeated, so a new term goes on where the last one was.
  */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { MAX_BUNDLED_POINTS } from '@workbench-hub/shared/domain/point-results';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
@@ -11,24 +13,23 @@ import type { StudyMetrics } from '../../core/ports/metrics.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
-import { endOf } from '../../core/studies/point-outcome.js';
 import { stopsAtMs } from '../../core/studies/stop-rules.js';
 import type { Study } from '../../core/studies/study.js';
-import type { ReadValue } from '../../core/studies/values/read-value.js';
-import type { ValueRule } from '../../core/studies/values/value-rules.js';
 import { textOf } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import { NextPoints, type NextPointsOptions } from './next-points.js';
 import { PlannedStudy } from './planned-study.js';
-import { taskOfPoint } from './point-tasks.js';
-import { pointValues } from './point-values.js';
+import { endsOf } from './point-ends.js';
+import { bundled, groupsOf, type PointGroup, requirementOf, taskOf } from './point-tasks.js';
 import { StudyHalts } from './study-halts.js';
 
 export interface StudyDriverOptions extends NextPointsOptions {
   readonly studies: Studies;
   readonly queue: Pick<TaskQueue, 'waiting'>;
   readonly transitions: Pick<TaskTransitions, 'createOnce' | 'cancel'>;
+  /** Whether a known instance fits. */
+  readonly isServed: (requirement: Requirement) => boolean;
   /** Whether no tasks are accepted. */
   readonly isPaused: () => boolean;
   readonly settings: StudySettings;
@@ -183,25 +184,41 @@ export class StudyDriver {
   }
 
   async #advance(record: ActiveStudy): Promise<void> {
-    const { studies, settings, runtime } = this.#options;
+    const { studies, runtime } = this.#options;
     const planned = await this.#planned(record);
     if (!planned) return;
     if (await this.#halts.stopByTime(planned.study, record)) return this.wake();
-    const before = await studies.open(record.id, settings.openPoints);
+    const before = await this.#openGroups(record.id);
     const { ended, needsAnother } = await this.#settle(planned, record, before);
     if (needsAnother) this.wake();
     if (needsAnother || record.state !== 'RUNNING') return;
-    const open = before.filter(({ number }) => !ended.has(number));
+    const open = before.filter((group) => !ended.has(group));
     const hasBegun = await this.#beginMore(planned, record, open);
     const isAtEnd = open.length === 0 && !hasBegun && record.begunCount === record.pointCount;
     if (isAtEnd && !record.isOpen) await studies.finish(record.id, record.retryCount, runtime.clock.nowMs());
   }
 
+  /** The open points by their tasks; of very many the first, and of a bundle always all. */
+  async #openGroups(id: string): Promise<readonly PointGroup[]> {
+    const { studies, settings } = this.#options;
+    const limit = settings.openPoints + MAX_BUNDLED_POINTS;
+    const points = await studies.open(id, limit);
+    const groups = groupsOf(points);
+    // More are open only when fewer may be than before.
+    return points.length < limit ? groups : groups.slice(0, -1);
+  }
+
   /** Begins as many points as may join the queue: first those to be tried again. Resolves with whether there were any. */
-  async #beginMore(planned: PlannedStudy, record: ActiveStudy, open: readonly OpenPoint[]): Promise<boolean> {
+  async #beginMore(
+    planned: PlannedStudy,
+    record: ActiveStudy,
+    open: readonly PointGroup[],
+  ): Promise<boolean> {
     const { studies, settings, isPaused } = this.#options;
     const { id, begunCount, pointCount, retryCount } = record;
-    const room = Math.min(settings.openPoints - open.length, await this.#roomInQueue(planned, open));
+    const size = this.#bundleSize(planned);
+    const tasks = await this.#roomInQueue(planned, open, size);
+    const room = Math.min(settings.openPoints - open.flat().length, tasks);
     const due = retryCount > 0 ? await studies.due(id, Math.max(room, 1)) : [];
     if (room <= 0 || isPaused()) return due.length > 0 || begunCount < pointCount;
     if (due.length > 0) {
@@ -211,19 +228,30 @@ export class StudyDriver {
     }
     // If all of the first have failed, more will tell no sooner.
     if (begunCount >= FIRST_POINTS && open.length === 0) planned.hasResults = true;
-    const most = planned.hasResults ? room : Math.max(0, Math.min(room, FIRST_POINTS - begunCount));
-    if (begunCount < pointCount && this.#knowsEarlier(planned)) await this.#begin(planned, record, most);
+    const roomOfBundles = Math.min(settings.openPoints - open.flat().length, tasks * size);
+    const most = planned.hasResults ? roomOfBundles : Math.max(0, Math.min(room, FIRST_POINTS - begunCount));
+    if (begunCount < pointCount && this.#knowsEarlier(planned))
+      await this.#begin(planned, record, { most, size: planned.hasResults ? size : 1 });
     return begunCount < pointCount;
   }
 
-  /** Points that may join the queue: as many wait as run, or a few, or some work at the pace of the study, so that the tasks of others do
-   *  not wait behind a whole study. None while more than half of these wait, so that several begin at a time. */
-  async #roomInQueue(planned: PlannedStudy, open: readonly OpenPoint[]): Promise<number> {
+  /** Points of the next bundles; 1 for points with tasks of their own. */
+  #bundleSize(planned: PlannedStudy): number {
+    const { runtime, defaultVersion, isServed } = this.#options;
+    const size = planned.bundleSize(runtime.clock.nowMs());
+    if (size === 1) return 1;
+    const isRun = isServed({ ...requirementOf(planned.study, defaultVersion), points: true });
+    return isRun ? size : 1;
+  }
+
+  /** Tasks that may join the queue, each of so many points: as many wait as run, or a few, or some work at the pace of the study, so that
+   *  the tasks of others do not wait behind a whole study. None while more than half of these wait, so that several begin at a time. */
+  async #roomInQueue(planned: PlannedStudy, open: readonly PointGroup[], size: number): Promise<number> {
     const { queue, runtime } = this.#options;
-    const ids = open.map((point) => planned.taskIdOf(point));
+    const ids = open.map((group) => planned.taskIdOf(group));
     const waiting = ids.length === 0 ? 0 : (await queue.waiting(ids)).length;
     const running = open.length - waiting;
-    const work = planned.pace.endsIn(WAITING_MS, runtime.clock.nowMs());
+    const work = Math.floor(planned.pace.endsIn(WAITING_MS, runtime.clock.nowMs()) / size);
     const mayWait = Math.max(MIN_WAITING, running, Math.min(work, MOST_WAITING_OF_ONE * running));
     return 2 * waiting > mayWait ? 0 : mayWait - waiting;
   }
@@ -248,94 +276,102 @@ export class StudyDriver {
   async #settle(
     planned: PlannedStudy,
     record: ActiveStudy,
-    open: readonly OpenPoint[],
-  ): Promise<{ readonly ended: ReadonlySet<number>; readonly needsAnother: boolean }> {
+    open: readonly PointGroup[],
+  ): Promise<{ readonly ended: ReadonlySet<PointGroup>; readonly needsAnother: boolean }> {
     const { clock } = this.#options.runtime;
     const untilMs = clock.monotonicMs() + SETTLING_MS;
     const doubtful = open.filter(
-      (point) => record.state === 'STOPPED' || !this.#running.has(planned.taskIdOf(point)),
+      (group) => record.state === 'STOPPED' || !this.#running.has(planned.taskIdOf(group)),
     );
-    const ended = new Set<number>();
+    const ended = new Set<PointGroup>();
     for (let at = 0; at < doubtful.length; at += SETTLED_AT_A_TIME) {
       const next = at + SETTLED_AT_A_TIME;
       const settled = await this.#settleSome(planned, record, doubtful.slice(at, next));
-      for (const { number } of settled.ended) ended.add(number);
-      if (settled.hasChanged) return { ended, needsAnother: true };
+      for (const group of settled.ended) ended.add(group);
+      if (settled.needsAnother) return { ended, needsAnother: true };
       if (ended.size > 0 && clock.monotonicMs() >= untilMs)
         return { ended, needsAnother: next < doubtful.length };
     }
     return { ended, needsAnother: false };
   }
 
-  /** Settles these points; tells which have ended, and whether the study has changed its state by that. */
+  /** Settles the points of these tasks; tells which tasks have ended, and whether the study has changed its state by that, or has points
+   *  that were given back. */
   async #settleSome(
     planned: PlannedStudy,
     record: ActiveStudy,
-    points: readonly OpenPoint[],
-  ): Promise<{ readonly ended: readonly EndedPoint[]; readonly hasChanged: boolean }> {
+    groups: readonly PointGroup[],
+  ): Promise<{ readonly ended: readonly PointGroup[]; readonly needsAnother: boolean }> {
     const { study } = planned;
-    const tries = await Promise.allSettled(points.map((point) => this.#settleOne(planned, record, point)));
-    const ended = tries.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []));
-    let hasChanged = false;
+    const tries = await Promise.allSettled(groups.map((group) => this.#settleOne(planned, record, group)));
+    const settled = tries.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []));
+    const ended = settled.flatMap(({ ends }) => ends);
+    let needsAnother = false;
     if (ended.length > 0) {
       // First, so that a hub that is killed in between does not forget it.
-      if (await this.#halts.pauseByResults(planned, ended)) hasChanged = true;
-      if (await this.#halts.stopByValues(study, ended)) hasChanged = true;
+      if (await this.#halts.pauseByResults(planned, ended)) needsAnother = true;
+      if (await this.#halts.stopByValues(study, ended)) needsAnother = true;
       const isEnded = await this.#options.studies.end(study.id, ended);
       this.#count(ended.filter((_, index) => isEnded[index]));
-      if (await this.#halts.stopByFailures(study, record)) hasChanged = true;
-      for (const end of ended) this.#remember(planned, points, end);
+      if (await this.#halts.stopByFailures(study, record)) needsAnother = true;
       planned.ended(ended, this.#options.runtime.clock.nowMs());
+    }
+    for (const { group, ends } of settled) {
+      for (const end of ends) this.#remember(planned, group, end);
+      planned.endedTask(group);
+      if (await this.#gaveBack(planned, group, ends)) needsAnother = true;
     }
     const failed = tries.find((each) => each.status === 'rejected');
     if (failed) throw failed.reason;
-    return { ended, hasChanged };
+    return { ended: settled.map(({ group }) => group), needsAnother };
   }
 
-  /** The end of a point, if it has ended. */
+  /** Lets the points of a bundle that were not run have tasks of their own; true if there are any. */
+  async #gaveBack(planned: PlannedStudy, group: PointGroup, ends: readonly EndedPoint[]): Promise<boolean> {
+    const [{ bundle }] = group;
+    if (bundle === null || ends.length === group.length) return false;
+    planned.gaveBack();
+    await this.#options.studies.unbundle(planned.study.id, bundle);
+    return true;
+  }
+
+  /** The points of a task with their ends, if it has ended. */
   async #settleOne(
     planned: PlannedStudy,
     record: ActiveStudy,
-    point: OpenPoint,
-  ): Promise<EndedPoint | undefined> {
+    group: PointGroup,
+  ): Promise<SettledGroup | undefined> {
     const { archive, transitions, isPaused } = this.#options;
     const { study } = planned;
-    const taskId = planned.taskIdOf(point);
+    const taskId = planned.taskIdOf(group);
     const task = await archive.find(taskId);
-    if (task && hasEnded(task.status)) return this.#endOf(study, point, task);
+    if (task && hasEnded(task.status)) return this.#endOf(study, group, task);
     if (record.state === 'STOPPED') {
-      if (!task) return this.#canceled(point, STOPPED_MESSAGE);
+      if (!task) return this.#canceled(group, STOPPED_MESSAGE);
       await transitions.cancel(task, true);
       this.wake();
       return undefined;
     }
     if (task) {
       this.#running.add(taskId);
-      return this.#overtaken(study, point, taskId);
+      return this.#overtaken(study, group, taskId);
     }
     if (isPaused() || record.state === 'PAUSED') return undefined;
-    await this.#create(study, point);
+    await this.#create(study, group);
     // The task may have been created, ended and deleted before.
-    return (await archive.find(taskId)) ? undefined : this.#canceled(point, DELETED_MESSAGE);
+    return (await archive.find(taskId)) ? undefined : this.#canceled(group, DELETED_MESSAGE);
   }
 
-  /** The end of a point whose task ended between the look at it and the note that it runs. */
-  async #overtaken(study: Study, point: OpenPoint, taskId: string): Promise<EndedPoint | undefined> {
+  /** The end of points whose task ended between the look at it and the note that it runs. */
+  async #overtaken(study: Study, group: PointGroup, taskId: string): Promise<SettledGroup | undefined> {
     const latest = await this.#options.archive.find(taskId);
     if (latest && !hasEnded(latest.status)) return undefined;
     this.#running.delete(taskId);
-    return latest ? this.#endOf(study, point, latest) : this.#canceled(point, DELETED_MESSAGE);
+    return latest ? this.#endOf(study, group, latest) : this.#canceled(group, DELETED_MESSAGE);
   }
 
-  async #endOf(study: Study, { number, tries }: OpenPoint, task: Task): Promise<EndedPoint> {
-    const { values: rules } = study.definition;
-    const isToBeRead = task.status === 'FINISHED' && rules.length > 0;
-    const values = isToBeRead ? await this.#unlessStopped(this.#valuesOf(rules, task.id)) : [];
-    return { number, tries, ...endOf(task, study.definition, values) };
-  }
-
-  async #valuesOf(rules: readonly ValueRule[], taskId: string): Promise<readonly ReadValue[]> {
-    return pointValues(rules, await this.#options.archive.filesOf(taskId), this.#options);
+  async #endOf(study: Study, group: PointGroup, task: Task): Promise<SettledGroup> {
+    return { group, ends: await this.#unlessStopped(endsOf(study, group, task, this.#options)) };
   }
 
   /** Rejects at the end of the term, without waiting any longer. */
@@ -354,15 +390,18 @@ export class StudyDriver {
     }
   }
 
-  #canceled({ number, tries }: OpenPoint, message: string): EndedPoint {
+  #canceled(group: PointGroup, message: string): SettledGroup {
     const endedAtMs = this.#options.runtime.clock.nowMs();
     const end = { cause: null, message, values: [], source: null, startedAtMs: null, endedAtMs };
-    return { number, tries, outcome: 'CANCELED', ...end };
+    return {
+      group,
+      ends: group.map(({ number, tries }) => ({ number, tries, outcome: 'CANCELED', ...end })),
+    };
   }
 
-  async #create(study: Study, point: OpenPoint): Promise<void> {
+  async #create(study: Study, group: PointGroup): Promise<void> {
     const { transitions, runtime, defaultVersion } = this.#options;
-    const task = taskOfPoint(study, point, { nowMs: runtime.clock.nowMs(), defaultVersion });
+    const task = taskOf(study, group, { nowMs: runtime.clock.nowMs(), defaultVersion });
     this.#running.add(task.id);
     try {
       await transitions.createOnce(task, task.id);
@@ -391,11 +430,16 @@ export class StudyDriver {
   }
 
   /** Begins the next points: at most as many as get a task, and those before them that reuse a result. */
-  async #begin(planned: PlannedStudy, record: ActiveStudy, most: number): Promise<void> {
+  async #begin(
+    planned: PlannedStudy,
+    record: ActiveStudy,
+    { most, size }: { readonly most: number; readonly size: number },
+  ): Promise<void> {
     const { begunCount, pointCount } = record;
-    const points = await this.#unlessStopped(this.#nextPoints.after(planned, record, most));
-    if (points.length === 0) return;
+    const next = await this.#unlessStopped(this.#nextPoints.after(planned, record, most));
+    if (next.length === 0) return;
     const { study } = planned;
+    const points = bundled(next, begunCount + 1, size);
     const numbered = points.map((point, index) => ({ ...point, number: begunCount + index + 1, tries: 1 }));
     const ended = numbered.flatMap(({ number, tries, end }) => (end ? [{ number, tries, ...end }] : []));
     if (ended.length > 0) this.wake();
@@ -415,7 +459,7 @@ export class StudyDriver {
   }
 
   async #createAll(study: Study, points: readonly OpenPoint[]): Promise<void> {
-    await Promise.all(points.map((point) => this.#create(study, point)));
+    await Promise.all(groupsOf(points).map((group) => this.#create(study, group)));
   }
 
   /** Stops a study by the points that have ended just now; true if it did. */
@@ -426,14 +470,16 @@ export class StudyDriver {
   }
 
   /** Lets further points of the study reuse the result of one that has finished. */
-  #remember(
-    planned: PlannedStudy,
-    points: readonly OpenPoint[],
-    { number, outcome, values }: EndedPoint,
-  ): void {
+  #remember(planned: PlannedStudy, group: PointGroup, { number, outcome, values }: EndedPoint): void {
     const { earlier } = planned;
-    const point = points.find((each) => each.number === number);
-    if (!earlier || !point || outcome !== 'FINISHED') return;
-    earlier.add({ taskId: planned.taskIdOf(point), variables: point.variables.map(textOf), values });
+    const point = group.find((each) => each.number === number);
+    if (!earlier || !point || point.bundle !== null || outcome !== 'FINISHED') return;
+    earlier.add({ taskId: planned.taskIdOf(group), variables: point.variables.map(textOf), values });
   }
+}
+
+/** The points of an ended task with their ends; those of a bundle that were not run have none. */
+interface SettledGroup {
+  readonly group: PointGroup;
+  readonly ends: readonly EndedPoint[];
 }

@@ -1,5 +1,6 @@
 /** Use cases of studies. */
 import { isDeepStrictEqual } from 'node:util';
+import { POINTS_FILE } from '@workbench-hub/shared/domain/point-results';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, mayChangeTask } from '../../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
@@ -139,6 +140,10 @@ export class StudyService {
       const what =
         'must not be true with a model on the file system of the host: the hub does not know its content';
       throw invalidInput([{ where: 'reuse', what }]);
+    }
+    if (definition.bundle && definition.job.additionalFiles.some(({ path }) => path === POINTS_FILE)) {
+      const what = `must not be true with an additional file ${POINTS_FILE}: bundles write one of that name`;
+      throw invalidInput([{ where: 'bundle', what }]);
     }
     const { studies, runtime, onChange } = this.#options;
     const nowMs = runtime.clock.nowMs();

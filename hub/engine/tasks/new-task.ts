@@ -1,5 +1,10 @@
 /** A new task of a request. */
-import { type Classifier, classify, withModelType } from '@workbench-hub/shared/domain/classifier';
+import {
+  type Classifier,
+  classify,
+  type Requirement,
+  withModelType,
+} from '@workbench-hub/shared/domain/classifier';
 import { type Job, modelTypeOf } from '@workbench-hub/shared/domain/job';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { type NewTask, type PointRef, TASK_TRANSITIONS } from '../../core/task.js';
@@ -45,7 +50,7 @@ export function newTask(request: TaskRequest, { id, nowMs, defaultVersion }: New
       type,
       value: type === 'PRIORITY' ? priority : value,
     })),
-    requirement: withModelType(requirement, modelTypeOf(job)),
+    requirement: requirementOfJob(requirement, job),
     priority,
     status: nextState(TASK_TRANSITIONS.create),
     requestedAtMs: nowMs,
@@ -66,4 +71,10 @@ export function newTask(request: TaskRequest, { id, nowMs, defaultVersion }: New
     job,
     notify: notify === null ? null : notifyAddress(notify),
   };
+}
+
+/** The requirement, with what its job needs. */
+function requirementOfJob(requirement: Requirement, job: Job): Requirement {
+  const needed = withModelType(requirement, modelTypeOf(job));
+  return job.type === 'EXECUTE_BATCH_JOB' && job.points ? { ...needed, points: true } : needed;
 }

@@ -102,6 +102,23 @@ describe('fitting instances of different kinds', () => {
     expect(facts.unsatisfied).toEqual([{ type: 'MODEL', value: 'INP' }]);
   });
 
+  it('of which none runs points in bundles leave a bundle waiting', () => {
+    const { instances } = known([counted('a', 2, models)]);
+    const bundle = { ...needs(), points: true } as const;
+    const { verdict, message, facts } = new WaitReasons(instances).of(bundle, NOW);
+    expect(verdict).toBe('NEVER');
+    expect(message).toBe('No known instance fits: none offers bundles of points; it waits until one does.');
+    expect(facts.unsatisfied).toEqual([{ type: 'POINTS', value: 'bundles' }]);
+    const both = [counted('a', 2, models), counted('a', 1, { ...models, points: true })];
+    const { facts: found } = new WaitReasons(known(both).instances).of(bundle, NOW);
+    expect(found).toMatchObject({ satisfyingAll: 1, kinds: [] });
+  });
+
+  it('that differ in whether they run bundles only are of one kind', () => {
+    const both = [counted('a', 2, models), counted('a', 1, { ...models, points: true })];
+    expect(new WaitReasons(known(both).instances).of(needs(), NOW).facts.kinds).toEqual([]);
+  });
+
   it('are chosen by a label', () => {
     const both = [counted('gears', 1, models), counted('gears', 1, python)];
     const { facts } = new WaitReasons(known(both).instances).of(needs('gears'), NOW);

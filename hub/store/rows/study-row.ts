@@ -54,10 +54,10 @@ export function studyOfRow(row: StudyRow): StudyRecord {
 }
 
 export function wholeStudyOfRow(row: StudyRow & { readonly definition: string }): Study {
-  // Definitions of earlier versions do not stop by time or by values.
+  // Definitions of earlier versions do not stop by time or by values, and have no bundles.
   return {
     ...studyOfRow(row),
-    definition: { stopAfterS: null, stopWhen: [], ...JSON.parse(row.definition) },
+    definition: { stopAfterS: null, stopWhen: [], bundle: false, ...JSON.parse(row.definition) },
   };
 }
 
@@ -112,6 +112,7 @@ export interface PointRow {
   readonly tries: number;
   /** JSON. */
   readonly variables: string;
+  readonly bundle: number | null;
   readonly not_reused: string | null;
   readonly source: string | null;
   readonly outcome: PointOutcome | null;
@@ -124,7 +125,7 @@ export interface PointRow {
 }
 
 export const POINT_COLUMNS =
-  'number, tries, variables, not_reused, source, outcome, cause, message, read_values, started_at, ended_at';
+  'number, tries, variables, bundle, not_reused, source, outcome, cause, message, read_values, started_at, ended_at';
 
 export function pointOfRow(row: PointRow): Point {
   const { number, tries, outcome } = row;
@@ -132,6 +133,7 @@ export function pointOfRow(row: PointRow): Point {
     number,
     tries,
     variables: JSON.parse(row.variables),
+    bundle: row.bundle,
     notReused: row.not_reused,
     end: outcome && {
       outcome,
@@ -145,12 +147,12 @@ export function pointOfRow(row: PointRow): Point {
   };
 }
 
-export function openPointOfRow({
-  number,
-  tries,
-  variables,
-}: Pick<PointRow, 'number' | 'tries' | 'variables'>): OpenPoint {
-  return { number, tries, variables: JSON.parse(variables) };
+export type OpenPointRow = Pick<PointRow, 'number' | 'tries' | 'variables' | 'bundle'>;
+
+export const OPEN_POINT_COLUMNS = 'number, tries, variables, bundle';
+
+export function openPointOfRow({ number, tries, variables, bundle }: OpenPointRow): OpenPoint {
+  return { number, tries, variables: JSON.parse(variables), bundle };
 }
 
 /** End of a point as columns. */
@@ -168,9 +170,10 @@ export function endOfPoint(point: EndedPoint) {
 }
 
 /** A point that begins, as columns. */
-export function begunPointAsColumns({ variables, notReused, end }: BegunPoint) {
+export function begunPointAsColumns({ variables, bundle, notReused, end }: BegunPoint) {
   return {
     variables: JSON.stringify(variables),
+    bundle,
     not_reused: notReused,
     source: end?.source ?? null,
     outcome: end?.outcome ?? null,

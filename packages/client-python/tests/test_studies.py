@@ -98,6 +98,13 @@ class Requests(unittest.TestCase):
         self.assertEqual([each["variable"] for each in plan["levels"]], ["a", "b", "c"])
         self.assertEqual(fields(vary=vary, plan=Open())["plan"], {"kind": "OPEN"})
 
+    def test_asks_for_reuse_and_bundles_only_if_wanted(self) -> None:
+        plain = study_fields({"a": [1]}, None, None, None, None)
+        self.assertNotIn("reuse", plain)
+        self.assertNotIn("bundle", plain)
+        found = study_fields({"a": [1]}, None, None, None, None, reuse=True, bundle=True)
+        self.assertEqual((found["reuse"], found["bundle"]), (True, True))
+
     def test_values_have_a_short_form(self) -> None:
         table = {"kind": "CSV", "delimiter": ";", "column": 1, "take": "LAST"}
         values = {

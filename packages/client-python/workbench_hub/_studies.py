@@ -47,6 +47,7 @@ class StudyMethods(Creation, Following):
         stop_after: Optional[int] = None,
         stop_when: Optional[Conditions] = None,
         reuse: bool = False,
+        bundle: bool = False,
         notify: Optional[str] = None,
         progress: Choice = None,
     ) -> Study:
@@ -62,7 +63,8 @@ class StudyMethods(Creation, Following):
         either of which may be None; a point outside of them, or without the value, is RULE_FAILED. At
         `stop_after_failures` failed points, after `stop_after` seconds, or when a point has values within all the bounds
         of `stop_when`, the study stops by itself. With `reuse`, points take the results of earlier
-        tasks with equal inputs: they are REUSED, and the others say why they are not. `notify` is an address that gets a
+        tasks with equal inputs: they are REUSED, and the others say why they are not. With `bundle`,
+        points that take less than a tenth of a second may run several as one task. `notify` is an address that gets a
         webhook when the study finishes, is stopped, or pauses by itself.
 
         Raises `InvalidInput`, and `LostAnswer` when it is unknown whether a study was created.
@@ -76,6 +78,7 @@ class StudyMethods(Creation, Following):
             success,
             stop=StopRules(stop_after_failures, stop_after, stop_when),
             reuse=reuse,
+            bundle=bundle,
             notify=notify,
         )
         return self._with_files(job, progress, lambda _, body: self._create_study(body), fields)

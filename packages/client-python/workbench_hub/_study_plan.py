@@ -90,6 +90,7 @@ def study_fields(
     *,
     stop: StopRules = StopRules(),
     reuse: bool = False,
+    bundle: bool = False,
     notify: Optional[str] = None,
 ) -> Dict[str, Any]:
     """The fields of a study beside those of its job. Raises `UsageError`."""
@@ -106,6 +107,8 @@ def study_fields(
         fields["stopWhen"] = [_condition_of(name, bounds) for name, bounds in stop.when.items()]
     if reuse:
         fields["reuse"] = True
+    if bundle:
+        fields["bundle"] = True
     if notify is not None:
         fields["notify"] = notify
     return fields

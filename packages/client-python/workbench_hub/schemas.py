@@ -234,7 +234,7 @@ class CreationResponse(TypedDict):
 
 
 class Criterion(TypedDict):
-    type: Literal["VERSION", "LABLES", "MODEL"]
+    type: Literal["VERSION", "LABLES", "MODEL", "POINTS"]
     value: str
 
 
@@ -556,6 +556,8 @@ class _ExtendedStudy(TypedDict):
     classifiers: List[ExtendedStudyClassifiersItem]
     # Whether points take the results of earlier tasks with equal inputs.
     reuse: bool
+    # Whether several small points may run as one task.
+    bundle: bool
     variables: List[StudyVariable]
     values: List[StudyValue]
     # Number of the first point of this request, and how many there are.
@@ -867,6 +869,8 @@ class JobKind(TypedDict, total=False):
     models: List[str]
     # Languages of scripts; absent when the program does not say.
     scripts: List[str]
+    # Present if it runs points of a study in bundles.
+    points: Literal[True]
 
 
 class _JoinedHub(TypedDict):
@@ -1216,6 +1220,9 @@ class NewStudy(_NewStudy, total=False):
     # Whether points take the results of earlier tasks with equal inputs, computed by the same build of the
     # workbench. false by default.
     reuse: bool
+    # Whether several points that take less than a tenth of a second may run as one task, in one working
+    # directory. Its outputs are then lines of a file, with those of each point. false by default.
+    bundle: bool
 
 
 class _NewStudyAdditionalFilesItem(TypedDict):
@@ -1620,6 +1627,8 @@ class _Study(TypedDict):
     classifiers: List[StudyClassifiersItem]
     # Whether points take the results of earlier tasks with equal inputs.
     reuse: bool
+    # Whether several small points may run as one task.
+    bundle: bool
     variables: List[StudyVariable]
     values: List[StudyValue]
 
@@ -1788,6 +1797,8 @@ class _StudyPoint(TypedDict):
 
 
 class StudyPoint(_StudyPoint, total=False):
+    # Present and true if this is also the task of other points: its file points.ndjson has a line for each.
+    bundled: bool
     # Absent while its task waits or runs. SOLVER_FAILED: the job failed. RULE_FAILED: its values do not
     # meet the conditions. INFRASTRUCTURE: given up for a fault that says nothing about the point. CANCELED:
     # by somebody. REUSED: it has the result of an earlier task.
@@ -2448,7 +2459,7 @@ class WaitReasonKindsItem(TypedDict):
 
 
 class WaitReasonUnsatisfiedItem(TypedDict):
-    type: Literal["VERSION", "LABLES", "MODEL"]
+    type: Literal["VERSION", "LABLES", "MODEL", "POINTS"]
     value: str
 
 

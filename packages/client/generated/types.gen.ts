@@ -539,6 +539,10 @@ export type NewStudy = {
      * Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.
      */
     reuse?: boolean;
+    /**
+     * Whether several points that take less than a tenth of a second may run as one task, in one working directory. Its outputs are then lines of a file, with those of each point. false by default.
+     */
+    bundle?: boolean;
 };
 
 export type NewStudyVariable = {
@@ -1385,6 +1389,10 @@ export type JobKind = {
      * Languages of scripts; absent when the program does not say.
      */
     scripts?: Array<string>;
+    /**
+     * Present if it runs points of a study in bundles.
+     */
+    points?: true;
 };
 
 export type AgentPage = {
@@ -1957,7 +1965,7 @@ export type TaskExplanation = {
 };
 
 export type Criterion = {
-    type: 'VERSION' | 'LABLES' | 'MODEL';
+    type: 'VERSION' | 'LABLES' | 'MODEL' | 'POINTS';
     value: string;
 };
 
@@ -2173,7 +2181,7 @@ export type WaitReason = {
      * Criteria that no known instance satisfies.
      */
     unsatisfied: Array<{
-        type: 'VERSION' | 'LABLES' | 'MODEL';
+        type: 'VERSION' | 'LABLES' | 'MODEL' | 'POINTS';
         value: string;
     }>;
     /**
@@ -2842,6 +2850,10 @@ export type Study = {
      * Whether points take the results of earlier tasks with equal inputs.
      */
     reuse: boolean;
+    /**
+     * Whether several small points may run as one task.
+     */
+    bundle: boolean;
     variables: Array<StudyVariable>;
     values: Array<StudyValue>;
     /**
@@ -2896,6 +2908,10 @@ export type StudyPoint = {
      * Task of the latest try, or the earlier one whose result it has.
      */
     taskId: string;
+    /**
+     * Present and true if this is also the task of other points: its file points.ndjson has a line for each.
+     */
+    bundled?: boolean;
     variables: {
         [key: string]: number | string;
     };
@@ -3001,6 +3017,10 @@ export type ExtendedStudy = {
      * Whether points take the results of earlier tasks with equal inputs.
      */
     reuse: boolean;
+    /**
+     * Whether several small points may run as one task.
+     */
+    bundle: boolean;
     variables: Array<StudyVariable>;
     values: Array<StudyValue>;
     /**

@@ -8,7 +8,7 @@ type WaitReason = NonNullable<TaskItem['waitReason']>;
 const de = {
   never: (criteria: string) =>
     criteria === '' ? 'Keine bekannte Instanz passt.' : `Keine bekannte Instanz bietet ${criteria}.`,
-  criteria: { VERSION: 'Version', LABLES: 'Label', MODEL: 'Modelle vom Typ' },
+  criteria: { VERSION: 'Version', LABLES: 'Label', MODEL: 'Modelle vom Typ', POINTS: 'Punkte in' },
   noneUp: (count: string, states: string) =>
     `${count === '1' ? '1 Instanz passt, nimmt aber nichts an' : `${count} Instanzen passen, nehmen aber nichts an`}: ${states}.`,
   down: (count: string) => `${count} aus`,

@@ -100,7 +100,7 @@ async function writeStudy(
           source: null,
           ...times,
         };
-        return { variables: [load, speed], notReused: null, end };
+        return { variables: [load, speed], bundle: null, notReused: null, end };
       });
       await store.studies.begin(id, begun, points);
     }
@@ -118,7 +118,7 @@ function finishedStudy(id: string, pointCount: number, nowMs: number): NewStudy 
     ...{ createdAtMs: nowMs, runningSinceMs: nowMs, endedAtMs: null },
     ...{ pointCount, begunCount: 0, retryCount: 0, isOpen: false },
     definition: {
-      ...{ classifiers: [], timeLimitS: null, success: [], reuse: false },
+      ...{ classifiers: [], timeLimitS: null, success: [], reuse: false, bundle: false },
       ...{ stopAfterFailures: null, stopAfterS: null, stopWhen: [] },
       job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [], additionalFiles: [], variables: [] },
       variables: [

@@ -105,6 +105,7 @@ async function wholeStudy(port: number, definition: object, count: number): Prom
       path: '/api/x/studies',
       body: JSON.stringify({
         name: 'benchmark',
+        bundle: true,
         ...definition,
         variables: [{ name: 'angle' }],
         plan: { kind: 'LIST', points },

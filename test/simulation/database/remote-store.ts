@@ -144,6 +144,7 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
     due: (id, limit) => read(({ studies }) => studies.due(id, limit)),
     beginAgain: write(change, true, ({ studies }, ...args) => studies.beginAgain(...args)),
     begin: write(change, true, ({ studies }, ...args) => studies.begin(...args)),
+    unbundle: write(change, true, ({ studies }, ...args) => studies.unbundle(...args)),
     end: write(change, true, ({ studies }, id, ended) => studies.end(id, ended)),
     finish: write(change, true, ({ studies }, ...args) => studies.finish(...args)),
   };

@@ -18,7 +18,10 @@ interface Wish {
   /** First load; each point has the next one. */
   readonly from: number;
   readonly pointCount: number;
-  readonly fields: Pick<StudyDefinition, 'classifiers' | 'timeLimitS' | 'stopAfterFailures' | 'reuse'>;
+  readonly fields: Pick<
+    StudyDefinition,
+    'classifiers' | 'timeLimitS' | 'stopAfterFailures' | 'reuse' | 'bundle'
+  >;
 }
 
 interface Known {
@@ -70,6 +73,7 @@ export class StudyClients {
         timeLimitS: 60,
         stopAfterFailures: world.happens(0.1) ? 5 : null,
         reuse: world.happens(0.5),
+        bundle: world.happens(0.5),
       },
     };
   }

@@ -14,6 +14,10 @@ export const jobKindSchema = z
         description: 'Languages of scripts; absent when the program does not say.',
         example: ['JavaScript'],
       }),
+    points: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Present if it runs points of a study in bundles.' }),
   })
   .meta({ id: 'JobKind' });
 

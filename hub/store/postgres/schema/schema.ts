@@ -24,6 +24,7 @@ import { studies } from './migrations/0022-studies.js';
 import { studyRules } from './migrations/0023-study-rules.js';
 import { tasksOfStudies } from './migrations/0024-tasks-of-studies.js';
 import { webhooksOfStudies } from './migrations/0025-webhooks-of-studies.js';
+import { bundlesOfPoints } from './migrations/0026-bundles-of-points.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -50,5 +51,6 @@ export const MIGRATIONS: readonly Migration[] = [
   studyRules,
   tasksOfStudies,
   webhooksOfStudies,
+  bundlesOfPoints,
   accounts,
 ];

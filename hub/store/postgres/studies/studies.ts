@@ -2,6 +2,8 @@ import type { CreatedStudy, Studies } from '../../../core/ports/studies.js';
 import type { PlannedPart } from '../../../core/studies/study.js';
 import {
   activeStudyOfRow,
+  OPEN_POINT_COLUMNS,
+  type OpenPointRow,
   openPointOfRow,
   POINT_COLUMNS,
   type PointRow,
@@ -28,6 +30,7 @@ import {
   REMOVE,
   RETRY,
   stateWrites,
+  UNBUNDLE,
 } from './study-writes.js';
 
 const SEQ_OF_STUDY = '(SELECT seq FROM study WHERE id = :id)';
@@ -84,12 +87,12 @@ const ACTIVE = sql(
 );
 const OPEN_POINTS = sql(
   { id: 'text', limit: 'bigint' },
-  `SELECT number, tries, variables FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND ${OPEN}
+  `SELECT ${OPEN_POINT_COLUMNS} FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND ${OPEN}
    ORDER BY number LIMIT :limit`,
 );
 const DUE_POINTS = sql(
   { id: 'text', limit: 'bigint' },
-  `SELECT number, tries, variables FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND is_due
+  `SELECT ${OPEN_POINT_COLUMNS} FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND is_due
    ORDER BY number LIMIT :limit`,
 );
 
@@ -103,6 +106,7 @@ export function postgresStudies(db: Database, { change }: Lanes, outbox: Webhook
     retry: (id, outcomes, nowMs) => change.write(RETRY, { id, outcomes, nowMs }),
     remove: (id) => change.write(REMOVE, id),
     begin: (id, begunCount, points) => change.write(BEGIN, { id, begunCount, points }),
+    unbundle: (id, bundle) => change.write(UNBUNDLE, { id, bundle }),
     end: async (id, ended) => [...(await change.write(END, { id, ended }))],
     beginAgain: (id, numbers) => change.write(BEGIN_AGAIN, { id, numbers }),
     finish: (id, retryCount, atMs) => change.write(finish, { id, retryCount, atMs }),
@@ -140,7 +144,7 @@ function studyReads(
   | 'due'
 > {
   const pointsOf = (statement: typeof OPEN_POINTS, id: string, limit: number) =>
-    rowsOf<Pick<PointRow, 'number' | 'tries' | 'variables'>, 'id' | 'limit'>(db, statement, { id, limit });
+    rowsOf<OpenPointRow, 'id' | 'limit'>(db, statement, { id, limit });
   return {
     find: async (id) => {
       const row = await rowOf<StudyRow & { definition: string }, 'id'>(db, FIND, { id });

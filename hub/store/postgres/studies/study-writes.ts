@@ -152,7 +152,7 @@ export const RETRY: LaneWrite<Retry, number> = {
     parameters: { id: 'text', outcomes: 'text[]', now: 'bigint' },
     parts: `
       retried AS (
-        UPDATE study_point SET tries = tries + 1, is_due = true, outcome = NULL, cause = NULL, message = NULL,
+        UPDATE study_point SET tries = tries + 1, is_due = true, bundle = NULL, outcome = NULL, cause = NULL, message = NULL,
           read_values = NULL, source = NULL, not_reused = NULL, started_at = NULL, ended_at = NULL
         FROM held, study WHERE study.id = :id AND study_seq = study.seq AND outcome = ANY (:outcomes) RETURNING number),
       again AS (
@@ -189,6 +189,7 @@ export const BEGIN: LaneWrite<Beginning, boolean> = {
       begunCount: 'bigint',
       added: 'bigint',
       variables: 'text[]',
+      bundles: 'bigint[]',
       misses: 'text[]',
       sources: 'text[]',
       outcomes: 'text[]',
@@ -204,13 +205,13 @@ export const BEGIN: LaneWrite<Beginning, boolean> = {
         FROM held WHERE study.id = :id AND state = 'RUNNING' AND begun_count = :begunCount AND begun_count + :added <= point_count
         RETURNING seq),
       points AS (
-        INSERT INTO study_point (study_seq, number, tries, is_due, variables, not_reused, source, outcome, cause, message,
+        INSERT INTO study_point (study_seq, number, tries, is_due, variables, bundle, not_reused, source, outcome, cause, message,
           read_values, started_at, ended_at)
-        SELECT seq, :begunCount + point.place, 1, false, point.variables, point.not_reused, point.source, point.outcome, point.cause,
+        SELECT seq, :begunCount + point.place, 1, false, point.variables, point.bundle, point.not_reused, point.source, point.outcome, point.cause,
           point.message, point.read_values, point.started_at, point.ended_at
-        FROM begun, unnest(:variables, :misses, :sources, :outcomes, :causes, :messages, :readValues, :startedAts, :endedAts)
+        FROM begun, unnest(:variables, :bundles, :misses, :sources, :outcomes, :causes, :messages, :readValues, :startedAts, :endedAts)
           WITH ORDINALITY
-          AS point (variables, not_reused, source, outcome, cause, message, read_values, started_at, ended_at, place))`,
+          AS point (variables, bundle, not_reused, source, outcome, cause, message, read_values, started_at, ended_at, place))`,
     outcome: 'SELECT to_json(count(*)) FROM begun',
   }),
   weight: ({ points }) => 50 * points.length,
@@ -221,6 +222,7 @@ export const BEGIN: LaneWrite<Beginning, boolean> = {
       begunCount: call?.begunCount,
       added: rows.length,
       variables: rows.map(({ variables }) => variables),
+      bundles: rows.map(({ bundle }) => bundle),
       misses: rows.map(({ not_reused }) => not_reused),
       sources: rows.map(({ source }) => source),
       outcomes: rows.map(({ outcome }) => outcome),
@@ -248,6 +250,22 @@ export const BEGIN_AGAIN: LaneWrite<{ readonly id: string; readonly numbers: rea
   }),
   values: ([call]) => ({ id: call?.id, numbers: call?.numbers }),
   results: ([call], outcome) => [outcome === call?.numbers.length],
+};
+
+export const UNBUNDLE: LaneWrite<{ readonly id: string; readonly bundle: number }, void> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { id: 'text', bundle: 'bigint' },
+    parts: `
+      unbundled AS (
+        UPDATE study_point SET bundle = NULL, is_due = true
+        FROM held, study WHERE study.id = :id AND study_seq = study.seq AND ${OPEN} AND bundle = :bundle RETURNING number),
+      counted AS (
+        UPDATE study SET retry_count = retry_count + 1 WHERE study.id = :id AND EXISTS (SELECT FROM unbundled))`,
+    outcome: `SELECT 'null'::json`,
+  }),
+  values: ([call]) => ({ id: call?.id, bundle: call?.bundle }),
+  results: () => [undefined],
 };
 
 export const END: LaneWrite<

@@ -30,6 +30,7 @@ import { studies } from '../schema/migrations/0024-studies.js';
 import { studyRules } from '../schema/migrations/0025-study-rules.js';
 import { tasksOfStudies } from '../schema/migrations/0026-tasks-of-studies.js';
 import { webhooksOfStudies } from '../schema/migrations/0027-webhooks-of-studies.js';
+import { bundlesOfPoints } from '../schema/migrations/0028-bundles-of-points.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly string[] = [
   studyRules,
   tasksOfStudies,
   webhooksOfStudies,
+  bundlesOfPoints,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

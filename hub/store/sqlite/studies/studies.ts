@@ -6,6 +6,8 @@ import {
   begunPointAsColumns,
   endOfPoint,
   type NewStudyRow,
+  OPEN_POINT_COLUMNS,
+  type OpenPointRow,
   openPointOfRow,
   POINT_COLUMNS,
   type PointRow,
@@ -78,6 +80,10 @@ export function sqliteStudies(
       commit.durable(
         () => sql.beginAgain.run({ id, numbers: JSON.stringify(numbers) }).changes === numbers.length,
       ),
+    unbundle: (id, bundle) =>
+      commit.durable(() => {
+        if (sql.unbundle.run({ id, bundle }).changes > 0) sql.countRetry.run(id);
+      }),
     end: (id, ended) =>
       commit.durable(() => ended.map((point) => sql.end.run({ id, ...endOfPoint(point) }).changes > 0)),
     finish: (id, retryCount, atMs) =>
@@ -245,10 +251,10 @@ function pointStatements(db: SqliteDatabase) {
       SELECT ${POINT_COLUMNS} FROM study_point WHERE ${IN_STUDY} AND number > @after
         AND (@outcomes = '[]' OR coalesce(outcome, 'OPEN') IN (SELECT value FROM json_each(@outcomes)))
       ORDER BY number LIMIT @limit`),
-    open: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
-      SELECT number, tries, variables FROM ${OPEN_POINTS} WHERE ${IN_STUDY} AND ${OPEN} ORDER BY number LIMIT @limit`),
-    due: db.prepare<[{ id: string; limit: number }], Pick<PointRow, 'number' | 'tries' | 'variables'>>(`
-      SELECT number, tries, variables FROM ${DUE_POINTS} WHERE ${IN_STUDY} AND is_due = 1 ORDER BY number LIMIT @limit`),
+    open: db.prepare<[{ id: string; limit: number }], OpenPointRow>(`
+      SELECT ${OPEN_POINT_COLUMNS} FROM ${OPEN_POINTS} WHERE ${IN_STUDY} AND ${OPEN} ORDER BY number LIMIT @limit`),
+    due: db.prepare<[{ id: string; limit: number }], OpenPointRow>(`
+      SELECT ${OPEN_POINT_COLUMNS} FROM ${DUE_POINTS} WHERE ${IN_STUDY} AND is_due = 1 ORDER BY number LIMIT @limit`),
     beginAgain: db.prepare<[{ id: string; numbers: string }]>(`
       UPDATE study_point SET is_due = 0
       WHERE study_seq = (SELECT seq FROM study WHERE id = @id AND state = 'RUNNING') AND is_due = 1
@@ -260,16 +266,19 @@ function pointStatements(db: SqliteDatabase) {
         RETURNING seq`)
       .pluck(),
     insertPoint: db.prepare<[{ seq: number; number: number } & ReturnType<typeof begunPointAsColumns>]>(`
-      INSERT INTO study_point (study_seq, number, tries, is_due, variables, not_reused, source, outcome, cause, message, read_values,
+      INSERT INTO study_point (study_seq, number, tries, is_due, variables, bundle, not_reused, source, outcome, cause, message, read_values,
         started_at, ended_at)
-      VALUES (@seq, @number, 1, 0, @variables, @not_reused, @source, @outcome, @cause, @message, @read_values, @started_at,
+      VALUES (@seq, @number, 1, 0, @variables, @bundle, @not_reused, @source, @outcome, @cause, @message, @read_values, @started_at,
         @ended_at)`),
+    unbundle: db.prepare<[{ id: string; bundle: number }]>(`
+      UPDATE study_point SET bundle = NULL, is_due = 1 WHERE ${IN_STUDY} AND ${OPEN} AND bundle = @bundle`),
+    countRetry: db.prepare<[string]>('UPDATE study SET retry_count = retry_count + 1 WHERE id = ?'),
     end: db.prepare<[{ id: string } & ReturnType<typeof endOfPoint>]>(`
       UPDATE study_point SET outcome = @outcome, cause = @cause, message = @message, read_values = @read_values,
         started_at = @started_at, ended_at = @ended_at
       WHERE ${IN_STUDY} AND number = @number AND tries = @tries AND ${OPEN}`),
     retry: db.prepare<[{ id: string; outcomes: string }]>(`
-      UPDATE study_point SET tries = tries + 1, is_due = 1, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
+      UPDATE study_point SET tries = tries + 1, is_due = 1, bundle = NULL, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
         source = NULL, not_reused = NULL, started_at = NULL, ended_at = NULL
       WHERE ${IN_STUDY} AND outcome IN (SELECT value FROM json_each(@outcomes))`),
   };

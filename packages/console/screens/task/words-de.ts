@@ -55,7 +55,7 @@ export const de: DictionaryLike<typeof en> = {
   unsatisfied: (criterion) => `Keine Instanz bietet ${criterion}`,
   butFor: (count, criterion) => `Ohne ${criterion} würden ${count} passen`,
   expected: 'Beginnt wohl',
-  criteria: { VERSION: 'Version', LABLES: 'das Label', MODEL: 'Modelle vom Typ' },
+  criteria: { VERSION: 'Version', LABLES: 'das Label', MODEL: 'Modelle vom Typ', POINTS: 'Punkte in' },
   facts: 'Angaben',
   study: 'Studie',
   pointOf: (point, study) => `Punkt ${point} von ${study}`,

@@ -53,7 +53,7 @@ export const en = {
   unsatisfied: (criterion: string) => `No instance offers ${criterion}`,
   butFor: (count: string, criterion: string) => `Without ${criterion}, ${count} would fit`,
   expected: 'Likely start',
-  criteria: { VERSION: 'version', LABLES: 'the label', MODEL: 'models of type' },
+  criteria: { VERSION: 'version', LABLES: 'the label', MODEL: 'models of type', POINTS: 'points in' },
   facts: 'About',
   study: 'Study',
   pointOf: (point: string, study: string) => `Point ${point} of ${study}`,

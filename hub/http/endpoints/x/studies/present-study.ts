@@ -70,6 +70,7 @@ export const studyDetails = z
     reuse: z
       .boolean()
       .meta({ description: 'Whether points take the results of earlier tasks with equal inputs.' }),
+    bundle: z.boolean().meta({ description: 'Whether several small points may run as one task.' }),
     variables: z.array(
       z
         .object({
@@ -115,6 +116,10 @@ export const studyPoint = z
     taskId: z.string().meta({
       description: 'Task of the latest try, or the earlier one whose result it has.',
       example: EXAMPLE_ID,
+    }),
+    bundled: z.boolean().optional().meta({
+      description:
+        'Present and true if this is also the task of other points: its file points.ndjson has a line for each.',
     }),
     variables: z.record(z.string(), numberOrText).meta({ example: { speed: 1500 } }),
     outcome: z
@@ -176,13 +181,14 @@ export function presentStudyItem({ study, counts }: CountedRecord) {
 
 /** `mayChange`: whether the caller may change the study, and so sees the address that it names, which may hold a secret. */
 export function presentStudy({ study, counts, notify, deliveries }: CountedStudy, mayChange: boolean) {
-  const { classifiers, timeLimitS, reuse, variables, values } = study.definition;
+  const { classifiers, timeLimitS, reuse, bundle, variables, values } = study.definition;
   return {
     ...presentStudyItem({ study, counts }),
     classifiers,
     ...(timeLimitS === null ? {} : { timeLimit: timeLimitS }),
     ...presentStopRules(study.definition),
     reuse,
+    bundle,
     variables: variables.map(({ name, kind, unit, lower, upper, scale }) => ({
       ...{ name, kind, scale },
       ...(unit === null ? {} : { unit }),
@@ -219,7 +225,7 @@ function presentCounts({ pointCount, begunCount }: StudyRecord, counts: OutcomeC
 
 export function presentPoint(
   { definition }: Study,
-  { number, tries, taskId, variables, notReused, end }: PointOfStudy,
+  { number, tries, taskId, variables, bundle, notReused, end }: PointOfStudy,
 ) {
   const named = definition.variables.map(({ name }, index) => [name, variables[index]] as const);
   const read = definition.values.flatMap(({ name }, index) => {
@@ -229,6 +235,7 @@ export function presentPoint(
   const missing = read.flatMap(({ name, value }) => (value.kind === 'MISSING' ? [[name, value.reason]] : []));
   return {
     ...{ number, tries, taskId, variables: Object.fromEntries(named) },
+    ...(bundle === null ? {} : { bundled: true }),
     ...(end === null ? {} : { outcome: end.outcome, endedAt: offsetTimestamp(end.endedAtMs) }),
     ...(typeof end?.source === 'string' ? { reused: true } : {}),
     ...(notReused === null ? {} : { notReused }),

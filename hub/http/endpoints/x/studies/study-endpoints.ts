@@ -135,8 +135,9 @@ function createEndpoint({ studies, tasks, jobFiles }: StudyEndpointsOptions): En
 }
 
 /** Rules of a study, as far as they are checked before its job. */
-function rulesOf({ variables, values, success, stopWhen }: z.output<typeof newStudy>): StudyRules {
-  return { variables, values: values ?? [], success: success ?? [], stopWhen: stopWhen ?? [] };
+function rulesOf({ variables, values, success, stopWhen, bundle }: z.output<typeof newStudy>): StudyRules {
+  const conditions = { success: success ?? [], stopWhen: stopWhen ?? [] };
+  return { variables, values: values ?? [], ...conditions, bundle: bundle ?? false };
 }
 
 const DEFAULT_STUDIES = 20;

@@ -279,6 +279,15 @@ export const newStudy = z
         'Whether points take the results of earlier tasks with equal inputs, computed by the same build of the workbench. false by default.',
       override: shownWithoutNull,
     }),
+    bundle: z
+      .boolean()
+      .nullish()
+      .meta({
+        description:
+          'Whether several points that take less than a tenth of a second may run as one task, in one working directory. Its outputs are ' +
+          'then lines of a file, with those of each point. false by default.',
+        override: shownWithoutNull,
+      }),
   })
   .meta({ id: 'NewStudy' });
 

@@ -1,0 +1,13 @@
+/** Results of the points of a bundle, for programs that run them. */
+import {
+  lineOfPoint,
+  MAX_BUNDLED_OUTPUT_BYTES,
+  POINTS_FILE,
+  type PointOutput,
+  type PointResult,
+  pointOutput,
+  pointResults,
+} from '../domain/point-results.js';
+
+export type { PointOutput, PointResult };
+export { lineOfPoint, MAX_BUNDLED_OUTPUT_BYTES, POINTS_FILE, pointOutput, pointResults };
