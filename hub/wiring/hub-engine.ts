@@ -14,6 +14,8 @@ import type { Setup } from './setup.js';
 
 /** Time after which the hub that drives studies sees a change by another one. */
 const STUDY_POLL_MS = 1000;
+/** Short for the tasks behind a bundle, and long beside what a task costs. */
+const BUNDLE_MS = 100;
 
 export async function openEngine(
   { config, runtime, log, resolve }: Setup,
@@ -49,7 +51,11 @@ export async function openEngine(
     invalidations: store.invalidations,
     outputValues,
     pointTables,
-    studySettings: { ...config.studies, pollMs: store.isOnServer ? STUDY_POLL_MS : null },
+    studySettings: {
+      ...config.studies,
+      bundleMs: BUNDLE_MS,
+      pollMs: store.isOnServer ? STUDY_POLL_MS : null,
+    },
     upstreams,
     audit,
     statistics: store.statistics,

@@ -109,7 +109,7 @@ describe('start and stop of the engine', () => {
       invalidations: store.invalidations,
       outputValues,
       pointTables,
-      studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
+      studySettings: { maxPoints: 100_000, openPoints: 100, bundleMs: 100, pollMs: null },
       ownHub: { id: '0190b5a0-0000-7000-8000-000000000001', baseUrl: null },
       cluster: soleHub({
         agents: store.agents,

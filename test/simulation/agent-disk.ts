@@ -4,6 +4,7 @@ import { type BlobCache, BlobMismatch } from '@workbench-hub/agent/core/ports/bl
 import type { ReportFolder, Spool } from '@workbench-hub/agent/core/ports/spool';
 import type { WorkingDirectory, Workspace } from '@workbench-hub/agent/core/ports/workspace';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
+import { POINTS_FILE } from '@workbench-hub/shared/domain/point-results';
 import { attemptKey } from '@workbench-hub/shared/domain/task';
 import { BlobLost, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
 import type { Process } from './process.js';
@@ -18,6 +19,8 @@ export class AgentDisk {
   readonly partials = new Map<string, Buffer>();
   /** Pins of the running process by digest: the number of jobs that need the file. */
   readonly pinned = new Map<string, number>();
+  /** Files with the results of bundles in working directories, by task. */
+  readonly pointResults = new Map<string, string>();
   /** Number of working directories of the running process; a start removes older ones. */
   directories = 0;
   /** True when every write fails. */
@@ -163,11 +166,13 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
       world.violated('inputs are whole', `${process.name} runs with a part of ${digest}`);
   };
   /** Writes a result of one to four pieces. */
-  const writeResult = async (into: ReportFolder, first: string): Promise<FileRef> => {
+  const writeFile = async (into: ReportFolder, content: string): Promise<FileRef> => {
     const writer = await into.begin();
-    await writer.write(Buffer.from(`${first}\n${'.'.repeat(world.between(0, 3) * PIECE_BYTES)}`));
+    await writer.write(Buffer.from(content));
     return writer.finish();
   };
+  const writeResult = (into: ReportFolder, first: string) =>
+    writeFile(into, `${first}\n${'.'.repeat(world.between(0, 3) * PIECE_BYTES)}`);
   return {
     create: async (ref) => {
       await write(disk, process);
@@ -196,7 +201,13 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
           if (isStored && world.happens(0.3)) {
             storedFiles.push({ path: STORED_PATH, ...(await writeResult(into, resultOf(ref))) });
           }
-          return { files: [{ path: 'result.txt', ...file }], storedFiles, skipped: NONE, notStored: NONE };
+          const files = [{ path: 'result.txt', ...file }];
+          const points = disk.pointResults.get(ref.taskId);
+          disk.pointResults.delete(ref.taskId);
+          // Lines that are no result are passed over.
+          const content = `${resultOf(ref)}\n${points}`;
+          if (points !== undefined) files.unshift({ path: POINTS_FILE, ...(await writeFile(into, content)) });
+          return { files, storedFiles, skipped: NONE, notStored: NONE };
         },
         takesMore: async () => !disk.full,
         keep: async () => undefined,

@@ -3,14 +3,17 @@ import {
   type BatchRun,
   JobCanceled,
   JobFailed,
+  type PointRun,
   type Program,
   type ProgramEnd,
+  type ProgramIntroduction,
   type ProgramListener,
   ProgramLost,
   type ProgramSettings,
   type Programs,
 } from '@workbench-hub/agent/core/ports/programs';
 import type { TaskNames } from '@workbench-hub/agent/core/task-names';
+import { lineOfPoint } from '@workbench-hub/shared/domain/point-results';
 import type { AgentDisk } from './agent-disk.js';
 import type { Process } from './process.js';
 import type { World } from './world.js';
@@ -21,9 +24,16 @@ export const SCRIPT_FAILED = 'a simulated script failed';
 /** Result of a job whose script wrote to a full disk. */
 export const FOUND_NO_ROOM = 'a simulated script found the disk full';
 
+/** Variable of jobs that take some milliseconds. */
+export const SMALL = 'small';
+
+const PASSED = { status: 'OK', message: null } as const;
+
 export interface ProgramRules {
   /** Whether the task ends even if its program hangs; only such a one may hang. */
   mayHang(taskId: string): boolean;
+  /** Whether the programs run points of studies in bundles. */
+  readonly runsPoints?: boolean;
   /** Whether the task kills every program that runs it, also in a calm world. */
   kills?(taskId: string): boolean;
   /** Probabilities of failures, from 0 to 1. */
@@ -101,7 +111,7 @@ class SimulatedProgram implements Program {
     return this.#gone;
   }
 
-  initialize(): Promise<{ name: string; version: string }> {
+  initialize(): Promise<ProgramIntroduction> {
     return new Promise((resolve, reject) => {
       this.#pending.add(reject);
       if (this.#trouble('badStart')) {
@@ -110,7 +120,8 @@ class SimulatedProgram implements Program {
       }
       this.#agent.after(this.#world.between(20, 800), () => {
         this.#pending.delete(reject);
-        resolve({ name: 'simulated', version: '1' });
+        const runs = this.#rules.runsPoints ? { runs: { points: true } as const } : {};
+        resolve({ name: 'simulated', version: '1', ...runs });
       });
     });
   }
@@ -119,10 +130,30 @@ class SimulatedProgram implements Program {
     return this.#work(taskId, durationMs).then(() => undefined);
   }
 
-  async executeBatchJob({ taskId }: BatchRun): Promise<{ status: 'OK' | 'ERROR'; message: string | null }> {
-    const verdict = await this.#work(taskId, this.#world.between(100, 40_000), true);
-    if (verdict === 'OK') return { status: 'OK', message: null };
+  async executeBatchJob({
+    taskId,
+    variables,
+    points,
+  }: BatchRun): Promise<{ status: 'OK' | 'ERROR'; message: string | null }> {
+    const [least, most] = variables[SMALL] === undefined ? [100, 40_000] : [1, 20];
+    const verdict = await this.#work(taskId, this.#world.between(least, most) * (points?.length ?? 1), true);
+    if (verdict === 'OK') {
+      if (points) this.#disk.pointResults.set(taskId, this.#resultsOf(points));
+      return { status: 'OK', message: null };
+    }
     return { status: 'ERROR', message: verdict === 'NO_ROOM' ? FOUND_NO_ROOM : SCRIPT_FAILED };
+  }
+
+  /** Results of points, some of which have failed, and the last of which are perhaps left to tasks of their own. */
+  #resultsOf(points: readonly PointRun[]): string {
+    const ran = this.#trouble('fail') ? points.slice(0, this.#world.between(0, points.length - 1)) : points;
+    return ran
+      .map(({ number }, index) => {
+        const fails = this.#trouble('fail');
+        const end = fails ? ({ status: 'ERROR', message: SCRIPT_FAILED } as const) : PASSED;
+        return lineOfPoint({ number, ...end, startedMs: index, endedMs: index + 1, outputs: [] });
+      })
+      .join('');
   }
 
   endOrphans(): Promise<void> {

@@ -44,6 +44,8 @@ import type { World } from './world.js';
 
 /** Time after which a hub sees the change of a study by another one. */
 const STUDY_POLL_MS = 2000;
+/** Several points, though each takes some messages. */
+const BUNDLE_MS = 1500;
 const OWN_ID = '0190b5a0-0000-7000-8000-000000000001';
 
 const HEARTBEAT_MS = 5000;
@@ -391,6 +393,7 @@ export class SimulatedHub {
       studySettings: {
         maxPoints: 100_000,
         openPoints: 100,
+        bundleMs: BUNDLE_MS,
         pollMs: this.#hasStudies && this.#membership ? STUDY_POLL_MS : null,
       },
       exclusions: store.exclusions,

@@ -56,6 +56,8 @@ export interface Outcome {
   readonly attempts: number;
   /** Number of points of studies accepted with 201. */
   readonly points: number;
+  /** Number of bundles in which some of them ran. */
+  readonly bundles: number;
   readonly faults: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
   /** Hash of the run, the same for the same seed. */
@@ -96,6 +98,7 @@ export async function simulate(options: SimulateOptions): Promise<Outcome> {
       tasks: simulation.invariants.acknowledged,
       attempts: simulation.invariants.attempts,
       points: simulation.points,
+      bundles: simulation.bundles,
       faults: world.faults,
       violations: world.violations,
       digest: world.digest(),
@@ -154,6 +157,7 @@ class Simulation {
     const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
     const rules = {
       mayHang: (taskId: string) => this.#limited.has(taskId),
+      runsPoints: hasStudies,
       troubles: { crash: trouble(), hang: trouble(), fail: trouble(), deaf: trouble(), badStart: trouble() },
     };
     const sharesProcess = seed % SHARING_WORLDS === SHARING_WORLDS - 2;
@@ -197,6 +201,10 @@ class Simulation {
   /** Points of studies of which clients were told. */
   get points(): number {
     return this.#studyClients?.points ?? 0;
+  }
+
+  get bundles(): number {
+    return this.#studyClients?.bundles.size ?? 0;
   }
 
   #tellClientsOfLosses(): void {

@@ -10,8 +10,6 @@ import type { Task } from '../../core/task.js';
 import { Pace } from './pace.js';
 import { taskIdOf } from './point-tasks.js';
 
-/** Time that the points of a bundle take together: short for the tasks behind it, and long beside what a task costs. */
-const BUNDLE_MS = 100;
 /** Bundles with points that were not run, after which each point gets a task of its own: the others will be like them. */
 const MOST_GIVEN_BACK = 3;
 
@@ -72,10 +70,10 @@ export class PlannedStudy {
     this.#givenBack++;
   }
 
-  /** Number of points of the next bundles, by the latest points; 1 for points with tasks of their own. */
-  bundleSize(nowMs: number): number {
+  /** Number of points of the next bundles, which take this time together like the latest points; 1 for points with tasks of their own. */
+  bundleSize(bundleMs: number, nowMs: number): number {
     if (!this.study.definition.bundle || this.#givenBack >= MOST_GIVEN_BACK) return 1;
-    return Math.max(1, Math.min(this.pace.runIn(BUNDLE_MS, nowMs), MAX_BUNDLED_POINTS));
+    return Math.max(1, Math.min(this.pace.runIn(bundleMs, nowMs), MAX_BUNDLED_POINTS));
   }
 
   /** Values of the planned points from number `first` to `last`, each in the order of the variables. Rejects as the store does. */

@@ -43,6 +43,8 @@ export interface StudySettings {
   readonly maxPoints: number;
   /** Points of a study that wait or run as tasks at a time. */
   readonly openPoints: number;
+  /** Time that the points of a bundle take together. */
+  readonly bundleMs: number;
   /** Time after which a change by another hub is seen; null for a hub that has its store alone. */
   readonly pollMs: number | null;
 }
@@ -237,8 +239,8 @@ export class StudyDriver {
 
   /** Points of the next bundles; 1 for points with tasks of their own. */
   #bundleSize(planned: PlannedStudy): number {
-    const { runtime, defaultVersion, isServed } = this.#options;
-    const size = planned.bundleSize(runtime.clock.nowMs());
+    const { runtime, settings, defaultVersion, isServed } = this.#options;
+    const size = planned.bundleSize(settings.bundleMs, runtime.clock.nowMs());
     if (size === 1) return 1;
     const isRun = isServed({ ...requirementOf(planned.study, defaultVersion), points: true });
     return isRun ? size : 1;

@@ -15,13 +15,15 @@ describe('worlds with studies', () => {
   ] as const)(
     'hold, %s',
     async (_, place, seeds) => {
-      let points = 0;
+      let [points, bundles] = [0, 0];
       for (let seed = 1; seed <= seeds; seed++) {
         const outcome = await simulate({ seed, hasStudies: true, ...place });
         expect(outcome.violations, `seed ${seed}`).toEqual([]);
         points += outcome.points;
+        bundles += outcome.bundles;
       }
       expect(points).toBeGreaterThan(10);
+      expect(bundles).toBeGreaterThan(0);
     },
     TIME_LIMIT_MS,
   );

@@ -9,7 +9,7 @@ const studiesWith =
 export const STUDY_BREAKAGES: readonly Breakage[] = [
   {
     name: '201 before the study is durable',
-    seed: 4,
+    seed: 30,
     hub: studiesWith(({ create }) => ({
       create: (study) => {
         create(study).catch(() => undefined);
@@ -73,6 +73,31 @@ export const STUDY_BREAKAGES: readonly Breakage[] = [
           begunCount,
           points.map((point) => (point.end && first ? { ...point, end: first } : point)),
         );
+      },
+    })),
+  },
+  {
+    name: 'points that their bundle has not run count as finished',
+    seed: 12,
+    hub: studiesWith(({ open, end }) => ({
+      unbundle: async (id, bundle) => {
+        const left = (await open(id, 1000)).filter((point) => point.bundle === bundle);
+        const none = { cause: null, message: null, values: [], source: null, startedAtMs: null };
+        const finished = { outcome: 'FINISHED', ...none, endedAtMs: 0 } as const;
+        await end(
+          id,
+          left.map(({ number, tries }) => ({ number, tries, ...finished })),
+        );
+      },
+    })),
+  },
+  {
+    name: 'points of a bundle have the outcome of the first of them',
+    seed: 26,
+    hub: studiesWith(({ end }) => ({
+      end: (id, ended) => {
+        const [first] = ended;
+        return end(id, first ? ended.map(({ number, tries }) => ({ ...first, number, tries })) : ended);
       },
     })),
   },

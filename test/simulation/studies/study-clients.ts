@@ -2,9 +2,12 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { lossThatEnded } from '@workbench-hub/hub/core/attempt-consequences';
 import type { StudyDefinition } from '@workbench-hub/hub/core/studies/study';
+import type { Task } from '@workbench-hub/hub/core/task';
 import type { PointOfStudy, StudyService } from '@workbench-hub/hub/engine/studies/study-service';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import { POINTS_FILE, type PointResult, pointResults } from '@workbench-hub/shared/domain/point-results';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
+import { SMALL } from '../programs.js';
 import type { SimulatedHubs } from '../simulated-hubs.js';
 import type { World } from '../world.js';
 
@@ -50,6 +53,9 @@ export class StudyClients {
     return this.#known.every(({ isOver }) => isOver);
   }
 
+  /** Number of bundles whose points were looked at. */
+  readonly bundles = new Set<string>();
+
   get points(): number {
     return this.#known.reduce((sum, { pointCount }) => sum + pointCount, 0);
   }
@@ -86,10 +92,11 @@ export class StudyClients {
       async ({ studies }, files) => {
         const hold = files.hold();
         const scripts = [await files.put(script, hold)];
+        const variables = fields.bundle ? [{ key: SMALL, value: 'yes' }] : [];
         const definition: StudyDefinition = {
           ...fields,
           ...{ values: [], success: [], stopAfterS: null, stopWhen: [] },
-          job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts, additionalFiles: [], variables: [] },
+          job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts, additionalFiles: [], variables },
           variables: [
             { name: 'load', kind: 'NUMBER', unit: null, lower: null, upper: null, scale: 'LINEAR' },
           ],
@@ -159,6 +166,7 @@ export class StudyClients {
       },
       ({ state, open, points }) => {
         for (const point of points) this.#see(known, point);
+        for (const { bundle, taskId } of points) if (bundle !== null) this.bundles.add(taskId);
         const isOver = (state === 'FINISHED' || state === 'STOPPED') && open === 0;
         if (isOver && !known.isOver) this.#runAgain(known);
         known.isOver = isOver;
@@ -214,9 +222,21 @@ export class StudyClients {
   }
 
   /** Whether a task ran with the variables of a point. */
-  async #isOfPoint(taskId: string, { variables }: PointOfStudy): Promise<boolean> {
+  async #isOfPoint(taskId: string, { number, variables }: PointOfStudy): Promise<boolean> {
     const job = await this.#world.until(this.#hubs.serving.store.archive.jobOf(taskId));
-    return job?.type === 'EXECUTE_BATCH_JOB' && job.variables[0]?.value === String(variables[0]);
+    if (job?.type !== 'EXECUTE_BATCH_JOB') return false;
+    const own = job.points?.find((point) => point.number === number)?.variables ?? job.variables;
+    return own.at(-1)?.value === String(variables[0]);
+  }
+
+  /** Result of a point in the file of its bundle; undefined for a point with a task of its own, and for a bundle without that file. */
+  async #resultOf({ id }: Task, { number, bundle }: PointOfStudy): Promise<PointResult | null | undefined> {
+    if (bundle === null) return undefined;
+    const hub = this.#hubs.serving;
+    const { outputFiles } = await this.#world.until(hub.store.archive.filesOf(id));
+    const file = outputFiles.find(({ path }) => path === POINTS_FILE);
+    const text = file ? await this.#world.until(hub.blobOf(file.digest)) : undefined;
+    return pointResults(text?.toString() ?? '', [number]).get(number) ?? null;
   }
 
   /** Checks the outcomes of the points against the ends of their tasks. */
@@ -232,7 +252,7 @@ export class StudyClients {
       for (const point of points) {
         const task = await this.#world.until(store.archive.find(point.taskId));
         if (!task || !point.end) continue;
-        const outcome = expectedOutcome(task, point);
+        const outcome = expectedOutcome(task, point, await this.#resultOf(task, point));
         const isEqual = await this.#isOfPoint(task.id, point);
         if (outcome === point.end.outcome && isEqual) continue;
         this.#world.violated(
@@ -244,13 +264,12 @@ export class StudyClients {
   }
 }
 
-/** Outcome of a point by its task. */
-function expectedOutcome(
-  task: Parameters<typeof lossThatEnded>[0] & { readonly status: string },
-  { end }: PointOfStudy,
-): string {
-  if (!hasEnded(task.status as Parameters<typeof hasEnded>[0])) return 'none';
+/** Outcome of a point by its task, and by its result in a bundle, without which it is not settled. */
+function expectedOutcome(task: Task, { end }: PointOfStudy, result: PointResult | null | undefined): string {
+  if (!hasEnded(task.status)) return 'none';
   if (task.status === 'CANCELED') return 'CANCELED';
+  if (result === null) return 'none';
+  if (result) return result.status === 'OK' ? 'FINISHED' : 'SOLVER_FAILED';
   if (task.status === 'FINISHED') return end?.source === null ? 'FINISHED' : 'REUSED';
   return lossThatEnded(task) === null ? 'SOLVER_FAILED' : 'INFRASTRUCTURE';
 }

@@ -117,7 +117,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     invalidations: store.invalidations,
     outputValues,
     pointTables,
-    studySettings: { maxPoints: 100_000, openPoints: 100, pollMs: null },
+    studySettings: { maxPoints: 100_000, openPoints: 100, bundleMs: 100, pollMs: null },
     exclusions: store.exclusions,
     agentDrains: accounts.agentDrains,
     proofs: PROOFS,
