@@ -62,14 +62,19 @@ export async function runStudy(port: number, count: number): Promise<string[]> {
   return numbersOfStudy(port, 'FINISHED', SIMULATION, count);
 }
 
+/** Runs the same points as one study, several as one task. */
+export async function runBundledStudy(port: number, count: number): Promise<string[]> {
+  return numbersOfStudy(port, 'FINISHED', { ...SIMULATION, bundle: true }, count);
+}
+
 /** Runs that study again, with the results of the first time. Throws unless all points have reused one. */
 export async function runStudyAgain(port: number, count: number): Promise<string[]> {
   return numbersOfStudy(port, 'REUSED', { ...SIMULATION, reuse: true }, count);
 }
 
-/** Runs a study of jobs that have no model and no values. */
+/** Runs a study of jobs that have no model and no values, several points as one task. */
 export async function runIdleStudy(port: number, count: number): Promise<string[]> {
-  const path = await wholeStudy(port, { inputScripts: [{ content: base64('') }] }, count);
+  const path = await wholeStudy(port, { inputScripts: [{ content: base64('') }], bundle: true }, count);
   const connection = new HttpConnection(port);
   try {
     const { points } = await request<StudyState>(connection, { method: 'GET', path });
@@ -105,7 +110,6 @@ async function wholeStudy(port: number, definition: object, count: number): Prom
       path: '/api/x/studies',
       body: JSON.stringify({
         name: 'benchmark',
-        bundle: true,
         ...definition,
         variables: [{ name: 'angle' }],
         plan: { kind: 'LIST', points },

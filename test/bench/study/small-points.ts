@@ -4,7 +4,7 @@ import { compiled } from '../compiled.js';
 import type { ProcessUse, Run, Sample, Target, Workload, WorkloadOptions } from '../workload.js';
 import { measureBareLoop } from './bare-loop.js';
 import { expectSame, INSTANCES, measureHub, QUICKSTART, ratesOf, type StudySubject } from './measured-hub.js';
-import { runIdleStudy, runStudy } from './points.js';
+import { runBundledStudy, runIdleStudy } from './points.js';
 
 const POINTS = 10_000;
 
@@ -50,7 +50,7 @@ async function measure(options: WorkloadOptions): Promise<Run> {
   };
   for (const subject of SIMULATIONS) {
     const { name } = subject;
-    const hub = await measureHub(options, count, subject, { run: runStudy });
+    const hub = await measureHub(options, count, subject, { run: runBundledStudy });
     expectSame(hub.numbers, bare.numbers, name);
     take(name, hub);
     samples.push({ name: beyond(name), value: ((hub.cpuS - bare.cpuS) * 1000) / count, unit: 'ms' });
