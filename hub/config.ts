@@ -203,7 +203,7 @@ export const hubConfigSchema = z
     }),
     studies: section({
       maxPoints: z.int().min(1).max(10_000_000).default(100_000),
-      openPoints: z.int().min(1).max(10_000).default(500),
+      openPoints: z.int().min(1).max(10_000).default(2000),
     }),
     storage: section({
       input: section({

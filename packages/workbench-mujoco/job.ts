@@ -4,7 +4,7 @@ import {
   MAX_MESSAGE_LENGTH,
 } from '@workbench-hub/shared/instance-protocol/messages';
 import { InstabilityWatch } from './instability.js';
-import { type LoadedModel, loadModel, ModelRefused } from './model.js';
+import { type LoadedModel, type LoadModel, loadModel, ModelRefused } from './model.js';
 import type { Send } from './output-channel.js';
 import { refusedInterpreter, type Script, type ScriptFailure } from './script-failure.js';
 
@@ -31,11 +31,12 @@ export async function runJob(
   job: ExecuteBatchJobParams,
   sources: readonly string[],
   send: Send,
+  load: LoadModel = loadModel,
 ): Promise<JobEnd> {
   place.begin(job, sources);
   let loaded: LoadedModel | undefined;
   try {
-    if (job.model !== null) loaded = loadModel(place.mujoco, job.model);
+    if (job.model !== null) loaded = load(place.mujoco, job.model);
     place.defineGlobals(job, loaded);
     return await runScripts(place, job, sources, loaded, send);
   } catch (error) {

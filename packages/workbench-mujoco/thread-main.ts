@@ -4,6 +4,7 @@ import type { PointParams } from '@workbench-hub/shared/instance-protocol/messag
 import { jobOfPoint } from './bundle.js';
 import { type JobPlace, runJob } from './job.js';
 import { KeptSimulator } from './kept-simulator.js';
+import { type LoadModel, ParsedModel } from './model.js';
 import { outputSender } from './output-channel.js';
 import { PointFolder } from './point-folder.js';
 import { openJobRealm } from './realm.js';
@@ -47,9 +48,9 @@ for (;;) {
   if (!ended.isSpent) await prepare();
 }
 
-async function runOne(message: JobMessage): Promise<EndedJob> {
+async function runOne(message: JobMessage, load?: LoadModel): Promise<EndedJob> {
   const place = await placeFor(message);
-  const end = await runJob(place, message.job, message.sources, send);
+  const end = await runJob(place, message.job, message.sources, send, load);
   const left = message.isolation === 'thread' ? undefined : observed.difference(message.isolation);
   return { end, isSpent: message.isolation === 'thread' || left !== undefined, left };
 }
@@ -57,13 +58,15 @@ async function runOne(message: JobMessage): Promise<EndedJob> {
 /** Runs points until all have ended, the thread is spent, or one needs a directory of its own. */
 async function runPoints(message: JobMessage, points: readonly PointParams[]): Promise<EndedJob> {
   const folder = new PointFolder(directory);
+  // The memory of a realm is restored before each point.
+  const model = message.isolation === 'none' ? new ParsedModel() : undefined;
   const beganAtMs = performance.now();
   const ended: EndedPoint[] = [];
   const tell = (isLast = false) => post({ kind: 'pointsEnded', points: ended.splice(0), isLast });
   let state: Omit<EndedJob, 'end'> = { isSpent: false, left: undefined };
   for (const [index, point] of points.entries()) {
     if (index > 0) await prepare();
-    const { end, ...after } = await runOne({ ...message, job: jobOfPoint(message.job, point) });
+    const { end, ...after } = await runOne({ ...message, job: jobOfPoint(message.job, point) }, model?.load);
     state = after;
     const outputs = folder.takeOutputs();
     if (outputs) ended.push({ end, endedMs: performance.now() - beganAtMs, outputs });
@@ -71,6 +74,7 @@ async function runPoints(message: JobMessage, points: readonly PointParams[]): P
     if (isLast || message.tellsEachPoint || state.isSpent || index === points.length - 1) tell(isLast);
     if (isLast || state.isSpent) break;
   }
+  model?.delete();
   return { end: { kind: 'ended', status: 'OK' }, ...state };
 }
 

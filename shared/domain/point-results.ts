@@ -5,7 +5,7 @@ import { relativePathFault } from './relative-path.js';
 export const POINTS_FILE = 'points.ndjson';
 
 /** Points that a bundle has at most. */
-export const MAX_BUNDLED_POINTS = 100;
+export const MAX_BUNDLED_POINTS = 250;
 
 /** Size of all outputs of a point of a bundle, which its line contains. */
 export const MAX_BUNDLED_OUTPUT_BYTES = 8 * 1024;

@@ -6,35 +6,48 @@ const WINDOW_MS = 1000;
 
 type TimesOfPoint = Pick<PointEnd, 'startedAtMs' | 'endedAtMs'>;
 
+interface Ends {
+  readonly count: number;
+  readonly ranMs: number;
+}
+
 export class Pace {
-  /** The latest ends, in no order. */
-  #ends: readonly TimesOfPoint[] = [];
+  /** The latest ends by their time. */
+  #ends: ReadonlyMap<number, Ends> = new Map();
 
   /** Takes note of points that have ended. */
-  add(ends: readonly TimesOfPoint[], nowMs: number): void {
-    this.#ends = [...this.#ends, ...ends].filter(({ endedAtMs }) => isRecent(endedAtMs, nowMs));
+  add(points: readonly TimesOfPoint[], nowMs: number): void {
+    const ends = new Map([...this.#ends].filter(([atMs]) => isRecent(atMs, nowMs)));
+    for (const { startedAtMs, endedAtMs } of points) {
+      const { count, ranMs } = ends.get(endedAtMs) ?? NONE;
+      const tookMs = startedAtMs === null ? 0 : endedAtMs - startedAtMs;
+      ends.set(endedAtMs, { count: count + 1, ranMs: ranMs + tookMs });
+    }
+    this.#ends = ends;
   }
 
   /** Number of points that end in `durationMs` if they go on at this pace. */
   endsIn(durationMs: number, nowMs: number): number {
-    return Math.floor((this.#latest(nowMs).length * durationMs) / WINDOW_MS);
+    return Math.floor((this.#latest(nowMs).count * durationMs) / WINDOW_MS);
   }
 
   /** Number of points that one instance runs in `durationMs`, if they take as long as the latest; 0 when none has ended lately. */
   runIn(durationMs: number, nowMs: number): number {
-    const latest = this.#latest(nowMs);
-    const ranMs = latest.reduce(
-      (sum, { startedAtMs, endedAtMs }) => sum + endedAtMs - (startedAtMs ?? endedAtMs),
-      0,
-    );
+    const { count, ranMs } = this.#latest(nowMs);
     // Times are whole milliseconds.
-    return Math.floor((latest.length * durationMs) / Math.max(ranMs, 1));
+    return Math.floor((count * durationMs) / Math.max(ranMs, 1));
   }
 
-  #latest(nowMs: number): readonly TimesOfPoint[] {
-    return this.#ends.filter(({ endedAtMs }) => isRecent(endedAtMs, nowMs));
+  #latest(nowMs: number): Ends {
+    const latest = [...this.#ends].filter(([atMs]) => isRecent(atMs, nowMs));
+    return latest.reduce(
+      (sum, [, { count, ranMs }]) => ({ count: sum.count + count, ranMs: sum.ranMs + ranMs }),
+      NONE,
+    );
   }
 }
+
+const NONE: Ends = { count: 0, ranMs: 0 };
 
 function isRecent(atMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - atMs) < WINDOW_MS;
