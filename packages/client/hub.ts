@@ -122,6 +122,8 @@ export class Hub {
     const task = this.task(id);
     const details = await task.details();
     if (details.type !== 'EXECUTE_BATCH_JOB') throw new TypeError(`task ${id} is no batch job`);
+    if (details.points)
+      throw new TypeError(`task ${id} is a bundle of points of a study, which tries them again`);
     const values = {
       ...Object.fromEntries(details.variables.map(({ key, value }) => [key, value])),
       ...variables,

@@ -1,5 +1,5 @@
 /** Bundle of points that an instance runs as one job: their results, and what is left to run. */
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ExecuteBatchJobParams, PointParams } from '@workbench-hub/shared/instance-protocol/messages';
 import {
@@ -10,6 +10,9 @@ import {
 } from '@workbench-hub/shared/instance-protocol/point-results';
 import type { JobEnd } from './job.js';
 import type { EndedPoint } from './thread-messages.js';
+
+/** Time after which no more points begin: the next ones may take longer than the last. */
+export const MAX_BUNDLE_MS = 1000;
 
 export class Bundle {
   readonly #points: readonly PointParams[];
@@ -57,7 +60,10 @@ export class Bundle {
 
   /** Writes the results. The hub lets points without one run as jobs of their own. */
   write(workingDirectory: string): void {
-    writeFileSync(path.join(workingDirectory, POINTS_FILE), this.#lines.join(''));
+    const file = path.join(workingDirectory, POINTS_FILE);
+    // A point may have left something of that name.
+    rmSync(file, { recursive: true, force: true });
+    writeFileSync(file, this.#lines.join(''), { flag: 'wx' });
   }
 }
 

@@ -2,50 +2,53 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import {
-  MAX_BUNDLED_OUTPUT_BYTES,
+  mayBeBundled,
+  POINTS_FILE,
   type PointOutput,
   pointOutput,
 } from '@workbench-hub/shared/instance-protocol/point-results';
 
-export class PointFolder {
-  readonly #folder: string;
-  /** Staged files by path, with what changes when somebody writes to them. */
-  readonly #staged: ReadonlyMap<string, string>;
+/** Staged files of a bundle by their path, each with a text that differs once somebody has written to it. */
+export type StagedFiles = ReadonlyMap<string, string>;
 
-  constructor(folder: string) {
-    this.#folder = folder;
-    this.#staged = new Map([...entriesOf(folder)].map(({ name, stats }) => [name, stateOf(stats)]));
-  }
+/** The files that are in a folder now. */
+export function stagedFiles(folder: string): StagedFiles {
+  return new Map([...entriesOf(folder)].map(({ path: name, stats }) => [name, stateOf(stats)]));
+}
 
-  /** Takes the files that a point has left. Undefined when it must run in a directory of its own: it has changed a staged file, made
-   *  something other than a file, or left too much. */
-  takeOutputs(): readonly PointOutput[] | undefined {
-    const left = [...entriesOf(this.#folder)];
-    const made = left.filter(({ name }) => !this.#staged.has(name));
-    const kept = left.filter(({ name, stats }) => this.#staged.get(name) === stateOf(stats));
-    if (kept.length < this.#staged.size || made.some(({ stats }) => !stats.isFile())) return undefined;
-    const sizeBytes = made.reduce((sum, { stats }) => sum + stats.size, 0);
-    if (sizeBytes > MAX_BUNDLED_OUTPUT_BYTES) return undefined;
-    return made.map(({ name }) => {
-      const file = path.join(this.#folder, name);
+/** Takes the files that a point has left. Undefined when it must run in a directory of its own: it has changed a staged file, made
+ *  something other than a file, or left what a line cannot have. */
+export function takeOutputs(folder: string, staged: StagedFiles): readonly PointOutput[] | undefined {
+  try {
+    const left = [...entriesOf(folder)];
+    const made = left.filter(({ path: name }) => !staged.has(name));
+    const kept = left.filter(({ path: name, stats }) => staged.get(name) === stateOf(stats));
+    const mayBeTaken = made.every(({ path: name, stats }) => stats.isFile() && name !== POINTS_FILE);
+    if (kept.length < staged.size || !mayBeTaken || !mayBeBundled(made)) return undefined;
+    return made.map(({ path: name }) => {
+      const file = path.join(folder, name);
       const content = fs.readFileSync(file);
       fs.unlinkSync(file);
       return pointOutput(name, content);
     });
+  } catch {
+    // It has left something that cannot be read, or removed.
+    return undefined;
   }
 }
 
 interface Entry {
   /** Relative path, with `/`. */
-  readonly name: string;
+  readonly path: string;
+  readonly sizeBytes: number;
   readonly stats: fs.Stats;
 }
 
 function* entriesOf(folder: string, prefix = ''): Generator<Entry> {
   for (const name of fs.readdirSync(path.join(folder, prefix)).sort()) {
-    const entry = { name: `${prefix}${name}`, stats: fs.lstatSync(path.join(folder, prefix, name)) };
-    yield entry;
-    if (entry.stats.isDirectory()) yield* entriesOf(folder, `${entry.name}/`);
+    const stats = fs.lstatSync(path.join(folder, prefix, name));
+    yield { path: `${prefix}${name}`, sizeBytes: stats.size, stats };
+    if (stats.isDirectory()) yield* entriesOf(folder, `${prefix}${name}/`);
   }
 }
 

@@ -3,6 +3,9 @@ import type { ExecuteBatchJobResult } from '@workbench-hub/shared/instance-proto
 import type { JobEnd } from './job.js';
 import type { SimulatorThread } from './simulator-thread.js';
 
+/** Longest time of a timer, 24 days: a point of a bundle is then left to the time limit of the task. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export class PointLimit {
   readonly #limitMs: number | undefined;
   #isExceeded = false;
@@ -20,12 +23,14 @@ export class PointLimit {
 
   /** Runs points in a thread, which is ended when one of them exceeds the limit; `onEnd` begins the next one. */
   async watch(
-    thread: Pick<SimulatorThread, 'end'>,
+    thread: Pick<SimulatorThread, 'end' | 'ready'>,
     run: (onEnd: () => void) => Promise<ExecuteBatchJobResult>,
   ): Promise<ExecuteBatchJobResult> {
     this.#isExceeded = false;
     const limitMs = this.#limitMs;
-    if (limitMs === undefined) return run(() => undefined);
+    if (limitMs === undefined || limitMs > MAX_TIMER_MS) return run(() => undefined);
+    // Its start is none of a point's time; a thread that cannot be started says so when it runs.
+    await thread.ready.catch(() => undefined);
     const exceed = () => {
       this.#isExceeded = true;
       void thread.end();

@@ -7,7 +7,7 @@ import type {
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import { Bundle } from './bundle.js';
 import type { Isolation } from './isolation.js';
-import type { JobEnd } from './job.js';
+import { stagedFiles } from './point-folder.js';
 import { PointLimit } from './point-limit.js';
 import { needsNode } from './script-needs.js';
 import { SimulatorThread } from './simulator-thread.js';
@@ -73,7 +73,8 @@ export class SimulatorThreads {
     }
   }
 
-  /** Runs a bundle, in several threads if its points spend them. One that takes longer than its limit ends with its thread. */
+  /** Runs a bundle, in several threads if its points spend them. When a thread ends in the midst of a point, those after it are left to
+   *  tasks of their own. */
   async #runPoints(
     { job, sources, isolation }: JobMessage,
     points: readonly PointParams[],
@@ -81,28 +82,25 @@ export class SimulatorThreads {
   ): Promise<ExecuteBatchJobResult> {
     const bundle = new Bundle(points);
     const limit = new PointLimit(job.pointLimitMs);
+    const staged = stagedFiles(job.workingDirectory);
     const tellsEachPoint = job.pointLimitMs !== undefined;
     let startedProcesses = isolation !== 'realm';
-    // A thread that ends in the midst of a point may not have told of those before: then each is run alone.
-    let isCareful = false;
     let isLast = isolation === 'thread';
     while (!isLast && bundle.left.length > 0) {
-      const next = isCareful ? bundle.left.slice(0, 1) : bundle.left;
-      const message = { job: { ...job, points: next }, sources, isolation, tellsEachPoint };
-      const result = await this.#runIn(message, context, (thread) => {
-        bundle.begin();
-        return limit.watch(thread, (onEnd) =>
-          thread.run(message, context, (ended) => {
+      const message = { job: { ...job, points: bundle.left }, sources, isolation, staged, tellsEachPoint };
+      const result = await this.#runIn(message, context, (thread) =>
+        limit.watch(thread, (onEnd) => {
+          bundle.begin();
+          return thread.run(message, context, (ended) => {
             bundle.add(ended.points);
             isLast = ended.isLast;
             onEnd();
-          }),
-        );
-      });
+          });
+        }),
+      );
       startedProcesses ||= result.startedProcesses !== false;
-      if (result.status === 'ERROR' && (isCareful || limit.fault))
-        bundle.addLost(limit.fault ?? failed(result));
-      else if (result.status === 'ERROR') isCareful = true;
+      if (result.status === 'ERROR') isLast = true;
+      if (result.status === 'ERROR' && limit.fault) bundle.addLost(limit.fault);
     }
     bundle.write(job.workingDirectory);
     return { status: 'OK', ...(startedProcesses ? {} : { startedProcesses }) };
@@ -137,8 +135,4 @@ export class SimulatorThreads {
   #newThread(isolation: Isolation): SimulatorThread {
     return new SimulatorThread(this.#simulator, isolation);
   }
-}
-
-function failed({ message = '' }: ExecuteBatchJobResult): JobEnd {
-  return { kind: 'ended', status: 'ERROR', message };
 }

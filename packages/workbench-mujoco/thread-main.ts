@@ -1,12 +1,12 @@
 /** Main module of the simulator's thread: loads MuJoCo, and runs jobs until it is ended from outside. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PointParams } from '@workbench-hub/shared/instance-protocol/messages';
-import { jobOfPoint } from './bundle.js';
+import { jobOfPoint, MAX_BUNDLE_MS } from './bundle.js';
 import { type JobPlace, runJob } from './job.js';
 import { KeptSimulator } from './kept-simulator.js';
 import { type LoadModel, ParsedModel } from './model.js';
 import { outputSender } from './output-channel.js';
-import { PointFolder } from './point-folder.js';
+import { takeOutputs } from './point-folder.js';
 import { openJobRealm } from './realm.js';
 import { sealThread } from './realm-border.js';
 import { type RealmSources, readRealmSources } from './realm-sources.js';
@@ -55,9 +55,9 @@ async function runOne(message: JobMessage, load?: LoadModel): Promise<EndedJob> 
   return { end, isSpent: message.isolation === 'thread' || left !== undefined, left };
 }
 
-/** Runs points until all have ended, the thread is spent, or one needs a directory of its own. */
+/** Runs points until all have ended, the thread is spent, one needs a directory of its own, or they have taken long. */
 async function runPoints(message: JobMessage, points: readonly PointParams[]): Promise<EndedJob> {
-  const folder = new PointFolder(directory);
+  const staged = message.staged ?? new Map();
   // The memory of a realm is restored before each point.
   const model = message.isolation === 'none' ? new ParsedModel() : undefined;
   const beganAtMs = performance.now();
@@ -68,9 +68,10 @@ async function runPoints(message: JobMessage, points: readonly PointParams[]): P
     if (index > 0) await prepare();
     const { end, ...after } = await runOne({ ...message, job: jobOfPoint(message.job, point) }, model?.load);
     state = after;
-    const outputs = folder.takeOutputs();
-    if (outputs) ended.push({ end, endedMs: performance.now() - beganAtMs, outputs });
-    const isLast = outputs === undefined;
+    const outputs = takeOutputs(directory, staged);
+    const endedMs = performance.now() - beganAtMs;
+    if (outputs) ended.push({ end, endedMs, outputs });
+    const isLast = outputs === undefined || endedMs > MAX_BUNDLE_MS;
     if (isLast || message.tellsEachPoint || state.isSpent || index === points.length - 1) tell(isLast);
     if (isLast || state.isSpent) break;
   }

@@ -4,6 +4,7 @@ import type { ExecuteBatchJobParams, OutputStream } from '@workbench-hub/shared/
 import type { PointOutput } from '@workbench-hub/shared/instance-protocol/point-results';
 import type { Isolation } from './isolation.js';
 import type { JobEnd } from './job.js';
+import type { StagedFiles } from './point-folder.js';
 import type { WasmModule } from './web-assembly.js';
 
 /** Data of a simulator's thread at its start. */
@@ -22,6 +23,8 @@ export interface JobMessage {
   /** Texts of the job's scripts. */
   sources: string[];
   isolation: Isolation;
+  /** Files that are staged for a bundle. */
+  staged?: StagedFiles;
   /** Whether the end of each point of a bundle is told at once, and not with those of others: a message takes longer than a small point. */
   tellsEachPoint?: boolean;
 }
@@ -37,7 +40,7 @@ export type ThreadMessage =
 
 export interface EndedPoints {
   points: readonly EndedPoint[];
-  /** True when the next point needs a directory of its own, and has changed this one. */
+  /** True when the points after these are left to tasks of their own. */
   isLast: boolean;
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import {
   contentOfOutput,
   lineOfPoint,
+  mayBeBundled,
   type PointResult,
   pointOutput,
   pointResults,
@@ -44,6 +45,28 @@ it.each([
 ])('a line with %s is no result', (_, line) => {
   expect(pointResults(`${line}\n`, [7]).size).toBe(0);
   expect(pointResults(`${line}\n${lineOfPoint(RESULT)}`, [7]).get(7)).toEqual(RESULT);
+});
+
+it('results after many other lines are not looked for', () => {
+  expect(pointResults(`${'{\n'.repeat(259)}${lineOfPoint(RESULT)}`, [7]).size).toBe(1);
+  expect(pointResults(`${'\n'.repeat(260)}${lineOfPoint(RESULT)}`, [7]).size).toBe(0);
+});
+
+it('an output has its text, or its bytes', () => {
+  const both = JSON.stringify({ ...RESULT, outputs: [{ path: 'a', text: null, base64: 'YQ==' }] });
+  const outputs = pointResults(both, [7]).get(7)?.outputs ?? [];
+  expect(outputs).toEqual([{ path: 'a', base64: 'YQ==' }]);
+  expect(outputs.map((output) => String(contentOfOutput(output)))).toEqual(['a']);
+});
+
+it.each([
+  [true, [{ path: 'a', sizeBytes: 8192 }]],
+  [false, [{ path: 'a', sizeBytes: 8193 }]],
+  [true, Array.from({ length: 20 }, (_, index) => ({ path: `${index}`, sizeBytes: 0 }))],
+  [false, Array.from({ length: 21 }, (_, index) => ({ path: `${index}`, sizeBytes: 0 }))],
+  [false, [{ path: 'a\u0000', sizeBytes: 0 }]],
+])('whether a line may have outputs: %j for %j', (may, outputs) => {
+  expect(mayBeBundled(outputs)).toBe(may);
 });
 
 it.each([

@@ -106,8 +106,13 @@ const jobKind = v.object({
   models: v.optional(kindNames(MODEL_TYPE, (type) => type.toUpperCase())),
   /** Languages of scripts: `JavaScript`. */
   scripts: v.optional(kindNames(SCRIPT_LANGUAGE)),
-  /** True: `executeBatchJob` may have `points`. */
-  points: v.optional(v.literal(true)),
+  /** True: `executeBatchJob` may have `points`. False and absent: it may not. */
+  points: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.transform((runs) => (runs ? true : undefined)),
+    ),
+  ),
 });
 
 export const initializeResult = v.object({

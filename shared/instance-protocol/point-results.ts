@@ -1,7 +1,7 @@
 /** Results of the points of a bundle, for programs that run them. */
 import {
   lineOfPoint,
-  MAX_BUNDLED_OUTPUT_BYTES,
+  mayBeBundled,
   POINTS_FILE,
   type PointOutput,
   type PointResult,
@@ -10,4 +10,4 @@ import {
 } from '../domain/point-results.js';
 
 export type { PointOutput, PointResult };
-export { lineOfPoint, MAX_BUNDLED_OUTPUT_BYTES, POINTS_FILE, pointOutput, pointResults };
+export { lineOfPoint, mayBeBundled, POINTS_FILE, pointOutput, pointResults };

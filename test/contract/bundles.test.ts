@@ -151,6 +151,10 @@ it('small points of a study run several as one task, each with an outcome of its
   const [first] = bundled;
   const { body } = await api.get(`/api/x/tasks/${first?.taskId}`);
   expect(body).toMatchObject({ name: expect.stringMatching(/^gear #\d+ to #\d+$/), status: 'FINISHED' });
+  const [job] = jobs;
+  expect(body['points']).toEqual(job?.points);
+  const manifest = await api.get(`/api/x/tasks/${first?.taskId}/manifest`);
+  expect(manifest.body['manifest']).toMatchObject({ points: job?.points });
 });
 
 it('a point that fails in its bundle fails alone', async () => {

@@ -90,7 +90,7 @@ export interface Studies {
   due(id: string, limit: number): Promise<OpenPoint[]>;
   /** Begins the points after the number `begunCount` of a study that runs and has begun just as many. */
   begin(id: string, begunCount: number, points: readonly BegunPoint[]): Promise<boolean>;
-  /** Begins the next try of points that are due, in a study that runs; true if all of them were. */
+  /** Begins the next try of points that are due, each with a task of its own, in a study that runs; true if all of them were. */
   beginAgain(id: string, numbers: readonly number[]): Promise<boolean>;
   /** Makes the open points of a bundle due for a task of their own, in the same try. Counts as a retry of the study. */
   unbundle(id: string, bundle: number): Promise<void>;

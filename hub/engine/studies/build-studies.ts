@@ -11,6 +11,7 @@ import type { Signals } from '../../core/ports/signals.js';
 import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
+import { survey, waitFacts } from '../../core/wait-reason.js';
 import type { Instances } from '../instances/instances.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
@@ -73,7 +74,10 @@ export function buildStudies(ports: StudyPorts, { instances, transitions, shutdo
     studies: ports.studies,
     metrics: ports.studyMetrics ?? NO_STUDY_METRICS,
     isPaused: () => shutdown.isPaused,
-    isServed: (requirement) => instances.classes.some((each) => fits(requirement, each)),
+    instancesUp: (requirement) => {
+      const { idle, busy } = waitFacts(survey(requirement, instances.countedClasses)).fitting;
+      return idle + busy;
+    },
     buildsFor: (requirement) =>
       instances.list().flatMap(({ profile }) => (fits(requirement, profile) ? [profile] : [])),
   });

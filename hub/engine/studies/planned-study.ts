@@ -10,7 +10,7 @@ import type { Task } from '../../core/task.js';
 import { Pace } from './pace.js';
 import { taskIdOf } from './point-tasks.js';
 
-/** Bundles with points that were not run, after which each point gets a task of its own: the others will be like them. */
+/** Bundles in a row with points that were not run, after which each point gets a task of its own: the others will be like them. */
 const MOST_GIVEN_BACK = 3;
 
 interface Part {
@@ -38,7 +38,7 @@ export class PlannedStudy {
   #isReadingEarlier = false;
   /** Ids of the tasks of open points: to compute one is a digest. */
   readonly #taskIds = new Map<string, Task['id']>();
-  /** Bundles of which some points were not run. */
+  /** The latest bundles in a row of which some points were not run. */
   #givenBack = 0;
 
   constructor(study: Study, studies: Pick<Studies, 'partWith'>) {
@@ -65,9 +65,9 @@ export class PlannedStudy {
     this.#taskIds.delete(keyOf(point));
   }
 
-  /** Takes note of a bundle of which some points were not run. */
-  gaveBack(): void {
-    this.#givenBack++;
+  /** Takes note of a bundle that has ended, and whether some of its points were not run. */
+  endedBundle(gaveBack: boolean): void {
+    this.#givenBack = gaveBack ? this.#givenBack + 1 : 0;
   }
 
   /** Number of points of the next bundles, which take this time together like the latest points; 1 for points with tasks of their own. */

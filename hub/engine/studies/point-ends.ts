@@ -1,6 +1,7 @@
 /** Ends of points by the end of their task. */
 import {
   contentOfOutput,
+  maxPointsFileBytes,
   POINTS_FILE,
   type PointResult,
   pointResults,
@@ -69,6 +70,8 @@ async function endsOfBundle(
   options: PointEndsOptions,
 ): Promise<readonly EndedPoint[]> {
   const files = await options.archive.filesOf(task.id);
+  const sizeBytes = files.outputFiles.find(({ path }) => path === POINTS_FILE)?.sizeBytes ?? 0;
+  if (sizeBytes > maxPointsFileBytes(group.length)) return [];
   const text = await textOfSource({ kind: 'FILE', path: POINTS_FILE }, files, options.files);
   if ('reason' in text) return [];
   const numbers = group.map(({ number }) => number);

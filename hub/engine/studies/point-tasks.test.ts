@@ -26,7 +26,7 @@ const open = (number: number, bundle: number | null = null): OpenPoint => ({
   bundle,
 });
 const bundlesOf = (points: readonly BegunPoint[], size: number) =>
-  bundled(points, 11, size).map(({ bundle }) => bundle);
+  bundled(points, 11, { size, names: ['load'] }).map(({ bundle }) => bundle);
 
 const definition: StudyDefinition = {
   ...{ classifiers: [], timeLimitS: null, values: [], success: [], stopAfterFailures: null },
@@ -63,6 +63,13 @@ describe('points that begin', () => {
   it('with many characters are in smaller bundles', () => {
     const points = Array.from({ length: 5 }, () => begun({ variables: ['x'.repeat(100_000)] }));
     expect(bundlesOf(points, 100)).toEqual([11, 11, 13, 13, null]);
+    const names = Array.from({ length: 1000 }, (_, index) => `${'n'.repeat(100)}${index}`);
+    const named = bundled(
+      points.map(() => begun()),
+      11,
+      { size: 100, names },
+    );
+    expect(named.map(({ bundle }) => bundle)).toEqual([11, 11, 13, 13, null]);
   });
 });
 
@@ -112,5 +119,7 @@ describe('the task of points', () => {
     expect(task.timeLimitS).toBe(6);
     expect(task.job).toMatchObject({ pointLimitMs: 2000 });
     expect(taskOf(limited, [open(2)], options).timeLimitS).toBe(2);
+    const long = { ...study, definition: { ...definition, timeLimitS: 1e9 } };
+    expect(taskOf(long, [open(2, 2), open(3, 2)], options).timeLimitS).toBe(1e9);
   });
 });

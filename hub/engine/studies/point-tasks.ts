@@ -11,6 +11,9 @@ import { newTask } from '../tasks/new-task.js';
 /** Characters of the variables of a bundle, as JSON. */
 const MAX_BUNDLE_CHARACTERS = 256 * 1024;
 
+/** Some thirty years: in milliseconds a number that messages can have. */
+const MAX_TIME_LIMIT_S = 1e9;
+
 /** Open points of one task, by number: a single one, or all that are left of a bundle. */
 export type PointGroup = readonly [OpenPoint, ...OpenPoint[]];
 
@@ -31,12 +34,18 @@ export function groupsOf(points: readonly OpenPoint[]): PointGroup[] {
   return groups;
 }
 
-/** The next points, of which the first has this number, in bundles of so many at most, and of some size: a job has all their variables. */
-export function bundled(points: readonly BegunPoint[], first: number, size: number): BegunPoint[] {
+/** The next points, of which the first has this number, in bundles of so many at most, and of some characters: a job has the values of all,
+ *  with the names of the variables. */
+export function bundled(
+  points: readonly BegunPoint[],
+  first: number,
+  { size, names }: { readonly size: number; readonly names: readonly string[] },
+): BegunPoint[] {
+  const nameCharacters = JSON.stringify(names).length;
   let bundle = { first: 0, count: size, characters: 0 };
   const numbers = points.map(({ variables, end }, index) => {
     if (end) return null;
-    const characters = JSON.stringify(variables).length;
+    const characters = nameCharacters + JSON.stringify(variables).length;
     const isFull = bundle.count >= size || bundle.characters + characters > MAX_BUNDLE_CHARACTERS;
     if (isFull) bundle = { first: first + index, count: 0, characters: 0 };
     bundle = { ...bundle, count: bundle.count + 1, characters: bundle.characters + characters };
@@ -102,8 +111,11 @@ function workOfBundle({ definition }: Study, group: PointGroup) {
     variables: variablesOf(definition, point),
   }));
   if (timeLimitS === null) return { timeLimitS, job: { ...job, points } };
-  const pointLimitMs = timeLimitS * 1000;
-  return { timeLimitS: timeLimitS * (group.length + 1), job: { ...job, points, pointLimitMs } };
+  const all = Math.min(timeLimitS * (group.length + 1), MAX_TIME_LIMIT_S);
+  return {
+    timeLimitS: Math.max(all, timeLimitS),
+    job: { ...job, points, pointLimitMs: Math.round(timeLimitS * 1000) },
+  };
 }
 
 function variablesOf({ variables }: Study['definition'], point: OpenPoint): Variable[] {

@@ -28,8 +28,8 @@ export interface StudyDriverOptions extends NextPointsOptions {
   readonly studies: Studies;
   readonly queue: Pick<TaskQueue, 'waiting'>;
   readonly transitions: Pick<TaskTransitions, 'createOnce' | 'cancel'>;
-  /** Whether a known instance fits. */
-  readonly isServed: (requirement: Requirement) => boolean;
+  /** Number of instances that are up and fit. */
+  readonly instancesUp: (requirement: Requirement) => number;
   /** Whether no tasks are accepted. */
   readonly isPaused: () => boolean;
   readonly settings: StudySettings;
@@ -237,13 +237,16 @@ export class StudyDriver {
     return begunCount < pointCount;
   }
 
-  /** Points of the next bundles; 1 for points with tasks of their own. */
+  /** Points of the next bundles; 1 for points with tasks of their own, as also while most instances that fit run no bundles. As many points
+   *  may be open as three bundles have for each instance. */
   #bundleSize(planned: PlannedStudy): number {
-    const { runtime, settings, defaultVersion, isServed } = this.#options;
+    const { runtime, settings, defaultVersion, instancesUp } = this.#options;
     const size = planned.bundleSize(settings.bundleMs, runtime.clock.nowMs());
     if (size === 1) return 1;
-    const isRun = isServed({ ...requirementOf(planned.study, defaultVersion), points: true });
-    return isRun ? size : 1;
+    const requirement = requirementOf(planned.study, defaultVersion);
+    const able = instancesUp({ ...requirement, points: true });
+    if (able === 0 || 2 * able < instancesUp(requirement)) return 1;
+    return Math.max(1, Math.min(size, Math.floor(settings.openPoints / (3 * able))));
   }
 
   /** Tasks that may join the queue, each of so many points: as many wait as run, or a few, or some work at the pace of the study, so that
@@ -331,8 +334,10 @@ export class StudyDriver {
   /** Lets the points of a bundle that were not run have tasks of their own; true if there are any. */
   async #gaveBack(planned: PlannedStudy, group: PointGroup, ends: readonly EndedPoint[]): Promise<boolean> {
     const [{ bundle }] = group;
-    if (bundle === null || ends.length === group.length) return false;
-    planned.gaveBack();
+    if (bundle === null) return false;
+    const gaveBack = ends.length < group.length;
+    planned.endedBundle(gaveBack);
+    if (!gaveBack) return false;
     await this.#options.studies.unbundle(planned.study.id, bundle);
     return true;
   }
@@ -441,7 +446,8 @@ export class StudyDriver {
     const next = await this.#unlessStopped(this.#nextPoints.after(planned, record, most));
     if (next.length === 0) return;
     const { study } = planned;
-    const points = bundled(next, begunCount + 1, size);
+    const names = study.definition.variables.map(({ name }) => name);
+    const points = bundled(next, begunCount + 1, { size, names });
     const numbered = points.map((point, index) => ({ ...point, number: begunCount + index + 1, tries: 1 }));
     const ended = numbered.flatMap(({ number, tries, end }) => (end ? [{ number, tries, ...end }] : []));
     if (ended.length > 0) this.wake();

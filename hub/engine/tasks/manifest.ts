@@ -1,5 +1,6 @@
 /** The content of a manifest. Its fields are in this order in what is signed. */
 
+import type { Variable } from '@workbench-hub/shared/domain/job';
 import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import { shownAgentId } from '../../core/own-agent.js';
 import type { ExecutingInstance, Loan, Task } from '../../core/task.js';
@@ -39,13 +40,20 @@ export function manifestOf(
     inputs: inputs.map(({ kind, path, filename, ref }) => {
       return { kind, path, ...optional('filename', filename), ...fileOf(ref) };
     }),
-    variables: job.type === 'SIMULATE_WORK' ? [] : job.variables.map(({ key, value }) => ({ key, value })),
+    variables: job.type === 'SIMULATE_WORK' ? [] : namedValues(job.variables),
+    ...(job.type === 'EXECUTE_BATCH_JOB' && job.points
+      ? { points: job.points.map(({ number, variables }) => ({ number, variables: namedValues(variables) })) }
+      : {}),
     ...(task.instance === null ? {} : { instance: instanceOf(task.instance) }),
     attempts: attempts.map(attemptOf),
     outputs: [...outputFiles].sort(byPath).map(({ path, ...ref }) => ({ path, ...fileOf(ref) })),
     ...(log === null ? {} : { log: fileOf(log) }),
     storedFiles: storedFiles.map(({ name, sizeBytes }) => ({ name, size: sizeBytes })),
   };
+}
+
+function namedValues(variables: readonly Variable[]): Variable[] {
+  return variables.map(({ key, value }) => ({ key, value }));
 }
 
 function taskOf(task: Task) {

@@ -916,6 +916,8 @@ class Manifest(_Manifest, total=False):
     duration: int
     # A model that lies on the simulation host; the hub knows no digest of it.
     hostModel: HostModel
+    # Points of a study, if it runs several: each has these variables, too.
+    points: List[ManifestPointsItem]
     # Instance of the latest attempt.
     instance: AttemptInstance
     # Absent when there is none.
@@ -956,6 +958,16 @@ class ManifestLog(TypedDict):
     size: int
     # SHA-256 of the content, in hexadecimal: the entity tag of its download.
     digest: str
+
+
+class ManifestPointsItem(TypedDict):
+    number: int
+    variables: List[ManifestPointsItemVariablesItem]
+
+
+class ManifestPointsItemVariablesItem(TypedDict):
+    key: str
+    value: str
 
 
 class ManifestStoredFilesItem(TypedDict):
@@ -2007,6 +2019,8 @@ class TaskDetails(_TaskDetails, total=False):
     duration: int
     # A model that lies on the simulation host.
     hostModel: HostModel
+    # Points of a study, if it runs several: each has these variables, too.
+    points: List[TaskDetailsPointsItem]
     # By path; absent before the end.
     outputs: List[TaskOutputFile]
     # Files in the output storage, some of which may have expired.
@@ -2048,6 +2062,16 @@ class TaskDetailsLog(TypedDict):
     size: int
     # SHA-256 of the content, in hexadecimal: the entity tag of its download.
     digest: str
+
+
+class TaskDetailsPointsItem(TypedDict):
+    number: int
+    variables: List[TaskDetailsPointsItemVariablesItem]
+
+
+class TaskDetailsPointsItemVariablesItem(TypedDict):
+    key: str
+    value: str
 
 
 class _TaskDetailsRequirement(TypedDict):

@@ -2386,6 +2386,16 @@ export type TaskDetails = {
         value: string;
     }>;
     /**
+     * Points of a study, if it runs several: each has these variables, too.
+     */
+    points?: Array<{
+        number: number;
+        variables: Array<{
+            key: string;
+            value: string;
+        }>;
+    }>;
+    /**
      * In their order.
      */
     attempts: Array<TaskAttempt>;
@@ -2669,6 +2679,16 @@ export type Manifest = {
     variables: Array<{
         key: string;
         value: string;
+    }>;
+    /**
+     * Points of a study, if it runs several: each has these variables, too.
+     */
+    points?: Array<{
+        number: number;
+        variables: Array<{
+            key: string;
+            value: string;
+        }>;
     }>;
     /**
      * Instance of the latest attempt.

@@ -7,6 +7,7 @@ import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { attachment } from '../../routing/responses/download.js';
 import {
   attemptSchema,
+  bundledPoints,
   hostModel,
   inputFile,
   instanceSchema,
@@ -52,6 +53,7 @@ const manifest = z
     }),
     inputs: z.array(inputFile).meta({ description: 'Model, scripts in their order, and additional files.' }),
     variables: z.array(z.object({ key: z.string(), value: z.string() })),
+    points: bundledPoints.optional(),
     instance: instanceSchema.optional().meta({ description: 'Instance of the latest attempt.' }),
     attempts: z.array(attemptSchema).meta({ description: 'In their order, with times in UTC.' }),
     outputs: z.array(outputFile).meta({ description: 'By path.' }),

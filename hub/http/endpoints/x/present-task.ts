@@ -55,6 +55,7 @@ export function presentTaskDetails(
       : {}),
     inputs: inputs.map(presentInput),
     variables: job.type === 'SIMULATE_WORK' ? [] : job.variables,
+    ...(job.type === 'EXECUTE_BATCH_JOB' && job.points ? { points: job.points } : {}),
     attempts: attempts.map(presentAttempt),
     ...(files === null ? {} : { outputs: presentOutputs(outputFiles) }),
     ...(storedFiles.length === 0

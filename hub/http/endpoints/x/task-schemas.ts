@@ -188,6 +188,10 @@ export const hostModel = z
   })
   .meta({ id: 'HostModel' });
 
+export const bundledPoints = z
+  .array(z.object({ number: z.int(), variables: z.array(z.object({ key: z.string(), value: z.string() })) }))
+  .meta({ description: 'Points of a study, if it runs several: each has these variables, too.' });
+
 export const storedFiles = z.array(z.object({ name: z.string(), size }));
 
 export const logFile = z.object({ size, digest }).meta({ description: 'Absent when there is none.' });
@@ -201,6 +205,7 @@ export const taskDetails = z
     hostModel: hostModel.optional().meta({ description: 'A model that lies on the simulation host.' }),
     inputs: z.array(inputFile).meta({ description: 'Model, scripts in their order, and additional files.' }),
     variables: z.array(z.object({ key: z.string(), value: z.string() })),
+    points: bundledPoints.optional(),
     attempts: z.array(attemptSchema).meta({ description: 'In their order.' }),
     outputs: z.array(outputFile).optional().meta({ description: 'By path; absent before the end.' }),
     storedFiles: storedFiles

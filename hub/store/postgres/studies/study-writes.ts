@@ -242,7 +242,7 @@ export const BEGIN_AGAIN: LaneWrite<{ readonly id: string; readonly numbers: rea
     parameters: { id: 'text', numbers: 'bigint[]' },
     parts: `
       begun AS (
-        UPDATE study_point SET is_due = false
+        UPDATE study_point SET is_due = false, bundle = NULL
         FROM held, study WHERE study.id = :id AND study.state = 'RUNNING' AND study_seq = study.seq AND is_due
           AND number = ANY (:numbers)
         RETURNING number)`,

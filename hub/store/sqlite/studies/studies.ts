@@ -256,7 +256,7 @@ function pointStatements(db: SqliteDatabase) {
     due: db.prepare<[{ id: string; limit: number }], OpenPointRow>(`
       SELECT ${OPEN_POINT_COLUMNS} FROM ${DUE_POINTS} WHERE ${IN_STUDY} AND is_due = 1 ORDER BY number LIMIT @limit`),
     beginAgain: db.prepare<[{ id: string; numbers: string }]>(`
-      UPDATE study_point SET is_due = 0
+      UPDATE study_point SET is_due = 0, bundle = NULL
       WHERE study_seq = (SELECT seq FROM study WHERE id = @id AND state = 'RUNNING') AND is_due = 1
         AND number IN (SELECT value FROM json_each(@numbers))`),
     begin: db
@@ -271,7 +271,7 @@ function pointStatements(db: SqliteDatabase) {
       VALUES (@seq, @number, 1, 0, @variables, @bundle, @not_reused, @source, @outcome, @cause, @message, @read_values, @started_at,
         @ended_at)`),
     unbundle: db.prepare<[{ id: string; bundle: number }]>(`
-      UPDATE study_point SET bundle = NULL, is_due = 1 WHERE ${IN_STUDY} AND ${OPEN} AND bundle = @bundle`),
+      UPDATE ${OPEN_POINTS} SET bundle = NULL, is_due = 1 WHERE ${IN_STUDY} AND ${OPEN} AND bundle = @bundle`),
     countRetry: db.prepare<[string]>('UPDATE study SET retry_count = retry_count + 1 WHERE id = ?'),
     end: db.prepare<[{ id: string } & ReturnType<typeof endOfPoint>]>(`
       UPDATE study_point SET outcome = @outcome, cause = @cause, message = @message, read_values = @read_values,
