@@ -77,6 +77,8 @@ describe('a drained agent', () => {
   it('stays drained while it is disconnected, and over a restart of the hub', async () => {
     const agent = await FakeAgent.join(hub, { id: 'host-1' });
     await agent.leave();
+    // The hub may see the end of the connection later.
+    await eventually(async () => (await shown('host-1'))['status'] === 'DOWN' || undefined);
     expect(await change('host-1', 'drain')).toMatchObject({ status: 'DOWN', drained: true });
     await hub.stop();
     await start();
