@@ -166,13 +166,13 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
       world.violated('inputs are whole', `${process.name} runs with a part of ${digest}`);
   };
   /** Writes a result of one to four pieces. */
-  const writeFile = async (into: ReportFolder, content: string): Promise<FileRef> => {
+  const writeFile = async (into: ReportFolder, content: () => string): Promise<FileRef> => {
     const writer = await into.begin();
-    await writer.write(Buffer.from(content));
+    await writer.write(Buffer.from(content()));
     return writer.finish();
   };
   const writeResult = (into: ReportFolder, first: string) =>
-    writeFile(into, `${first}\n${'.'.repeat(world.between(0, 3) * PIECE_BYTES)}`);
+    writeFile(into, () => `${first}\n${'.'.repeat(world.between(0, 3) * PIECE_BYTES)}`);
   return {
     create: async (ref) => {
       await write(disk, process);
@@ -206,7 +206,8 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
           disk.pointResults.delete(ref.taskId);
           // Lines that are no result are passed over.
           const content = `${resultOf(ref)}\n${points}`;
-          if (points !== undefined) files.unshift({ path: POINTS_FILE, ...(await writeFile(into, content)) });
+          if (points !== undefined)
+            files.unshift({ path: POINTS_FILE, ...(await writeFile(into, () => content)) });
           return { files, storedFiles, skipped: NONE, notStored: NONE };
         },
         takesMore: async () => !disk.full,

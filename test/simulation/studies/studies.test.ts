@@ -9,7 +9,7 @@ const SEEDS = 60;
 
 describe('worlds with studies', () => {
   it.each([
-    ['on a disk', { store: 'DISK' }, 4],
+    ['on a disk', { store: 'DISK' }, 9],
     ['on a database server', { store: 'SERVER' }, 3],
     ['with several hubs', { hubs: 'SEVERAL' }, 2],
   ] as const)(

@@ -9,7 +9,7 @@ const studiesWith =
 export const STUDY_BREAKAGES: readonly Breakage[] = [
   {
     name: '201 before the study is durable',
-    seed: 30,
+    seed: 33,
     hub: studiesWith(({ create }) => ({
       create: (study) => {
         create(study).catch(() => undefined);
@@ -19,7 +19,7 @@ export const STUDY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'points to be tried again never are',
-    seed: 7,
+    seed: 9,
     hub: studiesWith(() => ({ due: () => Promise.resolve([]) })),
   },
   {
@@ -64,7 +64,7 @@ export const STUDY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'the result of another point is reused',
-    seed: 4,
+    seed: 17,
     hub: studiesWith(({ begin }) => ({
       begin: (id, begunCount, points) => {
         const [first] = points.flatMap(({ end }) => end ?? []);
@@ -78,7 +78,7 @@ export const STUDY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'points that their bundle has not run count as finished',
-    seed: 12,
+    seed: 36,
     hub: studiesWith(({ open, end }) => ({
       unbundle: async (id, bundle) => {
         const left = (await open(id, 1000)).filter((point) => point.bundle === bundle);
@@ -93,7 +93,7 @@ export const STUDY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'points of a bundle have the outcome of the first of them',
-    seed: 26,
+    seed: 37,
     hub: studiesWith(({ end }) => ({
       end: (id, ended) => {
         const [first] = ended;
