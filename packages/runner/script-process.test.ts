@@ -108,7 +108,8 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
   it.skipIf(process.platform !== 'linux')('leaves no file open, whoever still holds its pipes', async () => {
     // Other kinds of files belong to the test runner, which opens them when it likes.
     const openPipes = () => readdirSync('/proc/self/fd').filter(isPipe).length;
-    const daemon = 'setsid sleep 1000 & echo $!';
+    // The script ends when the daemon has left its process group, with which it would be ended.
+    const daemon = `trap 'exit 0' USR1; setsid sh -c "echo \\$\\$; kill -USR1 $$; exec sleep 1000" & wait`;
     const runDaemon = async () => {
       let pid = '';
       await runShell(daemon, async (text) => {
@@ -116,13 +117,14 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
       });
       process.kill(Number(pid), 'SIGKILL');
     };
-    await runShell('echo first');
-    await runDaemon();
-    const before = openPipes();
-    for (let run = 0; run < 3; run++) {
-      await runShell('echo next');
+    // A script without a daemon leaves its pipes to the next one.
+    const runBoth = async () => {
       await runDaemon();
-    }
+      await runShell('echo next');
+    };
+    await runBoth();
+    const before = openPipes();
+    for (let run = 0; run < 3; run++) await runBoth();
     // A stream closes its file a moment after its end.
     await vi.waitFor(() => expect(openPipes()).toBeLessThanOrEqual(before), 60_000);
   });
