@@ -1,0 +1,73 @@
+/** Recipes of hosts: what a workload manager is asked for when tasks wait. */
+import type { InstanceClass } from '../idle-instances.js';
+
+/** A workload manager, and how it is asked. `via` is the beginning of each command, such as `ssh` and a submit host; empty for this machine. */
+export type ManagerSettings =
+  | {
+      readonly kind: 'slurm' | 'grid-engine';
+      readonly via: readonly string[];
+      /** Further arguments of `sbatch` or `qsub`. */
+      readonly options: readonly string[];
+    }
+  | {
+      readonly kind: 'htcondor';
+      readonly via: readonly string[];
+      /** Further lines of the submit description. */
+      readonly options: readonly string[];
+    }
+  | {
+      readonly kind: 'slurmrestd';
+      readonly via: readonly string[];
+      readonly url: string;
+      readonly user: string;
+      readonly tokenFile: string;
+      /** Further members of the job in the request. */
+      readonly options: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly kind: 'command';
+      readonly via: readonly string[];
+      readonly submit: readonly string[];
+      readonly list: readonly string[];
+      readonly cancel: readonly string[];
+      /** Null: nothing can be asked without a job. */
+      readonly check: readonly string[] | null;
+    };
+
+/** What one allocation runs. */
+export interface AllocationSettings {
+  /** Absolute path of a folder that the machine of the commands and the hosts share; it has a private folder for each allocation. */
+  readonly folder: string;
+  /** Folder of a host for the agent's data; null for that of its environment (TMPDIR). */
+  readonly scratch: string | null;
+  /** The agent program and its arguments. */
+  readonly agentCommand: readonly string[];
+  /** The agent's configuration, without what each allocation has of its own: id, dataDir, tokenFile. */
+  readonly agentConfig: Readonly<Record<string, unknown>>;
+  readonly wallTimeMs: number;
+}
+
+/** Bounds of the allocations of a recipe. */
+export interface RecipeLimits {
+  /** Allocations that have not ended. */
+  readonly allocations: number;
+  /** Allocations that have not started. */
+  readonly queued: number;
+  /** Host-hours that begin within 24 hours; null for no bound. */
+  readonly hostHoursPerDay: number | null;
+}
+
+/** A recipe, as the engine needs it. */
+export interface HostRecipe {
+  readonly name: string;
+  /** Classes of the instances of one allocation, with their number. */
+  readonly instances: readonly { readonly instanceClass: InstanceClass; readonly count: number }[];
+  readonly wallTimeMs: number;
+  readonly limits: RecipeLimits;
+  /** Time without a task after which an allocation is given back. */
+  readonly idleMs: number;
+  /** Time from its start within which an agent joins. */
+  readonly joinWithinMs: number;
+  /** Time before its end at which an allocation begins no more tasks. */
+  readonly drainBeforeMs: number;
+}
