@@ -15,7 +15,8 @@ function glossaryWords() {
 /** Titles of tests. */
 const TITLES = /\b(?:describe|it|test)(?:\.\w+)*(?:\([^'"`\n]*\))?\(\s*(['"`]).*?\1/gs;
 
-/** German words of the console, contents in Base64, letters of other scripts, tokens in examples, and parts of patterns. */
+/** German words of the console, contents in Base64, letters of other scripts, tokens in examples, a state of Slurm, and parts of
+ *  patterns. */
 const OTHER_TEXTS = [
   /\bde\b(?:: [^{\n]*)?[:=] \{[\s\S]*?\n {0,4}\}/g,
   /\bde: .*/g,
@@ -30,6 +31,7 @@ const OTHER_TEXTS = [
   /\[pP\]roperty/g,
   /'Func' \+ 'tion'/g,
   /%2F\w+/g,
+  /'CANCELLED'/g,
 ];
 
 export default {

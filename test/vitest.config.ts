@@ -24,9 +24,9 @@ const OWN_PROCESS = [
   'agent/*.test.ts',
   'agent/{disk,process}/**/*.test.ts',
   'shared/hub-link/**/*.test.ts',
-  'hub/own-agent/*.test.ts',
+  'hub/{own-agent,workload-managers}/*.test.ts',
   'packages/{runner,workbench-mujoco}/**/*.test.ts',
-  'test/{bench,chaos,scenarios,simulation,soak}/**/*.test.ts',
+  'test/{bench,chaos,hosts,scenarios,simulation,soak}/**/*.test.ts',
 ];
 
 export default defineConfig({
