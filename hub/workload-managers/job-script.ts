@@ -1,0 +1,60 @@
+/** The script that a job runs, the same for every workload manager. */
+import type { AllocationSettings } from '../core/hosts/host-recipe.js';
+import { shellWord } from './shell-words.js';
+
+/** Names of the files in the folder of an allocation. */
+export const ALLOCATION_FILES = {
+  credential: 'credential',
+  config: 'agent.json',
+  script: 'job.sh',
+  output: 'output',
+} as const;
+
+/**
+ * Text of the script for the allocation whose files are in `folder`. A workload manager ends a job by a signal to the script alone, or to
+ * all processes of the job. The agent must get SIGTERM once: a second one ends it at once. So a child that only sleeps, the canary,
+ * tells whether the agent got the signal, too.
+ */
+export function jobScript({ scratch, agentCommand }: AllocationSettings, folder: string): string {
+  const agent = [...agentCommand, '--config', `${folder}/${ALLOCATION_FILES.config}`]
+    .map(shellWord)
+    .join(' ');
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expansion of the shell.
+  const base = scratch === null ? '"${TMPDIR:-/tmp}"' : shellWord(scratch);
+  return `#!/bin/sh
+# Job of Workbench Hub: runs an agent, hands signals on to it, and removes its data.
+umask 077
+exec >>${shellWord(`${folder}/${ALLOCATION_FILES.output}`)} 2>&1 </dev/null
+agent=
+canary=
+scratch=
+asked=
+stop() {
+  asked=yes
+  [ -n "$agent" ] || return 0
+  # The others have their signal a moment later.
+  sleep 1
+  [ "$1" != TERM ] || kill -0 "$canary" 2>/dev/null || return 0
+  kill -TERM "$agent" 2>/dev/null
+}
+for signal in TERM INT HUP USR1 USR2; do trap "stop $signal" "$signal"; done
+clean() {
+  [ -z "$canary" ] || { kill -KILL "$canary"; wait "$canary"; } 2>/dev/null
+  [ -z "$scratch" ] && return 0
+  rm -rf "$scratch" 2>/dev/null || { chmod -R u+rwX "$scratch"; rm -rf "$scratch"; }
+}
+trap clean EXIT
+base=${base}
+scratch=$(mktemp -d "$base/workbench-agent.XXXXXXXX") || { echo "no folder can be made in $base on $(uname -n)"; exit 73; }
+cd "$scratch" || exit 73
+[ -z "$asked" ] || exit 0
+WORKBENCH_AGENT_DATA_DIR=$scratch ${agent} &
+agent=$!
+sleep 2147483647 >/dev/null 2>&1 &
+canary=$!
+[ -z "$asked" ] || kill -TERM "$agent" 2>/dev/null
+# A signal ends the wait before the agent has ended.
+while wait "$agent"; code=$?; [ "$code" -gt 128 ] && kill -0 "$agent" 2>/dev/null; do :; done
+exit "$code"
+`;
+}
