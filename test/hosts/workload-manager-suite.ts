@@ -1,0 +1,288 @@
+/** What every workload manager must do, with jobs that run for real. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { AllocationSettings, ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
+import {
+  type ManagedJob,
+  type WorkloadManager,
+  WorkloadManagerError,
+} from '@workbench-hub/hub/core/ports/workload-manager';
+import { openWorkloadManager } from '@workbench-hub/hub/workload-managers/open-workload-manager';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+
+const AGENT = fileURLToPath(new URL('fixtures/recorded-agent.mjs', import.meta.url));
+const WALL_TIME_MS = 30 * 60_000;
+
+export interface WorkloadManagerUnderTest {
+  /** Folder that this machine and the hosts share. */
+  readonly folder: string;
+  readonly manager: ManagerSettings;
+  /** The same, with options by which a job stays in the queue. */
+  readonly holding: ManagerSettings;
+  /** The same, with options that the workload manager refuses. */
+  readonly refusing: ManagerSettings;
+  /** Words of the refusal. */
+  readonly refusal: RegExp;
+  /** Signals that an agent gets when its job is canceled: those of one end. None: it is killed at once. */
+  readonly signalsAtCancel: string;
+  /** Makes the workload manager unable to answer; jobs run on. */
+  leave(): Promise<void>;
+  comeBack(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Names of the allocations of one test, and what they use. */
+class Allocations {
+  readonly names: string[] = [];
+  readonly #of: WorkloadManagerUnderTest;
+
+  constructor(of: WorkloadManagerUnderTest) {
+    this.#of = of;
+  }
+
+  name(): string {
+    const name = `test-${randomUUID()}`;
+    this.names.push(name);
+    return name;
+  }
+
+  open(manager = this.#of.manager, behavior = 'runs'): WorkloadManager {
+    const agentCommand = [process.execPath, AGENT, this.#of.folder, behavior];
+    const allocation: AllocationSettings = {
+      folder: join(this.#of.folder, 'it is shared'),
+      scratch: join(this.#of.folder, 'scratch'),
+      agentCommand,
+      agentConfig: { hub: 'wss://hub.example', instances: [{ command: ["it's"] }] },
+      wallTimeMs: WALL_TIME_MS,
+    };
+    return openWorkloadManager({ manager, allocation, environment: process.env, runtime: systemRuntime });
+  }
+
+  /** What the agent of an allocation was given, as soon as it runs. */
+  given(name: string): Promise<{ config: Record<string, unknown>; credential: string; dataDir: string }> {
+    return eventually(() => JSON.parse(readFileSync(join(this.#of.folder, `${name}.given`), 'utf8')));
+  }
+
+  signals(name: string): string {
+    const file = join(this.#of.folder, `${name}.signals`);
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  }
+
+  files(name: string): string {
+    return join(this.#of.folder, 'it is shared', name);
+  }
+}
+
+async function theJob(
+  manager: WorkloadManager,
+  name: string,
+  state: ManagedJob['state'],
+): Promise<ManagedJob> {
+  return eventually(async () => {
+    const [job] = await manager.jobs([name]);
+    return job?.state === state && job;
+  });
+}
+
+async function haveEnded(manager: WorkloadManager, names: readonly string[]): Promise<void> {
+  await eventually(async () => (await manager.jobs(names)).every(({ state }) => state === 'ENDED'));
+}
+
+/** The error of a call that must be rejected. */
+async function faultOf(call: Promise<unknown>): Promise<WorkloadManagerError> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof WorkloadManagerError) return error;
+  throw new Error('the call was not rejected as a workload manager rejects', { cause: error });
+}
+
+export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnderTest>): void {
+  let underTest: WorkloadManagerUnderTest;
+  let allocations: Allocations;
+  beforeAll(async () => {
+    underTest = await open();
+    await mkdir(join(underTest.folder, 'scratch'));
+  });
+  afterAll(() => underTest?.close());
+  beforeEach(() => {
+    allocations = new Allocations(underTest);
+  });
+  afterEach(async () => {
+    const manager = allocations.open();
+    for (const name of allocations.names) await manager.cancel(name);
+    await haveEnded(manager, allocations.names);
+  });
+
+  it('runs an agent with its own id and credential, and says how long it may run', async () => {
+    const manager = allocations.open();
+    const name = allocations.name();
+    const jobId = await manager.submit({ name, credential: 'its-secret' });
+    const job = await theJob(manager, name, 'RUNNING');
+    expect(job).toMatchObject({ name, jobId });
+    const { config, credential, dataDir } = await allocations.given(name);
+    const tokenFile = join(allocations.files(name), 'credential');
+    const hub = 'wss://hub.example';
+    expect(config).toEqual({ id: name, tokenFile, hub, instances: [{ command: ["it's"] }] });
+    expect(credential).toBe('its-secret');
+    expect(dataDir.startsWith(join(underTest.folder, 'scratch/'))).toBe(true);
+    expect(job.remainingMs).toBeLessThanOrEqual(WALL_TIME_MS);
+    expect(job.remainingMs).toBeGreaterThan(WALL_TIME_MS - 5 * 60_000);
+    await eventually(async () => {
+      const [later] = await manager.jobs([name]);
+      return Number(later?.remainingMs) < Number(job.remainingMs);
+    });
+  });
+
+  it('ends an agent by one signal, and leaves no data of it', async () => {
+    const manager = allocations.open();
+    const name = allocations.name();
+    await manager.submit({ name, credential: 'secret' });
+    const { dataDir } = await allocations.given(name);
+    expect(existsSync(dataDir)).toBe(true);
+    await manager.cancel(name);
+    const { remainingMs, reason } = await theJob(manager, name, 'ENDED');
+    expect(remainingMs).toBeNull();
+    expect(reason).not.toBeNull();
+    expect(allocations.signals(name)).toBe(underTest.signalsAtCancel);
+    await eventually(() => !existsSync(dataDir));
+    await manager.cancel(name);
+  });
+
+  it('says why a job waits, and cancels it', async () => {
+    const manager = allocations.open(underTest.holding);
+    const name = allocations.name();
+    await manager.submit({ name, credential: 'secret' });
+    const job = await theJob(manager, name, 'QUEUED');
+    expect(job.remainingMs).toBeNull();
+    expect(job.reason).toMatch(/held/i);
+    expect(await manager.output(name)).toBe('');
+    await manager.cancel(name);
+    await theJob(manager, name, 'ENDED');
+  });
+
+  it('keeps the end of what a job printed until its files are removed', async () => {
+    const manager = allocations.open(underTest.manager, 'fails');
+    const name = allocations.name();
+    await manager.submit({ name, credential: 'secret' });
+    await theJob(manager, name, 'ENDED');
+    const output = await eventually(async () => (await manager.output(name)) || false);
+    expect(output).toMatch(/^x+\nthis agent fails at once\n$/);
+    expect(Buffer.byteLength(output)).toBe(16 * 1024);
+    await manager.remove(name);
+    await manager.remove(name);
+    expect(existsSync(allocations.files(name))).toBe(false);
+    expect(await manager.output(name)).toBe('');
+  });
+
+  it('shows a job twice that was handed in twice, and ends both', async () => {
+    const manager = allocations.open();
+    const launch = { name: allocations.name(), credential: 'secret' };
+    const ids = [await manager.submit(launch), await manager.submit(launch)];
+    const jobs = await manager.jobs([launch.name]);
+    expect(jobs.map(({ jobId }) => jobId).toSorted()).toEqual(ids.toSorted());
+    await manager.cancel(launch.name);
+    await haveEnded(manager, [launch.name]);
+    expect(await manager.jobs([launch.name])).toHaveLength(2);
+  });
+
+  it('knows no job of a name that was not handed in', async () => {
+    const manager = allocations.open();
+    const [known, unknown] = [allocations.name(), `test-${randomUUID()}`];
+    await manager.submit({ name: known, credential: 'secret' });
+    expect(await manager.jobs([])).toEqual([]);
+    expect(await manager.jobs([unknown])).toEqual([]);
+    expect((await manager.jobs([unknown, known])).map(({ name }) => name)).toEqual([known]);
+    await manager.cancel(unknown);
+    await manager.remove(unknown);
+    expect(await manager.output(unknown)).toBe('');
+  });
+
+  it('refuses names that could be more than a name', async () => {
+    const manager = allocations.open();
+    for (const name of ['', '..', 'a b', 'a/b', '$(id)', '-x\n', 'a'.repeat(101)]) {
+      const refused = { fault: 'REFUSED', message: expect.stringContaining('cannot be the name of a job') };
+      expect(await faultOf(manager.submit({ name, credential: 'secret' }))).toMatchObject(refused);
+      for (const call of [
+        manager.jobs([name]),
+        manager.cancel(name),
+        manager.output(name),
+        manager.remove(name),
+      ]) {
+        expect(await faultOf(call)).toMatchObject(refused);
+      }
+    }
+  });
+
+  it('says what the workload manager does not take, before and when a job is handed in', async () => {
+    expect(await allocations.open().check()).toBeNull();
+    const manager = allocations.open(underTest.refusing);
+    expect(await manager.check()).toMatch(underTest.refusal);
+    const name = allocations.name();
+    const error = await faultOf(manager.submit({ name, credential: 'secret' }));
+    expect(error.fault).toBe('REFUSED');
+    expect(error.message).toMatch(underTest.refusal);
+    expect(await manager.jobs([name])).toEqual([]);
+  });
+
+  it('tells nobody the credential', async () => {
+    const manager = allocations.open();
+    const name = allocations.name();
+    await manager.submit({ name, credential: 'do-not-tell-anybody' });
+    await allocations.given(name);
+    const processes = processesOf(name);
+    expect(processes.length).toBeGreaterThanOrEqual(2);
+    for (const text of processes) expect(text).not.toContain('do-not-tell');
+    const folder = allocations.files(name);
+    expect(readdirSync(folder).toSorted()).toEqual(['agent.json', 'credential', 'job.sh', 'output']);
+    const telling = readdirSync(folder).filter((file) =>
+      readFileSync(join(folder, file), 'utf8').includes('do-not-tell'),
+    );
+    expect(telling).toEqual(['credential']);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o077).toBe(0);
+  });
+
+  it('rejects everything while the workload manager does not answer, and changes nothing', async () => {
+    const manager = allocations.open();
+    const [running, other] = [allocations.name(), allocations.name()];
+    const jobId = await manager.submit({ name: running, credential: 'secret' });
+    await theJob(manager, running, 'RUNNING');
+    await allocations.given(running);
+    await underTest.leave();
+    try {
+      const errors = await Promise.all(
+        [
+          manager.submit({ name: other, credential: 'secret' }),
+          manager.jobs([running]),
+          manager.cancel(running),
+          manager.check(),
+        ].map(faultOf),
+      );
+      expect(errors.map(({ fault }) => fault)).toEqual(Array(4).fill('UNAVAILABLE'));
+    } finally {
+      await underTest.comeBack();
+    }
+    expect(await manager.jobs([running, other])).toMatchObject([{ name: running, jobId, state: 'RUNNING' }]);
+    expect(allocations.signals(running)).toBe('');
+  });
+}
+
+/** Command lines and environments of the processes that have the name in one of them. */
+function processesOf(name: string): string[] {
+  const ids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  const texts = ids.flatMap((id) => {
+    try {
+      return [readFileSync(`/proc/${id}/cmdline`, 'latin1') + readFileSync(`/proc/${id}/environ`, 'latin1')];
+    } catch {
+      return []; // It has ended meanwhile, or is not ours.
+    }
+  });
+  return texts.filter((text) => text.includes(name));
+}
