@@ -6,6 +6,7 @@ import { allocationFiles, checkedName } from './allocation-files.js';
 import type { Driver } from './driver.js';
 import { commandRunner, type RunCommand } from './run-command.js';
 import { siteCommands } from './site-commands.js';
+import { slurm } from './slurm.js';
 
 /** Names that one command is asked about: the arguments of a command have limits. */
 const NAMES_AT_ONCE = 500;
@@ -49,6 +50,7 @@ function driverOf({ manager, allocation }: WorkloadManagerOptions, run: RunComma
     case 'command':
       return siteCommands(manager, allocation, run);
     case 'slurm':
+      return slurm(manager, allocation, run);
     case 'slurmrestd':
     case 'grid-engine':
     case 'htcondor':

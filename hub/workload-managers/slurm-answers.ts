@@ -1,0 +1,119 @@
+/** What Slurm's commands print. */
+import type { ManagedJob } from '../core/ports/workload-manager.js';
+
+/** Format of `squeue` that {@link slurmJob} reads. The reason comes last: it may have any characters. Remaining time does not depend on
+ *  clocks and time zones as a time of the day does. */
+export const SQUEUE_FORMAT = '%i|%j|%T|%L|%r';
+
+/** Slurm's states of jobs. CONFIGURING waits for hosts that start; COMPLETING still has its hosts. */
+const STATES: Readonly<Record<ManagedJob['state'], readonly string[]>> = {
+  QUEUED: [
+    'PENDING',
+    'CONFIGURING',
+    'REQUEUED',
+    'REQUEUE_FED',
+    'REQUEUE_HOLD',
+    'RESV_DEL_HOLD',
+    'SPECIAL_EXIT',
+  ],
+  RUNNING: ['RUNNING', 'COMPLETING', 'RESIZING', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'SUSPENDED'],
+  ENDED: [
+    ...[
+      'BOOT_FAIL',
+      'CANCELLED',
+      'COMPLETED',
+      'DEADLINE',
+      'FAILED',
+      'NODE_FAIL',
+      'OUT_OF_MEMORY',
+      'PREEMPTED',
+    ],
+    ...['REVOKED', 'TIMEOUT', 'LAUNCH_FAILED', 'RECONFIG_FAIL'],
+  ],
+};
+
+/** A time as Slurm writes it: days, hours, minutes, seconds. */
+const TIME = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$/;
+const NO_REASON = ['', 'None', '(null)', 'N/A'];
+
+/** State of a job in the words of the port; undefined for a word that is not Slurm's. */
+function slurmState(word: string): ManagedJob['state'] | undefined {
+  return (['QUEUED', 'RUNNING', 'ENDED'] as const).find((state) => STATES[state].includes(word));
+}
+
+/** The job, with the reason in Slurm's words: those of an ended job name its state, too. */
+function slurmJob(job: {
+  readonly name: string;
+  readonly jobId: string;
+  readonly word: string;
+  readonly reason: string;
+  readonly remainingMs: number | null;
+}): ManagedJob | undefined {
+  const { name, jobId, word } = job;
+  const state = slurmState(word);
+  if (state === undefined) return undefined;
+  const given = NO_REASON.includes(job.reason.trim()) ? null : job.reason.trim();
+  const ended = given === null ? word : `${word}: ${given}`;
+  return {
+    name,
+    jobId,
+    state,
+    remainingMs: state === 'RUNNING' ? job.remainingMs : null,
+    reason: state === 'ENDED' ? ended : given,
+  };
+}
+
+/** The job of a line of `squeue` in {@link SQUEUE_FORMAT}; undefined for a line that is not understood. */
+export function jobOfSqueueLine(line: string): ManagedJob | undefined {
+  const [jobId = '', name = '', word = '', left = '', ...reason] = line.split('|');
+  const remainingMs = remainingOf(left.trim());
+  if (remainingMs === undefined || !/^\d/.test(jobId)) return undefined;
+  return slurmJob({ name, jobId, word, reason: reason.join('|'), remainingMs });
+}
+
+/** Remaining time in milliseconds, null for none; undefined for a text that is not understood. INVALID is a time below zero. */
+function remainingOf(text: string): number | null | undefined {
+  if (['UNLIMITED', 'NOT_SET', 'Partition_Limit', 'N/A', ''].includes(text)) return null;
+  if (text === 'INVALID') return 0;
+  const [, days = '0', hours = '0', minutes, seconds] = TIME.exec(text) ?? [];
+  if (minutes === undefined || seconds === undefined) return undefined;
+  const hoursInAll = Number(days) * 24 + Number(hours);
+  return ((hoursInAll * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
+}
+
+/** Id that `sbatch --parsable` printed, without the name of the cluster; undefined when there is none. */
+export function idOfSbatch(stdout: string): string | undefined {
+  return stdout
+    .split('\n')
+    .map((line) => /^(\d+)(?:;\S*)?$/.exec(line.trim())?.[1])
+    .findLast((id) => id !== undefined);
+}
+
+/** Whether the complaint is about the way to the controller, and not about the job. */
+export function isAboutTheController(complaint: string): boolean {
+  return CONTROLLER_AWAY.test(complaint);
+}
+
+const CONTROLLER_AWAY = new RegExp(
+  [
+    'Unable to contact slurm controller',
+    'Unable to contact',
+    'Socket timed out',
+    'Zero Bytes were transmitted',
+    'Communication connection failure',
+    'Connection (?:refused|reset|timed out)',
+    'connect failure',
+    'Unable to establish (?:controller|configuration|control)',
+    'Protocol authentication error',
+    'Munge',
+    'Failed to connect',
+    'standby mode',
+    'Slurm temporarily unable to accept job',
+    'Resource temporarily unavailable',
+    'Transport endpoint is not connected',
+    'Could not establish a configuration source',
+    'Insane message length',
+    'Message (?:send|receive) failure',
+    'Unexpected message received',
+  ].join('|'),
+);

@@ -1,0 +1,24 @@
+/** The drivers for Slurm, with a real one. */
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe } from 'vitest';
+import { hasSlurm, slurmCluster } from '../support/hosts/slurm-cluster.js';
+import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
+
+async function openByCommands(): Promise<WorkloadManagerUnderTest> {
+  const cluster = await slurmCluster();
+  const manager = (...options: readonly string[]) => ({ kind: 'slurm' as const, via: cluster.via, options });
+  return {
+    folder: await mkdtemp(join(cluster.folder, 'shared-')),
+    manager: manager(),
+    holding: manager('--hold'),
+    refusing: manager('--partition=other'),
+    refusal: /[Ii]nvalid partition/,
+    signalsAtCancel: 'SIGTERM\n',
+    leave: () => cluster.endController('SIGTERM'),
+    comeBack: () => cluster.startController(),
+    close: () => cluster.stop(),
+  };
+}
+
+describe.skipIf(!hasSlurm())('Slurm by its commands', () => describeWorkloadManager(openByCommands));

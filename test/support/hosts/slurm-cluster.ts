@@ -1,0 +1,192 @@
+/** A real Slurm with three hosts on this machine, in namespaces of its own: it listens on all addresses, and no process outlives it. */
+import { type ChildProcess, execFile, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually } from '../eventually.js';
+import { temporaryFolder } from '../temporary-folder.js';
+
+const PATH = [process.env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
+const HOSTS = ['n1', 'n2', 'n3'];
+const FIRST_PORT = 17_001;
+/** An address that is not loopback: without one, glibc resolves no address for Slurm, not even 127.0.0.1. */
+const HOLDER = 'ip link set lo up && ip addr add 192.0.2.1/32 dev lo && echo ready && cat && :';
+
+const run = promisify(execFile);
+
+export interface SlurmCluster {
+  /** Beginning of commands that run beside the cluster, as `via` of a workload manager: it treats its words as ssh does. */
+  readonly via: readonly string[];
+  /** Folder of the cluster, for what the test shares with its hosts. */
+  readonly folder: string;
+  /** Environment by which Slurm's commands find the cluster. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Starts a program in the network of the cluster; it is the process of the child that is returned. */
+  spawnInside(command: string, args: readonly string[], options?: SpawnOptions): ChildProcess;
+  /** Output of a command in the network of the cluster. */
+  runInside(command: string, args: readonly string[]): Promise<string>;
+  /** Ends the controller: by SIGTERM it keeps all jobs; by SIGKILL it may forget those of the last seconds, and give their ids again. */
+  endController(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  startController(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Whether this machine has Slurm, and the rights for namespaces. Without them, tests with a cluster are skipped, and the run says so; never
+ *  under CI, where they fail. */
+export function hasSlurm(): boolean {
+  if (process.env['CI'] !== undefined) return true;
+  try {
+    if (process.getuid?.() !== 0) throw new Error('they take the rights of root');
+    for (const program of ['munged', 'slurmctld', 'slurmd', 'sbatch', 'slurmrestd', 'nsenter', 'ip'])
+      checkProgram(program);
+    execFileSync('unshare', ['--net', '--pid', '--fork', '--mount-proc', 'true'], { stdio: 'pipe' });
+    return true;
+  } catch (error) {
+    console.warn(`SKIPPED, tests with Slurm: ${(error as Error).message}`);
+    return false;
+  }
+}
+
+/** Starts a cluster; resolves when all hosts are idle. */
+export async function slurmCluster(): Promise<SlurmCluster> {
+  const { path: folder, remove } = await temporaryFolder();
+  await chmod(folder, 0o755);
+  await writeConfiguration(folder);
+  const environment = { ...process.env, PATH, SLURM_CONF: join(folder, 'slurm.conf') };
+  const holder = spawn(
+    'unshare',
+    ['--net', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-c', HOLDER],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: environment,
+    },
+  );
+  await once(holder.stdout, 'data');
+  const init = String(childOf(holder));
+  const inNetwork = ['nsenter', '--target', init, '--net'];
+
+  const spawnInside = (command: string, args: readonly string[], options: SpawnOptions = {}) =>
+    spawn('nsenter', [...inNetwork.slice(1), command, ...args], {
+      ...options,
+      env: { ...environment, ...options.env },
+    });
+  const runInside = async (command: string, args: readonly string[]) =>
+    (await run('nsenter', [...inNetwork.slice(1), command, ...args], { env: environment })).stdout;
+  /** Daemons are in the namespace of processes, too, and so are their jobs. */
+  const daemon = (command: string, args: readonly string[]) =>
+    spawn('nsenter', ['--target', init, '--net', '--pid', '--mount', command, ...args], {
+      stdio: 'ignore',
+      env: environment,
+    });
+
+  let controller: ChildProcess | undefined;
+  const cluster: SlurmCluster = {
+    via: [...inNetwork, 'env', `SLURM_CONF=${environment.SLURM_CONF}`, 'sh', '-c', 'exec sh -c "$*"', 'via'],
+    folder,
+    environment,
+    spawnInside,
+    runInside,
+    async endController(signal) {
+      if (controller === undefined) return;
+      const ended = once(controller, 'exit');
+      process.kill(childOf(controller), signal);
+      await ended;
+      controller = undefined;
+    },
+    async startController() {
+      controller = daemon('slurmctld', ['-D']);
+      await idleHosts(runInside);
+    },
+    async stop() {
+      const ended = once(holder, 'exit');
+      // The first process of the namespace ends with its input, and all others with it.
+      holder.stdin.end();
+      await ended;
+      await remove();
+    },
+  };
+  daemon('munged', [
+    ...['--foreground', '--force', `--key-file=${folder}/munge.key`, `--socket=${folder}/munge.socket`],
+    ...[
+      `--pid-file=${folder}/munged.pid`,
+      `--seed-file=${folder}/munge.seed`,
+      `--log-file=${folder}/munged.log`,
+    ],
+  ]);
+  try {
+    await eventually(() => runInside('munge', ['-n', '-S', `${folder}/munge.socket`]));
+    for (const host of HOSTS) daemon('slurmd', ['-D', '-N', host]);
+    await cluster.startController();
+    return cluster;
+  } catch (error) {
+    const log = await readFile(join(folder, 'slurmctld.log'), 'utf8').catch(() => '(none)');
+    await cluster.stop();
+    throw new Error(`Slurm does not start; the end of its log: ${log.slice(-2000)}`, { cause: error });
+  }
+}
+
+async function idleHosts(runInside: SlurmCluster['runInside']): Promise<void> {
+  await eventually(async () => {
+    const states = (await runInside('sinfo', ['--noheader', '--Node', '--format=%T'])).trim().split('\n');
+    return (
+      states.length === HOSTS.length &&
+      states.every((state) => ['idle', 'mixed', 'allocated'].includes(state))
+    );
+  });
+}
+
+async function writeConfiguration(folder: string): Promise<void> {
+  await mkdir(join(folder, 'state'));
+  await writeFile(join(folder, 'munge.key'), randomBytes(1024), { mode: 0o400 });
+  await writeFile(join(folder, 'jwt.key'), randomBytes(32), { mode: 0o600 });
+  await writeFile(join(folder, 'cgroup.conf'), 'CgroupAutomount=no\n');
+  const host = hostname().split('.')[0] ?? '';
+  const lastPort = FIRST_PORT + HOSTS.length - 1;
+  const lines = [
+    ...['ClusterName=test', `SlurmctldHost=${host}(127.0.0.1)`, 'SlurmUser=root', 'SlurmdUser=root'],
+    ...[
+      'SlurmctldPort=16817',
+      'AuthType=auth/munge',
+      `AuthInfo=socket=${folder}/munge.socket`,
+      'CredType=cred/munge',
+    ],
+    ...['AuthAltTypes=auth/jwt', `AuthAltParameters=jwt_key=${folder}/jwt.key`],
+    ...[`StateSaveLocation=${folder}/state`, `SlurmdSpoolDir=${folder}/spool-%n`],
+    ...[`SlurmctldPidFile=${folder}/slurmctld.pid`, `SlurmdPidFile=${folder}/slurmd-%n.pid`],
+    ...[`SlurmctldLogFile=${folder}/slurmctld.log`, `SlurmdLogFile=${folder}/slurmd-%n.log`],
+    ...['ProctrackType=proctrack/linuxproc', 'TaskPlugin=task/none', 'JobAcctGatherType=jobacct_gather/none'],
+    ...['AccountingStorageType=accounting_storage/none', 'MpiDefault=none', 'ReturnToService=2'],
+    ...['SelectType=select/cons_tres', 'SelectTypeParameters=CR_CPU', 'SlurmdParameters=config_overrides'],
+    // Soon, so that tests need not wait: the next scheduling, what follows SIGTERM, and the call of a controller that is away.
+    ...['SchedulerParameters=batch_sched_delay=0,sched_interval=1', 'KillWait=10', 'MessageTimeout=5'],
+    ...['MinJobAge=300', 'SlurmctldTimeout=30', 'SlurmdTimeout=30'],
+    `NodeName=n[1-${HOSTS.length}] NodeHostname=${host} NodeAddr=127.0.0.1 Port=[${FIRST_PORT}-${lastPort}] CPUs=2 RealMemory=1000`,
+    `PartitionName=main Nodes=n[1-${HOSTS.length}] Default=YES MaxTime=INFINITE State=UP`,
+  ];
+  await writeFile(join(folder, 'slurm.conf'), `${lines.join('\n')}\n`);
+}
+
+/** The process that `unshare` or `nsenter` has started for its command. */
+function childOf({ pid }: ChildProcess): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  const [only] = children;
+  if (only === undefined || only === '' || children.length > 1)
+    throw new Error(`the process ${pid} has ${children.length} children instead of one`);
+  return Number(only);
+}
+
+function checkProgram(name: string): void {
+  for (const folder of PATH.split(delimiter)) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return;
+    } catch {
+      // The next folder may have it.
+    }
+  }
+  throw new Error(`there is no program ${name}`);
+}
