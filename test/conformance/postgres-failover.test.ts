@@ -141,4 +141,30 @@ describe.skipIf(!hasPostgres)('a store whose server fails over to its synchronou
     expect(told).toContain('201');
     expect(await store.archive.find(task.id)).toMatchObject({ status: 'WAITING' });
   });
+
+  it('tells nothing that a server shows which has recovered without a new start before its standby has it', async () => {
+    const { primary, standby, store, name } = await openWithStandby();
+    const processes = (condition: string) =>
+      queryAt<{ pid: number }>(primary.url(name), `SELECT pid FROM pg_stat_activity WHERE ${condition}`);
+    await store.queue.insert([newTask()]);
+    await standby.stop();
+    const task = newTask();
+    const told: string[] = [];
+    const inserting = store.queue.insert([task]).then(() => told.push('201'));
+    await eventually(async () => (await processes("wait_event = 'SyncRep'")).length > 0);
+    const [killed] = await processes("backend_type = 'walwriter'");
+    process.kill(Number(killed?.pid), 'SIGKILL');
+    await eventually(async () => {
+      const query = `SELECT FROM task_request WHERE id = '${task.id}'`;
+      return (await queryAt(primary.url(name), query)).length > 0;
+    });
+    const read = async () => void told.push(`${(await store.archive.find(task.id))?.status}`);
+    const reading = read().catch(read);
+    const isConfirming = "wait_event = 'SyncRep' AND query LIKE '%pg_logical_emit_message%'";
+    await eventually(async () => (await processes(isConfirming)).length > 0);
+    expect(told).toEqual([]);
+    await standby.start();
+    await Promise.all([inserting, reading]);
+    expect(told.toSorted()).toEqual(['201', 'WAITING']);
+  });
 });

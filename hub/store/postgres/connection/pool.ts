@@ -95,10 +95,7 @@ export function openPool(given: DatabaseSettings): Database {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
   });
   // Without listeners, a broken connection would end the process.
-  pool.on('error', (error) => {
-    log?.warn({ err: error }, 'an idle connection to the database broke');
-    recovered.failed(error);
-  });
+  pool.on('error', (error) => log?.warn({ err: error }, 'an idle connection to the database broke'));
   pool.on('connect', (client) => void client.on('error', () => undefined));
 
   const plans = new PlanRenewal();
@@ -116,7 +113,6 @@ export function openPool(given: DatabaseSettings): Database {
       client.release();
       return result;
     } catch (error) {
-      recovered.failed(error);
       // A refused statement leaves its connection usable.
       client.release(isSpoiled || !(error as Partial<DatabaseFault>).isConnectionUsable);
       throw error;
