@@ -12,3 +12,6 @@ export const RETURNED_TASK_COLUMNS = COLUMNS.map(({ of, column }) =>
 ).join(', ');
 
 export const TASK_TABLES = 'task JOIN requirement ON requirement.id = task.requirement_id';
+
+/** Selects the `seq` of the newest task; 0 when there is none. */
+export const LATEST_SEQ = 'SELECT coalesce(max(seq), 0) FROM task';

@@ -7,13 +7,9 @@ import { REQUEST_COLUMNS } from '../../rows/task-fields.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import { fileReferences } from '../objects/file-references.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
+import { LATEST_SEQ } from '../rows/task-columns.js';
 import type { RequirementIds } from './requirement-ids.js';
 import type { WebhookOutbox } from './webhook-outbox.js';
-
-/** `seq` of the newest task; 0 when there is none. */
-function latestSeqOf(db: SqliteDatabase): number {
-  return db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
-}
 
 /** Inserts a task into the queue. To be called within a transaction. */
 export function taskInsertion(
@@ -37,7 +33,7 @@ export function taskInsertion(
   const openLoan = db.prepare<[number]>('INSERT INTO open_loan (task_seq) VALUES (?)');
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
-  let latestSeq = latestSeqOf(db);
+  let latestSeq = db.prepare<[], number>(LATEST_SEQ).pluck().get() ?? 0;
 
   const insertTask = (task: NewTask): WaitingTask => {
     const seq = ++latestSeq;
