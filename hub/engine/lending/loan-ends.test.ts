@@ -1,34 +1,88 @@
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Task } from '../../core/task.js';
 import { LoanEnds } from './loan-ends.js';
 import { OpenLoan } from './open-loan.js';
 
-it('a loan that is canceled before it has a task is over at once, so that none is created', () => {
-  const reports: AttemptReport[] = [];
-  const { clock, timers } = manualRuntime();
-  const ends = new LoanEnds({
+const REF = { taskId: '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77', attempt: 2, instanceId: 'berlin:press' };
+
+let reports: AttemptReport[];
+let canceled: Task[];
+/** The task in the store; undefined when nobody may look for it. */
+let stored: Partial<Task> | undefined;
+let ends: LoanEnds;
+/** Lets what is under way go on. */
+let advance: () => Promise<void>;
+
+beforeEach(() => {
+  reports = [];
+  canceled = [];
+  stored = undefined;
+  const runtime = manualRuntime();
+  const { clock, timers } = runtime;
+  advance = () => runtime.advance(0);
+  ends = new LoanEnds({
     archive: {
-      find: () => Promise.reject(new Error('there is no task to look at')),
+      find: async () => {
+        if (!stored) throw new Error('there is no task to look at');
+        return stored as Task;
+      },
       filesOf: async () => ({ outputFiles: [], log: null }),
       formerAttempts: async () => [],
     },
-    transitions: { cancel: async (_: Task) => true },
+    transitions: {
+      cancel: async (task: Task) => {
+        canceled.push(task);
+        stored = { ...task, status: 'CANCELED' };
+        return true;
+      },
+    },
     instances: { attemptOn: () => null },
     reporting: { add: ({ report }) => void reports.push(report) },
     clock,
     timers,
     log: { warn: () => undefined } as unknown as Logger,
   });
-  const ref = { taskId: '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77', attempt: 2, instanceId: 'berlin:press' };
+});
+
+const openLoan = (hasTask: boolean) => {
   const origin = { hub: 'https://hq.example.com', user: null };
-  const loan = new OpenLoan({ upstream: 'hq', ref, proof: null, origin }, 'task', {
-    hasTask: false,
+  return new OpenLoan({ upstream: 'hq', ref: REF, proof: null, origin }, 'task', {
+    hasTask,
     type: 'EXECUTE_BATCH_JOB',
   });
+};
+
+it('a loan that is canceled before it has a task is over at once, so that none is created', () => {
+  const loan = openLoan(false);
   ends.cancel(loan);
   expect([loan.isOver, loan.over.aborted]).toEqual([true, true]);
-  expect(reports).toMatchObject([{ ...ref, outcome: 'CANCELED' }]);
+  expect(reports).toMatchObject([{ ...REF, outcome: 'CANCELED' }]);
+});
+
+it('a loan of an earlier term whose instance was never claimed is ended, and its task is void', async () => {
+  const loan = openLoan(true);
+  const task = { id: 'task', status: 'WAITING', attempt: 0, loan: loan.loan } as Task;
+  stored = task;
+  ends.resume(loan, task);
+  await advance();
+  expect(canceled).toEqual([task]);
+  expect([loan.isVoid, loan.isOver]).toEqual([true, true]);
+  expect(reports).toMatchObject([{ ...REF, outcome: 'RETURNED' }]);
+});
+
+it.each([
+  ['runs', { status: 'RUNNING', attempt: 1 }, { isOver: false, ended: [] }],
+  ['has ended', { status: 'FINISHED', attempt: 1, message: null }, { isOver: true, ended: ['OK'] }],
+  ['was lost', { status: 'WAITING', attempt: 1 }, { isOver: true, ended: ['RETURNED'] }],
+] as const)('a loan of an earlier term that %s keeps its task', async (_, state, { isOver, ended }) => {
+  const loan = openLoan(true);
+  const task = { id: 'task', loan: loan.loan, startedAtMs: null, ...state } as Task;
+  stored = task;
+  ends.resume(loan, task);
+  await advance();
+  expect([loan.isVoid, loan.isOver]).toEqual([false, isOver]);
+  expect(reports.map(({ outcome }) => outcome)).toEqual(ended);
 });
