@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { openReader } from '@workbench-hub/hub/store/sqlite/lists/reader-database';
 import { TaskLists } from '@workbench-hub/hub/store/sqlite/lists/task-lists';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
@@ -46,6 +47,26 @@ describe('the list thread', () => {
     await store.close();
     await refused;
     await expect(store.archive.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+
+  it('answers each list once, and rests', async () => {
+    const store = open();
+    await store.queue.insert([newTask()]);
+    await store.archive.list(EVERYTHING);
+    const main = new URL(import.meta.resolve('@workbench-hub/hub/store/sqlite/lists/thread-main'));
+    const thread = new Worker(main, { workerData: { file }, execArgv: [] });
+    const answered: [kind: string, call: number][] = [];
+    thread.on('message', ({ kind, call }) => answered.push([kind, call]));
+    for (const call of [1, 2]) {
+      thread.postMessage({ kind: 'list', call, query: EVERYTHING, changed: [] });
+      while (answered.at(-1)?.[1] !== call) await once(thread, 'message');
+    }
+    expect(answered).toEqual([
+      ['page', 1],
+      ['page', 2],
+    ]);
+    await thread.terminate();
+    await store.close();
   });
 
   it('leaves no file of its connection behind', async () => {

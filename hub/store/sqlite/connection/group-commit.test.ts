@@ -185,6 +185,7 @@ describe('an operation that fails', () => {
     const needing = (text: string) => () => {
       if (!hasRoom) throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
       told.push(text);
+      return `${text} done`;
     };
     const sync = () => Promise.resolve();
     const kept = new GroupCommit(db, { timers, log, sync, ballast, onSyncFailed: () => undefined });
@@ -194,10 +195,14 @@ describe('an operation that fails', () => {
       kept.relaxed(needing('put')),
     ]);
     write();
-    expect((await results).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
+    expect(await results).toMatchObject([
+      { status: 'rejected' },
+      { status: 'fulfilled', value: 'delete done' },
+      { status: 'rejected' },
+    ]);
     const alone = kept.freeing(needing('sweep'), { durable: false });
     write();
-    await alone;
+    expect(await alone).toBe('sweep done');
     expect(told).toEqual(['released', 'delete', 'taken back', 'released', 'sweep', 'taken back']);
   });
 
