@@ -1,6 +1,6 @@
 import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { describe, expect, it } from 'vitest';
-import { type Candidate, explain, type Situation } from './wait-estimate.js';
+import { type Candidate, explain, MAX_TASKS_AHEAD, type Situation } from './wait-estimate.js';
 
 const NOW_MS = 1_000_000;
 
@@ -163,6 +163,17 @@ describe('explain', () => {
     expect(explanation.message).toBe(
       '2 fitting instances are busy, 3 tasks are ahead; expected to start in 30 s (between 10 s and 80 s).',
     );
+  });
+
+  it('estimates no start from tasks that are counted up to the limit only', () => {
+    const candidates = [instance('9.1', ['gears', 'linux'], 'UP', true)];
+    const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
+    const ahead = (tasksAhead: number) => explain(situation({ candidates, tasksAhead, runTimes }));
+    expect(ahead(MAX_TASKS_AHEAD - 1).estimate).not.toBeNull();
+    expect(ahead(MAX_TASKS_AHEAD)).toMatchObject({
+      estimate: null,
+      message: '1 fitting instance is busy, at least 10000 tasks are ahead.',
+    });
   });
 
   it('estimates no start while all instances run tasks of unknown end', () => {

@@ -92,6 +92,18 @@ describe('waiting for the end of a task', () => {
     expect(waiting.status).toBe('WAITING');
   });
 
+  it('goes on for those that wait longer, and leaves nothing of a task when all have given up', async () => {
+    const id = await create();
+    const [short, long] = [await_(id, 5000), await_(id, 10_000)];
+    await engine.runtime.advance(5000);
+    expect([short.status, long.status]).toEqual(['WAITING', undefined]);
+    expect(engine.resultWaiters.taskIds).toEqual([id]);
+    await engine.tasks.cancel(id, false, ANYBODY);
+    await engine.runtime.settle();
+    expect(long.status).toBe('CANCELED');
+    expect(engine.resultWaiters.taskIds).toEqual([]);
+  });
+
   it('leaves no listener on the client, however it ends', async () => {
     const agent = await join();
     const id = await create();

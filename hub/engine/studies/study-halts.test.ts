@@ -1,8 +1,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, expect, it } from 'vitest';
-import type { ActiveStudy, StateChange } from '../../core/ports/studies.js';
-import type { Study, StudyState } from '../../core/studies/study.js';
+import type { ActiveStudy, PointQuery, StateChange } from '../../core/ports/studies.js';
+import type { Point, Study, StudyState } from '../../core/studies/study.js';
 import type { PlannedStudy } from './planned-study.js';
 import { StudyHalts } from './study-halts.js';
 
@@ -17,18 +17,24 @@ const RECORD = {
 let changes: { readonly to: StudyState; readonly why: StateChange }[];
 let failed: number;
 let isChanged: boolean;
+/** Points that have begun. */
+let points: Point[];
 let halts: StudyHalts;
 
 beforeEach(() => {
   changes = [];
   failed = 0;
   isChanged = true;
+  points = [];
   halts = new StudyHalts({
     runtime,
     log: { info: () => undefined } as unknown as Logger,
     studies: {
       failedSince: async () => failed,
-      points: async () => [],
+      points: async (_, { after, limit, outcomes }: PointQuery) =>
+        points
+          .filter(({ number, end }) => number > after && end !== null && outcomes.includes(end.outcome))
+          .slice(0, limit),
       setState: async (_, __, to, why) => {
         changes.push({ to, why });
         return isChanged;
@@ -49,6 +55,18 @@ const studyWith = (rules: object) =>
       ...rules,
     },
   }) as unknown as Study;
+
+/** Condition of a rule that stops the study. */
+const LIGHT = { value: 'mass', lower: null, upper: 5 };
+
+function reusedPoint(number: number, mass: number): Point {
+  const end = {
+    ...({ outcome: 'REUSED', cause: null, message: null, source: 't', startedAtMs: null } as const),
+    values: [{ kind: 'NUMBER', value: mass }],
+    endedAtMs: 995_000,
+  } as const;
+  return { number, tries: 0, variables: [], bundle: null, notReused: null, end };
+}
 
 it('a study without rules is not changed, and said not to be', async () => {
   const study = studyWith({});
@@ -80,6 +98,15 @@ it('a study pauses when each of its first results lacks the same value, once', a
   expect(changes[0]?.why.message).toContain('mass is missing: there is no file a');
   expect(await halts.pauseByResults(planned, [without])).toBe(false);
   expect(changes).toHaveLength(1);
+});
+
+it.each([1, 5])('a study stops as the hub before should have, at reused point %i of five', async (at) => {
+  const study = studyWith({ reuse: true, values: [{ name: 'mass' }], stopWhen: [LIGHT] });
+  points = [1, 2, 3, 4, 5].map((number) => reusedPoint(number, number === at ? 1 : 9));
+  expect(await halts.stopAsBefore(study, RECORD)).toBe(true);
+  expect(changes).toMatchObject([
+    { to: 'STOPPED', why: { message: expect.stringContaining(`point ${at} `) } },
+  ]);
 });
 
 it('a study stops at the time of its rule, and not before', async () => {
