@@ -3,12 +3,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OpenConnections } from './open-connections.js';
 
 const OTHERS = ['ws://hub-2:8080'];
-const log = { error: () => undefined, warn: () => undefined } as never;
+const log = { error: () => undefined, warn: (names: object) => void warnings.push(names) } as never;
 
 let runtime: ManualRuntime;
 let isReady: boolean;
 let others: readonly string[];
 let moves: string[];
+/** Whether the agent can be asked to join another hub. */
+let canMove: boolean;
+let warnings: object[];
 let stop: () => void;
 
 beforeEach(() => {
@@ -16,6 +19,8 @@ beforeEach(() => {
   isReady = true;
   others = OTHERS;
   moves = [];
+  canMove = true;
+  warnings = [];
   const connections = new OpenConnections({
     // A store that is away keeps the check of credentials waiting.
     credentials: { version: () => new Promise(() => undefined) },
@@ -27,7 +32,10 @@ beforeEach(() => {
   connections.add({
     endIfRevoked: async () => undefined,
     tellHubs: () => undefined,
-    move: (reason) => moves.push(reason) > 0,
+    move: (reason) => {
+      if (canMove) moves.push(reason);
+      return canMove;
+    },
   });
   stop = connections.watch();
 });
@@ -45,6 +53,14 @@ describe('agents of a hub that is not ready', () => {
     expect(moves).toEqual(['the hub is not ready']);
     await pass(8);
     expect(moves).toHaveLength(2);
+    expect(warnings).toEqual([{ agents: 1 }, { agents: 1 }]);
+  });
+
+  it('of which none can be asked are not in the log', async () => {
+    canMove = false;
+    isReady = false;
+    await pass(10);
+    expect([moves, warnings]).toEqual([[], []]);
   });
 
   it('stay when it is ready again before', async () => {

@@ -32,6 +32,7 @@ beforeEach(() => {
   const spool = {
     leftOver: [],
     put: async () => undefined,
+    acknowledge: async () => undefined,
     read: async function* () {},
     readSmall: (folder: string) => {
       if (folder === 'damaged') throw new BlobLost('it is damaged');
@@ -121,6 +122,27 @@ describe('a result', () => {
     expect(reporting.isDelivered).toBe(false);
     await runtime.advance(0);
     expect(sent).toEqual(['late']);
+  });
+
+  test('is waited for until a hub has acknowledged it, or none is connected', async () => {
+    const { taskId, attempt, instanceId } = withContent('task').report;
+    const told: string[] = [];
+    const wait = () => void reporting.delivered().then(() => told.push('delivered'));
+    const hub = join();
+    reporting.add(withContent('task'));
+    reporting.add(withContent('other'));
+    wait();
+    reporting.acknowledged({ taskId, attempt, instanceId }, true);
+    await runtime.advance(0);
+    expect(told).toEqual([]);
+    hub.abort();
+    await runtime.advance(0);
+    expect(told).toEqual(['delivered']);
+    join();
+    wait();
+    reporting.acknowledged({ taskId: 'other', attempt, instanceId }, true);
+    await runtime.advance(0);
+    expect(told).toEqual(['delivered', 'delivered']);
   });
 
   test('is sent with its blobs at once if the hub takes so much, also beside uploads', async () => {

@@ -1,11 +1,12 @@
-/** Returned attempts; the tests of the whole agent cover the way to a result. */
+/** What attempts tell the host and the spool; the tests of the whole agent cover the way to a result. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import type { BatchJob, Job } from '@workbench-hub/shared/domain/job';
 import type { SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
 import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
+import type { Ending } from '@workbench-hub/shared/joining/reports';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { HostFault } from '../../core/host-fault.js';
 import type { AttemptRun } from './attempt-run.js';
 import { Jobs, type JobsOptions } from './jobs.js';
@@ -19,18 +20,26 @@ const JOB: BatchJob = {
   variables: [],
 };
 
-test('an attempt that met a host fault leaves nothing in the spool, and its instance cools down first', async () => {
-  const steps: string[] = [];
-  const reports: AttemptReport[] = [];
+let steps: string[];
+let reports: AttemptReport[];
+
+beforeEach(() => {
+  steps = [];
+  reports = [];
+});
+
+/** Runs a job to its report; `end` is what a batch job comes to. */
+async function run(job: Job, end: (run: AttemptRun) => Ending): Promise<void> {
   const jobs = new Jobs({
     instances: {
       reserve: () => ({
-        program: {},
+        program: { simulateWork: async () => undefined },
         lost: new AbortController().signal,
         listen: () => undefined,
         release: () => steps.push('released'),
       }),
       coolDown: () => steps.push('rests'),
+      hostRecovered: () => steps.push('recovered'),
     },
     reporting: {
       has: () => false,
@@ -40,9 +49,9 @@ test('an attempt that met a host fault leaves nothing in the spool, and its inst
       },
     },
     batchJobs: {
-      run: async (run: AttemptRun, _job: BatchJob, folder: () => Promise<unknown>) => {
+      run: async (attempt: AttemptRun, _job: BatchJob, folder: () => Promise<unknown>) => {
         await folder();
-        return { ending: run.endingOf(new HostFault('the disk is full')), outputFiles: [] };
+        return { ending: end(attempt), outputFiles: [] };
       },
     },
     spool: {
@@ -54,8 +63,24 @@ test('an attempt that met a host fault leaves nothing in the spool, and its inst
     connection: () => null,
     taskLogLimitBytes: 1000,
   } as unknown as JobsOptions);
-  jobs.assign({ ref: REF, job: JOB, timeLimitMs: null });
+  jobs.assign({ ref: REF, job, timeLimitMs: null });
   await jobs.ended();
+}
+
+test('an attempt that met a host fault leaves nothing in the spool, and its instance cools down first', async () => {
+  await run(JOB, (attempt) => attempt.endingOf(new HostFault('the disk is full')));
   expect(steps).toEqual(['discarded', 'rests', 'released', 'reported, folder null']);
   expect(reports).toMatchObject([{ outcome: 'RETURNED', hostFault: true, message: 'the disk is full' }]);
+});
+
+test('a batch job that was run to its end shows that the host has recovered; other attempts do not', async () => {
+  await run(JOB, () => ({ outcome: 'OK', message: null }));
+  expect(steps).toEqual(['recovered', 'released', 'reported, folder folder']);
+  steps = [];
+  await run(JOB, () => ({ outcome: 'FAILED', message: 'the instance refused it' }));
+  expect(steps).toEqual(['released', 'reported, folder folder']);
+  steps = [];
+  await run({ type: 'SIMULATE_WORK', durationS: 1 }, () => ({ outcome: 'OK', message: null }));
+  expect(steps).toEqual(['released', 'reported, folder null']);
+  expect(reports.map(({ outcome }) => outcome)).toEqual(['OK', 'FAILED', 'OK']);
 });
