@@ -236,7 +236,7 @@ describe('for any waiting tasks and idle instances', () => {
       const given = new Map<string, number>();
       for (const waiting of [...tasks].sort(compareWaiting)) {
         const candidates = [...free].filter(
-          (instance) => fitting(waiting, instance) && isAllowed(waiting.taskId, instance.agentId),
+          (instance) => fitting(waiting, instance) && isAllowed(waiting, instance.agentId),
         );
         const got = pairings.find(({ task: { taskId } }) => taskId === waiting.taskId)?.instance as
           | Idle

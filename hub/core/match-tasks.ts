@@ -17,6 +17,8 @@ export interface WaitingTask {
   readonly priorityRank: number;
   /** Grows with the time of the request. */
   readonly sequence: number;
+  /** Longest time of an attempt, in seconds; null for none. Hubs of an earlier version leave it out. */
+  readonly timeLimitS?: number | null | undefined;
 }
 
 /** Waiting tasks that the same instance classes fit. */
@@ -79,7 +81,7 @@ interface UnpairedHeads extends WaitingPool {
 }
 
 /** Whether a task may be dispatched to an agent with a fitting instance. */
-export type IsAllowed = (taskId: string, agentId: string) => boolean;
+export type IsAllowed = (task: WaitingTask, agentId: string) => boolean;
 
 /**
  * Pairs each task, first task first, with the best instance for it, each instance at most once. Tasks for which no instance is
@@ -95,7 +97,7 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
     if (!first) break;
     const { task, pool } = first;
     pool.next++;
-    const isAgentAllowed = isAllowed && ((agentId: string) => isAllowed(task.taskId, agentId));
+    const isAgentAllowed = isAllowed && ((agentId: string) => isAllowed(task, agentId));
     pairings.push({ task, instance: free.take(pool.fitting, isAgentAllowed) });
   }
   return pairings;
@@ -122,6 +124,6 @@ function skipExcluded(pool: UnpairedHeads, free: FreeInstances, isAllowed: IsAll
   if (!free.hasAny(pool.fitting)) return;
   for (; ; pool.next++) {
     const task = pool.heads[pool.next];
-    if (!task || free.hasAny(pool.fitting, (agentId) => isAllowed(task.taskId, agentId))) return;
+    if (!task || free.hasAny(pool.fitting, (agentId) => isAllowed(task, agentId))) return;
   }
 }

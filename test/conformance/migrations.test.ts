@@ -156,6 +156,9 @@ const ROWS: readonly (readonly string[])[] = [
        ('study.1', 'ci', 'https://ci.example.org', 30, 'DELIVERED', 31)`,
   ],
   [`UPDATE study_point SET bundle = 2 WHERE number = 2`],
+  [
+    `INSERT INTO allocation (id, recipe, state, reason, wanted_at) VALUES ('gears-a', 'gears', 'WANTED', '1 task waits', 50)`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -187,7 +190,7 @@ async function expectStudy(
   expect((await studies.partWith('study', 1))?.first).toBe(version < 23 ? undefined : 1);
   expect((await studies.partByKey('study', 'key'))?.first).toBe(version < 24 ? undefined : 1);
   const since = (await studies.find('study'))?.runningSinceMs;
-  expect(since).toBe({ 23: 10, 24: 15, 25: 15, 26: 15, 27: 15 }[version]);
+  expect(since).toBe(version < 23 ? undefined : version < 24 ? 10 : 15);
   expect((await webhooks.notifyOfStudy('study'))?.url).toBe(
     version < 26 ? undefined : 'https://ci.example.org/hook',
   );
@@ -354,6 +357,7 @@ it('no migration has changed since it was released', () => {
     '16c358486c62',
     '45cc4033f40e',
     '39521fe9461f',
+    '1b44848aa933',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -1,5 +1,6 @@
 /** Writes of two schedulers, of which one does not know yet that its term is over: what one has claimed, the next one sees, and what the
  *  former one takes back late has no effect. */
+import { allocationWith } from '@workbench-hub/hub/core/hosts/fixtures/allocation';
 import { openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -99,6 +100,26 @@ describe.skipIf(!hasPostgres)('two schedulers on PostgreSQL', () => {
     expect(await claiming).toEqual([]);
     expect(await next.queue.running()).toEqual([{ agentId: INSTANCE.agentId, ref: claimed?.ref }]);
     expect(await next.archive.find(late.id)).toMatchObject({ status: 'WAITING', attempt: 0 });
+  });
+
+  it('change no allocation in a term that is over', async () => {
+    const [store, next] = [await openStore(A), await openStore(B)];
+    const wanted = allocationWith();
+    expect(await store.allocations.add(wanted, 1)).toBe(true);
+    first.proxy.isHanging = true;
+    let term = 0;
+    await second.roles.contend({
+      gained: async (gained) => {
+        term = gained;
+      },
+      lost: async () => undefined,
+    });
+    await eventually(() => term === 2);
+    const submitted = allocationWith({ state: 'SUBMITTED', jobId: '17' });
+    expect(await store.allocations.change(submitted, 'WANTED', 1)).toBe(false);
+    expect(await store.allocations.add(allocationWith({ id: 'late' }), 1)).toBe(false);
+    expect(await next.allocations.open()).toEqual([wanted]);
+    expect(await next.allocations.change(submitted, 'WANTED', term)).toBe(true);
   });
 
   /** Begins to take a running task back, as a lease of the first term does at its end; the row of its lane is locked. */

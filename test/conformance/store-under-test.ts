@@ -1,6 +1,7 @@
 /** Functions of every store, and records for tests. A suite gets a function that opens an empty store. */
 import { newTaskWith } from '@workbench-hub/hub/core/fixtures/task';
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
+import type { Allocations } from '@workbench-hub/hub/core/ports/allocations';
 import type { BlobCatalogue } from '@workbench-hub/hub/core/ports/blob-catalogue';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
 import type { Invalidations } from '@workbench-hub/hub/core/ports/invalidations';
@@ -26,6 +27,7 @@ export interface StoreUnderTest {
   readonly statistics: TaskStatistics;
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
+  readonly allocations: Allocations;
   readonly studies: Studies;
   readonly invalidations: Invalidations;
   readonly webhooks: WebhookDeliveries;

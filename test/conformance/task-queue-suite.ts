@@ -167,6 +167,7 @@ export function describeTaskQueue(open: OpenStore): void {
           requirementKey: key('8'),
           priorityRank: 1,
           sequence: expect.any(Number),
+          timeLimitS: null,
         },
       ]);
       expect(heads).toHaveLength(4);
@@ -234,6 +235,22 @@ export function describeTaskQueue(open: OpenStore): void {
       const groupIds = await groupIdsOf(ANYTHING);
       const ahead = (limit: number) => store.queue.countAhead(groupIds, { newWithPriorityRank: 4 }, limit);
       expect([await ahead(2), await ahead(3), await ahead(9)]).toEqual([2, 3, 3]);
+    });
+
+    it('allow counting the tasks that a time limit lets end within a time', async () => {
+      const limits = [null, 60, 61, 600];
+      await store.queue.insert(limits.map((timeLimitS) => newTask({ timeLimitS })));
+      const running = newTask();
+      await store.queue.insert([running]);
+      await claim(store, running.id);
+      const groupIds = await groupIdsOf(ANYTHING);
+      const within = (timeLimitS: number, limit = 9) => store.queue.countWithin(groupIds, timeLimitS, limit);
+      expect([await within(59), await within(60), await within(599), await within(600)]).toEqual([
+        1, 2, 3, 4,
+      ]);
+      expect(await within(600, 3)).toBe(3);
+      expect(await store.queue.countWithin([], 600, 9)).toBe(0);
+      expect((await headsOf(ANYTHING, 9)).map(({ timeLimitS }) => timeLimitS)).toEqual(limits);
     });
 
     it('are removed without tasks, and their ids are never reused', async () => {

@@ -1,6 +1,7 @@
 /** All suites of task stores, in one list, so that each store passes every one of them. */
 import { describe } from 'vitest';
 import { describeRememberedThings } from './agents-and-blobs-suite.js';
+import { describeAllocations } from './allocations-suite.js';
 import { describeAttemptTransitions } from './attempt-transitions-suite.js';
 import { describeBlobCatalogue } from './blob-catalogue-suite.js';
 import { describeStoredNames } from './named-objects-suite.js';
@@ -29,6 +30,7 @@ export function describeTaskStore(name: string, open: OpenStore): void {
     ['statistics', describeTaskStatistics],
     ['exclusions', describeTaskExclusions],
     ['open loans', describeOpenLoans],
+    ['allocations', describeAllocations],
     ['studies', describeStudies],
     ['deliveries of webhooks', describeWebhookDeliveries],
     ['remembered things', describeRememberedThings],

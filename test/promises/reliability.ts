@@ -1451,7 +1451,7 @@ export const RELIABILITY: PagePromises = {
       ],
     },
     {
-      begins: '| `requirement.id`, `study.seq`, `invalidation.seq` | 2<sup>53</sup>',
+      begins: '| `requirement.id`, `study.seq`, `invalidation.seq`, `allocation.seq` | 2<sup>53</sup>',
       heldBy: [
         test(
           'test/conformance/numbers-that-run-out.test.ts',

@@ -42,8 +42,8 @@ export interface AllocationSettings {
   readonly scratch: string | null;
   /** The agent program and its arguments. */
   readonly agentCommand: readonly string[];
-  /** The agent's configuration, without what each allocation has of its own: id, dataDir, tokenFile. */
-  readonly agentConfig: Readonly<Record<string, unknown>>;
+  /** Configuration of the agent of an allocation with this name, without dataDir and tokenFile. */
+  readonly agentConfigOf: (name: string) => Readonly<Record<string, unknown>>;
   readonly wallTimeMs: number;
 }
 
@@ -60,6 +60,7 @@ export interface RecipeLimits {
 /** A recipe, as the engine needs it. */
 export interface HostRecipe {
   readonly name: string;
+  readonly manager: ManagerSettings['kind'];
   /** Classes of the instances of one allocation, with their number. */
   readonly instances: readonly { readonly instanceClass: InstanceClass; readonly count: number }[];
   readonly wallTimeMs: number;

@@ -5,6 +5,7 @@ import type { SessionStore, UserStore } from './accounts.js';
 import type { AgentCredentialStore } from './agent-credentials.js';
 import type { AgentDrainStore } from './agent-drains.js';
 import type { AgentStore } from './agent-store.js';
+import type { Allocations } from './allocations.js';
 import type { BlobCatalogue } from './blob-catalogue.js';
 import type { InlineBlobs } from './blobs.js';
 import type { Hubs } from './hubs.js';
@@ -36,6 +37,7 @@ export interface TaskStore {
   readonly statistics: TaskStatistics;
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
+  readonly allocations: Allocations;
   readonly studies: Studies;
   readonly invalidations: Invalidations;
   readonly webhooks: WebhookDeliveries;

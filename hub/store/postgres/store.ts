@@ -5,6 +5,7 @@ import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { TaskStore } from '../../core/ports/store.js';
 import type { Database } from './connection/pool.js';
 import { translatedReads } from './connection/translated-reads.js';
+import { postgresAllocations } from './hosts/allocations.js';
 import type { LaneName } from './lanes/lane-names.js';
 import { beginStopOf, closeLanes, openLanes } from './lanes/lanes.js';
 import { TaskLists } from './lists/task-lists.js';
@@ -89,6 +90,7 @@ export async function openPostgresStore(
     changes,
     exclusions: postgresTaskExclusions(reads, lanes),
     loans: postgresOpenLoans(reads, lanes),
+    allocations: postgresAllocations(reads, lanes),
     studies: postgresStudies(reads, lanes, outbox),
     invalidations: postgresInvalidations(reads, lanes),
     statistics: postgresTaskStatistics(reads, lanes),

@@ -6,6 +6,7 @@ export interface HeadRow {
   readonly seq: number;
   readonly id: string;
   readonly priority: number;
+  readonly time_limit_s: number | null;
 }
 
 export interface GroupRow {
@@ -15,11 +16,11 @@ export interface GroupRow {
 }
 
 export function waitingTaskOfRow(
-  { id, priority, seq }: HeadRow,
+  { id, priority, seq, time_limit_s: timeLimitS }: HeadRow,
   groupId: number,
   requirementKey: string,
 ): WaitingTask {
-  return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq };
+  return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq, timeLimitS };
 }
 
 /** A page of at most `limit` rows. */

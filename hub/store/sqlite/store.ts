@@ -9,6 +9,7 @@ import { openDatabase, type SqliteDatabase } from './connection/database.js';
 import { GroupCommit, type StoreWatch } from './connection/group-commit.js';
 import type { PendingCompletions } from './connection/pending-completions.js';
 import { walSync } from './connection/wal-sync.js';
+import { sqliteAllocations } from './hosts/allocations.js';
 import { TaskLists } from './lists/task-lists.js';
 import { sqliteAgentStore } from './objects/agent-store.js';
 import { sqliteBlobCatalogue } from './objects/blob-catalogue.js';
@@ -91,6 +92,7 @@ export function portsOver(
     changes,
     exclusions: sqliteTaskExclusions(db, commit),
     loans: sqliteOpenLoans(db, commit),
+    allocations: sqliteAllocations(db, commit),
     studies: sqliteStudies(db, commit, outbox),
     invalidations: sqliteInvalidations(db, commit),
     statistics: sqliteTaskStatistics(db, commit),

@@ -69,6 +69,7 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
     ...readPorts(read, watch),
     archive: archiveOn(lanes, read),
     loans: loansOn(lanes.change, read),
+    allocations: allocationsOn(lanes.change, read),
     studies: studiesOn(lanes.change, read, options.hasStudies),
     invalidations: invalidationsOn(lanes.change, read),
     ...sidePorts(lanes, read),
@@ -91,6 +92,7 @@ function queueReads(read: Read) {
     heads: (groups) => read(({ queue }) => queue.heads(groups)),
     waiting: (taskIds) => read(({ queue }) => queue.waiting(taskIds)),
     countAhead: (groupIds, place, limit) => read(({ queue }) => queue.countAhead(groupIds, place, limit)),
+    countWithin: (...args) => read(({ queue }) => queue.countWithin(...args)),
     runningOn: (agentId) => read(({ queue }) => queue.runningOn(agentId)),
     running: () => read(({ queue }) => queue.running()),
     hasKeys: () => Promise.resolve(false),
@@ -116,6 +118,21 @@ function loansOn(change: Lane, read: Read): TaskStore['loans'] {
   return {
     all: () => read(({ loans }) => loans.all()),
     close: write(change, true, ({ loans }, taskIds) => loans.close(taskIds)),
+  };
+}
+
+function allocationsOn(change: Lane, read: Read): TaskStore['allocations'] {
+  return {
+    notes: () => read(({ allocations }) => allocations.notes()),
+    note: write(change, true, ({ allocations }, ...args) => allocations.note(...args)),
+    add: write(change, true, ({ allocations }, ...args) => allocations.add(...args)),
+    change: write(change, true, ({ allocations }, ...args) => allocations.change(...args)),
+    open: () => read(({ allocations }) => allocations.open()),
+    find: (id) => read(({ allocations }) => allocations.find(id)),
+    latest: (query) => read(({ allocations }) => allocations.latest(query)),
+    ranSince: (...args) => read(({ allocations }) => allocations.ranSince(...args)),
+    version: () => read(({ allocations }) => allocations.version()),
+    removeBefore: write(change, true, ({ allocations }, ...args) => allocations.removeBefore(...args)),
   };
 }
 

@@ -1,8 +1,9 @@
-/** State machines of tasks, attempts, studies, agents and instances as a picture and a table for the page that documents them. */
+/** State machines of tasks, attempts, studies, agents, instances and allocations as a picture and a table for the page that documents them. */
 import { ATTEMPT_TRANSITIONS as ON_THE_AGENT } from '@workbench-hub/agent/core/attempt-states';
 import { INSTANCE_TRANSITIONS, TRIGGERED_BY } from '@workbench-hub/agent/core/instance-states';
 import { AGENT_TRANSITIONS } from '@workbench-hub/hub/core/agent-states';
 import { ATTEMPT_TRANSITIONS } from '@workbench-hub/hub/core/attempt-states';
+import { ALLOCATION_TRANSITIONS } from '@workbench-hub/hub/core/hosts/allocation';
 import { STUDY_TRANSITIONS } from '@workbench-hub/hub/core/studies/study';
 import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';
@@ -15,6 +16,7 @@ export function stateMachinesAsText(): Record<string, string> {
     'attempt on the agent': textOf(ON_THE_AGENT),
     study: textOf(STUDY_TRANSITIONS),
     agent: textOf(AGENT_TRANSITIONS),
+    allocation: textOf(ALLOCATION_TRANSITIONS),
     instance: textOfInstance(),
   };
 }

@@ -25,6 +25,7 @@ import { studyRules } from './migrations/0023-study-rules.js';
 import { tasksOfStudies } from './migrations/0024-tasks-of-studies.js';
 import { webhooksOfStudies } from './migrations/0025-webhooks-of-studies.js';
 import { bundlesOfPoints } from './migrations/0026-bundles-of-points.js';
+import { allocations } from './migrations/0027-allocations.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -52,5 +53,6 @@ export const MIGRATIONS: readonly Migration[] = [
   tasksOfStudies,
   webhooksOfStudies,
   bundlesOfPoints,
+  allocations,
   accounts,
 ];

@@ -22,7 +22,7 @@ const GROUPS = sql(
 
 const HEADS = sql(
   { groupIds: 'bigint[]', limits: 'bigint[]' },
-  `SELECT head.seq, task_request.id, head.priority, requirement.id AS group_id, requirement.key
+  `SELECT head.seq, task_request.id, head.priority, task_request.time_limit_s, requirement.id AS group_id, requirement.key
    FROM unnest(:groupIds, :limits) WITH ORDINALITY AS asked (group_id, size, at)
    JOIN requirement ON requirement.id = asked.group_id
    CROSS JOIN LATERAL (
@@ -34,7 +34,7 @@ const HEADS = sql(
 
 const WAITING = sql(
   { taskIds: 'text[]' },
-  `SELECT task.seq, task_request.id, task.priority, requirement.id AS group_id, requirement.key
+  `SELECT task.seq, task_request.id, task.priority, task_request.time_limit_s, requirement.id AS group_id, requirement.key
    FROM unnest(:taskIds) WITH ORDINALITY AS asked (id, at) JOIN task_request ON task_request.id = asked.id
    JOIN task ON task.seq = task_request.task_seq AND ${isOneOf(['WAITING'])}
    JOIN requirement ON requirement.id = task.requirement_id ORDER BY asked.at`,
@@ -52,6 +52,14 @@ const AHEAD = sql(
          AND (task.priority, task.seq) < (place.priority, place.seq) LIMIT :limit) AS task LIMIT :limit) AS counted`,
 );
 
+const WITHIN = sql(
+  { groupIds: 'bigint[]', timeLimitS: 'bigint', limit: 'bigint' },
+  `SELECT count(*) AS within FROM (
+     SELECT 1 FROM unnest(:groupIds) AS asked (id)
+     JOIN task ON requirement_id = asked.id AND status = 'WAITING'
+     JOIN task_request ON task_request.task_seq = task.seq AND coalesce(time_limit_s, 0) <= :timeLimitS LIMIT :limit) AS counted`,
+);
+
 const RUNNING = sql(
   { agentId: 'text' },
   `SELECT ${TASK_JSON} AS task FROM task ${TASK_JOINS} WHERE task.status = 'RUNNING' AND task.agent_id = :agentId ORDER BY task.seq`,
@@ -64,7 +72,7 @@ const ATTEMPTS = sql(
 
 type QueueReads = Pick<
   TaskQueue,
-  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'running'
+  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'countWithin' | 'runningOn' | 'running'
 >;
 
 /** The part of the queue port that only reads. */
@@ -92,6 +100,10 @@ export function queueReads(db: Database): QueueReads {
         limit,
       };
       return (await rowOf<{ ahead: number }, keyof typeof values>(db, AHEAD, values))?.ahead ?? 0;
+    },
+    countWithin: async (groupIds, timeLimitS, limit) => {
+      const values = { groupIds, timeLimitS, limit };
+      return (await rowOf<{ within: number }, keyof typeof values>(db, WITHIN, values))?.within ?? 0;
     },
     runningOn: async (agentId) =>
       (await rowsOf<RowWithTask, 'agentId'>(db, RUNNING, { agentId })).map(({ task }) => taskOfRow(task)),

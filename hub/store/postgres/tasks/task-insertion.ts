@@ -136,12 +136,13 @@ export function taskInsertion(requirements: RequirementIds): LaneWrite<Insertion
 type Result = string | readonly [seq: number, requirementId: number];
 
 function insertedOf(tasks: readonly NewTask[], results: readonly Result[]): Inserted {
-  const waiting = tasks.flatMap(({ id, requirement, priority }, at): WaitingTask[] => {
+  const waiting = tasks.flatMap(({ id, requirement, priority, timeLimitS }, at): WaitingTask[] => {
     const result = results[at];
     if (result === undefined || typeof result === 'string') return [];
     const [sequence, groupId] = result;
     const key = requirementKey(requirement);
-    return [{ taskId: id, groupId, requirementKey: key, priorityRank: priorityRank(priority), sequence }];
+    const rank = priorityRank(priority);
+    return [{ taskId: id, groupId, requirementKey: key, priorityRank: rank, sequence, timeLimitS }];
   });
   const earlier = results.filter((result) => typeof result === 'string');
   return { waiting, taskIds: earlier.length > 0 ? earlier : tasks.map(({ id }) => id) };

@@ -31,6 +31,7 @@ import { studyRules } from '../schema/migrations/0025-study-rules.js';
 import { tasksOfStudies } from '../schema/migrations/0026-tasks-of-studies.js';
 import { webhooksOfStudies } from '../schema/migrations/0027-webhooks-of-studies.js';
 import { bundlesOfPoints } from '../schema/migrations/0028-bundles-of-points.js';
+import { allocations } from '../schema/migrations/0029-allocations.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -64,6 +65,7 @@ export const MIGRATIONS: readonly string[] = [
   tasksOfStudies,
   webhooksOfStudies,
   bundlesOfPoints,
+  allocations,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -17,7 +17,7 @@ interface Place {
 
 type QueueReads = Pick<
   TaskQueue,
-  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'runningOn' | 'running'
+  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'countWithin' | 'runningOn' | 'running'
 >;
 
 /** The part of the queue port that only reads. */
@@ -28,10 +28,10 @@ export function queueReads(db: SqliteDatabase): QueueReads {
     FROM requirement WHERE id > ? ORDER BY id LIMIT ?`);
   const selectKey = db.prepare<[number], string>('SELECT key FROM requirement WHERE id = ?').pluck();
   const selectHeads = db.prepare<[number, number], HeadRow>(`
-    SELECT seq, id, priority FROM task
+    SELECT seq, id, priority, time_limit_s FROM task
     WHERE requirement_id = ? AND status = 'WAITING' ORDER BY priority, seq LIMIT ?`);
   const selectWaiting = db.prepare<[string], WaitingRow>(`
-    SELECT seq, task.id, priority, requirement_id AS group_id, key
+    SELECT seq, task.id, priority, time_limit_s, requirement_id AS group_id, key
     FROM task JOIN requirement ON requirement.id = requirement_id
     WHERE task.id = ? AND status = 'WAITING'`);
   const selectPlace = db.prepare<[string], Place>('SELECT priority, seq FROM task WHERE id = ?');
@@ -40,6 +40,12 @@ export function queueReads(db: SqliteDatabase): QueueReads {
       SELECT count(*) FROM (
         SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
         WHERE requirement_id = asked.value AND status = 'WAITING' AND (priority, seq) < (?, ?) LIMIT ?)`)
+    .pluck();
+  const countWithin = db
+    .prepare<[string, number, number], number>(`
+      SELECT count(*) FROM (
+        SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
+        WHERE requirement_id = asked.value AND status = 'WAITING' AND coalesce(time_limit_s, 0) <= ? LIMIT ?)`)
     .pluck();
   const selectRunning = db
     .prepare<[string], TaskRow>(
@@ -72,6 +78,8 @@ export function queueReads(db: SqliteDatabase): QueueReads {
           : { priority: ahead.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
       return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
     },
+    countWithin: async (groupIds, timeLimitS, limit) =>
+      countWithin.get(JSON.stringify(groupIds), timeLimitS, limit) ?? 0,
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
     running: async () => selectAttempts.all().map(runningAttemptOfRow),
   };

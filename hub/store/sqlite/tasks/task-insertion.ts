@@ -48,7 +48,8 @@ export function taskInsertion(
     if (task.loan) openLoan.run(seq);
     if (task.notify) webhooks.named(seq, task.notify);
     tasks.added(seq);
-    return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
+    const { id: taskId, timeLimitS } = task;
+    return { taskId, groupId, requirementKey: key, priorityRank: rank, sequence: seq, timeLimitS };
   };
   return insertTask;
 }

@@ -1,0 +1,132 @@
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { describe, expect, it } from 'vitest';
+import type { AllocationState } from './allocation.js';
+import { allocationWith } from './fixtures/allocation.js';
+import type { HostRecipe } from './host-recipe.js';
+import { type PlannedRecipe, planHosts, type Supply, type WaitingGroup } from './plan.js';
+
+const HOUR_MS = 3_600_000;
+const GEARS = { version: '9.1', labels: ['gears'], runs: undefined };
+const BELTS = { version: '9.1', labels: ['belts'], runs: undefined };
+
+const recipeOf = (fields: Partial<HostRecipe> = {}): HostRecipe => ({
+  name: 'gears',
+  manager: 'slurm',
+  instances: [{ instanceClass: GEARS, count: 2 }],
+  wallTimeMs: HOUR_MS,
+  limits: { allocations: 10, queued: 10, hostHoursPerDay: null },
+  idleMs: 60_000,
+  joinWithinMs: 60_000,
+  drainBeforeMs: 60_000,
+  ...fields,
+});
+
+const planned = (fields: Partial<PlannedRecipe> = {}): PlannedRecipe => ({
+  recipe: recipeOf(),
+  allocations: [],
+  starting: new Map(),
+  isHeld: false,
+  hostHours: 0,
+  ...fields,
+});
+
+const waiting = (
+  count: number,
+  {
+    labels = ['gears'],
+    medianMs = null,
+    recipe = 'gears',
+  }: { labels?: string[]; medianMs?: number | null; recipe?: string } = {},
+): WaitingGroup => {
+  const requirement: Requirement = { version: null, labels };
+  return { requirement, waitingFor: new Map([[recipe, count]]), medianMs };
+};
+
+const inStates = (...states: AllocationState[]) =>
+  states.map((state, at) => allocationWith({ id: `gears-${at}`, state }));
+
+const countOf = (groups: WaitingGroup[], recipes: PlannedRecipe[], supply: Supply[] = []) =>
+  planHosts(groups, supply, recipes).wanted.length;
+
+describe('the plan of hosts', () => {
+  it('wants whole allocations for the tasks that wait, and says why', () => {
+    const plan = planHosts([waiting(3)], [], [planned()]);
+    expect(plan.wanted.map(({ recipe }) => recipe.name)).toEqual(['gears', 'gears']);
+    expect(plan.wanted[0]?.reason).toBe('3 tasks wait for any version, labels gears');
+    expect(countOf([waiting(0)], [planned()])).toBe(0);
+    expect(countOf([], [planned()])).toBe(0);
+  });
+
+  it('wants nothing for tasks that its instances do not fit, or that do not end within its time', () => {
+    expect(countOf([waiting(3, { labels: ['belts'] })], [planned()])).toBe(0);
+    expect(countOf([waiting(3, { recipe: 'another' })], [planned()])).toBe(0);
+  });
+
+  it('counts what is coming, so that the next look wants no more', () => {
+    expect(countOf([waiting(4)], [planned({ allocations: inStates('WANTED', 'SUBMITTED') })])).toBe(0);
+    expect(countOf([waiting(5)], [planned({ allocations: inStates('QUEUED', 'STARTED') })])).toBe(1);
+    const starting = new Map([['gears-0', 2]]);
+    expect(countOf([waiting(2)], [planned({ allocations: inStates('JOINED'), starting })])).toBe(0);
+    expect(countOf([waiting(2)], [planned({ allocations: inStates('JOINED') })])).toBe(1);
+    expect(countOf([waiting(2)], [planned({ allocations: inStates('DRAINING') })])).toBe(1);
+  });
+
+  it('counts free instances of any host that fit', () => {
+    expect(countOf([waiting(3)], [planned()], [{ instanceClass: GEARS, idle: 3, busy: 0 }])).toBe(0);
+    expect(countOf([waiting(3)], [planned()], [{ instanceClass: BELTS, idle: 3, busy: 0 }])).toBe(2);
+    expect(countOf([waiting(3)], [planned()], [{ instanceClass: GEARS, idle: 0, busy: 3 }])).toBe(2);
+  });
+
+  it('wants no host for each of many short tasks: a minute of work is one instance', () => {
+    expect(countOf([waiting(1000, { medianMs: 100 })], [planned()])).toBe(1);
+    expect(countOf([waiting(2400, { medianMs: 100 })], [planned()])).toBe(2);
+    expect(countOf([waiting(3, { medianMs: HOUR_MS })], [planned()])).toBe(2);
+    const busy = [{ instanceClass: GEARS, idle: 0, busy: 4 }];
+    expect(countOf([waiting(2400, { medianMs: 100 })], [planned()], busy)).toBe(0);
+  });
+
+  it('keeps to the limits of the recipe', () => {
+    const limited = (limits: Partial<HostRecipe['limits']>, rest: Partial<PlannedRecipe> = {}) =>
+      planned({
+        recipe: recipeOf({ limits: { allocations: 10, queued: 10, hostHoursPerDay: null, ...limits } }),
+        ...rest,
+      });
+    expect(countOf([waiting(99)], [limited({})])).toBe(10);
+    expect(
+      countOf([waiting(99)], [limited({ allocations: 3 }, { allocations: inStates('JOINED', 'DRAINING') })]),
+    ).toBe(1);
+    expect(
+      countOf([waiting(99)], [limited({ queued: 2 }, { allocations: inStates('QUEUED', 'STARTED') })]),
+    ).toBe(1);
+    expect(countOf([waiting(99)], [limited({ hostHoursPerDay: 4 }, { hostHours: 1.5 })])).toBe(2);
+    expect(countOf([waiting(99)], [limited({}, { isHeld: true })])).toBe(0);
+    expect(
+      countOf([waiting(99)], [limited({ allocations: 1 }, { allocations: inStates('JOINED', 'JOINED') })]),
+    ).toBe(0);
+  });
+
+  it('shares the tasks among recipes in their order, each task once', () => {
+    const first = planned({
+      recipe: recipeOf({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } }),
+    });
+    const second = planned({ recipe: recipeOf({ name: 'more' }) });
+    const group = {
+      ...waiting(3),
+      waitingFor: new Map([
+        ['gears', 3],
+        ['more', 3],
+      ]),
+    };
+    const names = planHosts([group], [], [first, second]).wanted.map(({ recipe }) => recipe.name);
+    expect(names).toEqual(['gears', 'more']);
+  });
+
+  it('names allocations that have not started and are not needed, the newest first', () => {
+    const allocations = inStates('JOINED', 'STARTED', 'QUEUED', 'SUBMITTED', 'WANTED', 'DRAINING');
+    const surplus = (count: number) =>
+      planHosts([waiting(count)], [], [planned({ allocations })]).surplus.map(({ id }) => id);
+    expect(surplus(0)).toEqual(['gears-4', 'gears-3', 'gears-2']);
+    expect(surplus(3)).toEqual(['gears-4', 'gears-3']);
+    expect(surplus(8)).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+/** Allocations of hosts. Changes are durable when their promise resolves, and reject as those of `task-queue.ts` do. */
+import type { Allocation, AllocationState } from '../hosts/allocation.js';
+
+export interface AllocationQuery {
+  /** Null for all recipes. */
+  readonly recipe: string | null;
+  readonly limit: number;
+}
+
+/** What is known of a recipe besides its configuration. */
+export interface RecipeNote {
+  readonly recipe: string;
+  /** Time since which an administrator has paused it, and who; null while it is not paused. */
+  readonly pausedAtMs: number | null;
+  readonly pausedBy: string | null;
+  /** Time of the latest request to give all of its allocations back, and who asked; null for none. */
+  readonly drainedAtMs: number | null;
+  readonly drainedBy: string | null;
+  /** Why its workload manager does not answer; null while it does. */
+  readonly fault: string | null;
+}
+
+/** Change of a {@link RecipeNote}; what is left out stays. */
+export type RecipeNoteChange = Partial<Omit<RecipeNote, 'recipe'>>;
+
+export interface Allocations {
+  /** Recipes with a note. */
+  notes(): Promise<RecipeNote[]>;
+  note(recipe: string, change: RecipeNoteChange): Promise<void>;
+  /** Adds a new one, in this term of the scheduler's role only; tells whether it took place. */
+  add(allocation: Allocation, term: number): Promise<boolean>;
+  /** Replaces one that has this state, in this term only; tells whether it took place. */
+  change(allocation: Allocation, from: AllocationState, term: number): Promise<boolean>;
+  /** Those that are not over, oldest first. */
+  open(): Promise<Allocation[]>;
+  find(id: string): Promise<Allocation | undefined>;
+  /** Those that are over, the latest first. */
+  latest(query: AllocationQuery): Promise<Allocation[]>;
+  /** Time that allocations have run since then, in ms, by recipe; those that run count up to `nowMs`. */
+  ranSince(sinceMs: number, nowMs: number): Promise<ReadonlyMap<string, number>>;
+  /** Differs from its earlier values whenever an allocation may be over that was not. */
+  version(): Promise<string>;
+  /** Removes those that were over before this time, at most `limit`; resolves with their number. */
+  removeBefore(endedBeforeMs: number, limit: number): Promise<number>;
+}

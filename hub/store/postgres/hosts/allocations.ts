@@ -1,0 +1,187 @@
+import type { Allocation, AllocationState } from '../../../core/hosts/allocation.js';
+import type { Allocations, RecipeNoteChange } from '../../../core/ports/allocations.js';
+import {
+  ALLOCATION_COLUMNS,
+  type AllocationRow,
+  allocationOfRow,
+  IS_OPEN_ALLOCATION,
+  noteOfRow,
+  type RecipeNoteRow,
+  rowOfAllocation,
+  valuesOfNote,
+} from '../../rows/allocation-row.js';
+import type { Database } from '../connection/pool.js';
+import { rowOf, rowsOf, sql } from '../connection/statement.js';
+import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import type { Lanes } from '../lanes/lanes.js';
+
+/** A write of the hub that has the role of the scheduler. */
+interface Write {
+  readonly allocation: Allocation;
+  /** State before; null for a new one. */
+  readonly from: AllocationState | null;
+  readonly term: number;
+}
+
+const ROW_PARAMETERS = {
+  id: 'text',
+  recipe: 'text',
+  state: 'text',
+  jobId: 'text',
+  reason: 'text',
+  cause: 'text',
+  message: 'text',
+  wantedAt: 'bigint',
+  startedAt: 'bigint',
+  joinedAt: 'bigint',
+  endsAt: 'bigint',
+  endedAt: 'bigint',
+} as const;
+
+/** The term of the scheduler, whose row is locked until the commit: the next term begins after it (decision 0070). */
+const SCHEDULER = `
+  scheduler AS (SELECT FROM held, scheduler_term WHERE scheduler_term.term = :term FOR KEY SHARE OF scheduler_term)`;
+
+function valuesOf({ allocation, from, term }: Write) {
+  const row = rowOfAllocation(allocation);
+  const { id, recipe, state, job_id: jobId, reason, cause, message } = row;
+  return {
+    ...{ id, recipe, state, jobId, reason, cause, message, from, term },
+    wantedAt: row.wanted_at,
+    startedAt: row.started_at,
+    joinedAt: row.joined_at,
+    endsAt: row.ends_at,
+    endedAt: row.ended_at,
+  };
+}
+
+/** One call in a batch. */
+const ALONE = {
+  isDurable: true,
+  keys: () => ['all'],
+  values: ([write]: readonly Write[]) => (write ? valuesOf(write) : {}),
+  results: (_: readonly Write[], outcome: unknown) => [outcome !== 0],
+} as const;
+
+const ADD: LaneWrite<Write, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { ...ROW_PARAMETERS, from: 'text', term: 'bigint' },
+    parts: `${SCHEDULER},
+      changed AS (
+        INSERT INTO allocation (${ALLOCATION_COLUMNS})
+        SELECT :id, :recipe, :state, :jobId, :reason, :cause, :message, :wantedAt, :startedAt, :joinedAt, :endsAt, :endedAt
+        FROM scheduler WHERE :from::text IS NULL RETURNING seq)`,
+    outcome: 'SELECT to_json(count(*)) FROM changed',
+  }),
+};
+
+const CHANGE: LaneWrite<Write, boolean> = {
+  ...ALONE,
+  statement: laneStatement({
+    parameters: { ...ROW_PARAMETERS, from: 'text', term: 'bigint' },
+    parts: `${SCHEDULER},
+      changed AS (
+        UPDATE allocation SET state = :state, job_id = :jobId, cause = :cause, message = :message, started_at = :startedAt,
+          joined_at = :joinedAt, ends_at = :endsAt, ended_at = :endedAt
+        FROM scheduler
+        WHERE allocation.id = :id AND allocation.state = :from AND allocation.recipe = :recipe
+          AND allocation.reason = :reason AND allocation.wanted_at = :wantedAt
+        RETURNING seq)`,
+    outcome: 'SELECT to_json(count(*)) FROM changed',
+  }),
+};
+
+const REMOVE: LaneWrite<{ readonly before: number; readonly limit: number }, number> = {
+  isDurable: true,
+  keys: () => ['all'],
+  statement: laneStatement({
+    parameters: { before: 'bigint', limit: 'bigint' },
+    parts: `
+      removed AS (
+        DELETE FROM allocation USING held
+        WHERE seq IN (SELECT seq FROM allocation WHERE ended_at < :before LIMIT :limit) RETURNING seq)`,
+    outcome: 'SELECT to_json(count(*)) FROM removed',
+  }),
+  values: ([call]) => ({ ...call }),
+  results: (_, outcome) => [Number(outcome)],
+};
+
+interface NewNote {
+  readonly recipe: string;
+  readonly change: RecipeNoteChange;
+}
+
+const NOTE: LaneWrite<NewNote, null> = {
+  isDurable: true,
+  keys: () => ['all'],
+  statement: laneStatement({
+    parameters: {
+      recipe: 'text',
+      pausedAt: 'bigint',
+      pausedBy: 'text',
+      drainedAt: 'bigint',
+      drainedBy: 'text',
+      fault: 'text',
+      hasPause: 'integer',
+      hasDrain: 'integer',
+      hasFault: 'integer',
+    },
+    parts: `
+      noted_recipe AS (
+        INSERT INTO host_recipe AS known (recipe, paused_at, paused_by, drained_at, drained_by, fault)
+        SELECT :recipe, :pausedAt, :pausedBy, :drainedAt, :drainedBy, :fault FROM held
+        ON CONFLICT (recipe) DO UPDATE SET
+          paused_at = CASE :hasPause WHEN 1 THEN excluded.paused_at ELSE known.paused_at END,
+          paused_by = CASE :hasPause WHEN 1 THEN excluded.paused_by ELSE known.paused_by END,
+          drained_at = CASE :hasDrain WHEN 1 THEN excluded.drained_at ELSE known.drained_at END,
+          drained_by = CASE :hasDrain WHEN 1 THEN excluded.drained_by ELSE known.drained_by END,
+          fault = CASE :hasFault WHEN 1 THEN excluded.fault ELSE known.fault END)`,
+    outcome: "'null'",
+  }),
+  values: ([call]) => (call ? { recipe: call.recipe, ...valuesOfNote(call.change) } : {}),
+  results: () => [null],
+};
+
+const NOTES = sql(
+  {},
+  'SELECT recipe, paused_at, paused_by, drained_at, drained_by, fault FROM host_recipe ORDER BY recipe',
+);
+const OPEN = sql({}, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE ${IS_OPEN_ALLOCATION} ORDER BY seq`);
+const FIND = sql({ id: 'text' }, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE id = :id`);
+const LATEST = sql(
+  { recipe: 'text', limit: 'bigint' },
+  `SELECT ${ALLOCATION_COLUMNS} FROM allocation
+   WHERE ended_at IS NOT NULL AND (:recipe IS NULL OR recipe = :recipe) ORDER BY ended_at DESC, seq DESC LIMIT :limit`,
+);
+const RAN = sql(
+  { since: 'bigint', now: 'bigint' },
+  `SELECT recipe, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM allocation
+   WHERE started_at IS NOT NULL AND (ended_at IS NULL OR ended_at > :since) GROUP BY recipe`,
+);
+const VERSION = sql(
+  {},
+  `SELECT coalesce(max(ended_at), 0) || '/' || count(ended_at) AS version FROM allocation`,
+);
+
+export function postgresAllocations(db: Database, { change }: Lanes): Allocations {
+  return {
+    notes: async () => (await rowsOf<RecipeNoteRow, never>(db, NOTES, {})).map(noteOfRow),
+    note: async (recipe, noted) => void (await change.write(NOTE, { recipe, change: noted })),
+    add: (allocation, term) => change.write(ADD, { allocation, from: null, term }),
+    change: (allocation, from, term) => change.write(CHANGE, { allocation, from, term }),
+    open: async () => (await rowsOf<AllocationRow, never>(db, OPEN, {})).map(allocationOfRow),
+    find: async (id) => {
+      const row = await rowOf<AllocationRow, 'id'>(db, FIND, { id });
+      return row && allocationOfRow(row);
+    },
+    latest: async ({ recipe, limit }) =>
+      (await rowsOf<AllocationRow, 'recipe' | 'limit'>(db, LATEST, { recipe, limit })).map(allocationOfRow),
+    ranSince: async (since, now) => {
+      const rows = await rowsOf<{ recipe: string; ran: number }, 'since' | 'now'>(db, RAN, { since, now });
+      return new Map(rows.map(({ recipe, ran }) => [recipe, Number(ran)]));
+    },
+    version: async () => (await rowOf<{ version: string }, never>(db, VERSION, {}))?.version ?? '',
+    removeBefore: (before, limit) => change.write(REMOVE, { before, limit }),
+  };
+}

@@ -1,0 +1,81 @@
+import type { Allocation, AllocationCause, AllocationState } from '../../core/hosts/allocation.js';
+import type { RecipeNote, RecipeNoteChange } from '../../core/ports/allocations.js';
+
+export interface AllocationRow {
+  readonly id: string;
+  readonly recipe: string;
+  readonly state: string;
+  readonly job_id: string | null;
+  readonly reason: string;
+  readonly cause: string | null;
+  readonly message: string | null;
+  readonly wanted_at: number;
+  readonly started_at: number | null;
+  readonly joined_at: number | null;
+  readonly ends_at: number | null;
+  readonly ended_at: number | null;
+}
+
+export const ALLOCATION_COLUMNS =
+  'id, recipe, state, job_id, reason, cause, message, wanted_at, started_at, joined_at, ends_at, ended_at';
+
+/** Condition of the allocations that are not over, as an index has it. */
+export const IS_OPEN_ALLOCATION = 'ended_at IS NULL';
+
+export function allocationOfRow(row: AllocationRow): Allocation {
+  return {
+    id: row.id,
+    recipe: row.recipe,
+    state: row.state as AllocationState,
+    jobId: row.job_id,
+    reason: row.reason,
+    cause: row.cause as AllocationCause | null,
+    message: row.message,
+    wantedAtMs: row.wanted_at,
+    startedAtMs: row.started_at,
+    joinedAtMs: row.joined_at,
+    endsAtMs: row.ends_at,
+    endedAtMs: row.ended_at,
+  };
+}
+
+export function rowOfAllocation(allocation: Allocation): AllocationRow {
+  const { id, recipe, state, jobId, reason, cause, message } = allocation;
+  const { wantedAtMs, startedAtMs, joinedAtMs, endsAtMs, endedAtMs } = allocation;
+  return {
+    ...{ id, recipe, state, job_id: jobId, reason, cause, message },
+    ...{ wanted_at: wantedAtMs, started_at: startedAtMs, joined_at: joinedAtMs },
+    ...{ ends_at: endsAtMs, ended_at: endedAtMs },
+  };
+}
+
+export interface RecipeNoteRow {
+  readonly recipe: string;
+  readonly paused_at: number | null;
+  readonly paused_by: string | null;
+  readonly drained_at: number | null;
+  readonly drained_by: string | null;
+  readonly fault: string | null;
+}
+
+export function noteOfRow(row: RecipeNoteRow): RecipeNote {
+  return {
+    recipe: row.recipe,
+    pausedAtMs: row.paused_at,
+    pausedBy: row.paused_by,
+    drainedAtMs: row.drained_at,
+    drainedBy: row.drained_by,
+    fault: row.fault,
+  };
+}
+
+/** The values of a change, and for each column whether it is changed. */
+export function valuesOfNote(change: RecipeNoteChange) {
+  const { pausedAtMs = null, pausedBy = null, drainedAtMs = null, drainedBy = null, fault = null } = change;
+  return {
+    ...{ pausedAt: pausedAtMs, pausedBy, drainedAt: drainedAtMs, drainedBy, fault },
+    hasPause: Number('pausedAtMs' in change),
+    hasDrain: Number('drainedAtMs' in change),
+    hasFault: Number('fault' in change),
+  };
+}

@@ -1,0 +1,136 @@
+import type { Allocation } from '@workbench-hub/hub/core/hosts/allocation';
+import { allocationWith } from '@workbench-hub/hub/core/hosts/fixtures/allocation';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OpenStore, StoreUnderTest } from './store-under-test.js';
+
+/** Term of a scheduler that nobody has been yet. */
+const TERM = 0;
+const HOUR_MS = 3_600_000;
+
+const allocation = (id: string, rest: Partial<Allocation> = {}) => allocationWith({ id, ...rest });
+
+export function describeAllocations(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  const ended = (id: string, startedAtMs: number, endedAtMs: number, recipe = 'gears') =>
+    allocation(id, { recipe, state: 'ENDED', cause: 'IDLE', startedAtMs, endedAtMs });
+
+  describe('allocations', () => {
+    it('are kept with all that they say, over a restart', async () => {
+      const full = allocation('gears-a', {
+        ...{ state: 'LOST', jobId: '17', cause: 'GONE', message: 'node failure' },
+        ...{ startedAtMs: 1100, joinedAtMs: 1200, endsAtMs: 9000, endedAtMs: 1300 },
+      });
+      const wanted = allocation('gears-b');
+      expect(await store.allocations.add(full, TERM)).toBe(true);
+      expect(await store.allocations.add(wanted, TERM)).toBe(true);
+      store = await store.reopen();
+      expect(await store.allocations.find('gears-a')).toEqual(full);
+      expect(await store.allocations.find('gears-c')).toBeUndefined();
+      expect(await store.allocations.open()).toEqual([wanted]);
+      expect(await store.allocations.latest({ recipe: null, limit: 9 })).toEqual([full]);
+    });
+
+    it('change only from the state that they have', async () => {
+      const wanted = allocation('gears-a');
+      await store.allocations.add(wanted, TERM);
+      const queued = allocation('gears-a', { state: 'QUEUED', jobId: '17', message: 'Priority' });
+      expect(await store.allocations.change(queued, 'SUBMITTED', TERM)).toBe(false);
+      expect(await store.allocations.open()).toEqual([wanted]);
+      expect(await store.allocations.change(queued, 'WANTED', TERM)).toBe(true);
+      expect(await store.allocations.change(queued, 'WANTED', TERM)).toBe(false);
+      expect(await store.allocations.open()).toEqual([queued]);
+      const joined = { ...queued, state: 'JOINED' as const, startedAtMs: 5, joinedAtMs: 6, endsAtMs: 7 };
+      expect(await store.allocations.change(joined, 'QUEUED', TERM)).toBe(true);
+      expect(await store.allocations.find('gears-a')).toEqual(joined);
+      expect(await store.allocations.change(allocation('gears-x'), 'WANTED', TERM)).toBe(false);
+    });
+
+    it('are listed oldest first while they are open, and the latest first when they are over', async () => {
+      for (const id of ['gears-b', 'gears-a', 'gears-c']) await store.allocations.add(allocation(id), TERM);
+      await store.allocations.add(ended('old', 10, 20), TERM);
+      await store.allocations.add(ended('new', 10, 40, 'belts'), TERM);
+      await store.allocations.add(ended('middle', 10, 30), TERM);
+      const ids = (list: readonly Allocation[]) => list.map(({ id }) => id);
+      expect(ids(await store.allocations.open())).toEqual(['gears-b', 'gears-a', 'gears-c']);
+      const latest = async (recipe: string | null, limit: number) =>
+        ids(await store.allocations.latest({ recipe, limit }));
+      expect(await latest(null, 2)).toEqual(['new', 'middle']);
+      expect(await latest('gears', 9)).toEqual(['middle', 'old']);
+      expect(await latest('chains', 9)).toEqual([]);
+    });
+
+    it('tell how long those of a recipe ran since a time', async () => {
+      const { allocations } = store;
+      expect(await allocations.ranSince(0, HOUR_MS)).toEqual(new Map());
+      await allocations.add(ended('before', 0, 100), TERM);
+      await allocations.add(ended('across', 50, 300), TERM);
+      await allocations.add(ended('within', 400, 500), TERM);
+      await allocations.add(
+        allocation('never', { state: 'ENDED', cause: 'NOT_NEEDED', endedAtMs: 500 }),
+        TERM,
+      );
+      await allocations.add(allocation('runs', { state: 'JOINED', startedAtMs: 600 }), TERM);
+      await allocations.add(allocation('waits', { state: 'QUEUED' }), TERM);
+      await allocations.add(ended('other', 100, 110, 'belts'), TERM);
+      expect(await allocations.ranSince(100, 1000)).toEqual(
+        new Map([
+          ['gears', 200 + 100 + 400],
+          ['belts', 10],
+        ]),
+      );
+    });
+
+    it('show another version when one is over', async () => {
+      const { allocations } = store;
+      const joined = allocation('gears-a', { state: 'JOINED' });
+      await allocations.add(joined, TERM);
+      const before = await allocations.version();
+      expect(await allocations.version()).toBe(before);
+      await allocations.change({ ...joined, state: 'ENDED', endedAtMs: 900 }, 'JOINED', TERM);
+      const after = await allocations.version();
+      expect(after).not.toBe(before);
+      await allocations.add(ended('gears-b', 1, 900), TERM);
+      expect([before, after]).not.toContain(await allocations.version());
+    });
+
+    it('have recipes with notes, whose parts change by themselves', async () => {
+      expect(await store.allocations.notes()).toEqual([]);
+      const none = { pausedAtMs: null, pausedBy: null, drainedAtMs: null, drainedBy: null, fault: null };
+      await store.allocations.note('gears', { fault: 'no route to host' });
+      await store.allocations.note('gears', { pausedAtMs: 5, pausedBy: 'anna' });
+      await store.allocations.note('belts', { drainedAtMs: 6, drainedBy: 'vera' });
+      store = await store.reopen();
+      const paused = { ...none, pausedAtMs: 5, pausedBy: 'anna' };
+      expect(await store.allocations.notes()).toEqual([
+        { ...none, recipe: 'belts', drainedAtMs: 6, drainedBy: 'vera' },
+        { ...paused, recipe: 'gears', fault: 'no route to host' },
+      ]);
+      await store.allocations.note('gears', { fault: null });
+      await store.allocations.note('belts', { pausedAtMs: null, pausedBy: null });
+      expect(await store.allocations.notes()).toEqual([
+        { ...none, recipe: 'belts', drainedAtMs: 6, drainedBy: 'vera' },
+        { ...paused, recipe: 'gears' },
+      ]);
+    });
+
+    it('are removed when they were over before a time, a few at a time', async () => {
+      for (const [id, endedAtMs] of [
+        ['a', 10],
+        ['b', 20],
+        ['c', 30],
+      ] as const)
+        await store.allocations.add(ended(id, 1, endedAtMs), TERM);
+      await store.allocations.add(allocation('open'), TERM);
+      expect(await store.allocations.removeBefore(30, 1)).toBe(1);
+      expect(await store.allocations.removeBefore(30, 9)).toBe(1);
+      expect(await store.allocations.removeBefore(30, 9)).toBe(0);
+      expect(await store.allocations.latest({ recipe: null, limit: 9 })).toMatchObject([{ id: 'c' }]);
+      expect(await store.allocations.open()).toMatchObject([{ id: 'open' }]);
+    });
+  });
+}
