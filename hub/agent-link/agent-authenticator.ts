@@ -52,6 +52,7 @@ const MEANS_OF: Readonly<Record<AgentIdentity['by'], AuditMeans>> = {
   TOKEN: 'AGENT_TOKEN',
   CREDENTIAL: 'AGENT_CREDENTIAL',
   OWN: 'AGENT_CREDENTIAL',
+  ALLOCATION: 'AGENT_CREDENTIAL',
 };
 
 export class AgentAuthenticator {

@@ -1,17 +1,22 @@
-/** Identification of agents: by the join token that all may share, or by a credential from a one-time code. */
+/** Identification of agents: by the join token that all may share, by a credential from a one-time code, or by the secret of an allocation. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { isOpen } from '../../core/hosts/allocation.js';
 import { isOwnAgentId, OWN_AGENT_ID } from '../../core/own-agent.js';
 import type {
   AgentCredentialRecord,
   AgentCredentialStore,
   AgentSecrets,
 } from '../../core/ports/agent-credentials.js';
+import type { AllocationSecrets } from '../../core/ports/allocation-secrets.js';
+import type { Allocations } from '../../core/ports/allocations.js';
 
 /** Proof that the holder of a secret has given: knowledge of the join token, or the identity of one agent. */
 export type AgentIdentity =
   | { readonly by: 'TOKEN' }
   /** The agent of the hub's own instances. */
   | { readonly by: 'OWN'; readonly agentId: string }
+  /** The agent of an allocation. */
+  | { readonly by: 'ALLOCATION'; readonly agentId: string }
   | { readonly by: 'CREDENTIAL'; readonly agentId: string; readonly credentialHash: string };
 
 /** Reason of a refusal, for the hub's log. */
@@ -31,6 +36,11 @@ export interface AgentCredentialsOptions {
   readonly ownSecret?: string | null;
   /** Id of that agent. */
   readonly ownAgentId?: string;
+  /** Left out where no allocation joins. */
+  readonly allocations?: {
+    readonly secrets: AllocationSecrets;
+    readonly store: Pick<Allocations, 'find' | 'version'>;
+  };
 }
 
 export class AgentCredentials {
@@ -39,6 +49,7 @@ export class AgentCredentials {
   readonly #clock: Clock;
   readonly #joinTokenHash: string | null;
   readonly #ownSecretHash: string | null;
+  readonly #allocations: AgentCredentialsOptions['allocations'];
   /** Id of the agent that holds the hub's own instances. */
   readonly ownAgentId: string;
 
@@ -49,8 +60,10 @@ export class AgentCredentials {
     joinToken,
     ownSecret = null,
     ownAgentId = OWN_AGENT_ID,
+    allocations,
   }: AgentCredentialsOptions) {
     this.#store = store;
+    this.#allocations = allocations;
     this.#secrets = secrets;
     this.#clock = clock;
     this.#joinTokenHash = joinToken === null ? null : secrets.hashOf(joinToken);
@@ -88,6 +101,8 @@ export class AgentCredentials {
       return { by: 'TOKEN' };
     if (this.#ownSecretHash !== null && this.#secrets.areEqual(hash, this.#ownSecretHash))
       return { by: 'OWN', agentId: this.ownAgentId };
+    const allocationId = this.#allocations?.secrets.idOf(secret) ?? null;
+    if (allocationId !== null) return this.#ofAllocation(allocationId);
     const record = await this.#store.findByCredential(hash);
     if (!record) {
       const refusal =
@@ -107,7 +122,7 @@ export class AgentCredentials {
     if (isOwnAgentId(agentId) && identity.by !== 'OWN') {
       return `the id ${agentId} is reserved for the instances of the hub itself: choose another id`;
     }
-    if (identity.by === 'CREDENTIAL') {
+    if (identity.by === 'CREDENTIAL' || identity.by === 'ALLOCATION') {
       if (identity.agentId === agentId) return this.endOf(identity);
       return `the credential of agent ${identity.agentId} is not valid for the id ${agentId}`;
     }
@@ -115,6 +130,8 @@ export class AgentCredentials {
       const { agentId: own } = identity;
       return agentId === own ? undefined : `the hub's own agent has the id ${own} only`;
     }
+    if ((await this.#faultOfAllocation(agentId)) === undefined)
+      return `the id ${agentId} is that of an allocation, whose agent joins with a secret of its own: choose another id`;
     if (!needsCredential(await this.#store.find(agentId))) return undefined;
     return (
       `agent ${agentId} has been enrolled, so the token that all agents share is not enough for its id: ` +
@@ -124,6 +141,7 @@ export class AgentCredentials {
 
   /** Reason why an accepted identity is no longer valid; undefined while it is. */
   async endOf(identity: AgentIdentity): Promise<string | undefined> {
+    if (identity.by === 'ALLOCATION') return this.#faultOfAllocation(identity.agentId);
     if (identity.by !== 'CREDENTIAL') return undefined;
     const record = await this.#store.findByCredential(identity.credentialHash);
     if (!record) return `agent ${identity.agentId} has fetched a new credential`;
@@ -137,8 +155,21 @@ export class AgentCredentials {
   }
 
   /** Differs from its earlier values whenever an identity may have become invalid. */
-  version(): Promise<string> {
-    return this.#store.version();
+  async version(): Promise<string> {
+    const version = await this.#store.version();
+    return this.#allocations ? `${version} ${await this.#allocations.store.version()}` : version;
+  }
+
+  async #ofAllocation(agentId: string): Promise<AgentIdentity | Refusal> {
+    const refusal = await this.#faultOfAllocation(agentId);
+    return refusal === undefined ? { by: 'ALLOCATION', agentId } : { refusal, agentId };
+  }
+
+  /** Reason why the agent of an allocation may not join; undefined while it may. */
+  async #faultOfAllocation(id: string): Promise<string | undefined> {
+    const allocation = await this.#allocations?.store.find(id);
+    if (!allocation) return `there is no allocation ${id}`;
+    return isOpen(allocation) ? undefined : `the allocation ${id} is over`;
   }
 
   /** False when there was nothing to revoke. */
