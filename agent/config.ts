@@ -28,6 +28,8 @@ export const agentConfigSchema = z
     dataDir: z.string().min(1).default('./workbench-agent-data'),
     fileRoots: z.array(absolutePath).default([]),
     drainTimeout: duration({ minMs: 0 }).prefault('0s'),
+    /** Time after its start at which the agent stops by itself; by default, it does not. */
+    stopAfter: duration({ minMs: 1000 }).nullable().default(null),
     keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
     uncMounts: z.record(z.string(), absolutePath).default({}),
     instances: instancesSchema,

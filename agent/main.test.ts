@@ -1,6 +1,9 @@
 /** The command line of `workbench-agent`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
@@ -28,4 +31,19 @@ it('refuses an unknown option', async () => {
 it('has --help and --version', async () => {
   expect(await run('--help')).toMatchObject({ code: 0, text: expect.stringContaining('enroll') });
   expect(await run('--version')).toMatchObject({ code: 0, text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+it('stops by itself after stopAfter', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-main-'));
+  try {
+    const config = { dataDir: join(folder, 'data'), hub: 'ws://127.0.0.1:9', token: 't', stopAfter: '1s' };
+    const file = join(folder, 'agent.yaml');
+    await writeFile(file, JSON.stringify(config));
+    const { code, text } = await run('--config', file);
+    expect(text).toContain('its time is over (stopAfter)');
+    expect(text).toContain('"msg":"stopped"');
+    expect(code).toBe(0);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

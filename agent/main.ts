@@ -3,6 +3,7 @@
 import { fault, isSound, reportOf, sentencesOf } from '@workbench-hub/shared/checks/finding';
 import { logStep, reloading } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import type { Logger, OpenLog } from '@workbench-hub/shared/runtime/logger';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -99,7 +100,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   if (options.checkConfig) return printHostCheck(config, configFile);
   const { createAgent, RELOADABLE_KEYS } = await import('./agent.js');
   const { version, revision } = buildInfo;
-  await runLogged({ name: 'agent', ...logSettingsOf(config) }, (log, opened) => {
+  const start = (log: Logger, opened: OpenLog) => {
     const agent = createAgent(config, {
       log,
       version,
@@ -115,7 +116,16 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
       log,
     });
     return { service: agent, reload };
-  });
+  };
+  await runLogged({ name: 'agent', ...logSettingsOf(config) }, start, stopSignalOf(config));
+}
+
+/** Signal that stops the agent when its time is over; undefined for one that has no end. */
+function stopSignalOf({ stopAfter }: AgentConfig): AbortSignal | undefined {
+  if (stopAfter === null) return undefined;
+  const over = new AbortController();
+  systemRuntime.timers.after(stopAfter, () => over.abort('its time is over (stopAfter)'));
+  return over.signal;
 }
 
 async function printHostCheck(config: AgentConfig, configFile: string | null): Promise<void> {
