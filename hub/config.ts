@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { ROLES } from './core/access.js';
 import { isUsername, PASSWORD_HASH_ALLOWED, parsePasswordHash, USERNAME_ALLOWED } from './core/accounts.js';
 import { ADDRESS_ALLOWED, webhookAddress } from './core/webhook-addresses.js';
+import { checkHostRecipes, hostRecipeSchema } from './hosts-config.js';
 import { isSafeAddress } from './security/safe-address.js';
 import { checkUpstreams, upstreamSchema } from './upstream-config.js';
 
@@ -183,6 +184,8 @@ export const hubConfigSchema = z
     }),
     /** Other hubs that this hub joins as an agent. */
     upstreams: z.array(upstreamSchema).default([]),
+    /** Recipes of hosts that workload managers bring. */
+    hosts: z.array(hostRecipeSchema).default([]),
     agents: section({
       /** Default: generated into <dataDir>/agent-token. */
       token: secret()
@@ -294,6 +297,9 @@ export const hubConfigSchema = z
     }
     checkUpstreams(config.upstreams, (path, message) =>
       context.addIssue({ code: 'custom', path: ['upstreams', ...path], message }),
+    );
+    checkHostRecipes(config.hosts, (path, message) =>
+      context.addIssue({ code: 'custom', path: ['hosts', ...path], message }),
     );
     checkPlace(config.storage, (path, message) =>
       context.addIssue({ code: 'custom', path: ['storage', ...path], message }),

@@ -8,8 +8,10 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type HubConfig, logFileOf } from './config.js';
 import { agentAddress } from './core/agent-address.js';
 import type { Passwords } from './core/ports/accounts.js';
+import type { Store } from './core/ports/store.js';
 import { prepareDataFolder } from './data-folder.js';
 import { ownLoginRecords } from './engine/accounts/own-login-records.js';
+import type { ConfiguredRecipe } from './engine/hosts/build-hosts.js';
 import type { ConfiguredUpstream } from './engine/lending/lending.js';
 import { diskSpace } from './files/disk-space.js';
 import { observeCluster } from './metrics/cluster-gauges.js';
@@ -17,6 +19,7 @@ import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { observeLending } from './metrics/lending-gauges.js';
 import { measuredFiles } from './metrics/measured-files.js';
+import { allocationSecrets } from './security/allocation-secrets.js';
 import { attemptProofs } from './security/attempt-proofs.js';
 import { hubIdentity } from './security/hub-identity.js';
 import { scryptPasswords } from './security/passwords.js';
@@ -47,6 +50,8 @@ export interface HubOverrides {
   readonly passwords?: Passwords;
   /** Addresses at which agents reach the other hubs of the cluster. */
   readonly otherHubs?: () => readonly string[];
+  /** Environment that the commands of workload managers inherit; by default, it is empty. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Hub extends Service {
@@ -65,13 +70,15 @@ export function createHub(
     logFile = () => logFileOf(config),
     resolve,
     otherHubs,
+    environment = {},
   }: HubOverrides = {},
 ): Hub {
   let address = '';
   let reloadable: ReloadableParts | undefined;
   const service = serviceOf('hub', async (onStop) => {
     await prepareDataFolder(config.dataDir, log);
-    const parts = await openParts({ config, log, runtime, passwords, logFile, resolve, otherHubs }, onStop);
+    const setup = { config, log, runtime, passwords, logFile, resolve, otherHubs, environment };
+    const parts = await openParts(setup, onStop);
     const running = await serve(parts, onStop);
     address = running.address;
     reloadable = { ...parts, ownAgent: running.ownAgent };
@@ -105,8 +112,9 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const storing = { ...setup, runtime };
   const hubId = await hubIdentity(dataDir, () => machine.newId());
   const ownSecret = newOwnSecret(config);
-  const credentials = await openCredentials(storing, store, ownSecret);
   const key = await storageKey(config.storage.encryptionKey, dataDir);
+  const secrets = allocationSecrets(key);
+  const credentials = await openCredentials(storing, store, ownSecret, secrets);
   const accounts = await openAccounts({
     ...storing,
     store: store.accounts,
@@ -128,20 +136,14 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const upstreams = await upstreamsOf(storing, hubId, onStop);
   const engine = await openEngine(
     storing,
-    { store, files, accounts, metrics, tracing, proofs, hubId, audit, upstreams },
+    {
+      ...{ store, files, accounts, metrics, tracing, proofs, hubId, audit, upstreams },
+      hostRecipes: await hostRecipesOf(storing),
+      allocationCredential: secrets.of,
+    },
     onStop,
   );
-  observeHub(metrics, {
-    tasks: engine.tasks,
-    nodes: engine.nodes,
-    isShutdownPrepared: () => engine.shutdown.status.initiated,
-    disk: () => diskSpace(dataDir),
-    studies: () => store.studies.states(),
-    waitingWebhooks: () => store.webhooks.waiting(),
-    databaseBytes: () => store.sizes(),
-  });
-  observeCluster(metrics, store.cluster.hubs);
-  if (config.upstreams.length > 0) observeLending(metrics, engine.upstreams);
+  observe(config, { metrics, engine, store });
   return {
     config,
     log,
@@ -167,9 +169,34 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   };
 }
 
+/** Has the metrics read what the parts know. */
+function observe(
+  config: HubConfig,
+  { metrics, engine, store }: Pick<HubParts, 'metrics' | 'engine'> & { readonly store: Store },
+): void {
+  observeHub(metrics, {
+    tasks: engine.tasks,
+    nodes: engine.nodes,
+    isShutdownPrepared: () => engine.shutdown.status.initiated,
+    disk: () => diskSpace(config.dataDir),
+    studies: () => store.studies.states(),
+    waitingWebhooks: () => store.webhooks.waiting(),
+    databaseBytes: () => store.sizes(),
+  });
+  observeCluster(metrics, store.cluster.hubs);
+  if (config.upstreams.length > 0) observeLending(metrics, engine.upstreams);
+}
+
 /** Loaded only when wanted: the HTTP client of the link costs time and memory. */
 async function upstreamsOf(setup: Setup, hubId: string, onStop: OnStop): Promise<ConfiguredUpstream[]> {
   if (setup.config.upstreams.length === 0) return [];
   const { openUpstreams } = await import('./wiring/upstreams.js');
   return openUpstreams(setup, hubId, onStop);
+}
+
+/** Loaded only when wanted. */
+async function hostRecipesOf(setup: Setup): Promise<ConfiguredRecipe[]> {
+  if (setup.config.hosts.length === 0) return [];
+  const { openHostRecipes } = await import('./wiring/host-recipes.js');
+  return openHostRecipes(setup);
 }

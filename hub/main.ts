@@ -48,7 +48,8 @@ async function run(config: HubConfig): Promise<void> {
   const { RELOADABLE_KEYS } = await import('./wiring/hub-reload.js');
   const { config: file = null } = program.opts<{ config?: string }>();
   await runLogged({ name: 'hub', ...logSettingsOf(config) }, (log, opened) => {
-    const hub = createHub(config, log, { logFile: () => opened.file ?? logFileOf(config) });
+    const logFile = () => opened.file ?? logFileOf(config);
+    const hub = createHub(config, log, { logFile, environment: process.env });
     const reload = reloading({
       config,
       load: () => loadHubConfig(file, process.env),

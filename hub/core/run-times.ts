@@ -9,6 +9,11 @@ export interface RunTimes {
   readonly count: number;
 }
 
+/** Key of the statistics of similar tasks: their type and the key of their requirement. */
+export function runTimesKey(type: string, requirementKey: string): string {
+  return `${type} ${requirementKey}`;
+}
+
 /** Minimum number of runs for statistics. */
 const ENOUGH_RUNS = 5;
 const RUNS_KEPT = 100;
@@ -37,9 +42,19 @@ export class RunTimeBook {
   of(key: string): RunTimes | null {
     const runs = this.#runsByKey.get(key);
     if (!runs || runs.length < ENOUGH_RUNS) return null;
-    const sorted = [...runs].sort((a, b) => a - b);
-    const at = (share: number) =>
-      sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number;
+    const at = shares(runs);
     return { lowMs: at(0.1), medianMs: at(0.5), highMs: at(0.9), count: runs.length };
   }
+
+  /** Time within which 95 of 100 runs ended; null when too few have been measured. */
+  nearlyLongestMs(key: string): number | null {
+    const runs = this.#runsByKey.get(key);
+    return runs && runs.length >= ENOUGH_RUNS ? shares(runs)(0.95) : null;
+  }
+}
+
+/** Gives the run time that a share of the runs did not exceed. */
+function shares(runs: readonly number[]): (share: number) => number {
+  const sorted = [...runs].sort((a, b) => a - b);
+  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number;
 }

@@ -8,6 +8,7 @@
 import type { Nodes } from '../core/ports/nodes.js';
 import type { Cluster } from '../core/ports/store.js';
 import type { Upstreams } from '../core/ports/upstreams.js';
+import { RunTimeBook } from '../core/run-times.js';
 import { nameOf } from '../core/task.js';
 import type { AgentDrains } from './agents/agent-drains.js';
 import type { Agents } from './agents/agents.js';
@@ -17,6 +18,8 @@ import { buildFollowing, buildLogFollower, type FollowingPorts } from './followi
 import type { ChangeFeed } from './following/change-feed.js';
 import type { LogFollower } from './following/log-follower.js';
 import type { ResultWaiters } from './following/result-waiters.js';
+import { buildHosts, type HostPorts } from './hosts/build-hosts.js';
+import type { RecipeViews } from './hosts/recipe-views.js';
 import { buildInstances, type InstancePorts } from './instances/build-instances.js';
 import { InstanceControl } from './instances/instance-control.js';
 import type { Instances } from './instances/instances.js';
@@ -25,6 +28,7 @@ import { buildLending, type LendingPorts } from './lending/build-lending.js';
 import { isLentForGood } from './lending/lending-settings.js';
 import { type Running, runningOf } from './running.js';
 import { buildScheduling, type SchedulingPorts } from './scheduling/build-scheduling.js';
+import { HostEnds } from './scheduling/host-ends.js';
 import type { ShutdownPreparation } from './scheduling/shutdown-preparation.js';
 import { buildStorage, type StoragePorts } from './storage/build-storage.js';
 import type { ResumableUploadService } from './storage/resumable-upload-service.js';
@@ -60,6 +64,7 @@ export interface EngineOptions
     TaskPorts,
     StudyPorts,
     LendingPorts,
+    HostPorts,
     UpkeepPorts {
   readonly cluster: Cluster;
 }
@@ -80,6 +85,7 @@ export interface Engine extends Running {
   readonly drains: AgentDrains;
   readonly control: InstanceControl;
   readonly upstreams: Upstreams;
+  readonly recipeViews: RecipeViews;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
   readonly resultWaiters: ResultWaiters;
@@ -101,7 +107,18 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const instances = await buildInstances(options, isLentForGood(options.upstreams ?? []));
   const transitions = buildTransitions(options);
   const following = buildFollowing(options, transitions.transitions);
-  const before = { ...storage, ...instances, ...transitions, ...following, clockWatch, webhooks };
+  const runTimes = new RunTimeBook();
+  const hostEnds = new HostEnds(runtime.clock, runTimes);
+  const before = {
+    ...storage,
+    ...instances,
+    ...transitions,
+    ...following,
+    clockWatch,
+    webhooks,
+    runTimes,
+    hostEnds,
+  };
   const agents = await buildAgents(options, before);
   const scheduling = await buildScheduling(options, { ...before, ...agents });
   const caughtUp = async () => {
@@ -111,6 +128,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const waiting = buildWaiting(options, { ...before, ...agents, ...scheduling, caughtUp });
   const tasks = buildTasks(options, { ...before, ...scheduling, ...waiting });
   const studies = buildStudies(options, { ...before, ...scheduling });
+  const hosts = buildHosts(options, { ...before, ...agents, ...scheduling });
   const upkeep = buildUpkeep(options, { ...before, ...agents });
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
   const nodes = liveNodes(instances.instances, caughtUp);
@@ -133,6 +151,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     ...waiting,
     ...tasks,
     ...studies,
+    ...hosts,
     ...upkeep,
     logFollower,
     lending,

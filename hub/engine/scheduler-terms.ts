@@ -2,6 +2,7 @@
 import type { RoleHolder } from '../core/ports/roles.js';
 import type { AgentExclusions } from './agents/agent-exclusions.js';
 import type { Leases } from './agents/leases.js';
+import type { Hosts } from './hosts/hosts.js';
 import type { DoubtedAttempts } from './instances/doubted-attempts.js';
 import type { Lending } from './lending/lending.js';
 import type { Scheduler } from './scheduling/scheduler.js';
@@ -18,21 +19,32 @@ export interface SchedulerTermsParts {
   readonly resync: Resynchronization;
   readonly lending: Lending;
   readonly studyDriver: StudyDriver;
+  readonly hosts: Hosts;
 }
 
 /** `onGain` is called at the beginning of each term. */
 export function schedulerTerms(
-  { leases, doubted, scheduler, sweeper, exclusions, resync, lending, studyDriver }: SchedulerTermsParts,
+  {
+    leases,
+    doubted,
+    scheduler,
+    sweeper,
+    exclusions,
+    resync,
+    lending,
+    studyDriver,
+    hosts,
+  }: SchedulerTermsParts,
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
-    const driven = studyDriver.stop();
+    const driven = [studyDriver.stop(), hosts.stop()];
     await lending.stop();
     await scheduler.stop();
     doubted.stop();
     await leases.stop();
     await sweeper.stop();
-    await driven;
+    await Promise.all(driven);
   };
   return {
     gained: async (term) => {
@@ -45,6 +57,7 @@ export function schedulerTerms(
         await scheduler.start(term);
         await lending.start();
         studyDriver.start();
+        await hosts.start(term);
       } catch (error) {
         // Leases that began must not count in the next term.
         await end();

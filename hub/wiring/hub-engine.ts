@@ -4,6 +4,7 @@ import type { HubConfig } from '../config.js';
 import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { Store } from '../core/ports/store.js';
 import { createEngine, type Engine } from '../engine/engine.js';
+import type { ConfiguredRecipe } from '../engine/hosts/build-hosts.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
 import type { StorageSettings } from '../engine/storage/storage-settings.js';
 import { pointTables } from '../output-values/point-tables.js';
@@ -28,12 +29,16 @@ export async function openEngine(
     proofs,
     hubId,
     upstreams,
+    hostRecipes,
+    allocationCredential,
     audit,
   }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing' | 'audit'> & {
     readonly store: Store;
     readonly proofs: AttemptProofs;
     readonly hubId: string;
     readonly upstreams: readonly ConfiguredUpstream[];
+    readonly hostRecipes: readonly ConfiguredRecipe[];
+    readonly allocationCredential: (id: string) => string;
   },
   onStop: OnStop,
 ): Promise<Engine> {
@@ -47,6 +52,9 @@ export async function openEngine(
     changes: store.changes,
     exclusions: store.exclusions,
     loans: store.loans,
+    allocations: store.allocations,
+    hostRecipes,
+    allocationCredential,
     studies: store.studies,
     invalidations: store.invalidations,
     outputValues,

@@ -2,6 +2,7 @@
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { ownAgentIdOf } from '../core/own-agent.js';
+import type { AllocationSecrets } from '../core/ports/allocation-secrets.js';
 import type { Store } from '../core/ports/store.js';
 import { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import { sharedPlaceOf } from '../files/shared-place.js';
@@ -42,6 +43,7 @@ export async function openCredentials(
   { config: { agents, dataDir }, runtime }: Setup,
   store: Store,
   ownSecret: string | null,
+  allocationSecrets: AllocationSecrets,
 ): Promise<AgentCredentials> {
   const ownAgentId = ownAgentIdOf(store.isOnServer ? store.cluster.hubs.ownId : null);
   if (ownSecret === null) await store.cluster.presence.forget(ownAgentId);
@@ -52,5 +54,6 @@ export async function openCredentials(
     joinToken: agents.enrolledOnly ? null : await agentToken(agents.token, dataDir),
     ownSecret,
     ownAgentId,
+    allocations: { secrets: allocationSecrets, store: store.allocations },
   });
 }

@@ -16,4 +16,6 @@ export interface Setup {
   readonly resolve: Resolver | undefined;
   /** Addresses at which agents reach the other hubs of the cluster. */
   readonly otherHubs: (() => readonly string[]) | undefined;
+  /** Environment of this process, which the commands of workload managers inherit. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }

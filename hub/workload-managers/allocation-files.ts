@@ -43,7 +43,7 @@ export function allocationFiles(allocation: AllocationSettings, run: RunCommand)
     async write(launch) {
       const folder = folderOf(launch.name);
       const credential = `${folder}/${ALLOCATION_FILES.credential}`;
-      const config = { ...allocation.agentConfig, id: launch.name, tokenFile: credential };
+      const config = { ...allocation.agentConfigOf(launch.name), id: launch.name, tokenFile: credential };
       await shell(
         [
           'set -e\numask 077\n',

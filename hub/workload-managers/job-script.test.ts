@@ -34,7 +34,7 @@ async function startJob(shell: string, agentCommand: readonly string[], isRunnin
   const scratch = join(folder, "scratch's place");
   await mkdir(scratch);
   const facts = join(folder, 'facts');
-  const allocation = { folder, scratch, agentConfig: {}, wallTimeMs: 60_000 };
+  const allocation = { folder, scratch, agentConfigOf: () => ({}), wallTimeMs: 60_000 };
   await writeFile(
     join(folder, 'job.sh'),
     jobScript({ ...allocation, agentCommand: [...agentCommand, facts] }, folder),
@@ -91,7 +91,7 @@ describe.each(SHELLS)('the script of a job in %s', (shell) => {
     const allocation = {
       folder,
       scratch: '/no/such',
-      agentConfig: {},
+      agentConfigOf: () => ({}),
       wallTimeMs: 60_000,
       agentCommand: ['true'],
     };

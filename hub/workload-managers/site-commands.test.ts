@@ -7,7 +7,7 @@ const allocation = {
   folder: '/shared',
   scratch: null,
   agentCommand: ['agent'],
-  agentConfig: {},
+  agentConfigOf: () => ({}),
   wallTimeMs: 90_500,
 };
 

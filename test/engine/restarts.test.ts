@@ -105,6 +105,7 @@ describe('start and stop of the engine', () => {
       queue: { ...store.queue, running },
       archive: store.archive,
       loans: store.loans,
+      allocations: store.allocations,
       studies: store.studies,
       invalidations: store.invalidations,
       outputValues,

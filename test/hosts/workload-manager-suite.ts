@@ -57,7 +57,7 @@ class Allocations {
       folder: join(this.#of.folder, 'it is shared'),
       scratch: join(this.#of.folder, 'scratch'),
       agentCommand,
-      agentConfig: { hub: 'wss://hub.example', instances: [{ command: ["it's"] }] },
+      agentConfigOf: () => ({ hub: 'wss://hub.example', instances: [{ command: ["it's"] }] }),
       wallTimeMs: WALL_TIME_MS,
     };
     return openWorkloadManager({ manager, allocation, environment: process.env, runtime: systemRuntime });

@@ -32,11 +32,12 @@ function keysInPage(from: string, to: string): string[] {
 
 describe('the configuration page', () => {
   it('has the keys of the hub and its instances', () => {
-    const keys = [...keysInPage('## Hub', '## Agent'), ...keysInPage('## Instances', '')];
-    expect(keys.sort()).toEqual(keysOf(hubConfigSchema).sort());
+    const rows = [...keysInPage('## Hub', '\n## Agent'), ...keysInPage('## Instances', '')];
+    const keys = [...new Set(rows)];
+    expect(keys.sort()).toEqual([...new Set(keysOf(hubConfigSchema))].sort());
   });
 
   it('has the keys of the agent and its instances', () => {
-    expect(keysInPage('## Agent', '').sort()).toEqual(keysOf(agentConfigSchema).sort());
+    expect(keysInPage('## Agent', '\n## Hosts').sort()).toEqual(keysOf(agentConfigSchema).sort());
   });
 });

@@ -386,6 +386,7 @@ export class SimulatedHub {
         }),
       changes: store.changes,
       loans: store.loans,
+      allocations: store.allocations,
       studies: store.studies,
       invalidations: store.invalidations,
       outputValues,

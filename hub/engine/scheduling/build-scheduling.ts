@@ -6,6 +6,7 @@ import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { AgentExclusions } from '../agents/agent-exclusions.js';
 import type { Instances } from '../instances/instances.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { HostEnds } from './host-ends.js';
 import { Scheduler } from './scheduler.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
 
@@ -23,17 +24,18 @@ interface Before {
   readonly instances: Instances;
   readonly transitions: TaskTransitions;
   readonly exclusions: AgentExclusions;
+  readonly hostEnds: HostEnds;
 }
 
 /** Rejects as the store does. */
 export async function buildScheduling(ports: SchedulingPorts, before: Before) {
   const { queue, cluster, headsPerPool, runtime, log } = ports;
   const { preparations, hubs, signals } = cluster;
-  const { instances, transitions, exclusions } = before;
+  const { instances, transitions, exclusions, hostEnds } = before;
   const shutdown = new ShutdownPreparation({ preparations, hubs, signals, clock: runtime.clock, log });
   await shutdown.refresh();
   const scheduler = new Scheduler({
-    ...{ queue, transitions, signals, instances, exclusions, runtime, log, headsPerPool },
+    ...{ queue, transitions, signals, instances, exclusions, hostEnds, runtime, log, headsPerPool },
   });
   signals.hear(scheduler.onSignal);
   signals.hear(shutdown.onSignal);

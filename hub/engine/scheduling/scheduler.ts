@@ -13,6 +13,7 @@ import type { ClaimedTask, TaskQueue } from '../../core/ports/task-queue.js';
 import type { AgentExclusions } from '../agents/agent-exclusions.js';
 import type { Instances } from '../instances/instances.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { HostEnds } from './host-ends.js';
 import { type PoolNeed, QueuePools } from './queue-pools.js';
 
 export interface SchedulerOptions {
@@ -21,6 +22,7 @@ export interface SchedulerOptions {
   readonly signals: Pick<Signals, 'tell'>;
   readonly instances: Pick<Instances, 'idle' | 'idleInstance' | 'classes' | 'classesVersion' | 'reserve'>;
   readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
+  readonly hostEnds: Pick<HostEnds, 'count' | 'isAllowed'>;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** Number of first tasks of a queue pool that are read at a time. */
@@ -34,6 +36,8 @@ interface Placement {
   readonly settle: (isClaimed: boolean) => void;
 }
 
+/** First tasks of a pool that a round looks at beyond its instances, since a host with an end may have no time for those before them. */
+const HEADS_PASSED_OVER = 100;
 /** Delay of the next try after a failure of the store. */
 const RETRY_MS = 1000;
 
@@ -147,7 +151,7 @@ export class Scheduler {
 
   /** Dispatches the tasks that can be dispatched now; true when another round may find more. */
   async #round(): Promise<boolean> {
-    const { instances, exclusions, runtime, log } = this.#options;
+    const { instances, exclusions, hostEnds, runtime, log } = this.#options;
     if (this.#placements.length > 0) await this.#place(this.#placements.splice(0));
     if (instances.idle.size === 0) return false;
     if (!this.#pools.isCurrent) {
@@ -155,7 +159,10 @@ export class Scheduler {
       return true;
     }
     const { idle } = instances;
-    const needed = this.#pools.neededFor(idle, exclusions.count);
+    const needed = this.#pools.neededFor(
+      idle,
+      exclusions.count + (hostEnds.count > 0 ? HEADS_PASSED_OVER : 0),
+    );
     const unread = needed.filter(({ pool, count }) => !pool.heads.reaches(count));
     if (unread.length > 0) {
       for (const need of unread) await this.#pools.read(need);
@@ -194,9 +201,14 @@ export class Scheduler {
   }
 
   #pair(needed: readonly PoolNeed[], idle: IdleInstances): Pairing[] {
-    const { exclusions } = this.#options;
+    const { exclusions, hostEnds } = this.#options;
     const pools = needed.map(({ pool: { fitting, heads } }) => ({ fitting, heads: heads.known }));
-    return pair(pools, idle, exclusions.count === 0 ? undefined : exclusions.isAllowed);
+    if (exclusions.count === 0 && hostEnds.count === 0) return pair(pools, idle);
+    return pair(
+      pools,
+      idle,
+      (task, agentId) => exclusions.isAllowed(task.taskId, agentId) && hostEnds.isAllowed(task, agentId),
+    );
   }
 
   /** Claims the paired tasks. Those that the store refuses may have left the queue, or the store failed: they are looked up. */

@@ -12,16 +12,17 @@ export interface WaitingPorts {
 }
 
 /** The subjects that were built before. */
-interface Before extends Pick<ExplanationsOptions, 'instances' | 'shutdown' | 'exclusions' | 'caughtUp'> {
+interface Before
+  extends Pick<ExplanationsOptions, 'instances' | 'shutdown' | 'exclusions' | 'caughtUp' | 'runTimes'> {
   readonly transitions: TaskTransitions;
   readonly scheduler: Scheduler;
 }
 
 export function buildWaiting({ queue, defaultVersion, runtime }: WaitingPorts, before: Before) {
-  const { instances, shutdown, exclusions, caughtUp, transitions, scheduler } = before;
+  const { instances, shutdown, exclusions, caughtUp, runTimes, transitions, scheduler } = before;
   const { clock, timers } = runtime;
   const explanations = new Explanations({
-    ...{ queue, instances, shutdown, clock, timers, defaultVersion, exclusions, caughtUp },
+    ...{ queue, instances, shutdown, clock, timers, defaultVersion, exclusions, caughtUp, runTimes },
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
   transitions.subscribe(explanations.onRunningTask);

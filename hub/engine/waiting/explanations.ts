@@ -11,7 +11,7 @@ import type { TaskType } from '@workbench-hub/shared/domain/task';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceClass } from '../../core/idle-instances.js';
 import type { QueuePlace, TaskQueue } from '../../core/ports/task-queue.js';
-import { RunTimeBook } from '../../core/run-times.js';
+import type { RunTimeBook } from '../../core/run-times.js';
 import type { Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 import { type Explanation, explain, MAX_TASKS_AHEAD } from '../../core/wait-estimate.js';
@@ -30,6 +30,8 @@ export interface ExplanationsOptions {
   readonly timers: Timers;
   readonly defaultVersion: string | null;
   readonly exclusions: AgentExclusions;
+  /** Run times of finished tasks, which this part adds. */
+  readonly runTimes: RunTimeBook;
   /** Resolves when the instances are those that other hubs have shown before. */
   readonly caughtUp: () => Promise<void>;
   /** Ids of the queue groups in which tasks may wait that one of these classes fits. */
@@ -52,12 +54,13 @@ interface Subject {
 
 export class Explanations {
   readonly #options: ExplanationsOptions;
-  readonly #runTimes = new RunTimeBook();
+  readonly #runTimes: RunTimeBook;
   readonly #running: RunningTasks;
   readonly #reasons: WaitReasons;
 
   constructor(options: ExplanationsOptions) {
     this.#options = options;
+    this.#runTimes = options.runTimes;
     this.#running = new RunningTasks(options.queue, this.#runTimes);
     this.#reasons = new WaitReasons(options.instances);
   }

@@ -3,7 +3,7 @@ import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
-import type { RunTimeBook, RunTimes } from '../../core/run-times.js';
+import { type RunTimeBook, type RunTimes, runTimesKey } from '../../core/run-times.js';
 import { attemptOf, type Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 
@@ -72,5 +72,5 @@ export class RunningTasks {
 
 /** Key of the run-time statistics of similar tasks. */
 export function statisticsKey({ type, requirement }: Pick<Task, 'type' | 'requirement'>): string {
-  return `${type} ${requirementKey(requirement)}`;
+  return runTimesKey(type, requirementKey(requirement));
 }

@@ -130,6 +130,7 @@ class NotFound(HubError):
         "TASK_NOT_FOUND",
         "STUDY_NOT_FOUND",
         "INVALIDATION_NOT_FOUND",
+        "RECIPE_NOT_FOUND",
         "INSTANCE_NOT_FOUND",
         "AGENT_NOT_FOUND",
         "STORED_FILE_NOT_FOUND",

@@ -41,6 +41,7 @@ export const REFUSALS_DE: Readonly<Record<string, string>> = {
   STUDY_NOT_FOUND: 'Diese Studie gibt es nicht.',
   STUDY_NOT_CHANGEABLE: 'Der Zustand der Studie lässt das nicht zu.',
   INVALIDATION_NOT_FOUND: 'Diese Ungültigkeit gibt es nicht.',
+  RECIPE_NOT_FOUND: 'Dieses Rezept für Rechner gibt es nicht.',
   IDEMPOTENCY_KEY_REUSED: 'Der Hub hat unter diesem Schlüssel schon eine andere Anfrage erhalten.',
   INPUT_STORAGE_OFF: 'Die Ablage der Eingaben ist auf diesem Hub abgeschaltet.',
   OUTPUT_STORAGE_OFF: 'Die Ablage der Ausgaben ist auf diesem Hub abgeschaltet.',

@@ -5,6 +5,7 @@ import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import type { AccountStore, Cluster } from '@workbench-hub/hub/core/ports/store';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
+import type { ConfiguredRecipe } from '@workbench-hub/hub/engine/hosts/build-hosts';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
@@ -53,6 +54,8 @@ export interface EngineSetup {
   readonly forgetAgentsAfterMs?: number;
   readonly defaultVersion?: string | null;
   readonly storage?: StorageSettings;
+  /** Recipes of hosts; by default, none. */
+  readonly hosts?: readonly ConfiguredRecipe[];
 }
 
 /** An engine, and what it runs on. */
@@ -113,6 +116,9 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     cluster,
     changes: store.changes,
     loans: store.loans,
+    allocations: store.allocations,
+    hostRecipes: setup.hosts,
+    allocationCredential: (id) => `secret of ${id}`,
     studies: store.studies,
     invalidations: store.invalidations,
     outputValues,

@@ -1,0 +1,105 @@
+/** The open allocations of a term of the scheduler: in memory as in the store, which is written first. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import {
+  type Allocation,
+  type AllocationChange,
+  type AllocationTransition,
+  changed,
+  isOpen,
+} from '../../core/hosts/allocation.js';
+import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import type { Allocations } from '../../core/ports/allocations.js';
+
+export interface AllocationBookOptions {
+  readonly allocations: Allocations;
+  readonly clock: Clock;
+  /** Name for a new allocation of this recipe, which no other has. */
+  readonly newName: (recipe: string) => string;
+  readonly log: Logger;
+}
+
+export class AllocationBook {
+  readonly #options: AllocationBookOptions;
+  readonly #open = new Map<string, Allocation>();
+  #term = 0;
+
+  constructor(options: AllocationBookOptions) {
+    this.#options = options;
+  }
+
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Reads what is open. Rejects as the store does. */
+  async start(term: number): Promise<void> {
+    this.#term = term;
+    this.#open.clear();
+    for (const allocation of await this.#options.allocations.open())
+      this.#open.set(allocation.id, allocation);
+  }
+
+  clear(): void {
+    this.#open.clear();
+  }
+
+  /** All that are open, oldest first. */
+  get all(): readonly Allocation[] {
+    return [...this.#open.values()];
+  }
+
+  get(id: string): Allocation | undefined {
+    return this.#open.get(id);
+  }
+
+  of(recipe: string): Allocation[] {
+    return this.all.filter((allocation) => allocation.recipe === recipe);
+  }
+
+  /** Adds an allocation; undefined when the term is over. Rejects as the store does. */
+  async want(recipe: HostRecipe, reason: string): Promise<Allocation | undefined> {
+    const { allocations, clock, newName, log } = this.#options;
+    const allocation: Allocation = {
+      ...{ id: newName(recipe.name), recipe: recipe.name, state: 'WANTED', jobId: null, reason, cause: null },
+      ...{ message: null, wantedAtMs: clock.nowMs(), startedAtMs: null, joinedAtMs: null, endsAtMs: null },
+      endedAtMs: null,
+    };
+    if (!(await allocations.add(allocation, this.#term))) return undefined;
+    this.#open.set(allocation.id, allocation);
+    log.info({ allocation: allocation.id, recipe: recipe.name, reason }, 'an allocation is wanted');
+    return allocation;
+  }
+
+  /** Changes the state of an allocation; undefined when its state does not permit it, or the term is over. Rejects as the store does. */
+  async move(
+    id: string,
+    transition: Exclude<AllocationTransition, 'want' | 'remove'>,
+    change: AllocationChange = {},
+  ): Promise<Allocation | undefined> {
+    const { allocations, log } = this.#options;
+    const before = this.#open.get(id);
+    const after = before && changed(before, transition, change);
+    if (!before || !after) return undefined;
+    if (!(await allocations.change(after, before.state, this.#term))) {
+      // Another hub has changed it, or an answer of the store was lost.
+      await this.#readAgain(id);
+      return undefined;
+    }
+    this.#keep(after);
+    const { recipe, state, cause, message } = after;
+    log.info({ allocation: id, recipe, state, cause, message }, `an allocation is ${state.toLowerCase()}`);
+    return after;
+  }
+
+  async #readAgain(id: string): Promise<void> {
+    const stored = await this.#options.allocations.find(id);
+    if (stored) this.#keep(stored);
+    else this.#open.delete(id);
+  }
+
+  #keep(allocation: Allocation): void {
+    if (isOpen(allocation)) this.#open.set(allocation.id, allocation);
+    else this.#open.delete(allocation.id);
+  }
+}

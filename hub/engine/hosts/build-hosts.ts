@@ -1,0 +1,92 @@
+/** Hosts that workload managers bring. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import type { Allocations } from '../../core/ports/allocations.js';
+import type { Presence } from '../../core/ports/presence.js';
+import type { Signals } from '../../core/ports/signals.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { WorkloadManager } from '../../core/ports/workload-manager.js';
+import type { AgentDrains } from '../agents/agent-drains.js';
+import type { Attempts } from '../agents/attempts.js';
+import type { Instances } from '../instances/instances.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
+import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
+import { AllocationBook } from './allocation-book.js';
+import { EndedAllocations } from './ended-allocations.js';
+import { HostPlanner } from './host-planner.js';
+import { Hosts } from './hosts.js';
+import { RecipeDriver } from './recipe-driver.js';
+import { RecipeViews } from './recipe-views.js';
+
+/** A recipe with the workload manager that it is for. */
+export interface ConfiguredRecipe {
+  readonly recipe: HostRecipe;
+  readonly manager: WorkloadManager;
+}
+
+export interface HostPorts {
+  readonly allocations: Allocations;
+  readonly queue: TaskQueue;
+  readonly cluster: { readonly signals: Signals; readonly presence: Presence };
+  /** In the order in which they are asked for hosts; left out for none. */
+  readonly hostRecipes?: readonly ConfiguredRecipe[] | undefined;
+  /** Secret of the agent of an allocation; left out without recipes. */
+  readonly allocationCredential?: ((id: string) => string) | undefined;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** The subjects that were built before. */
+interface Before {
+  readonly instances: Instances;
+  readonly attempts: Attempts;
+  readonly drains: AgentDrains;
+  readonly shutdown: ShutdownPreparation;
+  readonly hostEnds: HostEnds;
+}
+
+/** Characters of the last part of a name, which are those of an id that are random. */
+const NAME_LENGTH = 12;
+
+export function buildHosts(
+  ports: HostPorts,
+  before: Before,
+): { readonly hosts: Hosts; readonly recipeViews: RecipeViews } {
+  const { allocations, queue, cluster, hostRecipes = [], runtime, log } = ports;
+  const { instances, attempts, drains, shutdown, hostEnds } = before;
+  const { clock } = runtime;
+  const recipes = hostRecipes.map(({ recipe }) => recipe);
+  const { presence, signals } = cluster;
+  const newName = (recipe: string) => `${recipe}-${runtime.newId().slice(-NAME_LENGTH)}`;
+  const book = new AllocationBook({ allocations, clock, newName, log });
+  const ended = new EndedAllocations({
+    ends: hostEnds,
+    ...{ allocations, queue, attempts, drains, presence, instances, log },
+  });
+  const drivers = new Map(
+    hostRecipes.map(({ recipe, manager }) => {
+      const driver = new RecipeDriver({
+        ...{ recipe, manager, book, ended, allocations, runtime, log },
+        credentialOf: (id) => ports.allocationCredential?.(id) ?? '',
+        isConnected: (id) => instances.isConnected(id),
+        runningOn: async (id) => (await queue.runningOn(id)).length,
+      });
+      return [recipe.name, driver];
+    }),
+  );
+  const planner = new HostPlanner({
+    recipes,
+    isPaused: () => shutdown.isPaused,
+    ends: hostEnds,
+    ...{ drivers, drains, book, allocations, instances, queue, clock },
+  });
+  const hosts = new Hosts({
+    ends: hostEnds,
+    ...{ drivers, planner, book, ended, allocations, runtime, log },
+  });
+  for (const driver of drivers.values()) driver.onChange(hosts.wake);
+  if (hostRecipes.length > 0) signals.hear(hosts.onSignal);
+  const recipeViews = new RecipeViews({ recipes, allocations, asked: hosts.wake, clock });
+  return { hosts, recipeViews };
+}

@@ -1,0 +1,86 @@
+/**
+ * Allocations that are over, and what they leave: tasks wait again, which costs no attempt, the drain ends, and the agent is forgotten. That waits
+ * until the agent is silent; its credential is not valid any more.
+ */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
+import type { Allocations } from '../../core/ports/allocations.js';
+import type { Presence } from '../../core/ports/presence.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { AgentDrains } from '../agents/agent-drains.js';
+import type { Attempts } from '../agents/attempts.js';
+import type { Instances } from '../instances/instances.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
+
+export interface EndedAllocationsOptions {
+  readonly allocations: Pick<Allocations, 'find'>;
+  readonly queue: Pick<TaskQueue, 'running' | 'runningOn'>;
+  readonly attempts: Pick<Attempts, 'lose'>;
+  readonly drains: Pick<AgentDrains, 'undrain'>;
+  readonly presence: Pick<Presence, 'forget'>;
+  readonly instances: Pick<Instances, 'agents' | 'findAgent' | 'forget' | 'isConnected' | 'drainOf'>;
+  readonly ends: Pick<HostEnds, 'set'>;
+  readonly log: Logger;
+}
+
+export class EndedAllocations {
+  readonly #options: EndedAllocationsOptions;
+  /** Ids of those that are not settled yet. */
+  readonly #unsettled = new Set<string>();
+  #term = 0;
+
+  constructor(options: EndedAllocationsOptions) {
+    this.#options = options;
+  }
+
+  /** Finds those that were over when the last term ended, and not settled. Rejects as the store does. */
+  async start(term: number): Promise<void> {
+    const { queue, instances, allocations } = this.#options;
+    this.#term = term;
+    this.#unsettled.clear();
+    const running = (await queue.running()).map(({ agentId }) => agentId);
+    const known = instances.agents().map(({ id }) => id);
+    for (const id of new Set([...running, ...known])) {
+      const allocation = await allocations.find(id);
+      if (allocation && !isOpen(allocation)) this.#unsettled.add(id);
+    }
+  }
+
+  get areSettled(): boolean {
+    return this.#unsettled.size === 0;
+  }
+
+  has(id: string): boolean {
+    return this.#unsettled.has(id);
+  }
+
+  /** Takes an allocation that is over, and settles it if its agent is silent. Rejects as the store does; {@link settle} goes on then. */
+  async add({ id }: Pick<Allocation, 'id'>): Promise<void> {
+    this.#unsettled.add(id);
+    this.#options.ends.set(id, null);
+    await this.#settleOne(id);
+  }
+
+  /** Settles those whose agents are silent. Rejects as the store does; it may be repeated. */
+  async settle(): Promise<void> {
+    for (const id of [...this.#unsettled]) await this.#settleOne(id);
+  }
+
+  async #settleOne(id: string): Promise<void> {
+    const { queue, attempts, drains, presence, instances, log } = this.#options;
+    if (instances.isConnected(id)) return;
+    const tasks = await queue.runningOn(id);
+    if (tasks.length > 0)
+      log.warn({ allocation: id, tasks: tasks.length }, 'tasks of an allocation that is over wait again');
+    const fence = { term: this.#term, awayAgentId: id };
+    const reason = `the allocation ${id} is over`;
+    await Promise.all(tasks.map((task) => attempts.lose(task, 'RETURN', reason, fence)));
+    if ((await queue.runningOn(id)).length > 0) return;
+    if (instances.drainOf(id)) await drains.undrain(id);
+    if (instances.findAgent(id)) {
+      instances.forget(id);
+      await presence.forget(id);
+    }
+    this.#unsettled.delete(id);
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * The planner of hosts: it compares what waits with what is there and coming, wants allocations, and drains those that are not needed, whose
+ * time is nearly over, or whose agent does not join. One look wants nothing by itself: two in a row must.
+ */
+
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
+import { failedStarts } from '../../core/hosts/failed-starts.js';
+import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import { type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
+import type { InstanceClass } from '../../core/idle-instances.js';
+import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
+import type { InstanceView } from '../../core/ports/nodes.js';
+import type { AgentDrains } from '../agents/agent-drains.js';
+import type { Instances } from '../instances/instances.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
+import type { AllocationBook } from './allocation-book.js';
+import type { RecipeDriver } from './recipe-driver.js';
+import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
+
+export interface HostPlannerOptions extends WaitingWorkOptions {
+  readonly recipes: readonly HostRecipe[];
+  /** By name of the recipe. */
+  readonly drivers: ReadonlyMap<string, Pick<RecipeDriver, 'wake' | 'whyNotJoined'>>;
+  readonly book: AllocationBook;
+  readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'notes'>;
+  readonly instances: Pick<Instances, 'list' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf'>;
+  readonly drains: Pick<AgentDrains, 'drain'>;
+  /** Whether no tasks are dispatched. */
+  readonly isPaused: () => boolean;
+  readonly ends: HostEnds;
+  readonly clock: Clock;
+}
+
+const DAY_MS = 86_400_000;
+/** Time within which waiting tasks find an idle instance, if there is one. */
+const BETWEEN_LOOKS_MS = 500;
+/** Time for which a queued allocation is not needed before it is given back. */
+const SURPLUS_MS = 10_000;
+/** Latest allocations of a recipe by which failures in a row are counted. */
+const LATEST = 20;
+/** Idle time of a host after which it is given back for another recipe whose allocations wait. */
+const IDLE_FOR_OTHERS_MS = 10_000;
+/** Time before the end of an allocation at which its agent stops by itself. */
+export const STOP_BEFORE_MS = 60_000;
+
+/** Notes by recipe. */
+type Notes = ReadonlyMap<string, RecipeNote>;
+
+export class HostPlanner {
+  readonly #options: HostPlannerOptions;
+  /** Number of allocations by recipe that the last look wanted, and its time. */
+  #lastWanted = new Map<string, number>();
+  #lastWantedAtMs = Number.NEGATIVE_INFINITY;
+  /** Time since which an allocation is not needed. */
+  readonly #surplusSinceMs = new Map<string, number>();
+  /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
+  readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
+
+  constructor(options: HostPlannerOptions) {
+    this.#options = options;
+  }
+
+  reset(): void {
+    this.#lastWanted.clear();
+    this.#lastWantedAtMs = Number.NEGATIVE_INFINITY;
+    this.#surplusSinceMs.clear();
+  }
+
+  /** One look. Resolves with whether tasks wait or allocations are open. Rejects as the store does. */
+  async look(): Promise<boolean> {
+    const { queue, ends, isPaused, allocations } = this.#options;
+    const notes = new Map((await allocations.notes()).map((note) => [note.recipe, note]));
+    await this.#lookAfterOpen(notes);
+    const recipes = this.#recipes;
+    const groups = isPaused() ? [] : await readWaitingWork(recipes, { queue, ends });
+    const planned = await this.#planned(recipes, notes);
+    const { wanted, surplus } = planHosts(groups, this.#supply(), planned);
+    const now = new Map<string, number>();
+    for (const { recipe } of wanted) now.set(recipe.name, (now.get(recipe.name) ?? 0) + 1);
+    for (const [name, count] of this.#wantedTwice(now)) {
+      const { reason = '' } = wanted.find(({ recipe }) => recipe.name === name) ?? {};
+      await this.#want(name, count, reason);
+    }
+    if (!isPaused()) await this.#giveUpSurplus(surplus);
+    return groups.length > 0 || this.#options.book.all.length > 0;
+  }
+
+  /** Allocations by recipe that this look wants, and that the one before it wanted, some time ago. */
+  #wantedTwice(now: ReadonlyMap<string, number>): Map<string, number> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (nowMs - this.#lastWantedAtMs < BETWEEN_LOOKS_MS) return new Map();
+    const before = this.#lastWanted;
+    this.#lastWanted = new Map(now);
+    this.#lastWantedAtMs = nowMs;
+    return new Map([...now].map(([name, count]) => [name, Math.min(count, before.get(name) ?? 0)]));
+  }
+
+  /** The recipes, with what their agents have said about their instances. */
+  get #recipes(): HostRecipe[] {
+    return this.#options.recipes.map((recipe) => {
+      const instances = this.#joinedInstances.get(recipe.name) ?? recipe.instances;
+      return { ...recipe, instances };
+    });
+  }
+
+  async #want(recipeName: string, count: number, reason: string): Promise<void> {
+    const { recipes, book, drivers } = this.#options;
+    const recipe = recipes.find(({ name }) => name === recipeName);
+    if (!recipe || count === 0) return;
+    for (let at = 0; at < count; at++) await book.want(recipe, reason);
+    drivers.get(recipeName)?.wake();
+  }
+
+  async #planned(recipes: readonly HostRecipe[], notes: Notes): Promise<PlannedRecipe[]> {
+    const { allocations, book, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const ran = await allocations.ranSince(nowMs - DAY_MS, nowMs);
+    const planned: PlannedRecipe[] = [];
+    for (const recipe of recipes) {
+      const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
+      const open = book.of(recipe.name);
+      planned.push({
+        recipe,
+        allocations: open,
+        starting: this.#starting(recipe, open),
+        isHeld: failedStarts(latest).nextTryAtMs > nowMs || isPausedBy(notes.get(recipe.name)),
+        hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + restOf(open, recipe, nowMs),
+      });
+    }
+    return planned;
+  }
+
+  /** Instances, by allocation, that have not come up since their agent joined a short while ago. */
+  #starting({ joinWithinMs }: HostRecipe, open: readonly Allocation[]): ReadonlyMap<string, number> {
+    const { instances, clock } = this.#options;
+    const starting = new Map<string, number>();
+    for (const { id, state, joinedAtMs } of open) {
+      if (state !== 'JOINED' || joinedAtMs === null || clock.nowMs() - joinedAtMs > joinWithinMs) continue;
+      const views = instances.findAgent(id)?.instances ?? [];
+      starting.set(id, views.filter(({ status }) => status !== 'UP').length);
+    }
+    return starting;
+  }
+
+  /** Instances that take tasks of this hub, by class. */
+  #supply(): Supply[] {
+    const byClass = new Map<string, { instanceClass: InstanceClass; idle: number; busy: number }>();
+    for (const { profile, status, working, lent, drain } of this.#options.instances.list()) {
+      if (status !== 'UP' || drain !== null || (lent !== undefined && lent !== 'OFFERED')) continue;
+      const { version, labels, runs } = profile;
+      const key = JSON.stringify([version, labels, runs]);
+      const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, idle: 0, busy: 0 };
+      byClass.set(key, ofClass);
+      if (working) ofClass.busy++;
+      else ofClass.idle++;
+    }
+    return [...byClass.values()];
+  }
+
+  async #giveUpSurplus(surplus: readonly Allocation[]): Promise<void> {
+    const { clock, book } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const ids = new Set(surplus.map(({ id }) => id));
+    for (const id of this.#surplusSinceMs.keys()) if (!ids.has(id)) this.#surplusSinceMs.delete(id);
+    for (const { id } of surplus) {
+      const sinceMs = this.#surplusSinceMs.get(id) ?? nowMs;
+      this.#surplusSinceMs.set(id, sinceMs);
+      const current = book.get(id);
+      if (nowMs - sinceMs < SURPLUS_MS || !current || !isQueued(current)) continue;
+      await this.#drain(current, { cause: 'NOT_NEEDED', message: 'no task waits for it any more' });
+    }
+  }
+
+  /** Looks after the allocations that have started. */
+  async #lookAfterOpen(notes: Notes): Promise<void> {
+    const { book } = this.#options;
+    const waiting = new Set(book.all.filter(isQueued).map(({ recipe }) => recipe));
+    for (const allocation of book.all) {
+      const recipe = this.#options.recipes.find(({ name }) => name === allocation.recipe);
+      if (!recipe || allocation.state === 'DRAINING') continue;
+      const { drainedAtMs = null, drainedBy = null } = notes.get(recipe.name) ?? {};
+      if (drainedAtMs !== null && allocation.wantedAtMs <= drainedAtMs) {
+        await this.#drain(allocation, {
+          cause: 'ASKED',
+          message: `given back by ${drainedBy ?? 'an administrator'}`,
+        });
+        continue;
+      }
+      const isWantedByOthers = [...waiting].some((name) => name !== recipe.name);
+      if (allocation.state === 'JOINED') await this.#lookAfterJoined(allocation, recipe, isWantedByOthers);
+      else await this.#lookAfterStarting(allocation, recipe);
+    }
+  }
+
+  /** Takes note that the agent of an allocation has joined and has an instance that is up, or does not within its time. */
+  async #lookAfterStarting(allocation: Allocation, recipe: HostRecipe): Promise<void> {
+    const { book, instances, clock, drivers } = this.#options;
+    const { id, startedAtMs } = allocation;
+    const nowMs = clock.nowMs();
+    const views = instances.findAgent(id)?.instances ?? [];
+    if (instances.isReady(id) && views.some(({ status }) => status === 'UP')) {
+      this.#joinedInstances.set(recipe.name, instancesOf(views));
+      await book.move(id, 'join', { joinedAtMs: nowMs, startedAtMs: startedAtMs ?? nowMs, message: null });
+      return;
+    }
+    if (startedAtMs === null || nowMs - startedAtMs <= recipe.joinWithinMs) return;
+    const seconds = Math.round(recipe.joinWithinMs / 1000);
+    const missing = instances.isReady(id)
+      ? `no instance of its agent came up within ${seconds} s`
+      : `no agent joined within ${seconds} s of its start`;
+    const message = (await drivers.get(recipe.name)?.whyNotJoined(id, missing)) ?? missing;
+    await this.#drain(allocation, { cause: 'NOT_JOINED', message });
+  }
+
+  async #lookAfterJoined(
+    allocation: Allocation,
+    recipe: HostRecipe,
+    isWantedByOthers: boolean,
+  ): Promise<void> {
+    const { clock, ends, instances } = this.#options;
+    const { id, endsAtMs } = allocation;
+    const drain = instances.drainOf(id);
+    if (drain) return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
+    ends.set(id, endsAtMs === null ? null : endsAtMs - STOP_BEFORE_MS);
+    if (endsAtMs !== null && clock.nowMs() >= endsAtMs - recipe.drainBeforeMs)
+      return this.#drain(allocation, { cause: 'TIME', message: 'its time is nearly over' });
+    const idleMs = isWantedByOthers ? Math.min(IDLE_FOR_OTHERS_MS, recipe.idleMs) : recipe.idleMs;
+    if (this.#idleForMs(id) >= idleMs)
+      await this.#drain(allocation, { cause: 'IDLE', message: 'it has had no task for a while' });
+  }
+
+  /** Time for which all instances of an agent have been idle; 0 while one is not. */
+  #idleForMs(id: string): number {
+    const { instances, clock } = this.#options;
+    const views = instances.findAgent(id)?.instances ?? [];
+    if (!instances.isReady(id) || views.some(({ working }) => working)) return 0;
+    const since = views.flatMap(({ profile }) => instances.idleSinceMsOf(profile.id) ?? []);
+    return since.length === 0 ? 0 : clock.monotonicMs() - Math.max(...since);
+  }
+
+  async #drain(
+    { id, recipe }: Allocation,
+    change: { readonly cause: AllocationCause; readonly message: string },
+  ): Promise<void> {
+    const { book, instances, drains, drivers } = this.#options;
+    if (!(await book.move(id, 'drain', change))) return;
+    if (instances.findAgent(id)) await drains.drain(id, `recipe ${recipe}`);
+    drivers.get(recipe)?.wake();
+  }
+}
+
+function isPausedBy(note: RecipeNote | undefined): boolean {
+  return note !== undefined && note.pausedAtMs !== null;
+}
+
+/** Host-hours that the open allocations have yet to run. */
+function restOf(open: readonly Allocation[], { wallTimeMs }: HostRecipe, nowMs: number): number {
+  const restMs = open.map(({ startedAtMs }) =>
+    startedAtMs === null ? wallTimeMs : Math.max(0, startedAtMs + wallTimeMs - nowMs),
+  );
+  return restMs.reduce((sum, each) => sum + each, 0) / 3_600_000;
+}
+
+/** Instances of an agent by class, with their number. */
+function instancesOf(views: readonly InstanceView[]): HostRecipe['instances'] {
+  const byClass = new Map<string, { instanceClass: InstanceClass; count: number }>();
+  for (const { profile } of views) {
+    const { version, labels, runs } = profile;
+    const key = JSON.stringify([version, labels, runs]);
+    const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, count: 0 };
+    ofClass.count++;
+    byClass.set(key, ofClass);
+  }
+  return [...byClass.values()];
+}

@@ -1,0 +1,105 @@
+/** Hosts that come and go: the hub with the role of the scheduler drives the allocations of all recipes, in each of its terms. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Allocations } from '../../core/ports/allocations.js';
+import type { SignalListener } from '../../core/ports/signals.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
+import type { AllocationBook } from './allocation-book.js';
+import type { EndedAllocations } from './ended-allocations.js';
+import type { HostPlanner } from './host-planner.js';
+import type { RecipeDriver } from './recipe-driver.js';
+
+export interface HostsOptions {
+  readonly drivers: ReadonlyMap<string, RecipeDriver>;
+  readonly planner: HostPlanner;
+  readonly book: AllocationBook;
+  readonly ended: EndedAllocations;
+  readonly allocations: Pick<Allocations, 'removeBefore'>;
+  readonly ends: HostEnds;
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  readonly log: Logger;
+}
+
+/** Interval of the looks while tasks wait or allocations are open, and while nothing is known to. */
+const LOOK_MS = 1000;
+const IDLE_LOOK_MS = 30_000;
+const RETRY_MS = 5000;
+/** Time for which allocations that are over are kept. */
+const KEPT_MS = 400 * 86_400_000;
+const REMOVED_AT_A_TIME = 1000;
+
+export class Hosts {
+  readonly #options: HostsOptions;
+  readonly #loop: Loop;
+
+  constructor(options: HostsOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      timers: options.runtime.timers,
+      pass: () => this.#pass(),
+      failed: (error) => {
+        options.log.error({ err: error }, 'the hosts could not be planned; the hub tries again');
+        return RETRY_MS;
+      },
+      isStopped: true,
+    });
+  }
+
+  /** Begins a term. Rejects as the store does. */
+  async start(term: number): Promise<void> {
+    const { drivers, planner, book, ended, log } = this.#options;
+    if (drivers.size === 0) return;
+    await book.start(term);
+    for (const { id, recipe, jobId } of book.all) {
+      if (drivers.has(recipe)) continue;
+      log.warn(
+        { allocation: id, recipe, jobId },
+        'the recipe of an allocation is not configured any more: the hub leaves it as it is, until its job ends or the recipe is back',
+      );
+    }
+    await ended.start(term);
+    planner.reset();
+    for (const driver of drivers.values()) driver.start();
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    const { drivers, book, ends } = this.#options;
+    await Promise.all([this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())]);
+    book.clear();
+    ends.clear();
+  }
+
+  readonly wake = (): void => {
+    if (!this.#loop.isStopped) this.#loop.wakeSoon();
+  };
+
+  readonly onSignal: SignalListener = {
+    WAITS: () => this.#wakeForWork(),
+    RETURNED: () => this.#wakeForWork(),
+    READY: ({ agentId }) => this.#wakeFor(agentId),
+    INSTANCE: ({ agentId }) => this.#wakeFor(agentId),
+    LEFT: ({ agentId }) => this.#wakeFor(agentId),
+    RESYNC: () => this.wake(),
+  };
+
+  #wakeForWork(): void {
+    if (!this.#loop.isStopped) this.#loop.wake(LOOK_MS);
+  }
+
+  #wakeFor(agentId: string): void {
+    const { book, ended } = this.#options;
+    if (!book.get(agentId) && !ended.has(agentId)) return;
+    this.wake();
+  }
+
+  async #pass(): Promise<number> {
+    const { planner, ended, allocations, runtime } = this.#options;
+    await ended.settle();
+    const isBusy = await planner.look();
+    if (isBusy || !ended.areSettled) return LOOK_MS;
+    await allocations.removeBefore(runtime.clock.nowMs() - KEPT_MS, REMOVED_AT_A_TIME);
+    return IDLE_LOOK_MS;
+  }
+}

@@ -1,0 +1,332 @@
+/**
+ * The driver of a recipe: it hands in the allocations that are wanted, follows them at the workload manager, and gives back those that
+ * are drained and empty. A question that fails changes nothing. An allocation is over when the workload manager says that its job has
+ * ended, or twice does not know it, and its agent is silent.
+ */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { Loop } from '@workbench-hub/shared/runtime/loop';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Allocation, AllocationCause } from '../../core/hosts/allocation.js';
+import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import type { Allocations } from '../../core/ports/allocations.js';
+import type { ManagedJob, WorkloadManager } from '../../core/ports/workload-manager.js';
+import { WorkloadManagerError } from '../../core/ports/workload-manager.js';
+import type { AllocationBook } from './allocation-book.js';
+import type { EndedAllocations } from './ended-allocations.js';
+
+export interface RecipeDriverOptions {
+  readonly recipe: HostRecipe;
+  readonly manager: WorkloadManager;
+  readonly book: AllocationBook;
+  /** Secret of the agent of this allocation. */
+  readonly credentialOf: (id: string) => string;
+  /** Whether an agent of this id is connected to any hub. */
+  readonly isConnected: (id: string) => boolean;
+  /** Number of tasks that run on the agent. Rejects as the store does. */
+  readonly runningOn: (id: string) => Promise<number>;
+  readonly ended: Pick<EndedAllocations, 'add'>;
+  readonly allocations: Pick<Allocations, 'note'>;
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  readonly log: Logger;
+}
+
+/** Interval of the questions while there are allocations. */
+const ASK_MS = 2000;
+/** Delay after a failure of the store. */
+const RETRY_MS = 5000;
+/** Time between the first and the second answer by which a job is unknown. */
+const UNKNOWN_FOR_MS = 5000;
+/** Time after which an end is asked for again. */
+const CANCEL_AGAIN_MS = 15_000;
+/** Jobs that are handed in at the same time. */
+const SUBMITTED_AT_A_TIME = 4;
+/** End of the output of a failed start that is kept. */
+const KEPT_OUTPUT = 2000;
+/** Time before the end of its time from which an allocation counts as ended by it. */
+const NEAR_END_MS = 90_000;
+
+export class RecipeDriver {
+  readonly #options: RecipeDriverOptions;
+  readonly #loop: Loop;
+  /** Allocations about which nothing is known but their row: they may have been handed in. */
+  readonly #doubtful = new Set<string>();
+  /** Time since which an allocation is unknown to the workload manager. */
+  readonly #unknownSinceMs = new Map<string, number>();
+  readonly #canceledAtMs = new Map<string, number>();
+  /** Allocations that were handed in, or may have been, in this term. */
+  readonly #handedIn = new Set<string>();
+  #fault: string | null = null;
+  readonly #changeSubscribers: (() => void)[] = [];
+
+  constructor(options: RecipeDriverOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      timers: options.runtime.timers,
+      pass: () => this.#pass(),
+      failed: (error) => {
+        const { log, recipe } = options;
+        log.error({ err: error, recipe: recipe.name }, 'the allocations of a recipe could not be driven');
+        return RETRY_MS;
+      },
+      isStopped: true,
+    });
+  }
+
+  /** Adds a subscriber, which is called when an allocation has changed. */
+  onChange(subscriber: () => void): void {
+    this.#changeSubscribers.push(subscriber);
+  }
+
+  #changed(): void {
+    for (const subscriber of this.#changeSubscribers) subscriber();
+  }
+
+  start(): void {
+    this.#doubtful.clear();
+    this.#unknownSinceMs.clear();
+    this.#canceledAtMs.clear();
+    this.#handedIn.clear();
+    for (const { id, state } of this.#mine) if (state === 'WANTED') this.#doubtful.add(id);
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+  }
+
+  wake(): void {
+    if (!this.#loop.isStopped) this.#loop.wakeSoon();
+  }
+
+  get #mine(): Allocation[] {
+    return this.#options.book.of(this.#options.recipe.name);
+  }
+
+  async #pass(): Promise<number | undefined> {
+    if (this.#mine.length === 0) return undefined;
+    await this.#follow();
+    await this.#submitWanted();
+    await this.#giveBack();
+    return this.#mine.length === 0 ? undefined : ASK_MS;
+  }
+
+  /** Asks for the jobs, and takes note of what has changed. */
+  async #follow(): Promise<void> {
+    const { manager } = this.#options;
+    const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
+    if (asked.length === 0) return;
+    const jobs = await this.#answerOf(() => manager.jobs(asked.map(({ id }) => id)));
+    if (jobs === undefined) return;
+    for (const { id } of asked) {
+      if (this.#loop.isStopped) return;
+      await this.#note(
+        id,
+        jobs.filter(({ name }) => name === id),
+      );
+    }
+  }
+
+  async #note(id: string, jobs: readonly ManagedJob[]): Promise<void> {
+    const job = jobs.find(({ state }) => state === 'RUNNING') ?? jobs.find(({ state }) => state === 'QUEUED');
+    if (job) {
+      this.#unknownSinceMs.delete(id);
+      this.#doubtful.delete(id);
+      return job.state === 'RUNNING' ? this.#runs(id, job) : this.#waits(id, job);
+    }
+    const [ended] = jobs;
+    if (await this.#isInUse(id)) return;
+    if (ended) return this.#over(id, ended.reason);
+    if (this.#isUnknownForLong(id)) await this.#unknown(id);
+  }
+
+  /** Whether its agent is there, and may run tasks. */
+  async #isInUse(id: string): Promise<boolean> {
+    const { book, isConnected, runningOn } = this.#options;
+    if (!isConnected(id)) return false;
+    return book.get(id)?.state !== 'DRAINING' || (await runningOn(id)) > 0;
+  }
+
+  async #runs(id: string, { jobId, remainingMs }: ManagedJob): Promise<void> {
+    const { book, runtime } = this.#options;
+    const nowMs = runtime.clock.nowMs();
+    const endsAtMs = remainingMs === null ? null : nowMs + remainingMs;
+    if (await book.move(id, 'start', { jobId, startedAtMs: nowMs, endsAtMs, message: null })) this.#changed();
+  }
+
+  async #waits(id: string, { jobId, reason }: ManagedJob): Promise<void> {
+    const { book, isConnected } = this.#options;
+    const state = book.get(id)?.state;
+    const change = { jobId, message: reason };
+    if (state === 'STARTED') await book.move(id, 'requeue', { ...change, startedAtMs: null, endsAtMs: null });
+    else if (state === 'JOINED' && !isConnected(id))
+      await book.move(id, 'drain', {
+        cause: 'ENDED_EARLY',
+        message: 'the workload manager has put the job back',
+      });
+    else if (!(await book.move(id, 'queue', change))) return;
+    this.#changed();
+  }
+
+  /** Whether the job was unknown in two answers with some time between. */
+  #isUnknownForLong(id: string): boolean {
+    const nowMs = this.#options.runtime.clock.monotonicMs();
+    const sinceMs = this.#unknownSinceMs.get(id);
+    if (sinceMs === undefined) this.#unknownSinceMs.set(id, nowMs);
+    return sinceMs !== undefined && nowMs - sinceMs >= UNKNOWN_FOR_MS;
+  }
+
+  /** The workload manager does not know the job. */
+  async #unknown(id: string): Promise<void> {
+    const { book } = this.#options;
+    const { state, cause } = book.get(id) ?? {};
+    if (state === 'WANTED') {
+      // It was not handed in: that is done now.
+      this.#doubtful.delete(id);
+      this.#unknownSinceMs.delete(id);
+      return;
+    }
+    if (state === 'DRAINING') return this.#end(id, 'end', { cause: cause ?? 'ASKED' });
+    const message = 'the workload manager does not know the job any more';
+    await this.#end(id, 'lose', { cause: 'GONE', message });
+  }
+
+  /** The job has ended. */
+  async #over(id: string, reason: string | null): Promise<void> {
+    const { book, runtime } = this.#options;
+    const allocation = book.get(id);
+    if (!allocation) return;
+    if (allocation.state === 'DRAINING') return this.#end(id, 'end', {});
+    const { endsAtMs, joinedAtMs } = allocation;
+    const isAtEnd = endsAtMs !== null && runtime.clock.nowMs() >= endsAtMs - NEAR_END_MS;
+    const cause = isAtEnd && joinedAtMs !== null ? 'TIME' : 'ENDED_EARLY';
+    const output = joinedAtMs === null ? await this.#endOfOutput(id) : '';
+    const message = `${reason ?? 'the job has ended'}${output}`;
+    // A job that runs for less than the interval of the questions was never seen to run.
+    const startedAtMs = allocation.startedAtMs ?? (output === '' ? null : runtime.clock.nowMs());
+    await this.#end(id, 'end', { cause, message, startedAtMs });
+  }
+
+  async #end(
+    id: string,
+    transition: 'end' | 'lose',
+    change: { cause?: AllocationCause; message?: string | null; startedAtMs?: number | null },
+  ): Promise<void> {
+    const { book, runtime, manager, ended, log } = this.#options;
+    // First, so that a hub that is killed in between does it again.
+    await manager.remove(id).catch((error: unknown) => {
+      log.warn({ allocation: id, err: error }, 'the files of an allocation could not be removed');
+    });
+    const over = await book.move(id, transition, { ...change, endedAtMs: runtime.clock.nowMs() });
+    this.#forget(id);
+    if (!over) return;
+    this.#changed();
+    await ended.add(over);
+  }
+
+  #forget(id: string): void {
+    this.#doubtful.delete(id);
+    this.#unknownSinceMs.delete(id);
+    this.#canceledAtMs.delete(id);
+    this.#handedIn.delete(id);
+  }
+
+  async #submitWanted(): Promise<void> {
+    const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#doubtful.has(id));
+    for (let at = 0; at < wanted.length; at += SUBMITTED_AT_A_TIME) {
+      if (this.#loop.isStopped) return;
+      await Promise.all(wanted.slice(at, at + SUBMITTED_AT_A_TIME).map(({ id }) => this.#submit(id)));
+    }
+  }
+
+  async #submit(id: string): Promise<void> {
+    const { book, manager, credentialOf } = this.#options;
+    this.#handedIn.add(id);
+    try {
+      const jobId = await manager.submit({ name: id, credential: credentialOf(id) });
+      this.#answered();
+      await book.move(id, 'submit', { jobId });
+      this.#changed();
+    } catch (error) {
+      if (!(error instanceof WorkloadManagerError)) throw error;
+      if (error.fault === 'REFUSED')
+        return this.#end(id, 'end', { cause: 'REFUSED', message: error.message });
+      // It may have been taken: only the list of the jobs tells.
+      this.#doubtful.add(id);
+      this.#failed(error);
+    }
+  }
+
+  /** Gives back what is drained and runs no task. */
+  async #giveBack(): Promise<void> {
+    const { runtime } = this.#options;
+    for (const allocation of this.#mine) {
+      if (allocation.state !== 'DRAINING' || this.#loop.isStopped) continue;
+      const askedAtMs = this.#canceledAtMs.get(allocation.id) ?? Number.NEGATIVE_INFINITY;
+      if (runtime.clock.monotonicMs() - askedAtMs >= CANCEL_AGAIN_MS) await this.#cancel(allocation);
+    }
+  }
+
+  async #cancel({ id, cause, jobId }: Allocation): Promise<void> {
+    const { manager, runningOn, runtime } = this.#options;
+    // Nothing runs any more in a job that was put back.
+    if (cause !== 'ENDED_EARLY' && (await runningOn(id)) > 0) return;
+    const isAsked = await this.#answerOf(async () => {
+      await manager.cancel(id);
+      return true;
+    });
+    if (!isAsked) return;
+    this.#canceledAtMs.set(id, runtime.clock.monotonicMs());
+    if (jobId === null && !this.#handedIn.has(id) && !this.#doubtful.has(id)) await this.#end(id, 'end', {});
+  }
+
+  /** The end of what the job printed, as an addition to a message. Never rejects. */
+  async #endOfOutput(id: string): Promise<string> {
+    const output = await this.#options.manager.output(id).catch(() => '');
+    const end = output.trim().slice(-KEPT_OUTPUT);
+    return end === '' ? '' : `; its output ends with: ${end}`;
+  }
+
+  /** Why an agent that was started does not work, with the end of its output. */
+  async whyNotJoined(id: string, reason: string): Promise<string> {
+    return `${reason}${await this.#endOfOutput(id)}`;
+  }
+
+  /** The answer of the workload manager; undefined when there is none. */
+  async #answerOf<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const answer = await ask();
+      this.#answered();
+      return answer;
+    } catch (error) {
+      if (!(error instanceof WorkloadManagerError)) throw error;
+      this.#failed(error);
+      return undefined;
+    }
+  }
+
+  #answered(): void {
+    if (this.#fault === null) return;
+    this.#setFault(null);
+    this.#options.log.info({ recipe: this.#options.recipe.name }, 'the workload manager answers again');
+  }
+
+  #failed({ message }: WorkloadManagerError): void {
+    if (this.#fault === null) {
+      const { recipe, log } = this.#options;
+      log.warn(
+        { recipe: recipe.name, reason: message },
+        'the workload manager does not answer; nothing is changed',
+      );
+    }
+    if (this.#fault !== message) this.#setFault(message);
+  }
+
+  /** Keeps it for clients of any hub. */
+  #setFault(fault: string | null): void {
+    const { allocations, recipe, log } = this.#options;
+    this.#fault = fault;
+    allocations.note(recipe.name, { fault }).catch((error: unknown) => {
+      log.error({ err: error, recipe: recipe.name }, 'the state of a recipe could not be kept');
+    });
+  }
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { RunTimeBook, runTimesKey } from '../../core/run-times.js';
+import { HostEnds } from './host-ends.js';
+
+const KEY = '[null,[]]';
+
+describe('the end of a host', () => {
+  const clock = { nowMs: () => 1000, monotonicMs: () => 0 };
+  const endsWith = (runTimesMs: readonly number[]) => {
+    const book = new RunTimeBook();
+    for (const timeMs of runTimesMs) book.add(runTimesKey('EXECUTE_BATCH_JOB', KEY), timeMs);
+    const ends = new HostEnds(clock, book);
+    ends.set('host', 61_000);
+    return ends;
+  };
+  const task = (timeLimitS: number | null) => ({ timeLimitS, requirementKey: KEY });
+
+  it('permits a task whose time limit ends before it, and any on another host', () => {
+    const ends = endsWith([]);
+    expect(ends.isAllowed(task(60), 'host')).toBe(true);
+    expect(ends.isAllowed(task(61), 'host')).toBe(false);
+    expect(ends.isAllowed(task(61), 'other')).toBe(true);
+  });
+
+  it('permits a task without time limit if similar ones end in time, or nothing is known of them', () => {
+    expect(endsWith([]).isAllowed(task(null), 'host')).toBe(true);
+    const times = Array.from({ length: 19 }, () => 1000);
+    expect(endsWith([...times, 60_000]).isAllowed(task(null), 'host')).toBe(true);
+    expect(endsWith([...times, 60_001]).isAllowed(task(null), 'host')).toBe(false);
+    expect(endsWith([...times, 60_001]).isAllowed(task(60), 'host')).toBe(true);
+    expect(endsWith([...times, ...times, ...times, 90_000]).isAllowed(task(null), 'host')).toBe(true);
+  });
+
+  it('is forgotten when the host has none', () => {
+    const ends = endsWith([]);
+    expect(ends.count).toBe(1);
+    ends.set('host', null);
+    expect(ends.count).toBe(0);
+    expect(ends.isAllowed(task(9999), 'host')).toBe(true);
+  });
+
+  it('tells the median of what is known', () => {
+    expect(endsWith([]).medianMs(KEY)).toBeNull();
+    expect(endsWith([1, 2, 3, 4, 5]).medianMs(KEY)).toBe(3);
+  });
+});

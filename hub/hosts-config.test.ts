@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { checkHostRecipes, drainBeforeMs, hostRecipeSchema } from './hosts-config.js';
+
+const RECIPE = {
+  name: 'gears',
+  manager: { kind: 'slurm' },
+  folder: '/shared/hub',
+  agent: { hub: 'ws://hub.example.com', instances: [{ id: 'gear', version: '9.1', startTimeout: '7s' }] },
+};
+
+/** Faults of this recipe, as path and message. */
+function faultsOf(fields: object): string[] {
+  const { error } = hostRecipeSchema.safeParse({ ...RECIPE, ...fields });
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+describe('a recipe of hosts', () => {
+  it('has bounds by default, and its instances both as they are given and as they are understood', () => {
+    const recipe = hostRecipeSchema.parse(RECIPE);
+    expect(recipe).toMatchObject({
+      manager: { kind: 'slurm', via: [], options: [] },
+      wallTime: 4 * 3_600_000,
+      max: { allocations: 10, queued: 4, hostHoursPerDay: null },
+      agent: { command: ['workbench-agent'], config: {} },
+    });
+    expect(recipe.agent.instances.given).toEqual(RECIPE.agent.instances);
+    expect(recipe.agent.instances.parsed).toMatchObject([{ id: 'gear', count: 1, startTimeout: 7000 }]);
+  });
+
+  it('begins no more tasks a tenth of its time before its end, two minutes at least and ten at most', () => {
+    const drainBefore = (fields: object) => drainBeforeMs(hostRecipeSchema.parse({ ...RECIPE, ...fields }));
+    expect(drainBefore({ wallTime: '10m' })).toBe(120_000);
+    expect(drainBefore({ wallTime: '50m' })).toBe(300_000);
+    expect(drainBefore({ wallTime: '7d' })).toBe(600_000);
+    expect(drainBefore({ wallTime: '7d', drainBefore: '1h' })).toBe(3_600_000);
+  });
+
+  it.each([
+    [{ name: 'Gears' }, 'name: 1 to 40 lower-case letters, digits and hyphens'],
+    [{ name: '9gears' }, 'name: 1 to 40 lower-case letters'],
+    [{ folder: 'shared' }, 'folder: an absolute path'],
+    [{ manager: { kind: 'pbs' } }, 'manager.kind: a group of keys with "kind": slurm, slurmrestd'],
+    [
+      { manager: { kind: 'command', submit: ['s'], list: [], cancel: ['c'] } },
+      'manager.list: a program and its arguments',
+    ],
+    [
+      { manager: { kind: 'slurmrestd', url: 'slurm', user: 'u', tokenFile: 't' } },
+      'manager.url: the address of slurmrestd',
+    ],
+    [{ wallTime: '1m' }, 'wallTime: a duration such as'],
+    [{ wallTime: '1h', drainBefore: '1h' }, 'drainBefore: less than wallTime'],
+    [
+      { wallTime: '2h', max: { hostHoursPerDay: 1 } },
+      'max.hostHoursPerDay: at least the hours of one wallTime',
+    ],
+    [{ max: { allocations: 0 } }, 'max.allocations: '],
+    [{ agent: { ...RECIPE.agent, instances: [] } }, 'agent.instances: at least one instance'],
+    [{ agent: { hub: 'ws://h' } }, 'agent.instances: at least one instance'],
+    [{ agent: { ...RECIPE.agent, instances: [{ id: 'a' }] } }, 'agent.instances.0.version: '],
+    [{ agent: { ...RECIPE.agent, config: { token: 'x' } } }, 'agent.config.token: not given here'],
+  ])('with %j is refused', (fields, fault) => {
+    expect(faultsOf(fields)).toContainEqual(expect.stringContaining(fault));
+  });
+
+  it('has a name of its own', () => {
+    const recipes = [RECIPE, { ...RECIPE, name: 'belts' }, RECIPE].map((each) =>
+      hostRecipeSchema.parse(each),
+    );
+    const issues: string[] = [];
+    checkHostRecipes(recipes, (path, message) => issues.push(`${path.join('.')}: ${message}`));
+    expect(issues).toEqual(['2.name: a name that no other recipe has']);
+  });
+});

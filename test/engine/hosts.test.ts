@@ -1,0 +1,581 @@
+/** Hosts that a workload manager brings: the pitfalls that users of other systems report, each as a test. */
+
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import type { HostRecipe } from '@workbench-hub/hub/core/hosts/host-recipe';
+import { describe, expect, it } from 'vitest';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  restart,
+  startAnew,
+} from '../support/engine/engine-for-each-test.js';
+import { ManagerInMemory, recipeWith } from '../support/engine/manager-in-memory.js';
+import type { SocketlessAgent } from '../support/engine/running-engine.js';
+
+const MINUTE_MS = 60_000;
+/** Time in which the engine has looked twice, and the workload manager was asked. */
+const SOON_MS = 5000;
+
+engineForEachTest();
+
+let manager: ManagerInMemory;
+
+async function startWith(fields: Partial<HostRecipe> = {}): Promise<void> {
+  manager = new ManagerInMemory();
+  await startAnew({ hosts: [recipeWith(manager, fields)] });
+}
+
+const pass = (timeMs = SOON_MS) => engine.runtime.advance(timeMs);
+
+/** The only job that waits or runs. */
+function onlyJob(): string {
+  expect(manager.live).toHaveLength(1);
+  return manager.live[0] as string;
+}
+
+/** The agent of an allocation joins, with one instance. */
+const joinAs = (name: string, instance: object = {}) =>
+  join({ id: name, instances: [{ id: `${name}-sim`, ...instance }] });
+
+/** Waits for a host, starts it and lets its agent join. */
+async function bringHost(
+  remainingMs: number | null = null,
+): Promise<{ name: string; agent: SocketlessAgent }> {
+  await pass();
+  const name = onlyJob();
+  manager.run(name, remainingMs);
+  await pass();
+  const agent = await joinAs(name);
+  await pass();
+  return { name, agent };
+}
+
+const allocationsNow = async () =>
+  (await engine.store.allocations.open()).map(({ state, cause }) => ({ state, cause }));
+const over = () => engine.store.allocations.latest({ recipe: null, limit: 20 });
+
+async function finish(agent: SocketlessAgent): Promise<void> {
+  await agent.end(agent.latest.ref, 'OK');
+}
+
+describe('a host', () => {
+  it('comes when a task waits, runs it, and goes when it has been idle for a while', async () => {
+    await startWith();
+    await pass(MINUTE_MS);
+    expect(manager.launches).toEqual([]);
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    expect(manager.launches).toEqual([{ name, credential: `secret of ${name}` }]);
+    expect(await allocationsNow()).toEqual([{ state: 'QUEUED', cause: null }]);
+    manager.run(name, 3_600_000);
+    await pass();
+    expect(await allocationsNow()).toEqual([{ state: 'STARTED', cause: null }]);
+    const agent = await joinAs(name);
+    expect(agent.latest.ref.taskId).toBe(id);
+    await pass();
+    expect(await allocationsNow()).toEqual([{ state: 'JOINED', cause: null }]);
+    await pass(5 * MINUTE_MS);
+    await finish(agent);
+    await pass(MINUTE_MS - SOON_MS);
+    expect(manager.canceled).toEqual([]);
+    await pass(2 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    await agent.disconnect();
+    await pass(3 * SOON_MS);
+    expect(await over()).toMatchObject([{ id: name, state: 'ENDED', cause: 'IDLE' }]);
+    expect(manager.removed).toEqual([name]);
+    expect(engine.instances.agents()).toEqual([]);
+    expect([...engine.instances.drains]).toEqual([]);
+  });
+
+  it('is not asked for when an idle instance is there, or a task can run nowhere', async () => {
+    await startWith();
+    await create({ classifiers: [{ type: 'VERSION', value: '8' }] });
+    await create({ classifiers: [{ type: 'LABLES', value: 'belts' }] });
+    await pass(MINUTE_MS);
+    expect(manager.launches).toEqual([]);
+    await join();
+    await create();
+    await pass(MINUTE_MS);
+    expect(manager.launches).toEqual([]);
+  });
+
+  it('is not asked for by a task whose time limit is longer than its time', async () => {
+    await startWith();
+    const request = {
+      name: null,
+      creator: null,
+      classifiers: [],
+      job: { type: 'SIMULATE_WORK', durationS: 1 },
+    } as const;
+    await engine.tasks.create({ ...request, timeLimitS: 3301 });
+    await pass(MINUTE_MS);
+    expect(manager.launches).toEqual([]);
+    await engine.tasks.create({ ...request, timeLimitS: 3300 });
+    await pass();
+    expect(manager.launches).toHaveLength(1);
+  });
+
+  it('is asked for once, however long it is queued', async () => {
+    await startWith();
+    await create();
+    await pass(30 * MINUTE_MS);
+    expect(manager.launches).toHaveLength(1);
+  });
+
+  it('is given back while it is queued when its tasks are gone, but not at once', async () => {
+    await startWith();
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    await engine.tasks.cancel(id, false, ANYBODY);
+    await pass();
+    expect(manager.live).toEqual([name]);
+    await pass(2 * SOON_MS);
+    expect(manager.live).toEqual([]);
+    await pass(3 * SOON_MS);
+    expect(await over()).toMatchObject([{ cause: 'NOT_NEEDED', startedAtMs: null }]);
+  });
+
+  it('that starts after its tasks are gone is given back when it is idle', async () => {
+    await startWith();
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    manager.run(name);
+    await engine.tasks.cancel(id, false, ANYBODY);
+    const agent = await joinAs(name);
+    await pass(MINUTE_MS + SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    expect(agent.assigned).toEqual([]);
+  });
+
+  it('keeps a task that runs when it is drained, however long that takes', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost();
+    await engine.drains.drain(name, 'anna');
+    await pass(30 * MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await finish(agent);
+    await pass();
+    expect(manager.canceled).toEqual([name]);
+    await agent.disconnect();
+    await pass(3 * SOON_MS);
+    expect(await over()).toMatchObject([{ cause: 'ASKED', message: 'drained by anna' }]);
+  });
+
+  it('is not wanted by a hub that prepares its shutdown', async () => {
+    await startWith();
+    await create();
+    await engine.shutdown.change(true);
+    await pass(MINUTE_MS);
+    expect(manager.launches).toEqual([]);
+  });
+
+  it('comes in whole allocations within the limits', async () => {
+    await startWith({
+      instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 2 }],
+      limits: { allocations: 3, queued: 2, hostHoursPerDay: null },
+    });
+    for (let count = 0; count < 9; count++) await create();
+    await pass(MINUTE_MS);
+    expect(manager.live).toHaveLength(2);
+    for (const name of manager.live) manager.run(name);
+    await pass(MINUTE_MS);
+    expect(manager.live).toHaveLength(3);
+  });
+});
+
+describe('a recipe', () => {
+  const view = async () => (await engine.recipeViews.all())[0];
+
+  it('shows its allocations, open and over, and why it does not bring hosts', async () => {
+    await startWith();
+    expect(await view()).toMatchObject({ state: 'READY', message: null, allocations: [] });
+    manager.refusal = 'invalid account';
+    await create();
+    await pass(MINUTE_MS);
+    expect(await view()).toMatchObject({
+      state: 'FAILING',
+      message: 'invalid account',
+      failed: { count: 3 },
+    });
+    manager.refusal = null;
+    manager.isAway = true;
+    await pass(5 * MINUTE_MS);
+    expect(await view()).toMatchObject({ state: 'UNREACHABLE', message: 'it does not answer' });
+    manager.isAway = false;
+    await pass(5 * MINUTE_MS);
+    expect((await view())?.allocations.map(({ state }) => state)).toEqual([
+      'QUEUED',
+      'ENDED',
+      'ENDED',
+      'ENDED',
+    ]);
+  });
+
+  it('brings no more hosts while it is paused, over a restart, and then goes on', async () => {
+    await startWith();
+    await engine.recipeViews.pause('gears', 'anna');
+    await create();
+    await pass(MINUTE_MS);
+    await restart();
+    await pass(MINUTE_MS);
+    expect(manager.launches).toEqual([]);
+    expect(await view()).toMatchObject({ state: 'PAUSED', pausedBy: 'anna' });
+    await engine.recipeViews.resume('gears');
+    await pass();
+    expect(manager.launches).toHaveLength(1);
+    await expect(engine.recipeViews.pause('belts', 'anna')).rejects.toThrow(
+      'there is no recipe "belts" of hosts: there are gears',
+    );
+  });
+
+  it('gives all of its hosts back when it is asked to, each when it is empty, and brings others later', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost();
+    await create();
+    await pass();
+    expect(manager.live).toHaveLength(2);
+    await engine.recipeViews.drain('gears', 'anna');
+    await pass();
+    expect(manager.live).toContain(name);
+    expect((await over()).at(-1)).toBeUndefined();
+    await finish(agent);
+    await pass();
+    await agent.disconnect();
+    await pass(4 * SOON_MS);
+    expect((await over()).map(({ cause, message }) => ({ cause, message }))).toEqual([
+      { cause: 'ASKED', message: 'given back by anna' },
+      { cause: 'ASKED', message: 'given back by anna' },
+    ]);
+    expect(manager.live).toHaveLength(1);
+    expect(manager.launches).toHaveLength(3);
+  });
+});
+
+describe('a workload manager', () => {
+  it('that loses its answer to a submit has taken the job: it is found by its name, and not handed in twice', async () => {
+    await startWith();
+    manager.losesAnswers = true;
+    await create();
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(1);
+    expect(await allocationsNow()).toEqual([{ state: 'QUEUED', cause: null }]);
+  });
+
+  it('that is away at a submit is asked again, with the same name, when two answers do not know it', async () => {
+    await startWith();
+    manager.isAway = true;
+    await create();
+    await pass(MINUTE_MS);
+    expect(await allocationsNow()).toEqual([{ state: 'WANTED', cause: null }]);
+    manager.isAway = false;
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(1);
+    expect(await allocationsNow()).toEqual([{ state: 'QUEUED', cause: null }]);
+  });
+
+  it('that does not answer for a while changes nothing', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost();
+    manager.isAway = true;
+    await pass(30 * MINUTE_MS);
+    expect(await allocationsNow()).toEqual([{ state: 'JOINED', cause: null }]);
+    manager.isAway = false;
+    await finish(agent);
+    await pass(2 * MINUTE_MS);
+    expect(manager.canceled).toEqual([name]);
+  });
+
+  it('that has forgotten a job loses it only when it says so twice, and another one comes', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    const known = manager.jobList;
+    manager.forget(name);
+    await pass(2000);
+    manager.jobList = known;
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(1);
+    manager.forget(name);
+    await pass(MINUTE_MS);
+    expect(await over()).toMatchObject([{ id: name, state: 'LOST', cause: 'GONE' }]);
+    expect(manager.launches).toHaveLength(2);
+    expect(onlyJob()).not.toBe(name);
+  });
+
+  it('that does not know a job whose agent is there is not believed', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost();
+    manager.forget(name);
+    await pass(10 * MINUTE_MS);
+    expect(await allocationsNow()).toEqual([{ state: 'JOINED', cause: null }]);
+    await finish(agent);
+    expect((await engine.store.allocations.find(name))?.state).toBe('JOINED');
+  });
+
+  it('that refuses is asked again later and later, and never given up', async () => {
+    await startWith();
+    manager.refusal = 'invalid partition';
+    await create();
+    await pass(10 * MINUTE_MS);
+    const refused = await over();
+    expect(refused[0]).toMatchObject({ state: 'ENDED', cause: 'REFUSED', message: 'invalid partition' });
+    expect(refused.length).toBeGreaterThan(3);
+    expect(refused.length).toBeLessThan(8);
+    manager.refusal = null;
+    await pass(30 * MINUTE_MS);
+    expect(manager.live).toHaveLength(1);
+  });
+
+  it('that ignores a cancel is asked again', async () => {
+    await startWith();
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    manager.ignoresCancels = true;
+    await engine.tasks.cancel(id, false, ANYBODY);
+    await pass(MINUTE_MS);
+    expect(manager.canceled.length).toBeGreaterThan(1);
+    manager.ignoresCancels = false;
+    await pass(MINUTE_MS);
+    expect(manager.live).toEqual([]);
+    expect(await over()).toMatchObject([{ id: name, cause: 'NOT_NEEDED' }]);
+  });
+});
+
+describe('a start', () => {
+  it('whose agent does not join in time has failed, with the end of its output, and is tried again later', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    manager.run(name);
+    manager.printed = 'workbench-agent: not found\n';
+    await pass(2 * MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await pass(2 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    await pass(MINUTE_MS);
+    expect(await over()).toMatchObject([
+      {
+        cause: 'NOT_JOINED',
+        message:
+          'no agent joined within 120 s of its start; its output ends with: workbench-agent: not found',
+      },
+    ]);
+    expect(manager.launches).toHaveLength(2);
+  });
+
+  it('whose job ends at once has failed', async () => {
+    await startWith();
+    await create();
+    await pass();
+    manager.printed = 'exec format error';
+    manager.end(onlyJob(), 'NonZeroExitCode');
+    await pass();
+    expect(await over()).toMatchObject([
+      { cause: 'ENDED_EARLY', message: 'NonZeroExitCode; its output ends with: exec format error' },
+    ]);
+    await pass(SOON_MS);
+    expect(manager.launches).toHaveLength(1);
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(2);
+  });
+
+  it('whose agent has no instance that comes up has failed', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    manager.run(name);
+    const agent = await joinAs(name, { status: 'FAILED', upForMs: null });
+    await pass(3 * MINUTE_MS);
+    expect(manager.canceled).toEqual([name]);
+    await agent.disconnect();
+    await pass(MINUTE_MS);
+    expect((await over())[0]?.message).toContain('no instance of its agent came up within 120 s');
+  });
+});
+
+describe('the end of its time', () => {
+  it('is known: a task that does not end before it is not placed there', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost(20 * MINUTE_MS);
+    await finish(agent);
+    const request = {
+      name: null,
+      creator: null,
+      classifiers: [],
+      job: { type: 'SIMULATE_WORK', durationS: 1 },
+    } as const;
+    const long = await engine.tasks.create({ ...request, timeLimitS: 1500 });
+    const short = await engine.tasks.create({ ...request, timeLimitS: 600 });
+    await engine.runtime.settle();
+    expect(agent.latest.ref.taskId).toBe(short.id);
+    await pass();
+    expect(manager.live.filter((each) => each !== name)).toHaveLength(1);
+    expect(await engine.tasks.get(long.id)).toMatchObject({ status: 'WAITING' });
+  });
+
+  it('drains the host before it, and lets what runs go on', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost(20 * MINUTE_MS);
+    await pass(15 * MINUTE_MS);
+    expect(await allocationsNow()).toEqual([{ state: 'DRAINING', cause: 'TIME' }]);
+    expect(manager.canceled).toEqual([]);
+    await create();
+    await finish(agent);
+    expect(agent.assigned).toHaveLength(1);
+    await pass(2 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+  });
+
+  it('returns what still runs, which costs no attempt, as soon as the job has ended and the agent is silent', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost(20 * MINUTE_MS);
+    await pass(19 * MINUTE_MS);
+    manager.end(name, 'TimeLimit');
+    await agent.disconnect();
+    await pass();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0, crashes: 0 });
+    expect((await over())[0]).toMatchObject({ id: name, cause: 'TIME' });
+    await pass();
+    expect(manager.live).toHaveLength(1);
+  });
+
+  it('that comes early, as for a preempted job, counts neither against the task nor against the recipe', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost(60 * MINUTE_MS);
+    await agent.disconnect();
+    manager.end(name, 'Preempted');
+    await pass();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
+    expect((await over())[0]).toMatchObject({ cause: 'ENDED_EARLY', message: 'Preempted' });
+    await pass();
+    expect(manager.live).toHaveLength(1);
+  });
+
+  it('of a job that is put back into the queue takes it out', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost(60 * MINUTE_MS);
+    await agent.disconnect();
+    manager.putBack(name);
+    await pass(2 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    await pass(3 * SOON_MS);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
+    expect(manager.live).toHaveLength(1);
+    expect(onlyJob()).not.toBe(name);
+  });
+
+  it('of a job whose agent is still there for a moment returns its task when it is silent', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost(60 * MINUTE_MS);
+    manager.end(name, 'NodeFail');
+    await pass();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    await agent.disconnect();
+    await pass();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
+  });
+});
+
+describe('a hub that is killed', () => {
+  it('before it has handed in what it wanted hands it in once, with the same name', async () => {
+    await startWith();
+    manager.isAway = true;
+    await create();
+    await pass();
+    const [wanted] = await engine.store.allocations.open();
+    manager.isAway = false;
+    await restart();
+    await pass(MINUTE_MS);
+    expect(manager.launches.map(({ name }) => name)).toEqual([wanted?.id]);
+  });
+
+  it('after a submit that it does not know of finds the job', async () => {
+    await startWith();
+    manager.losesAnswers = true;
+    await create();
+    await engine.runtime.advance(2000);
+    expect(manager.launches).toHaveLength(1);
+    manager.isAway = true;
+    await restart();
+    await pass();
+    manager.isAway = false;
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(1);
+    expect(await allocationsNow()).toEqual([{ state: 'QUEUED', cause: null }]);
+  });
+
+  it('while a host runs goes on with it, and gives it back', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost();
+    await restart();
+    const { ref } = agent.latest;
+    const again = await join({
+      id: name,
+      nodeId: agent.nodeId,
+      instances: [{ id: `${name}-sim` }],
+      running: [ref],
+    });
+    expect(await again.end(ref, 'OK')).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED' });
+    await pass(2 * MINUTE_MS);
+    expect(manager.canceled).toEqual([name]);
+    expect(manager.launches).toHaveLength(1);
+  });
+
+  it('while it gives a host back does it again', async () => {
+    await startWith();
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    await engine.tasks.cancel(id, false, ANYBODY);
+    manager.ignoresCancels = true;
+    await pass(15_000);
+    expect(await allocationsNow()).toEqual([{ state: 'DRAINING', cause: 'NOT_NEEDED' }]);
+    await restart();
+    manager.ignoresCancels = false;
+    await pass(MINUTE_MS);
+    expect(manager.live).toEqual([]);
+    expect(await over()).toMatchObject([{ id: name, state: 'ENDED' }]);
+  });
+
+  it('after an allocation was over settles what it has left', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost();
+    await agent.disconnect();
+    const [joined] = await engine.store.allocations.open();
+    const ended = {
+      ...joined,
+      state: 'ENDED',
+      cause: 'ENDED_EARLY',
+      endedAtMs: engine.runtime.clock.nowMs(),
+    } as const;
+    await engine.store.allocations.change(ended as never, 'JOINED', 0);
+    await restart();
+    manager.forget(name);
+    await pass();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
+    expect(engine.instances.findAgent(name)).toBeUndefined();
+  });
+});
