@@ -24,6 +24,7 @@ import { callerEndpoint } from '../http/endpoints/x/caller-endpoint.js';
 import { enrollmentEndpoints } from '../http/endpoints/x/enrollment-endpoints.js';
 import { eventEndpoints } from '../http/endpoints/x/event-endpoints.js';
 import { explainEndpoints } from '../http/endpoints/x/explain-endpoints.js';
+import { hostEndpoints } from '../http/endpoints/x/host-endpoints.js';
 import { hubListEndpoint } from '../http/endpoints/x/hub-list-endpoint.js';
 import { instanceCrashesEndpoint } from '../http/endpoints/x/instance-crashes-endpoint.js';
 import { logFollowEndpoint } from '../http/endpoints/x/log-follow-endpoint.js';
@@ -89,6 +90,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     }),
     hubListEndpoint(parts.hubs),
     upstreamListEndpoint(engine.upstreams),
+    ...hostEndpoints(engine.recipeViews),
     ...storageEndpoints(engine.storage, log),
     ...agentEndpoints({ nodes: engine.nodes, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),

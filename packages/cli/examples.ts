@@ -68,6 +68,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'storage get': ['wb storage get 01a203bb-91c8-77a8-ba09-430317dc43d6-motion.csv motion.csv'],
   events: ["wb events --name 'nightly *' --json | jq -r .task.status"],
   upstreams: ['wb upstreams'],
+  hosts: ['wb hosts'],
+  'host pause': ['wb host pause gears'],
+  'host resume': ['wb host resume gears'],
+  'host drain': ['wb host drain gears'],
   health: ['wb health && wb run --script run.js'],
   open: ['wb open'],
   login: [

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander';
 import type { Run, RunOnDemand } from './command-action.js';
 import { addAgentCommands } from './commands/agents.js';
 import { addBulkCommands } from './commands/bulk.js';
+import { addHostCommands } from './commands/hosts.js';
 import { addHubCommands } from './commands/hub.js';
 import { addInstanceCommands } from './commands/instances.js';
 import { addLoginCommands } from './commands/login.js';
@@ -59,6 +60,7 @@ export function createProgram(version: string): Program {
   addInstanceCommands(program, run);
   addAgentCommands(program, run);
   addStorageCommands(program, run);
+  addHostCommands(program, run);
   addHubCommands(program, run);
   addLoginCommands(program);
   for (const command of leavesOf(program)) {

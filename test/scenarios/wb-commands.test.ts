@@ -22,6 +22,14 @@ const TASK = ['paths', '/api/x/tasks/{id}', 'get', 'responses', '200'];
 const STUDY = ['paths', '/api/x/studies/{id}', 'get', 'responses', '200'];
 const BULK = ['paths', '/api/x/tasks/cancel', 'post', 'responses', '200'];
 const INSTANCE = ['paths', '/api/2.0/workbench/node/instance/{id}', 'get', 'responses', '200'];
+/** Recipe of hosts that no task asks for. */
+const HOSTS = {
+  name: 'belts',
+  manager: { kind: 'command', submit: ['false'], list: ['false'], cancel: ['false'] },
+  folder: '/nonexistent',
+  agent: { hub: 'ws://127.0.0.1:9', instances: [{ id: 'belt', version: '7' }] },
+};
+const RECIPES = ['paths', '/api/x/hosts', 'get', 'responses', '200'];
 const AGENT = ['paths', '/api/x/agents/{id}', 'get', 'responses', '200'];
 
 let folder: TemporaryFolder;
@@ -53,6 +61,7 @@ beforeAll(async () => {
   hub = await startHub(folder.path, {
     storage: { input: { enabled: true }, output: { enabled: true } },
     instances: [{ id: 'sim', version: '9.1.0', labels: ['gears'] }],
+    hosts: [HOSTS],
   });
   await hub.logged(({ msg }) => String(msg).startsWith('up: '));
   for (const mode of ['pipe', 'json', 'terminal'] as const) {
@@ -112,6 +121,12 @@ const validTasks = (tasks: unknown) =>
 function validTask({ saved, ...task }: { saved: readonly string[] }) {
   expect(saved).toBeInstanceOf(Array);
   valid(TASK)(task);
+}
+/** Recipes, as the page of the interface has them. */
+function validRecipes(recipes: readonly unknown[]) {
+  expect(recipes).toHaveLength(1);
+  const counts = { pageSize: 500, pageNumber: 0, totalElements: 1, totalPages: 1, size: 1 };
+  valid(RECIPES)({ content: recipes, ...counts, first: true, last: true });
 }
 const equal = (expected: unknown) => (value: unknown) => expect(value).toEqual(expected);
 
@@ -242,6 +257,10 @@ const ROWS: readonly Row[] = [
     valid(['paths', '/actuator/health', 'get', 'responses', '200']),
   ),
   row('upstreams', () => [], /^NAME +STATUS +JOINED/m, equal([])),
+  row('hosts', () => [], /^RECIPE +IS +ALLOCATION.*\r?\nbelts +READY/m, validRecipes),
+  row('host pause', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
+  row('host resume', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
+  row('host drain', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
   row('instance start', () => ['sim'], /start requested/, equal({ id: 'sim', action: 'start' })),
   row('instance restart', () => ['sim'], /restart requested/, equal({ id: 'sim', action: 'restart' })),
   row('instance stop', () => ['sim'], /stop requested/, equal({ id: 'sim', action: 'stop' })),
@@ -350,7 +369,7 @@ describe('every command', () => {
         name === 'help' ? [] : [name],
       );
     };
-    const groups = ['study', 'instance', 'agent', 'storage'];
+    const groups = ['study', 'instance', 'agent', 'host', 'storage'];
     const top = (await names()).filter((name) => !groups.includes(name));
     const below = await Promise.all(
       groups.map(async (group) => (await names(group)).map((name) => `${group} ${name}`)),

@@ -117,6 +117,7 @@ export const USES: Readonly<Record<string, Use>> = {
       '/api/x/agents?page=0&size=5',
       '/api/x/hubs',
       '/api/x/upstreams',
+      '/api/x/hosts',
       '/api/x/manifest-keys',
       '/api/2.0/workbench/node/instance/list?size=20',
       '/actuator/prometheus',

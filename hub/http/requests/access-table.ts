@@ -59,6 +59,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/caller': 'VIEWER',
   'GET /api/x/hubs': 'VIEWER',
   'GET /api/x/upstreams': 'VIEWER',
+  'GET /api/x/hosts': 'VIEWER',
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/statistics': 'VIEWER',
   'GET /api/x/studies': 'VIEWER',
@@ -99,6 +100,9 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/agents/{id}': 'VIEWER',
   'POST /api/x/agents/{id}/drain': 'ADMIN',
   'POST /api/x/agents/{id}/undrain': 'ADMIN',
+  'POST /api/x/hosts/{name}/pause': 'ADMIN',
+  'POST /api/x/hosts/{name}/resume': 'ADMIN',
+  'POST /api/x/hosts/{name}/drain': 'ADMIN',
 
   'POST /api/x/agents': 'ADMIN',
   'POST /api/x/agents/{id}/revoke': 'ADMIN',

@@ -46,6 +46,26 @@ class ServiceMethods:
         found: Any = self._calls.pages("/api/x/upstreams", {})
         return list(found)
 
+    def host_recipes(self) -> List[schemas.HostRecipe]:
+        """Recipes of hosts that workload managers bring, with their allocations, in the order of the configuration."""
+        found: Any = self._calls.pages("/api/x/hosts", {})
+        return list(found)
+
+    def pause_hosts(self, recipe: str) -> None:
+        """Brings no more hosts by a recipe; those that are there stay. For the role ADMIN."""
+        self._change_hosts(recipe, "pause")
+
+    def resume_hosts(self, recipe: str) -> None:
+        """Brings hosts by a recipe again. For the role ADMIN."""
+        self._change_hosts(recipe, "resume")
+
+    def drain_hosts(self, recipe: str) -> None:
+        """Gives all present hosts of a recipe back, each when no task runs there. For the role ADMIN."""
+        self._change_hosts(recipe, "drain")
+
+    def _change_hosts(self, recipe: str, action: str) -> None:
+        self._calls.done("POST", f"/api/x/hosts/{quoted(recipe)}/{action}", is_repeatable=lambda: True)
+
     def metrics(self) -> str:
         """Metrics in the Prometheus text format, for the role ADMIN."""
         return self._calls.text("GET", "/actuator/prometheus")

@@ -680,10 +680,85 @@ class HealthComponentsPing(TypedDict):
     status: Literal["UP", "DOWN"]
 
 
+class _HostAllocation(TypedDict):
+    # Name of its job, and id of its agent.
+    id: str
+    state: Literal["WANTED", "SUBMITTED", "QUEUED", "STARTED", "JOINED", "DRAINING", "ENDED", "LOST"]
+    # Why it was wanted.
+    reason: str
+    # Local time of the hub.
+    wantedAt: str
+
+
+class HostAllocation(_HostAllocation, total=False):
+    # Id of its job, as the workload manager gave it. Absent before.
+    jobId: str
+    # Why it is given back, or over. Absent before.
+    cause: Literal["NOT_NEEDED", "IDLE", "TIME", "NOT_JOINED", "REFUSED", "ENDED_EARLY", "GONE", "ASKED"]
+    # What the workload manager said last, or how it ended; for ADMIN with the end of its output.
+    message: str
+    # When its job was seen to run. Local time of the hub.
+    startedAt: str
+    # When an instance of its agent was up. Local time of the hub.
+    joinedAt: str
+    # When the workload manager ends it. Local time of the hub.
+    endsAt: str
+    # Only when it is over. Local time of the hub.
+    endedAt: str
+
+
 class HostModel(TypedDict):
     path: str
     # Whether it is copied into the working directory.
     copied: bool
+
+
+class _HostRecipe(TypedDict):
+    name: str
+    # Kind of the workload manager.
+    manager: str
+    # PAUSED by an administrator. UNREACHABLE: the workload manager does not answer. FAILING: several starts
+    # in a row failed.
+    state: Literal["READY", "PAUSED", "FAILING", "UNREACHABLE"]
+    # Failed starts in a row.
+    failedStarts: int
+    # Instances of one allocation.
+    instances: int
+    # Time of one allocation, in seconds.
+    wallTimeS: int
+    maxAllocations: int
+    # Host-hours that its allocations ran within the last 24 hours.
+    hostHours: float
+    # Those that are open, oldest first, then the latest 20 that are over.
+    allocations: List[HostAllocation]
+
+
+class HostRecipe(_HostRecipe, total=False):
+    # Only while PAUSED.
+    pausedBy: str
+    # For ADMIN: why the workload manager does not answer, or the latest start failed.
+    message: str
+    # Only after a failed start: no host is asked for before. Local time of the hub.
+    nextTryAt: str
+
+
+class HostRecipePage(TypedDict):
+    # Items of this page.
+    content: List[HostRecipe]
+    # Maximum number of items on a page.
+    pageSize: int
+    # Number of this page, counted from 0.
+    pageNumber: int
+    # Number of all items.
+    totalElements: int
+    # Number of pages.
+    totalPages: int
+    # Number of items on this page.
+    size: int
+    # True on the first page, and when there are no items.
+    first: bool
+    # True on the last page and after it.
+    last: bool
 
 
 class _HubState(TypedDict):

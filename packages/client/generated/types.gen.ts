@@ -1738,6 +1738,130 @@ export type UpstreamState = {
     loans: number;
 };
 
+export type HostRecipePage = {
+    /**
+     * Items of this page.
+     */
+    content: Array<HostRecipe>;
+    /**
+     * Maximum number of items on a page.
+     */
+    pageSize: number;
+    /**
+     * Number of this page, counted from 0.
+     */
+    pageNumber: number;
+    /**
+     * Number of all items.
+     */
+    totalElements: number;
+    /**
+     * Number of pages.
+     */
+    totalPages: number;
+    /**
+     * Number of items on this page.
+     */
+    size: number;
+    /**
+     * True on the first page, and when there are no items.
+     */
+    first: boolean;
+    /**
+     * True on the last page and after it.
+     */
+    last: boolean;
+};
+
+export type HostRecipe = {
+    name: string;
+    /**
+     * Kind of the workload manager.
+     */
+    manager: string;
+    /**
+     * PAUSED by an administrator. UNREACHABLE: the workload manager does not answer. FAILING: several starts in a row failed.
+     */
+    state: 'READY' | 'PAUSED' | 'FAILING' | 'UNREACHABLE';
+    /**
+     * Only while PAUSED.
+     */
+    pausedBy?: string;
+    /**
+     * For ADMIN: why the workload manager does not answer, or the latest start failed.
+     */
+    message?: string;
+    /**
+     * Failed starts in a row.
+     */
+    failedStarts: number;
+    /**
+     * Only after a failed start: no host is asked for before. Local time of the hub.
+     */
+    nextTryAt?: string;
+    /**
+     * Instances of one allocation.
+     */
+    instances: number;
+    /**
+     * Time of one allocation, in seconds.
+     */
+    wallTimeS: number;
+    maxAllocations: number;
+    /**
+     * Host-hours that its allocations ran within the last 24 hours.
+     */
+    hostHours: number;
+    /**
+     * Those that are open, oldest first, then the latest 20 that are over.
+     */
+    allocations: Array<HostAllocation>;
+};
+
+export type HostAllocation = {
+    /**
+     * Name of its job, and id of its agent.
+     */
+    id: string;
+    state: 'WANTED' | 'SUBMITTED' | 'QUEUED' | 'STARTED' | 'JOINED' | 'DRAINING' | 'ENDED' | 'LOST';
+    /**
+     * Id of its job, as the workload manager gave it. Absent before.
+     */
+    jobId?: string;
+    /**
+     * Why it was wanted.
+     */
+    reason: string;
+    /**
+     * Why it is given back, or over. Absent before.
+     */
+    cause?: 'NOT_NEEDED' | 'IDLE' | 'TIME' | 'NOT_JOINED' | 'REFUSED' | 'ENDED_EARLY' | 'GONE' | 'ASKED';
+    /**
+     * What the workload manager said last, or how it ended; for ADMIN with the end of its output.
+     */
+    message?: string;
+    /**
+     * Local time of the hub.
+     */
+    wantedAt: string;
+    /**
+     * When its job was seen to run. Local time of the hub.
+     */
+    startedAt?: string;
+    /**
+     * When an instance of its agent was up. Local time of the hub.
+     */
+    joinedAt?: string;
+    /**
+     * When the workload manager ends it. Local time of the hub.
+     */
+    endsAt?: string;
+    /**
+     * Only when it is over. Local time of the hub.
+     */
+    endedAt?: string;
+};
+
 export type InputStatus = {
     /**
      * Whether the input storage is enabled.
@@ -5701,6 +5825,218 @@ export type ListUpstreamsResponses = {
 };
 
 export type ListUpstreamsResponse = ListUpstreamsResponses[keyof ListUpstreamsResponses];
+
+export type ListHostRecipesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Which page, counted from 0.
+         */
+        page?: number;
+        /**
+         * Items of a page; more than 2000 are reduced to 2000.
+         */
+        size?: number;
+    };
+    url: '/api/x/hosts';
+};
+
+export type ListHostRecipesErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListHostRecipesError = ListHostRecipesErrors[keyof ListHostRecipesErrors];
+
+export type ListHostRecipesResponses = {
+    /**
+     * One page of recipes.
+     */
+    200: HostRecipePage;
+};
+
+export type ListHostRecipesResponse = ListHostRecipesResponses[keyof ListHostRecipesResponses];
+
+export type PauseHostRecipeData = {
+    body?: never;
+    path: {
+        /**
+         * Name of the recipe.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/hosts/{name}/pause';
+};
+
+export type PauseHostRecipeErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such recipe.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type PauseHostRecipeError = PauseHostRecipeErrors[keyof PauseHostRecipeErrors];
+
+export type PauseHostRecipeResponses = {
+    /**
+     * It is done, or done as soon as the scheduling hub sees it, within seconds.
+     */
+    204: void;
+};
+
+export type PauseHostRecipeResponse = PauseHostRecipeResponses[keyof PauseHostRecipeResponses];
+
+export type ResumeHostRecipeData = {
+    body?: never;
+    path: {
+        /**
+         * Name of the recipe.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/hosts/{name}/resume';
+};
+
+export type ResumeHostRecipeErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such recipe.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type ResumeHostRecipeError = ResumeHostRecipeErrors[keyof ResumeHostRecipeErrors];
+
+export type ResumeHostRecipeResponses = {
+    /**
+     * It is done, or done as soon as the scheduling hub sees it, within seconds.
+     */
+    204: void;
+};
+
+export type ResumeHostRecipeResponse = ResumeHostRecipeResponses[keyof ResumeHostRecipeResponses];
+
+export type DrainHostRecipeData = {
+    body?: never;
+    path: {
+        /**
+         * Name of the recipe.
+         */
+        name: string;
+    };
+    query?: never;
+    url: '/api/x/hosts/{name}/drain';
+};
+
+export type DrainHostRecipeErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such recipe.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type DrainHostRecipeError = DrainHostRecipeErrors[keyof DrainHostRecipeErrors];
+
+export type DrainHostRecipeResponses = {
+    /**
+     * It is done, or done as soon as the scheduling hub sees it, within seconds.
+     */
+    204: void;
+};
+
+export type DrainHostRecipeResponse = DrainHostRecipeResponses[keyof DrainHostRecipeResponses];
 
 export type GetInputStorageStatusData = {
     body?: never;

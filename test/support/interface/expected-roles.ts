@@ -86,6 +86,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/caller
   VIEWER  GET    /api/x/hubs
   VIEWER  GET    /api/x/upstreams
+  VIEWER  GET    /api/x/hosts
   VIEWER  GET    /api/x/events
   VIEWER  GET    /api/x/statistics
   VIEWER  GET    /api/x/studies
@@ -124,6 +125,9 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/agents/{id}
   ADMIN   POST   /api/x/agents/{id}/drain
   ADMIN   POST   /api/x/agents/{id}/undrain
+  ADMIN   POST   /api/x/hosts/{name}/pause
+  ADMIN   POST   /api/x/hosts/{name}/resume
+  ADMIN   POST   /api/x/hosts/{name}/drain
   ADMIN   POST   /api/x/agents
   ADMIN   POST   /api/x/agents/{id}/revoke
   VIEWER  GET    /api/x/storage/input

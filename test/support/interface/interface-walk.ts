@@ -64,6 +64,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   await expected(200, 'GET', '/api/x/caller');
   await expected(200, 'GET', '/api/x/hubs');
   await expected(200, 'GET', '/api/x/upstreams');
+  await expected(200, 'GET', '/api/x/hosts');
   for (const generation of ['1.0', '1.1', '2.0']) {
     await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });

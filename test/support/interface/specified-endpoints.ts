@@ -96,6 +96,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/caller                                             200
   GET    /api/x/hubs                                               200
   GET    /api/x/upstreams                                          200 503
+  GET    /api/x/hosts                                              200
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200
   GET    /api/x/studies                                            200
@@ -134,6 +135,9 @@ export const ADDITIONS = parse(`
   GET    /api/x/agents/{id}                                        200 404
   POST   /api/x/agents/{id}/drain                                  200 404
   POST   /api/x/agents/{id}/undrain                                200 404
+  POST   /api/x/hosts/{name}/pause                                 204 404
+  POST   /api/x/hosts/{name}/resume                                204 404
+  POST   /api/x/hosts/{name}/drain                                 204 404
   POST   /api/x/agents                                             201
   POST   /api/x/agents/{id}/revoke                                 204 404 409
   GET    /api/x/storage/input                                      200 423

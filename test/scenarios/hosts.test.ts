@@ -1,0 +1,168 @@
+/** Hosts that a workload manager brings, from the task that waits to the end of the job, with programs as an operator has them. */
+import { readdirSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { restClient } from '../support/interface/rest-client.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 180_000 });
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MANAGER = join(ROOT, 'test/hosts/fixtures/process-manager.sh');
+const LONG_MS = 120_000;
+
+let folder: TemporaryFolder;
+let hub: HubProgram;
+let restart: () => Promise<void>;
+
+interface Allocation {
+  readonly id: string;
+  readonly state: string;
+  readonly cause?: string;
+  readonly message?: string;
+}
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'shared'), { mode: 0o700 });
+});
+afterEach(async () => {
+  await cancelAll();
+  await endPrograms();
+  await folder.remove();
+});
+
+const manager = () => join(folder.path, 'manager');
+const command = (verb: string) => ['sh', MANAGER, manager(), verb];
+
+/** Ends jobs that a failed test has left. */
+async function cancelAll(): Promise<void> {
+  const jobs = await readdir(join(manager(), 'jobs')).catch(() => []);
+  for (const job of jobs) {
+    const pid = Number(await readFile(join(manager(), 'jobs', job, 'pid'), 'utf8').catch(() => '0'));
+    if (pid > 0 && !(await isOver(job))) {
+      process.kill(pid, 'SIGTERM');
+      await eventually(() => isOver(job), LONG_MS);
+    }
+  }
+}
+
+const isOver = (job: string) =>
+  readFile(join(manager(), 'jobs', job, 'code')).then(
+    () => true,
+    () => false,
+  );
+
+async function start(rest: object = {}): Promise<void> {
+  hub = await startHub(folder.path, { hosts: [] });
+  const { port } = new URL(hub.baseUrl);
+  await hub.stop();
+  const config = {
+    hosts: [
+      {
+        name: 'gears',
+        manager: {
+          kind: 'command',
+          submit: command('submit'),
+          list: command('list'),
+          cancel: command('cancel'),
+        },
+        folder: join(folder.path, 'shared'),
+        scratch: folder.path,
+        wallTime: '30m',
+        idleTimeout: '2s',
+        agent: {
+          command: [process.execPath, join(ROOT, 'agent/bin/workbench-agent.js')],
+          hub: hub.baseUrl.replace('http', 'ws'),
+          instances: [{ id: 'gear', version: '9.1', labels: ['gears'] }],
+        },
+        ...rest,
+      },
+    ],
+  };
+  restart = async () => {
+    hub = await startHub(folder.path, config, Number(port));
+  };
+  await restart();
+}
+
+async function call<T>(method: string, path: string, body?: object): Promise<T> {
+  const response = await fetch(`${hub.baseUrl}${path}`, {
+    method,
+    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  expect(response.ok, `${method} ${path}: ${text}`).toBe(true);
+  return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+const allocations = async () =>
+  (await call<{ content: { allocations: Allocation[] }[] }>('GET', '/api/x/hosts')).content[0]?.allocations ??
+  [];
+
+const submit = () =>
+  restClient(hub.baseUrl).createBatchJob({
+    name: 'gear',
+    classifiers: [{ type: 'LABLES', value: 'gears' }],
+    inputScripts: [{ content: Buffer.from("println('it ran')").toString('base64') }],
+  });
+
+const statusOf = async (id: string) => (await call<{ status: string }>('GET', `/api/x/tasks/${id}`)).status;
+
+describe('a hub with a recipe of hosts', () => {
+  it('brings a host for a task that waits, and gives it back when there is nothing to do', async () => {
+    await start();
+    const id = await submit();
+    await eventually(async () => (await statusOf(id)) === 'FINISHED', LONG_MS);
+    await eventually(async () => (await allocations())[0]?.state === 'ENDED', LONG_MS);
+    expect(await allocations()).toMatchObject([{ state: 'ENDED', cause: 'IDLE' }]);
+    expect(await isOver('1')).toBe(true);
+    // Neither files of the allocation nor the agent's data are left, and no agent is listed.
+    expect(await readdir(join(folder.path, 'shared'))).toEqual([]);
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('workbench'))).toEqual([]);
+    expect(await call('GET', '/api/x/agents')).toMatchObject({ content: [] });
+  });
+
+  it('goes on with its hosts after it was killed, and asks for no second one', async () => {
+    await start({ idleTimeout: '5s' });
+    const first = await submit();
+    await eventually(async () => (await allocations()).length === 1, LONG_MS);
+    await hub.kill();
+    await restart();
+    await eventually(async () => (await statusOf(first)) === 'FINISHED', LONG_MS);
+    await eventually(async () => (await allocations()).every(({ state }) => state === 'ENDED'), LONG_MS);
+    expect(await readdir(join(manager(), 'jobs'))).toEqual(['1']);
+  });
+
+  it('says why a host does not come, with the end of its output', async () => {
+    await start({
+      agent: {
+        command: ['/nonexistent/workbench-agent'],
+        hub: 'ws://127.0.0.1:9',
+        instances: [{ id: 'gear', version: '9.1', labels: ['gears'] }],
+      },
+    });
+    await submit();
+    await eventually(async () => (await allocations()).some(({ state }) => state === 'ENDED'), LONG_MS);
+    const [ended] = (await allocations()).filter(({ state }) => state === 'ENDED');
+    expect(ended).toMatchObject({ cause: 'ENDED_EARLY' });
+    expect(ended?.message).toContain('/nonexistent/workbench-agent');
+  });
+
+  it('waits for a workload manager that is away, and shows that', async () => {
+    await start();
+    await mkdir(manager());
+    await writeFile(join(manager(), 'away'), '');
+    const id = await submit();
+    const recipe = async () => (await call<{ content: object[] }>('GET', '/api/x/hosts')).content[0];
+    await eventually(async () => JSON.stringify(await recipe()).includes('UNREACHABLE'), LONG_MS);
+    expect(await recipe()).toMatchObject({ message: expect.stringContaining('the manager is away') });
+    await rm(join(manager(), 'away'));
+    await eventually(async () => (await statusOf(id)) === 'FINISHED', LONG_MS);
+    expect(await readdir(join(manager(), 'jobs'))).toEqual(['1']);
+  });
+});
