@@ -54,10 +54,11 @@ export function schedulerTerms(
       try {
         await resync.now();
         await exclusions.load();
+        await hosts.load(term);
         await scheduler.start(term);
         await lending.start();
         studyDriver.start();
-        await hosts.start(term);
+        hosts.start();
       } catch (error) {
         // Leases that began must not count in the next term.
         await end();

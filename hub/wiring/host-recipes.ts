@@ -1,7 +1,7 @@
 /** Recipes of hosts, with the workload managers that they are for. */
 import { expandedIds } from '@workbench-hub/shared/config/instances';
+import { STOP_BEFORE_MS } from '../engine/hosts/allocation-book.js';
 import type { ConfiguredRecipe } from '../engine/hosts/build-hosts.js';
-import { STOP_BEFORE_MS } from '../engine/hosts/host-planner.js';
 import { drainBeforeMs, type HostRecipeConfig } from '../hosts-config.js';
 import { openWorkloadManager } from '../workload-managers/open-workload-manager.js';
 import type { Setup } from './setup.js';
@@ -18,6 +18,7 @@ export function openHostRecipes(setup: Surroundings): ConfiguredRecipe[] {
     const recipe = {
       name,
       manager: configured.manager.kind,
+      managerKey: keyOf(configured),
       instances,
       wallTimeMs: wallTime,
       limits: max,
@@ -27,6 +28,11 @@ export function openHostRecipes(setup: Surroundings): ConfiguredRecipe[] {
     };
     return { recipe, manager: managerOf(configured, setup) };
   });
+}
+
+/** What is the same for recipes of one workload manager: all but what is asked of it. */
+function keyOf({ manager }: HostRecipeConfig): string {
+  return JSON.stringify({ ...manager, options: null });
 }
 
 function managerOf(

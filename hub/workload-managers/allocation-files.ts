@@ -29,14 +29,17 @@ export function checkedName(name: string): string {
   );
 }
 
-/** The files of the allocations of a recipe. What goes wrong is a {@link WorkloadManagerError} (UNAVAILABLE). */
+/** The files of the allocations of a recipe. Rejects with {@link WorkloadManagerError}: REFUSED when they cannot
+ *  be used. */
 export function allocationFiles(allocation: AllocationSettings, run: RunCommand): AllocationFiles {
   const folderOf = (name: string) => `${allocation.folder}/${checkedName(name)}`;
   const scriptOf = (name: string) => `${folderOf(name)}/${ALLOCATION_FILES.script}`;
   const shell = async (input: string) => {
     const end = await run(['sh'], { input });
-    if (end.exitCode !== 0) throw unavailable(end, `cannot use the files below ${allocation.folder}`);
-    return end.stdout;
+    if (end.exitCode === 0) return end.stdout;
+    // It was answered: nothing is handed in without its files.
+    const { message } = unavailable(end, `cannot use the files below ${allocation.folder}`);
+    throw new WorkloadManagerError('REFUSED', message);
   };
   return {
     scriptOf,

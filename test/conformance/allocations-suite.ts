@@ -100,7 +100,8 @@ export function describeAllocations(open: OpenStore): void {
 
     it('have recipes with notes, whose parts change by themselves', async () => {
       expect(await store.allocations.notes()).toEqual([]);
-      const none = { pausedAtMs: null, pausedBy: null, drainedAtMs: null, drainedBy: null, fault: null };
+      const pauses = { pausedAtMs: null, pausedBy: null, resumedAtMs: null };
+      const none = { ...pauses, drainedAtMs: null, drainedBy: null, fault: null };
       await store.allocations.note('gears', { fault: 'no route to host' });
       await store.allocations.note('gears', { pausedAtMs: 5, pausedBy: 'anna' });
       await store.allocations.note('belts', { drainedAtMs: 6, drainedBy: 'vera' });
@@ -111,9 +112,9 @@ export function describeAllocations(open: OpenStore): void {
         { ...paused, recipe: 'gears', fault: 'no route to host' },
       ]);
       await store.allocations.note('gears', { fault: null });
-      await store.allocations.note('belts', { pausedAtMs: null, pausedBy: null });
+      await store.allocations.note('belts', { pausedAtMs: null, pausedBy: null, resumedAtMs: 8 });
       expect(await store.allocations.notes()).toEqual([
-        { ...none, recipe: 'belts', drainedAtMs: 6, drainedBy: 'vera' },
+        { ...none, recipe: 'belts', drainedAtMs: 6, drainedBy: 'vera', resumedAtMs: 8 },
         { ...paused, recipe: 'gears' },
       ]);
     });

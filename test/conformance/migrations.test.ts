@@ -357,7 +357,7 @@ it('no migration has changed since it was released', () => {
     '16c358486c62',
     '45cc4033f40e',
     '39521fe9461f',
-    '1b44848aa933',
+    '29dc1370986d',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

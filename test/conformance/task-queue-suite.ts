@@ -244,12 +244,16 @@ export function describeTaskQueue(open: OpenStore): void {
       await store.queue.insert([running]);
       await claim(store, running.id);
       const groupIds = await groupIdsOf(ANYTHING);
-      const within = (timeLimitS: number, limit = 9) => store.queue.countWithin(groupIds, timeLimitS, limit);
+      const within = (timeLimitS: number, limit = 9) =>
+        store.queue.countWithin(groupIds, { timeLimitS, withoutLimit: true }, limit);
+      const limitedWithin = (timeLimitS: number) =>
+        store.queue.countWithin(groupIds, { timeLimitS, withoutLimit: false }, 9);
       expect([await within(59), await within(60), await within(599), await within(600)]).toEqual([
         1, 2, 3, 4,
       ]);
+      expect([await limitedWithin(59), await limitedWithin(60)]).toEqual([0, 1]);
       expect(await within(600, 3)).toBe(3);
-      expect(await store.queue.countWithin([], 600, 9)).toBe(0);
+      expect(await store.queue.countWithin([], { timeLimitS: 600, withoutLimit: true }, 9)).toBe(0);
       expect((await headsOf(ANYTHING, 9)).map(({ timeLimitS }) => timeLimitS)).toEqual(limits);
     });
 

@@ -25,6 +25,9 @@ let manager: ManagerInMemory;
 async function startWith(fields: Partial<HostRecipe> = {}): Promise<void> {
   manager = new ManagerInMemory();
   await startAnew({ hosts: [recipeWith(manager, fields)] });
+  manager.clock = engine.runtime.clock;
+  // Agents have a moment to join again after the start of a hub.
+  await pass(MINUTE_MS);
 }
 
 const pass = (timeMs = SOON_MS) => engine.runtime.advance(timeMs);
@@ -493,6 +496,175 @@ describe('the end of its time', () => {
     await agent.disconnect();
     await pass();
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
+  });
+});
+
+describe('what is easily overlooked', () => {
+  const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+  const limited = async (timeLimitS: number) => {
+    const request = { name: null, creator: null, classifiers: [], job };
+    const { id } = await engine.tasks.create({ ...request, timeLimitS });
+    await engine.runtime.settle();
+    return id;
+  };
+
+  it('the end of a host is known though its agent joined before the job was seen to run', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    manager.run(name, 20 * MINUTE_MS);
+    const agent = await joinAs(name);
+    await engine.runtime.advance(1500);
+    await pass();
+    expect((await engine.store.allocations.open())[0]).toMatchObject({ state: 'JOINED', jobId: '1' });
+    await pass(15 * MINUTE_MS);
+    expect(await allocationsNow()).toEqual([{ state: 'DRAINING', cause: 'TIME' }]);
+    await finish(agent);
+  });
+
+  it('a fresh host takes no task that is too long for it, not even before it is seen to have joined', async () => {
+    await startWith();
+    await limited(36_000);
+    const short = await limited(60);
+    await pass();
+    const name = onlyJob();
+    manager.run(name, 3_600_000);
+    const agent = await joinAs(name);
+    expect(agent.latest.ref.taskId).toBe(short);
+    await finish(agent);
+    await restart();
+    const again = await join({ id: name, nodeId: agent.nodeId, instances: [{ id: `${name}-sim` }] });
+    await pass();
+    expect(again.assigned).toEqual([]);
+  });
+
+  it('an agent that joins after its allocation is given back runs nothing', async () => {
+    await startWith();
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    manager.ignoresCancels = true;
+    await engine.tasks.cancel(id, false, ANYBODY);
+    await pass(15_000);
+    expect(await allocationsNow()).toEqual([{ state: 'DRAINING', cause: 'NOT_NEEDED' }]);
+    manager.run(name);
+    const agent = await joinAs(name);
+    await create();
+    await engine.drains.undrain(name);
+    await pass();
+    await create();
+    expect(agent.assigned.length).toBeLessThan(2);
+    expect(engine.instances.drainOf(name)).not.toBeNull();
+  });
+
+  it('jobs that end at once without a word, or vanish, are failed starts', async () => {
+    await startWith();
+    await create();
+    for (let seconds = 0; seconds < 60; seconds++) {
+      for (const name of manager.live) manager.end(name);
+      await pass(1000);
+    }
+    expect(manager.launches.length).toBeLessThan(6);
+    await startWith();
+    await create();
+    for (let seconds = 0; seconds < 60; seconds++) {
+      for (const name of manager.live) manager.forget(name);
+      await pass(1000);
+    }
+    expect(manager.launches.length).toBeLessThan(6);
+  });
+
+  it('allocations that are refused together delay the next try as one does', async () => {
+    await startWith();
+    manager.refusal = 'too many jobs';
+    for (let count = 0; count < 10; count++) await create();
+    await pass();
+    expect((await over()).length).toBeGreaterThan(5);
+    manager.refusal = null;
+    await pass(MINUTE_MS);
+    expect(manager.live.length).toBeGreaterThan(0);
+  });
+
+  it('an idle host that has no time for a task does not keep another one from coming', async () => {
+    await startWith({ idleMs: 3_600_000 });
+    await create();
+    const { agent } = await bringHost(30 * MINUTE_MS);
+    await finish(agent);
+    await pass();
+    await limited(3000);
+    await pass(2 * SOON_MS);
+    expect(manager.live).toHaveLength(2);
+    expect(agent.assigned).toHaveLength(1);
+  });
+
+  it('a host whose agent is gone while its job runs is given back, and another one comes', async () => {
+    await startWith({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
+    await create();
+    const { name, agent } = await bringHost();
+    await finish(agent);
+    await agent.disconnect();
+    await pass(3 * MINUTE_MS);
+    expect(manager.canceled).toContain(name);
+    await create();
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(2);
+  });
+
+  it('a workload manager that knows nothing after a restart is not believed before agents could join again', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost();
+    const { ref } = agent.latest;
+    manager.forget(name);
+    await restart();
+    await pass(20_000);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    const instances = [{ id: `${name}-sim` }];
+    const again = await join({ id: name, nodeId: agent.nodeId, instances, running: [ref] });
+    await pass(2 * MINUTE_MS);
+    expect(await again.end(ref, 'OK')).toBe(true);
+  });
+
+  it('a fault of a workload manager is forgotten when it answers the next hub', async () => {
+    await startWith();
+    await create();
+    await pass();
+    manager.isAway = true;
+    await pass();
+    expect((await engine.recipeViews.all())[0]).toMatchObject({ state: 'UNREACHABLE' });
+    manager.isAway = false;
+    await restart();
+    await pass();
+    expect((await engine.recipeViews.all())[0]).toMatchObject({ state: 'READY', message: null });
+  });
+
+  it('a draining host whose job is put back returns its task at once', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost(20 * MINUTE_MS);
+    await pass(16 * MINUTE_MS);
+    await agent.disconnect();
+    manager.putBack(name);
+    await pass(4 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
+  });
+
+  it('a stop of the hub does not wait for a command that hangs', async () => {
+    await startWith();
+    await create();
+    await pass();
+    manager.jobs = () => new Promise(() => undefined);
+    await pass();
+    let isStopped = false;
+    const stopping = engine.stop().then(() => {
+      isStopped = true;
+    });
+    await engine.runtime.settle();
+    await engine.runtime.advance(2000);
+    expect(isStopped).toBe(true);
+    await stopping;
   });
 });
 

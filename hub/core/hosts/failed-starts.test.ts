@@ -3,41 +3,60 @@ import type { Allocation } from './allocation.js';
 import { failedStarts } from './failed-starts.js';
 import { allocationWith } from './fixtures/allocation.js';
 
+/** An allocation that was over at this time, and wanted a second before. */
 const over = (endedAtMs: number, fields: Partial<Allocation>) =>
-  allocationWith({ state: 'ENDED', endedAtMs, ...fields });
+  allocationWith({ state: 'ENDED', wantedAtMs: endedAtMs - 1000, endedAtMs, ...fields });
 
 describe('failed starts', () => {
   it('are none without allocations', () => {
     expect(failedStarts([])).toEqual({ count: 0, message: null, nextTryAtMs: 0 });
   });
 
-  it('are refusals and agents that do not join, and tell the latest message', () => {
-    const refused = over(100_000, { cause: 'REFUSED', message: 'invalid partition' });
-    const silent = over(200_000, { cause: 'NOT_JOINED', startedAtMs: 1, message: 'no agent' });
-    expect(failedStarts([silent, refused])).toEqual({ count: 2, message: 'no agent', nextTryAtMs: 220_000 });
-    expect(failedStarts([refused, silent])).toEqual({ count: 2, message: 'no agent', nextTryAtMs: 220_000 });
+  it('are refusals, agents that do not join, and jobs that end or vanish before that, and tell the latest message', () => {
+    const failed = [
+      over(100_000, { cause: 'REFUSED', message: 'invalid partition' }),
+      over(200_000, { cause: 'NOT_JOINED', startedAtMs: 1, message: 'no agent' }),
+      over(300_000, { cause: 'ENDED_EARLY', message: 'launch failed' }),
+      over(400_000, { state: 'LOST', cause: 'GONE', message: 'unknown' }),
+    ];
+    const expected = { count: 4, message: 'unknown', nextTryAtMs: 480_000 };
+    expect(failedStarts(failed)).toEqual(expected);
+    expect(failedStarts(failed.toReversed())).toEqual(expected);
   });
 
-  it('count from the last agent that joined', () => {
-    const failed = over(100, { cause: 'REFUSED' });
-    const joined = over(200, { cause: 'IDLE', startedAtMs: 1, joinedAtMs: 2 });
-    expect(failedStarts([failed, joined]).count).toBe(0);
-    expect(failedStarts([failed, joined, over(300, { cause: 'REFUSED' })]).count).toBe(1);
+  it('count from the last agent that joined, be its allocation open or over', () => {
+    const refused = (endedAtMs: number) => over(endedAtMs, { cause: 'REFUSED' });
+    const joined = over(30_000, { cause: 'IDLE', startedAtMs: 1, joinedAtMs: 12_000 });
+    expect(failedStarts([refused(10_000), joined]).count).toBe(0);
+    expect(failedStarts([refused(10_000), joined, refused(20_000)]).count).toBe(1);
+    const open = allocationWith({ state: 'JOINED', joinedAtMs: 12_000 });
+    expect(failedStarts([refused(10_000), open]).count).toBe(0);
+    expect(failedStarts([refused(10_000), refused(14_000), open]).count).toBe(1);
   });
 
-  it('are neither allocations that were given back before their start, nor preempted ones', () => {
-    const unneeded = over(100, { cause: 'NOT_NEEDED' });
-    const withdrawn = over(200, { cause: 'ENDED_EARLY' });
-    const preempted = over(300, { cause: 'ENDED_EARLY', startedAtMs: 1, joinedAtMs: 2 });
-    expect(failedStarts([unneeded, withdrawn]).count).toBe(0);
-    expect(failedStarts([preempted]).count).toBe(0);
-    expect(failedStarts([over(400, { cause: 'ENDED_EARLY', startedAtMs: 1 })]).count).toBe(1);
+  it('are forgotten when an administrator resumes the recipe', () => {
+    const failed = [over(10_000, { cause: 'REFUSED' }), over(30_000, { cause: 'REFUSED' })];
+    expect(failedStarts(failed, 20_000).count).toBe(1);
+    expect(failedStarts(failed, 30_000).count).toBe(0);
+  });
+
+  it('are neither allocations that were given back before their agent joined, nor preempted ones', () => {
+    const unneeded = over(1000, { cause: 'NOT_NEEDED' });
+    const asked = over(2000, { cause: 'ASKED' });
+    const preempted = over(3000, { cause: 'ENDED_EARLY', startedAtMs: 1, joinedAtMs: 2 });
+    expect(failedStarts([unneeded, asked, preempted]).count).toBe(0);
+  });
+
+  it('count allocations that were wanted together as one try', () => {
+    const together = [10, 11, 12].map((endedAtMs) => over(endedAtMs, { cause: 'REFUSED', wantedAtMs: 5 }));
+    expect(failedStarts(together)).toMatchObject({ count: 1, nextTryAtMs: 10_012 });
+    expect(failedStarts([...together, over(20_000, { cause: 'REFUSED' })]).count).toBe(2);
   });
 
   it('double the delay of the next try, up to half an hour, and never end it', () => {
     const delays = [1, 2, 3, 8, 9, 50].map((count) => {
-      const failed = Array.from({ length: count }, () => over(0, { cause: 'REFUSED' }));
-      return failedStarts(failed).nextTryAtMs;
+      const failed = Array.from({ length: count }, (_, at) => over((at + 1) * 10_000, { cause: 'REFUSED' }));
+      return failedStarts(failed).nextTryAtMs - count * 10_000;
     });
     expect(delays).toEqual([10_000, 20_000, 40_000, 1_280_000, 1_800_000, 1_800_000]);
   });

@@ -4,29 +4,42 @@ import type { Allocation } from './allocation.js';
 /** Delay of the next try after the first failure; it doubles with each further one. */
 const FIRST_DELAY_MS = 10_000;
 const LONGEST_DELAY_MS = 30 * 60_000;
-/** Failures in a row after which the recipe counts as paused. */
+/** Failures in a row after which the recipe counts as failing. */
 export const FAILURES_BEFORE_PAUSE = 3;
 
 export interface FailedStarts {
+  /** Number of tries: allocations that were wanted together are one. */
   readonly count: number;
   /** The latest of them; null without any. */
   readonly message: string | null;
   readonly nextTryAtMs: number;
 }
 
-/** Failures since the last agent joined. An allocation that was ended before its start, or after its agent had joined, is none. `latest`: the latest
- *  allocations of the recipe that are over, in any order. */
-export function failedStarts(latest: readonly Allocation[]): FailedStarts {
-  const newestFirst = [...latest].sort((a, b) => (b.endedAtMs ?? 0) - (a.endedAtMs ?? 0));
-  const joined = newestFirst.findIndex(({ joinedAtMs }) => joinedAtMs !== null);
-  const failed = (joined < 0 ? newestFirst : newestFirst.slice(0, joined)).filter(isFailure);
-  const [last] = failed;
+/** Failures since the last agent joined, or since an administrator has resumed the recipe. `known`: its allocations that are open, and the latest that
+ *  are over, in any order. An allocation that the hub or an administrator has given back before its agent joined is no failure. */
+export function failedStarts(known: readonly Allocation[], resumedAtMs: number | null = null): FailedStarts {
+  const sinceMs = Math.max(resumedAtMs ?? 0, ...known.map(({ joinedAtMs }) => joinedAtMs ?? 0));
+  const failed = known
+    .filter((allocation) => isFailure(allocation) && endOf(allocation) > sinceMs)
+    .sort((a, b) => endOf(a) - endOf(b));
+  let count = 0;
+  let triedUntilMs = Number.NEGATIVE_INFINITY;
+  for (const allocation of failed) {
+    if (allocation.wantedAtMs > triedUntilMs) {
+      count++;
+      triedUntilMs = endOf(allocation);
+    }
+  }
+  const last = failed.at(-1);
   if (!last) return { count: 0, message: null, nextTryAtMs: 0 };
-  const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failed.length - 1));
-  return { count: failed.length, message: last.message, nextTryAtMs: (last.endedAtMs ?? 0) + delayMs };
+  const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (count - 1));
+  return { count, message: last.message, nextTryAtMs: endOf(last) + delayMs };
 }
 
-function isFailure({ cause, joinedAtMs, startedAtMs }: Allocation): boolean {
-  if (joinedAtMs !== null) return false;
-  return cause === 'NOT_JOINED' || cause === 'REFUSED' || (cause === 'ENDED_EARLY' && startedAtMs !== null);
+function endOf({ endedAtMs }: Allocation): number {
+  return endedAtMs ?? 0;
+}
+
+function isFailure({ cause, joinedAtMs, endedAtMs }: Allocation): boolean {
+  return endedAtMs !== null && joinedAtMs === null && cause !== 'NOT_NEEDED' && cause !== 'ASKED';
 }

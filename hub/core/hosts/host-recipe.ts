@@ -61,6 +61,8 @@ export interface RecipeLimits {
 export interface HostRecipe {
   readonly name: string;
   readonly manager: ManagerSettings['kind'];
+  /** Text that recipes for the same workload manager have in common. */
+  readonly managerKey: string;
   /** Classes of the instances of one allocation, with their number. */
   readonly instances: readonly { readonly instanceClass: InstanceClass; readonly count: number }[];
   readonly wallTimeMs: number;

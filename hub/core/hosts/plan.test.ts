@@ -12,6 +12,7 @@ const BELTS = { version: '9.1', labels: ['belts'], runs: undefined };
 const recipeOf = (fields: Partial<HostRecipe> = {}): HostRecipe => ({
   name: 'gears',
   manager: 'slurm',
+  managerKey: 'slurm',
   instances: [{ instanceClass: GEARS, count: 2 }],
   wallTimeMs: HOUR_MS,
   limits: { allocations: 10, queued: 10, hostHoursPerDay: null },
@@ -26,6 +27,7 @@ const planned = (fields: Partial<PlannedRecipe> = {}): PlannedRecipe => ({
   allocations: [],
   starting: new Map(),
   isHeld: false,
+  isTried: false,
   hostHours: 0,
   ...fields,
 });
@@ -83,6 +85,7 @@ describe('the plan of hosts', () => {
     expect(countOf([waiting(3, { medianMs: HOUR_MS })], [planned()])).toBe(2);
     const busy = [{ instanceClass: GEARS, idle: 0, busy: 4 }];
     expect(countOf([waiting(2400, { medianMs: 100 })], [planned()], busy)).toBe(0);
+    expect(countOf([waiting(4, { medianMs: HOUR_MS })], [planned()], busy)).toBe(2);
   });
 
   it('keeps to the limits of the recipe', () => {
@@ -103,6 +106,28 @@ describe('the plan of hosts', () => {
     expect(
       countOf([waiting(99)], [limited({ allocations: 1 }, { allocations: inStates('JOINED', 'JOINED') })]),
     ).toBe(0);
+  });
+
+  it('tries a recipe whose latest start has failed by one allocation at a time', () => {
+    expect(countOf([waiting(9)], [planned({ isTried: true })])).toBe(1);
+    expect(countOf([waiting(9)], [planned({ isTried: true, allocations: inStates('STARTED') })])).toBe(0);
+    expect(countOf([waiting(9)], [planned({ isTried: true, allocations: inStates('JOINED') })])).toBe(1);
+  });
+
+  it('leaves tasks that a recipe has no time for to one with more time, wherever it stands', () => {
+    const brief = planned();
+    const lasting = planned({ recipe: recipeOf({ name: 'lasting' }) });
+    const group = {
+      ...waiting(0),
+      waitingFor: new Map([
+        ['gears', 2],
+        ['lasting', 10],
+      ]),
+    };
+    const names = (recipes: PlannedRecipe[]) =>
+      planHosts([group], [], recipes).wanted.map(({ recipe }) => recipe.name);
+    expect(names([brief, lasting])).toEqual(['gears', 'lasting', 'lasting', 'lasting', 'lasting']);
+    expect(names([lasting, brief])).toEqual(['lasting', 'lasting', 'lasting', 'lasting', 'lasting']);
   });
 
   it('shares the tasks among recipes in their order, each task once', () => {

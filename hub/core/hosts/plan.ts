@@ -32,6 +32,8 @@ export interface PlannedRecipe {
   readonly starting: ReadonlyMap<string, number>;
   /** Whether no more may be wanted now. */
   readonly isHeld: boolean;
+  /** Whether its latest start has failed: then it is tried by one allocation at a time. */
+  readonly isTried: boolean;
   /** Host-hours that began within the last 24 hours. */
   readonly hostHours: number;
 }
@@ -45,12 +47,18 @@ export interface HostPlan {
 
 /** Work that one instance is expected to take on before another host could be there. */
 const WORK_OF_AN_INSTANCE_MS = 60_000;
+/** Median run time up to which a busy instance is expected to be free again before another host could be there. */
+const SOON_FREE_MS = WORK_OF_AN_INSTANCE_MS / 4;
 
-/** Instances that the tasks of a group still need, by recipe. */
+/** Instances that the tasks of a group still need. */
 interface Need {
   readonly group: WaitingGroup;
-  /** Instances that are needed; infinite where {@link left} has the number of tasks. */
-  instances: number;
+  /** By recipe, of the tasks that it has time for. */
+  readonly instancesFor: ReadonlyMap<string, number>;
+  /** Instances of allocations that were counted for the group, by recipe. */
+  readonly counted: Map<string, number>;
+  /** All that is left. */
+  left: number;
 }
 
 export function planHosts(
@@ -58,14 +66,11 @@ export function planHosts(
   supply: readonly Supply[],
   recipes: readonly PlannedRecipe[],
 ): HostPlan {
-  const needs = groups.map((group) => ({ group, instances: neededFor(group) }));
+  const needs = groups.map(needOf);
+  const soonFree = needs.filter(({ group: { medianMs } }) => medianMs !== null && medianMs <= SOON_FREE_MS);
   for (const { instanceClass, idle, busy } of supply) {
     take(needs, instanceClass, idle);
-    take(
-      needs.filter(({ group }) => group.medianMs !== null),
-      instanceClass,
-      busy,
-    );
+    take(soonFree, instanceClass, busy);
   }
   const surplus: Allocation[] = [];
   for (const planned of recipes) surplus.push(...cover(needs, planned));
@@ -81,29 +86,45 @@ export function planHosts(
   return { wanted, surplus };
 }
 
-/** Instances for the tasks of a group: one for each task, or, of short ones, as many as work them off within a minute. */
-function neededFor({ waitingFor, medianMs }: WaitingGroup): number {
-  const waiting = Math.max(0, ...waitingFor.values());
+function needOf(group: WaitingGroup): Need {
+  const { waitingFor, medianMs } = group;
+  const instancesFor = new Map(
+    [...waitingFor].map(([recipe, waiting]) => [recipe, instancesNeeded(waiting, medianMs)]),
+  );
+  return { group, instancesFor, counted: new Map(), left: Math.max(0, ...instancesFor.values()) };
+}
+
+/** One instance for each task, or, of short ones, as many as work them off within a minute. */
+function instancesNeeded(waiting: number, medianMs: number | null): number {
   if (medianMs === null) return waiting;
   return Math.min(waiting, Math.ceil((waiting * medianMs) / WORK_OF_AN_INSTANCE_MS));
 }
 
-/** Gives instances of a class to the groups that it fits; returns how many found one. */
-function take(needs: readonly Need[], instanceClass: InstanceClass, count: number): number {
+/** Gives instances of a class to the groups that it fits, up to what a recipe has time for if they are of one; returns how many found one. */
+function take(needs: readonly Need[], instanceClass: InstanceClass, count: number, recipe?: string): number {
   let left = count;
   for (const need of needs) {
     if (left === 0) break;
-    if (need.instances === 0 || !fits(need.group.requirement, instanceClass)) continue;
-    const taken = Math.min(left, need.instances);
-    need.instances -= taken;
+    if (need.left === 0 || !fits(need.group.requirement, instanceClass)) continue;
+    const taken = Math.min(left, recipe === undefined ? need.left : leftFor(need, recipe));
+    need.left -= taken;
     left -= taken;
+    if (recipe !== undefined) need.counted.set(recipe, (need.counted.get(recipe) ?? 0) + taken);
   }
   return count - left;
 }
 
+/** Instances that the group still needs of a recipe: tasks that it has no time for are left to recipes with more time, and tasks that recipes
+ *  with less time were counted for are not counted again. */
+function leftFor({ instancesFor, counted, left }: Need, recipe: string): number {
+  const needed = instancesFor.get(recipe) ?? 0;
+  let taken = 0;
+  for (const [other, count] of counted) if ((instancesFor.get(other) ?? 0) <= needed) taken += count;
+  return Math.max(0, Math.min(left, needed - taken));
+}
+
 /** Gives the instances that are coming to the groups; returns the allocations of which none is needed, newest first. */
 function cover(needs: readonly Need[], { recipe, allocations, starting }: PlannedRecipe): Allocation[] {
-  const fitting = needs.filter(({ group }) => (group.waitingFor.get(recipe.name) ?? 0) > 0);
   const unneeded: Allocation[] = [];
   for (const allocation of allocations) {
     if (allocation.state === 'DRAINING') continue;
@@ -111,19 +132,21 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
       let left = starting.get(allocation.id) ?? 0;
       for (const { instanceClass, count } of recipe.instances) {
         const coming = Math.min(left, count);
-        take(fitting, instanceClass, coming);
+        take(needs, instanceClass, coming, recipe.name);
         left -= coming;
       }
       continue;
     }
-    const taken = recipe.instances.map(({ instanceClass, count }) => take(fitting, instanceClass, count));
+    const taken = recipe.instances.map(({ instanceClass, count }) =>
+      take(needs, instanceClass, count, recipe.name),
+    );
     if (isQueued(allocation) && taken.every((count) => count === 0)) unneeded.push(allocation);
   }
   return unneeded.reverse();
 }
 
 /** Further allocations that the limits of a recipe permit. */
-function roomOf({ recipe, allocations, isHeld, hostHours }: PlannedRecipe): number {
+function roomOf({ recipe, allocations, isHeld, isTried, hostHours }: PlannedRecipe): number {
   if (isHeld) return 0;
   const { limits, wallTimeMs } = recipe;
   const queued = allocations.filter(isQueued).length;
@@ -132,19 +155,24 @@ function roomOf({ recipe, allocations, isHeld, hostHours }: PlannedRecipe): numb
     limits.hostHoursPerDay === null
       ? Number.POSITIVE_INFINITY
       : Math.floor((limits.hostHoursPerDay - hostHours) / hours);
-  return Math.max(0, Math.min(limits.allocations - allocations.length, limits.queued - queued, byHours));
+  const coming = allocations.filter(({ state }) => state !== 'JOINED' && state !== 'DRAINING').length;
+  const byTries = isTried ? 1 - coming : Number.POSITIVE_INFINITY;
+  return Math.max(
+    0,
+    Math.min(limits.allocations - allocations.length, limits.queued - queued, byHours, byTries),
+  );
 }
 
 /** Gives the instances of a new allocation to the groups; returns why it is needed, or undefined when it is not. */
 function takeAllocation(needs: readonly Need[], recipe: HostRecipe): string | undefined {
-  const fitting = needs.filter(({ group }) => (group.waitingFor.get(recipe.name) ?? 0) > 0);
-  const first = fitting.find(
-    ({ group, instances }) =>
-      instances > 0 && recipe.instances.some(({ instanceClass }) => fits(group.requirement, instanceClass)),
+  const first = needs.find(
+    (need) =>
+      leftFor(need, recipe.name) > 0 &&
+      recipe.instances.some(({ instanceClass }) => fits(need.group.requirement, instanceClass)),
   );
   if (!first) return undefined;
   const waiting = first.group.waitingFor.get(recipe.name) ?? 0;
-  for (const { instanceClass, count } of recipe.instances) take(fitting, instanceClass, count);
+  for (const { instanceClass, count } of recipe.instances) take(needs, instanceClass, count, recipe.name);
   return `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(first.group.requirement)}`;
 }
 

@@ -13,6 +13,8 @@ export interface RecipeNote {
   /** Time since which an administrator has paused it, and who; null while it is not paused. */
   readonly pausedAtMs: number | null;
   readonly pausedBy: string | null;
+  /** Time of the latest resumption: earlier failed starts do not count. */
+  readonly resumedAtMs: number | null;
   /** Time of the latest request to give all of its allocations back, and who asked; null for none. */
   readonly drainedAtMs: number | null;
   readonly drainedBy: string | null;

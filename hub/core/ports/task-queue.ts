@@ -101,6 +101,12 @@ export interface RunningAttempt {
   readonly ref: AttemptRef;
 }
 
+export interface TimeLimitBound {
+  readonly timeLimitS: number;
+  /** Whether tasks without a time limit count, too. */
+  readonly withoutLimit: boolean;
+}
+
 export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorityRank: number };
 
 export interface KeyedInsertion {
@@ -150,8 +156,8 @@ export interface TaskQueue {
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
   /** Adds the files of the canceled attempt to its task, once. */
   keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
-  /** Number of tasks that wait in these groups and have no time limit, or at most this one. Counts up to `limit`. */
-  countWithin(groupIds: readonly number[], timeLimitS: number, limit: number): Promise<number>;
+  /** Number of tasks that wait in these groups and have at most this time limit. Counts up to `limit`. */
+  countWithin(groupIds: readonly number[], within: TimeLimitBound, limit: number): Promise<number>;
   runningOn(agentId: string): Promise<Task[]>;
   /** The attempts of all running tasks. */
   running(): Promise<RunningAttempt[]>;

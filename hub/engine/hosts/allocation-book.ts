@@ -10,9 +10,16 @@ import {
 } from '../../core/hosts/allocation.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
+
+/** Time before the end of an allocation at which its agent stops by itself. */
+export const STOP_BEFORE_MS = 60_000;
 
 export interface AllocationBookOptions {
   readonly allocations: Allocations;
+  /** Told of the end of each open allocation. */
+  readonly ends: Pick<HostEnds, 'set' | 'clear'>;
+  readonly recipes: readonly HostRecipe[];
   readonly clock: Clock;
   /** Name for a new allocation of this recipe, which no other has. */
   readonly newName: (recipe: string) => string;
@@ -36,12 +43,12 @@ export class AllocationBook {
   async start(term: number): Promise<void> {
     this.#term = term;
     this.#open.clear();
-    for (const allocation of await this.#options.allocations.open())
-      this.#open.set(allocation.id, allocation);
+    for (const allocation of await this.#options.allocations.open()) this.#keep(allocation);
   }
 
   clear(): void {
     this.#open.clear();
+    this.#options.ends.clear();
   }
 
   /** All that are open, oldest first. */
@@ -59,16 +66,36 @@ export class AllocationBook {
 
   /** Adds an allocation; undefined when the term is over. Rejects as the store does. */
   async want(recipe: HostRecipe, reason: string): Promise<Allocation | undefined> {
-    const { allocations, clock, newName, log } = this.#options;
+    const { clock, newName, log } = this.#options;
     const allocation: Allocation = {
       ...{ id: newName(recipe.name), recipe: recipe.name, state: 'WANTED', jobId: null, reason, cause: null },
       ...{ message: null, wantedAtMs: clock.nowMs(), startedAtMs: null, joinedAtMs: null, endsAtMs: null },
       endedAtMs: null,
     };
-    if (!(await allocations.add(allocation, this.#term))) return undefined;
-    this.#open.set(allocation.id, allocation);
+    if (!(await this.#add(allocation))) return undefined;
+    this.#keep(allocation);
     log.info({ allocation: allocation.id, recipe: recipe.name, reason }, 'an allocation is wanted');
     return allocation;
+  }
+
+  /** Adds the row; one whose answer was lost is there all the same. */
+  async #add(allocation: Allocation): Promise<boolean> {
+    const { allocations } = this.#options;
+    try {
+      return await allocations.add(allocation, this.#term);
+    } catch (error) {
+      if (await allocations.find(allocation.id)) return true;
+      throw error;
+    }
+  }
+
+  /** Changes fields of an allocation, and not its state. Rejects as the store does. */
+  async note(id: string, change: AllocationChange): Promise<void> {
+    const before = this.#open.get(id);
+    if (!before) return;
+    const after = { ...before, ...change };
+    if (await this.#options.allocations.change(after, before.state, this.#term)) this.#keep(after);
+    else await this.#readAgain(id);
   }
 
   /** Changes the state of an allocation; undefined when its state does not permit it, or the term is over. Rejects as the store does. */
@@ -92,14 +119,34 @@ export class AllocationBook {
     return after;
   }
 
+  /** The allocation, if it is over in the store. */
+  async overInStore(id: string): Promise<Allocation | undefined> {
+    const stored = await this.#options.allocations.find(id);
+    return stored && !isOpen(stored) ? stored : undefined;
+  }
+
   async #readAgain(id: string): Promise<void> {
     const stored = await this.#options.allocations.find(id);
     if (stored) this.#keep(stored);
-    else this.#open.delete(id);
+    else this.#forget(id);
+  }
+
+  #forget(id: string): void {
+    this.#open.delete(id);
+    this.#options.ends.set(id, null);
   }
 
   #keep(allocation: Allocation): void {
-    if (isOpen(allocation)) this.#open.set(allocation.id, allocation);
-    else this.#open.delete(allocation.id);
+    const { ends, recipes } = this.#options;
+    const { id, recipe: name, startedAtMs, endsAtMs } = allocation;
+    if (!isOpen(allocation)) {
+      this.#forget(id);
+      return;
+    }
+    this.#open.set(id, allocation);
+    const wallTimeMs = recipes.find((recipe) => recipe.name === name)?.wallTimeMs;
+    const endMs = endsAtMs ?? (startedAtMs !== null && wallTimeMs ? startedAtMs + wallTimeMs : null);
+    if (endMs !== null) ends.set(id, { atMs: endMs - STOP_BEFORE_MS });
+    else ends.set(id, wallTimeMs === undefined ? null : { forMs: wallTimeMs - STOP_BEFORE_MS });
   }
 }

@@ -59,9 +59,8 @@ export function buildHosts(
   const recipes = hostRecipes.map(({ recipe }) => recipe);
   const { presence, signals } = cluster;
   const newName = (recipe: string) => `${recipe}-${runtime.newId().slice(-NAME_LENGTH)}`;
-  const book = new AllocationBook({ allocations, clock, newName, log });
+  const book = new AllocationBook({ ends: hostEnds, ...{ allocations, recipes, clock, newName, log } });
   const ended = new EndedAllocations({
-    ends: hostEnds,
     ...{ allocations, queue, attempts, drains, presence, instances, log },
   });
   const drivers = new Map(
@@ -70,6 +69,7 @@ export function buildHosts(
         ...{ recipe, manager, book, ended, allocations, runtime, log },
         credentialOf: (id) => ports.allocationCredential?.(id) ?? '',
         isConnected: (id) => instances.isConnected(id),
+        isDrained: (id) => instances.drainOf(id) !== null,
         runningOn: async (id) => (await queue.runningOn(id)).length,
       });
       return [recipe.name, driver];
@@ -81,10 +81,7 @@ export function buildHosts(
     ends: hostEnds,
     ...{ drivers, drains, book, allocations, instances, queue, clock },
   });
-  const hosts = new Hosts({
-    ends: hostEnds,
-    ...{ drivers, planner, book, ended, allocations, runtime, log },
-  });
+  const hosts = new Hosts({ drivers, planner, book, ended, allocations, runtime, log });
   for (const driver of drivers.values()) driver.onChange(hosts.wake);
   if (hostRecipes.length > 0) signals.hear(hosts.onSignal);
   const recipeViews = new RecipeViews({ recipes, allocations, asked: hosts.wake, clock });

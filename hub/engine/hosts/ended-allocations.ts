@@ -10,7 +10,6 @@ import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Attempts } from '../agents/attempts.js';
 import type { Instances } from '../instances/instances.js';
-import type { HostEnds } from '../scheduling/host-ends.js';
 
 export interface EndedAllocationsOptions {
   readonly allocations: Pick<Allocations, 'find'>;
@@ -19,7 +18,6 @@ export interface EndedAllocationsOptions {
   readonly drains: Pick<AgentDrains, 'undrain'>;
   readonly presence: Pick<Presence, 'forget'>;
   readonly instances: Pick<Instances, 'agents' | 'findAgent' | 'forget' | 'isConnected' | 'drainOf'>;
-  readonly ends: Pick<HostEnds, 'set'>;
   readonly log: Logger;
 }
 
@@ -57,7 +55,6 @@ export class EndedAllocations {
   /** Takes an allocation that is over, and settles it if its agent is silent. Rejects as the store does; {@link settle} goes on then. */
   async add({ id }: Pick<Allocation, 'id'>): Promise<void> {
     this.#unsettled.add(id);
-    this.#options.ends.set(id, null);
     await this.#settleOne(id);
   }
 
@@ -77,10 +74,9 @@ export class EndedAllocations {
     await Promise.all(tasks.map((task) => attempts.lose(task, 'RETURN', reason, fence)));
     if ((await queue.runningOn(id)).length > 0) return;
     if (instances.drainOf(id)) await drains.undrain(id);
-    if (instances.findAgent(id)) {
-      instances.forget(id);
-      await presence.forget(id);
-    }
+    // The row first: what rejects is done again.
+    await presence.forget(id);
+    if (instances.findAgent(id)) instances.forget(id);
     this.#unsettled.delete(id);
   }
 }

@@ -13,7 +13,6 @@ import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Instances } from '../instances/instances.js';
-import type { HostEnds } from '../scheduling/host-ends.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { RecipeDriver } from './recipe-driver.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
@@ -28,7 +27,6 @@ export interface HostPlannerOptions extends WaitingWorkOptions {
   readonly drains: Pick<AgentDrains, 'drain'>;
   /** Whether no tasks are dispatched. */
   readonly isPaused: () => boolean;
-  readonly ends: HostEnds;
   readonly clock: Clock;
 }
 
@@ -39,10 +37,10 @@ const BETWEEN_LOOKS_MS = 500;
 const SURPLUS_MS = 10_000;
 /** Latest allocations of a recipe by which failures in a row are counted. */
 const LATEST = 20;
+/** Time within which an idle instance is expected to take a task that waits and fits it. */
+const TAKES_TASKS_MS = 3000;
 /** Idle time of a host after which it is given back for another recipe whose allocations wait. */
 const IDLE_FOR_OTHERS_MS = 10_000;
-/** Time before the end of an allocation at which its agent stops by itself. */
-export const STOP_BEFORE_MS = 60_000;
 
 /** Notes by recipe. */
 type Notes = ReadonlyMap<string, RecipeNote>;
@@ -54,6 +52,8 @@ export class HostPlanner {
   #lastWantedAtMs = Number.NEGATIVE_INFINITY;
   /** Time since which an allocation is not needed. */
   readonly #surplusSinceMs = new Map<string, number>();
+  /** Time since which no instance of an allocation that has joined is up. */
+  readonly #uselessSinceMs = new Map<string, number>();
   /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
 
@@ -65,6 +65,7 @@ export class HostPlanner {
     this.#lastWanted.clear();
     this.#lastWantedAtMs = Number.NEGATIVE_INFINITY;
     this.#surplusSinceMs.clear();
+    this.#uselessSinceMs.clear();
   }
 
   /** One look. Resolves with whether tasks wait or allocations are open. Rejects as the store does. */
@@ -108,7 +109,8 @@ export class HostPlanner {
     const { recipes, book, drivers } = this.#options;
     const recipe = recipes.find(({ name }) => name === recipeName);
     if (!recipe || count === 0) return;
-    for (let at = 0; at < count; at++) await book.want(recipe, reason);
+    // Together, so that they share a commit.
+    await Promise.all(Array.from({ length: count }, () => book.want(recipe, reason)));
     drivers.get(recipeName)?.wake();
   }
 
@@ -120,11 +122,14 @@ export class HostPlanner {
     for (const recipe of recipes) {
       const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
       const open = book.of(recipe.name);
+      const note = notes.get(recipe.name);
+      const failed = failedStarts([...open, ...latest], note?.resumedAtMs ?? null);
       planned.push({
         recipe,
         allocations: open,
         starting: this.#starting(recipe, open),
-        isHeld: failedStarts(latest).nextTryAtMs > nowMs || isPausedBy(notes.get(recipe.name)),
+        isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
+        isTried: failed.count > 0,
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + restOf(open, recipe, nowMs),
       });
     }
@@ -143,17 +148,20 @@ export class HostPlanner {
     return starting;
   }
 
-  /** Instances that take tasks of this hub, by class. */
+  /** Instances that take tasks of this hub, by class. One that has been idle for a while although tasks wait that fit it cannot take them: it
+   *  has no time for them, say. */
   #supply(): Supply[] {
+    const { instances, clock } = this.#options;
     const byClass = new Map<string, { instanceClass: InstanceClass; idle: number; busy: number }>();
-    for (const { profile, status, working, lent, drain } of this.#options.instances.list()) {
+    for (const { profile, status, working, lent, drain } of instances.list()) {
       if (status !== 'UP' || drain !== null || (lent !== undefined && lent !== 'OFFERED')) continue;
       const { version, labels, runs } = profile;
       const key = JSON.stringify([version, labels, runs]);
       const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, idle: 0, busy: 0 };
       byClass.set(key, ofClass);
+      const idleSinceMs = instances.idleSinceMsOf(profile.id);
       if (working) ofClass.busy++;
-      else ofClass.idle++;
+      else if (idleSinceMs !== null && clock.monotonicMs() - idleSinceMs < TAKES_TASKS_MS) ofClass.idle++;
     }
     return [...byClass.values()];
   }
@@ -172,25 +180,31 @@ export class HostPlanner {
     }
   }
 
-  /** Looks after the allocations that have started. */
+  /** Looks after the open allocations. */
   async #lookAfterOpen(notes: Notes): Promise<void> {
-    const { book } = this.#options;
-    const waiting = new Set(book.all.filter(isQueued).map(({ recipe }) => recipe));
+    const { book, recipes } = this.#options;
     for (const allocation of book.all) {
-      const recipe = this.#options.recipes.find(({ name }) => name === allocation.recipe);
-      if (!recipe || allocation.state === 'DRAINING') continue;
+      const recipe = recipes.find(({ name }) => name === allocation.recipe);
+      if (!recipe) continue;
       const { drainedAtMs = null, drainedBy = null } = notes.get(recipe.name) ?? {};
-      if (drainedAtMs !== null && allocation.wantedAtMs <= drainedAtMs) {
+      const { state } = allocation;
+      if (state === 'DRAINING') await this.#keepDrained(allocation);
+      else if (drainedAtMs !== null && allocation.wantedAtMs <= drainedAtMs)
         await this.#drain(allocation, {
           cause: 'ASKED',
           message: `given back by ${drainedBy ?? 'an administrator'}`,
         });
-        continue;
-      }
-      const isWantedByOthers = [...waiting].some((name) => name !== recipe.name);
-      if (allocation.state === 'JOINED') await this.#lookAfterJoined(allocation, recipe, isWantedByOthers);
+      else if (state === 'JOINED') await this.#lookAfterJoined(allocation, recipe);
       else await this.#lookAfterStarting(allocation, recipe);
     }
+  }
+
+  /** Whether allocations of another recipe wait at the same workload manager. */
+  #isWantedByOthers({ name, managerKey }: HostRecipe): boolean {
+    const { recipes, book } = this.#options;
+    return recipes.some(
+      (other) => other.name !== name && other.managerKey === managerKey && book.of(other.name).some(isQueued),
+    );
   }
 
   /** Takes note that the agent of an allocation has joined and has an instance that is up, or does not within its time. */
@@ -213,21 +227,36 @@ export class HostPlanner {
     await this.#drain(allocation, { cause: 'NOT_JOINED', message });
   }
 
-  async #lookAfterJoined(
-    allocation: Allocation,
-    recipe: HostRecipe,
-    isWantedByOthers: boolean,
-  ): Promise<void> {
-    const { clock, ends, instances } = this.#options;
+  async #lookAfterJoined(allocation: Allocation, recipe: HostRecipe): Promise<void> {
+    const { clock, instances } = this.#options;
     const { id, endsAtMs } = allocation;
     const drain = instances.drainOf(id);
     if (drain) return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
-    ends.set(id, endsAtMs === null ? null : endsAtMs - STOP_BEFORE_MS);
     if (endsAtMs !== null && clock.nowMs() >= endsAtMs - recipe.drainBeforeMs)
       return this.#drain(allocation, { cause: 'TIME', message: 'its time is nearly over' });
-    const idleMs = isWantedByOthers ? Math.min(IDLE_FOR_OTHERS_MS, recipe.idleMs) : recipe.idleMs;
+    const uselessMs = this.#uselessForMs(id);
+    if (uselessMs >= recipe.joinWithinMs) {
+      const message = `none of its instances has been up for ${Math.round(uselessMs / 1000)} s`;
+      return this.#drain(allocation, { cause: 'IDLE', message });
+    }
+    const idleMs = this.#isWantedByOthers(recipe)
+      ? Math.min(IDLE_FOR_OTHERS_MS, recipe.idleMs)
+      : recipe.idleMs;
     if (this.#idleForMs(id) >= idleMs)
       await this.#drain(allocation, { cause: 'IDLE', message: 'it has had no task for a while' });
+  }
+
+  /** Time for which no instance of an agent has been up, as far as this hub has seen; 0 while one is. */
+  #uselessForMs(id: string): number {
+    const { instances, clock } = this.#options;
+    const views = instances.findAgent(id)?.instances ?? [];
+    if (instances.isReady(id) && views.some(({ status }) => status === 'UP')) {
+      this.#uselessSinceMs.delete(id);
+      return 0;
+    }
+    const sinceMs = this.#uselessSinceMs.get(id) ?? clock.monotonicMs();
+    this.#uselessSinceMs.set(id, sinceMs);
+    return clock.monotonicMs() - sinceMs;
   }
 
   /** Time for which all instances of an agent have been idle; 0 while one is not. */
@@ -239,14 +268,21 @@ export class HostPlanner {
     return since.length === 0 ? 0 : clock.monotonicMs() - Math.max(...since);
   }
 
+  /** Drains the agent, known or not, before the state says so: a job that is given back runs nothing. */
   async #drain(
     { id, recipe }: Allocation,
     change: { readonly cause: AllocationCause; readonly message: string },
   ): Promise<void> {
-    const { book, instances, drains, drivers } = this.#options;
-    if (!(await book.move(id, 'drain', change))) return;
-    if (instances.findAgent(id)) await drains.drain(id, `recipe ${recipe}`);
-    drivers.get(recipe)?.wake();
+    const { book, drains, drivers } = this.#options;
+    this.#uselessSinceMs.delete(id);
+    await drains.drain(id, `recipe ${recipe}`);
+    if (await book.move(id, 'drain', change)) drivers.get(recipe)?.wake();
+  }
+
+  /** Drains the agent again when somebody has let it go on. */
+  async #keepDrained({ id, recipe }: Allocation): Promise<void> {
+    const { drains, instances } = this.#options;
+    if (!instances.drainOf(id)) await drains.drain(id, `recipe ${recipe}`);
   }
 }
 

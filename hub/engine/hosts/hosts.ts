@@ -1,10 +1,10 @@
 /** Hosts that come and go: the hub with the role of the scheduler drives the allocations of all recipes, in each of its terms. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { SignalListener } from '../../core/ports/signals.js';
-import type { HostEnds } from '../scheduling/host-ends.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
 import type { HostPlanner } from './host-planner.js';
@@ -15,8 +15,7 @@ export interface HostsOptions {
   readonly planner: HostPlanner;
   readonly book: AllocationBook;
   readonly ended: EndedAllocations;
-  readonly allocations: Pick<Allocations, 'removeBefore'>;
-  readonly ends: HostEnds;
+  readonly allocations: Pick<Allocations, 'removeBefore' | 'notes' | 'note'>;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
 }
@@ -28,10 +27,15 @@ const RETRY_MS = 5000;
 /** Time for which allocations that are over are kept. */
 const KEPT_MS = 400 * 86_400_000;
 const REMOVED_AT_A_TIME = 1000;
+const REMOVE_EVERY_MS = 3_600_000;
+/** Time for which a stop waits for commands. */
+const STOP_LIMIT_MS = 1000;
 
 export class Hosts {
   readonly #options: HostsOptions;
   readonly #loop: Loop;
+  /** Time of the latest removal of old allocations. */
+  #removedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HostsOptions) {
     this.#options = options;
@@ -39,16 +43,17 @@ export class Hosts {
       timers: options.runtime.timers,
       pass: () => this.#pass(),
       failed: (error) => {
-        options.log.error({ err: error }, 'the hosts could not be planned; the hub tries again');
+        if (!this.#loop.isStopped)
+          options.log.error({ err: error }, 'the hosts could not be planned; the hub tries again');
         return RETRY_MS;
       },
       isStopped: true,
     });
   }
 
-  /** Begins a term. Rejects as the store does. */
-  async start(term: number): Promise<void> {
-    const { drivers, planner, book, ended, log } = this.#options;
+  /** Reads the allocations at the beginning of a term, so that the scheduler knows the ends of hosts. Rejects as the store does. */
+  async load(term: number): Promise<void> {
+    const { drivers, book, allocations, ended, log } = this.#options;
     if (drivers.size === 0) return;
     await book.start(term);
     for (const { id, recipe, jobId } of book.all) {
@@ -59,16 +64,30 @@ export class Hosts {
       );
     }
     await ended.start(term);
+    // Whether a workload manager answers is found out anew.
+    for (const { recipe, fault } of await allocations.notes())
+      if (fault !== null) await allocations.note(recipe, { fault: null });
+  }
+
+  /** Begins to bring hosts. */
+  start(): void {
+    const { drivers, planner } = this.#options;
+    if (drivers.size === 0) return;
     planner.reset();
     for (const driver of drivers.values()) driver.start();
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    const { drivers, book, ends } = this.#options;
-    await Promise.all([this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())]);
+    const { drivers, book, runtime } = this.#options;
+    if (drivers.size === 0) return;
+    const stopped = [this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())];
+    // A command that hangs must not keep the next hub from scheduling: what it comes to changes nothing any more.
+    const over = new AbortController();
+    const limit = pause(runtime.timers, STOP_LIMIT_MS, over.signal).catch(() => undefined);
+    await Promise.race([Promise.all(stopped), limit]);
+    over.abort();
     book.clear();
-    ends.clear();
   }
 
   readonly wake = (): void => {
@@ -98,8 +117,11 @@ export class Hosts {
     const { planner, ended, allocations, runtime } = this.#options;
     await ended.settle();
     const isBusy = await planner.look();
-    if (isBusy || !ended.areSettled) return LOOK_MS;
-    await allocations.removeBefore(runtime.clock.nowMs() - KEPT_MS, REMOVED_AT_A_TIME);
-    return IDLE_LOOK_MS;
+    const nowMs = runtime.clock.monotonicMs();
+    if (nowMs - this.#removedAtMs >= REMOVE_EVERY_MS) {
+      this.#removedAtMs = nowMs;
+      await allocations.removeBefore(runtime.clock.nowMs() - KEPT_MS, REMOVED_AT_A_TIME);
+    }
+    return isBusy || !ended.areSettled ? LOOK_MS : IDLE_LOOK_MS;
   }
 }

@@ -6,7 +6,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Allocation, AllocationCause } from '../../core/hosts/allocation.js';
+import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { ManagedJob, WorkloadManager } from '../../core/ports/workload-manager.js';
@@ -22,6 +22,8 @@ export interface RecipeDriverOptions {
   readonly credentialOf: (id: string) => string;
   /** Whether an agent of this id is connected to any hub. */
   readonly isConnected: (id: string) => boolean;
+  /** Whether no task begins on the agent. */
+  readonly isDrained: (id: string) => boolean;
   /** Number of tasks that run on the agent. Rejects as the store does. */
   readonly runningOn: (id: string) => Promise<number>;
   readonly ended: Pick<EndedAllocations, 'add'>;
@@ -38,8 +40,12 @@ const RETRY_MS = 5000;
 const UNKNOWN_FOR_MS = 5000;
 /** Time after which an end is asked for again. */
 const CANCEL_AGAIN_MS = 15_000;
-/** Jobs that are handed in at the same time. */
-const SUBMITTED_AT_A_TIME = 4;
+/** Jobs that are handed in, or canceled, at the same time. */
+const AT_A_TIME = 4;
+/** Difference by which an end is the one that is known. */
+const SAME_END_MS = 5000;
+/** Time from the start of a term for which agents that had joined are expected to join again. */
+const REJOIN_MS = 60_000;
 /** End of the output of a failed start that is kept. */
 const KEPT_OUTPUT = 2000;
 /** Time before the end of its time from which an allocation counts as ended by it. */
@@ -55,6 +61,10 @@ export class RecipeDriver {
   readonly #canceledAtMs = new Map<string, number>();
   /** Allocations that were handed in, or may have been, in this term. */
   readonly #handedIn = new Set<string>();
+  /** Allocations that were drained when their job was put back into the queue. */
+  readonly #putBack = new Set<string>();
+  /** Start of the term. */
+  #startedAtMs = 0;
   #fault: string | null = null;
   readonly #changeSubscribers: (() => void)[] = [];
 
@@ -65,7 +75,9 @@ export class RecipeDriver {
       pass: () => this.#pass(),
       failed: (error) => {
         const { log, recipe } = options;
-        log.error({ err: error, recipe: recipe.name }, 'the allocations of a recipe could not be driven');
+        // What a stop has cut off is no failure.
+        if (!this.#loop.isStopped)
+          log.error({ err: error, recipe: recipe.name }, 'the allocations of a recipe could not be driven');
         return RETRY_MS;
       },
       isStopped: true,
@@ -82,6 +94,8 @@ export class RecipeDriver {
   }
 
   start(): void {
+    this.#startedAtMs = this.#options.runtime.clock.monotonicMs();
+    this.#putBack.clear();
     this.#doubtful.clear();
     this.#unknownSinceMs.clear();
     this.#canceledAtMs.clear();
@@ -103,7 +117,10 @@ export class RecipeDriver {
   }
 
   async #pass(): Promise<number | undefined> {
-    if (this.#mine.length === 0) return undefined;
+    if (this.#mine.length === 0) {
+      this.#answered();
+      return undefined;
+    }
     await this.#follow();
     await this.#submitWanted();
     await this.#giveBack();
@@ -141,16 +158,35 @@ export class RecipeDriver {
 
   /** Whether its agent is there, and may run tasks. */
   async #isInUse(id: string): Promise<boolean> {
-    const { book, isConnected, runningOn } = this.#options;
-    if (!isConnected(id)) return false;
-    return book.get(id)?.state !== 'DRAINING' || (await runningOn(id)) > 0;
+    const { book, isConnected, runningOn, runtime } = this.#options;
+    const allocation = book.get(id);
+    if (!isConnected(id)) {
+      // After the start of a hub, agents need a moment to join again.
+      const forMs = runtime.clock.monotonicMs() - this.#startedAtMs;
+      const mayJoin =
+        allocation !== undefined && allocation.joinedAtMs !== null && !this.#canceledAtMs.has(id);
+      return mayJoin && forMs < REJOIN_MS;
+    }
+    return allocation?.state !== 'DRAINING' || (await runningOn(id)) > 0;
   }
 
   async #runs(id: string, { jobId, remainingMs }: ManagedJob): Promise<void> {
     const { book, runtime } = this.#options;
     const nowMs = runtime.clock.nowMs();
     const endsAtMs = remainingMs === null ? null : nowMs + remainingMs;
-    if (await book.move(id, 'start', { jobId, startedAtMs: nowMs, endsAtMs, message: null })) this.#changed();
+    const known = book.get(id);
+    if (!known) return;
+    this.#putBack.delete(id);
+    if (isQueued(known)) {
+      if (await book.move(id, 'start', { jobId, startedAtMs: nowMs, endsAtMs, message: null }))
+        this.#changed();
+      return;
+    }
+    // The agent may have been faster than this answer, and the time may have been changed.
+    const isSame = Math.abs((known.endsAtMs ?? 0) - (endsAtMs ?? 0)) < SAME_END_MS;
+    if (isSame && known.startedAtMs !== null && known.jobId === jobId) return;
+    await book.note(id, { jobId, startedAtMs: known.startedAtMs ?? nowMs, endsAtMs });
+    this.#changed();
   }
 
   async #waits(id: string, { jobId, reason }: ManagedJob): Promise<void> {
@@ -163,7 +199,10 @@ export class RecipeDriver {
         cause: 'ENDED_EARLY',
         message: 'the workload manager has put the job back',
       });
-    else if (!(await book.move(id, 'queue', change))) return;
+    else if (state === 'DRAINING') {
+      if (book.get(id)?.joinedAtMs !== null && !isConnected(id)) this.#putBack.add(id);
+      return;
+    } else if (!(await book.move(id, 'queue', change))) return;
     this.#changed();
   }
 
@@ -186,7 +225,7 @@ export class RecipeDriver {
       return;
     }
     if (state === 'DRAINING') return this.#end(id, 'end', { cause: cause ?? 'ASKED' });
-    const message = 'the workload manager does not know the job any more';
+    const message = `the workload manager does not know the job any more${await this.#outputOfStart(id)}`;
     await this.#end(id, 'lose', { cause: 'GONE', message });
   }
 
@@ -199,24 +238,23 @@ export class RecipeDriver {
     const { endsAtMs, joinedAtMs } = allocation;
     const isAtEnd = endsAtMs !== null && runtime.clock.nowMs() >= endsAtMs - NEAR_END_MS;
     const cause = isAtEnd && joinedAtMs !== null ? 'TIME' : 'ENDED_EARLY';
-    const output = joinedAtMs === null ? await this.#endOfOutput(id) : '';
-    const message = `${reason ?? 'the job has ended'}${output}`;
-    // A job that runs for less than the interval of the questions was never seen to run.
-    const startedAtMs = allocation.startedAtMs ?? (output === '' ? null : runtime.clock.nowMs());
-    await this.#end(id, 'end', { cause, message, startedAtMs });
+    const message = `${reason ?? 'the job has ended'}${await this.#outputOfStart(id)}`;
+    await this.#end(id, 'end', { cause, message });
   }
 
   async #end(
     id: string,
     transition: 'end' | 'lose',
-    change: { cause?: AllocationCause; message?: string | null; startedAtMs?: number | null },
+    change: { cause?: AllocationCause; message?: string | null },
   ): Promise<void> {
     const { book, runtime, manager, ended, log } = this.#options;
     // First, so that a hub that is killed in between does it again.
     await manager.remove(id).catch((error: unknown) => {
       log.warn({ allocation: id, err: error }, 'the files of an allocation could not be removed');
     });
-    const over = await book.move(id, transition, { ...change, endedAtMs: runtime.clock.nowMs() });
+    const moved = await book.move(id, transition, { ...change, endedAtMs: runtime.clock.nowMs() });
+    // It may be over though the answer of the store was lost.
+    const over = moved ?? (await book.overInStore(id));
     this.#forget(id);
     if (!over) return;
     this.#changed();
@@ -228,13 +266,14 @@ export class RecipeDriver {
     this.#unknownSinceMs.delete(id);
     this.#canceledAtMs.delete(id);
     this.#handedIn.delete(id);
+    this.#putBack.delete(id);
   }
 
   async #submitWanted(): Promise<void> {
     const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#doubtful.has(id));
-    for (let at = 0; at < wanted.length; at += SUBMITTED_AT_A_TIME) {
+    for (let at = 0; at < wanted.length; at += AT_A_TIME) {
       if (this.#loop.isStopped) return;
-      await Promise.all(wanted.slice(at, at + SUBMITTED_AT_A_TIME).map(({ id }) => this.#submit(id)));
+      await Promise.all(wanted.slice(at, at + AT_A_TIME).map(({ id }) => this.#submit(id)));
     }
   }
 
@@ -258,18 +297,22 @@ export class RecipeDriver {
 
   /** Gives back what is drained and runs no task. */
   async #giveBack(): Promise<void> {
-    const { runtime } = this.#options;
-    for (const allocation of this.#mine) {
-      if (allocation.state !== 'DRAINING' || this.#loop.isStopped) continue;
-      const askedAtMs = this.#canceledAtMs.get(allocation.id) ?? Number.NEGATIVE_INFINITY;
-      if (runtime.clock.monotonicMs() - askedAtMs >= CANCEL_AGAIN_MS) await this.#cancel(allocation);
+    const nowMs = this.#options.runtime.clock.monotonicMs();
+    const due = this.#mine.filter(({ id, state }) => {
+      const askedAtMs = this.#canceledAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
+      return state === 'DRAINING' && nowMs - askedAtMs >= CANCEL_AGAIN_MS;
+    });
+    for (let at = 0; at < due.length; at += AT_A_TIME) {
+      if (this.#loop.isStopped) return;
+      await Promise.all(due.slice(at, at + AT_A_TIME).map((allocation) => this.#cancel(allocation)));
     }
   }
 
   async #cancel({ id, cause, jobId }: Allocation): Promise<void> {
-    const { manager, runningOn, runtime } = this.#options;
+    const { manager, isDrained, runningOn, runtime } = this.#options;
     // Nothing runs any more in a job that was put back.
-    if (cause !== 'ENDED_EARLY' && (await runningOn(id)) > 0) return;
+    const isPutBack = cause === 'ENDED_EARLY' || this.#putBack.has(id);
+    if (!isPutBack && (!isDrained(id) || (await runningOn(id)) > 0)) return;
     const isAsked = await this.#answerOf(async () => {
       await manager.cancel(id);
       return true;
@@ -277,6 +320,11 @@ export class RecipeDriver {
     if (!isAsked) return;
     this.#canceledAtMs.set(id, runtime.clock.monotonicMs());
     if (jobId === null && !this.#handedIn.has(id) && !this.#doubtful.has(id)) await this.#end(id, 'end', {});
+  }
+
+  /** The end of the output of a job whose agent never had an instance that was up, as an addition to a message. */
+  async #outputOfStart(id: string): Promise<string> {
+    return this.#options.book.get(id)?.joinedAtMs === null ? this.#endOfOutput(id) : '';
   }
 
   /** The end of what the job printed, as an addition to a message. Never rejects. */

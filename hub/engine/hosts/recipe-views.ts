@@ -53,8 +53,9 @@ export class RecipeViews {
     const views: RecipeView[] = [];
     for (const recipe of recipes) {
       const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
-      const failed = failedStarts(latest);
       const note = notes.get(recipe.name);
+      const ofRecipe = open.filter((each) => each.recipe === recipe.name);
+      const failed = failedStarts([...ofRecipe, ...latest], note?.resumedAtMs ?? null);
       views.push({
         recipe,
         state: stateOf(note, failed),
@@ -62,7 +63,7 @@ export class RecipeViews {
         message: note?.fault ?? failed.message,
         failed,
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000,
-        allocations: [...open.filter((each) => each.recipe === recipe.name), ...latest],
+        allocations: [...ofRecipe, ...latest],
       });
     }
     return views;
@@ -73,8 +74,9 @@ export class RecipeViews {
     await this.#note(name, { pausedAtMs: this.#options.clock.nowMs(), pausedBy: by });
   }
 
+  /** Wants allocations again, at once: earlier failed starts do not count. Rejects as {@link pause} does. */
   async resume(name: string): Promise<void> {
-    await this.#note(name, { pausedAtMs: null, pausedBy: null });
+    await this.#note(name, { pausedAtMs: null, pausedBy: null, resumedAtMs: this.#options.clock.nowMs() });
   }
 
   /** Gives all present allocations of a recipe back, each when no task runs there. */

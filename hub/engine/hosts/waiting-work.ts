@@ -6,8 +6,11 @@ import type { WaitingGroup } from '../../core/hosts/plan.js';
 import { maxFittingKeyBytes } from '../../core/match-tasks.js';
 import type { QueueGroup, TaskQueue } from '../../core/ports/task-queue.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
+import { STOP_BEFORE_MS } from './allocation-book.js';
 
 const GROUPS_PER_PAGE = 500;
+/** Time from the start of an allocation until its agent takes tasks. */
+const STARTING_MS = 60_000;
 /** Requirements that a plan considers: more would not change how many hosts are wanted. */
 const MAX_GROUPS = 200;
 /** Tasks of a requirement that are counted. */
@@ -20,7 +23,7 @@ export interface WaitingWorkOptions {
 
 /** Time that a fresh allocation has for tasks. */
 function usableMs({ wallTimeMs, drainBeforeMs }: HostRecipe): number {
-  return wallTimeMs - drainBeforeMs;
+  return wallTimeMs - Math.max(drainBeforeMs, STOP_BEFORE_MS + STARTING_MS);
 }
 
 /** Rejects as the store does. */
@@ -36,8 +39,9 @@ export async function readWaitingWork(
     const waitingFor = new Map<string, number>();
     for (const recipe of recipes) {
       const timeMs = usableMs(recipe);
-      if (expectedMs > timeMs || !fitsAny(recipe, group)) continue;
-      const count = await queue.countWithin([groupId], Math.floor(timeMs / 1000), MAX_TASKS);
+      if (!fitsAny(recipe, group)) continue;
+      const within = { timeLimitS: Math.floor(timeMs / 1000), withoutLimit: expectedMs <= timeMs };
+      const count = await queue.countWithin([groupId], within, MAX_TASKS);
       if (count > 0) waitingFor.set(recipe.name, count);
     }
     if (waitingFor.size > 0)

@@ -10,7 +10,7 @@ describe('the end of a host', () => {
     const book = new RunTimeBook();
     for (const timeMs of runTimesMs) book.add(runTimesKey('EXECUTE_BATCH_JOB', KEY), timeMs);
     const ends = new HostEnds(clock, book);
-    ends.set('host', 61_000);
+    ends.set('host', { atMs: 61_000 });
     return ends;
   };
   const task = (timeLimitS: number | null) => ({ timeLimitS, requirementKey: KEY });
@@ -29,6 +29,13 @@ describe('the end of a host', () => {
     expect(endsWith([...times, 60_001]).isAllowed(task(null), 'host')).toBe(false);
     expect(endsWith([...times, 60_001]).isAllowed(task(60), 'host')).toBe(true);
     expect(endsWith([...times, ...times, ...times, 90_000]).isAllowed(task(null), 'host')).toBe(true);
+  });
+
+  it('is that of its whole time as long as it has not been seen to start', () => {
+    const ends = endsWith([]);
+    ends.set('host', { forMs: 30_000 });
+    expect(ends.isAllowed(task(30), 'host')).toBe(true);
+    expect(ends.isAllowed(task(31), 'host')).toBe(false);
   });
 
   it('is forgotten when the host has none', () => {

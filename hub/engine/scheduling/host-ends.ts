@@ -4,10 +4,13 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { WaitingTask } from '../../core/match-tasks.js';
 import { type RunTimeBook, runTimesKey } from '../../core/run-times.js';
 
+/** Time at which what runs on a host must have ended; or, of a host that has not been seen to start, the time that it will have. */
+export type HostEnd = { readonly atMs: number } | { readonly forMs: number };
+
 export class HostEnds {
   readonly #clock: Clock;
   readonly #runTimes: RunTimeBook;
-  readonly #endsMs = new Map<string, number>();
+  readonly #ends = new Map<string, HostEnd>();
 
   constructor(clock: Clock, runTimes: RunTimeBook) {
     this.#clock = clock;
@@ -16,17 +19,17 @@ export class HostEnds {
 
   /** Number of hosts with an end. */
   get count(): number {
-    return this.#endsMs.size;
+    return this.#ends.size;
   }
 
-  /** Sets the time at which what runs on the agent must have ended; null when it has none. */
-  set(agentId: string, endMs: number | null): void {
-    if (endMs === null) this.#endsMs.delete(agentId);
-    else this.#endsMs.set(agentId, endMs);
+  /** Sets the end of the host of an agent; null when it has none. */
+  set(agentId: string, end: HostEnd | null): void {
+    if (end === null) this.#ends.delete(agentId);
+    else this.#ends.set(agentId, end);
   }
 
   clear(): void {
-    this.#endsMs.clear();
+    this.#ends.clear();
   }
 
   /** Whether the task ends on this agent in time, as far as its time limit, or else similar tasks, tell. */
@@ -34,9 +37,10 @@ export class HostEnds {
     task: Pick<WaitingTask, 'timeLimitS' | 'requirementKey'>,
     agentId: string,
   ): boolean => {
-    const endMs = this.#endsMs.get(agentId);
-    if (endMs === undefined) return true;
-    return this.#clock.nowMs() + this.timeOf(task) <= endMs;
+    const end = this.#ends.get(agentId);
+    if (end === undefined) return true;
+    const leftMs = 'atMs' in end ? end.atMs - this.#clock.nowMs() : end.forMs;
+    return this.timeOf(task) <= leftMs;
   };
 
   /** Time that a task is expected to need at most; 0 when nothing tells. */

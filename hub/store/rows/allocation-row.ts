@@ -53,6 +53,7 @@ export interface RecipeNoteRow {
   readonly recipe: string;
   readonly paused_at: number | null;
   readonly paused_by: string | null;
+  readonly resumed_at: number | null;
   readonly drained_at: number | null;
   readonly drained_by: string | null;
   readonly fault: string | null;
@@ -63,6 +64,7 @@ export function noteOfRow(row: RecipeNoteRow): RecipeNote {
     recipe: row.recipe,
     pausedAtMs: row.paused_at,
     pausedBy: row.paused_by,
+    resumedAtMs: row.resumed_at,
     drainedAtMs: row.drained_at,
     drainedBy: row.drained_by,
     fault: row.fault,
@@ -71,10 +73,18 @@ export function noteOfRow(row: RecipeNoteRow): RecipeNote {
 
 /** The values of a change, and for each column whether it is changed. */
 export function valuesOfNote(change: RecipeNoteChange) {
-  const { pausedAtMs = null, pausedBy = null, drainedAtMs = null, drainedBy = null, fault = null } = change;
+  const {
+    pausedAtMs = null,
+    pausedBy = null,
+    resumedAtMs = null,
+    drainedAtMs = null,
+    drainedBy = null,
+    fault = null,
+  } = change;
   return {
-    ...{ pausedAt: pausedAtMs, pausedBy, drainedAt: drainedAtMs, drainedBy, fault },
+    ...{ pausedAt: pausedAtMs, pausedBy, resumedAt: resumedAtMs, drainedAt: drainedAtMs, drainedBy, fault },
     hasPause: Number('pausedAtMs' in change),
+    hasResumption: Number('resumedAtMs' in change),
     hasDrain: Number('drainedAtMs' in change),
     hasFault: Number('fault' in change),
   };

@@ -8,6 +8,7 @@ import {
   WorkloadManagerError,
 } from '@workbench-hub/hub/core/ports/workload-manager';
 import type { ConfiguredRecipe } from '@workbench-hub/hub/engine/hosts/build-hosts';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
 export class ManagerInMemory implements WorkloadManager {
   /** Jobs that it knows, oldest first. */
@@ -24,6 +25,8 @@ export class ManagerInMemory implements WorkloadManager {
   /** Whether a job that is canceled goes on. */
   ignoresCancels = false;
   printed = '';
+  clock: Clock = { nowMs: () => 0, monotonicMs: () => 0 };
+  readonly #endsAtMs = new Map<string, number>();
 
   async submit(launch: Launch): Promise<string> {
     this.#answer();
@@ -37,7 +40,9 @@ export class ManagerInMemory implements WorkloadManager {
 
   async jobs(names: readonly string[]): Promise<readonly ManagedJob[]> {
     this.#answer();
-    return this.jobList.filter(({ name }) => names.includes(name));
+    return this.jobList
+      .filter(({ name }) => names.includes(name))
+      .map((job) => ({ ...job, remainingMs: this.#remainingMsOf(job) }));
   }
 
   async cancel(name: string): Promise<void> {
@@ -60,7 +65,8 @@ export class ManagerInMemory implements WorkloadManager {
 
   /** The job runs, for this time at most. */
   run(name: string, remainingMs: number | null = null): void {
-    this.#change(name, { state: 'RUNNING', remainingMs, reason: null });
+    this.#change(name, { state: 'RUNNING', reason: null });
+    if (remainingMs !== null) this.#endsAtMs.set(name, this.clock.nowMs() + remainingMs);
   }
 
   /** The job has ended, and is known for a while. */
@@ -83,6 +89,11 @@ export class ManagerInMemory implements WorkloadManager {
     return this.jobList.filter(({ state }) => state !== 'ENDED').map(({ name }) => name);
   }
 
+  #remainingMsOf({ name, state }: ManagedJob): number | null {
+    const endsAtMs = this.#endsAtMs.get(name);
+    return state === 'RUNNING' && endsAtMs !== undefined ? endsAtMs - this.clock.nowMs() : null;
+  }
+
   #change(name: string, change: Partial<ManagedJob>): void {
     this.jobList = this.jobList.map((job) => (job.name === name ? { ...job, ...change } : job));
   }
@@ -97,6 +108,7 @@ export function recipeWith(manager: WorkloadManager, fields: Partial<HostRecipe>
   const recipe: HostRecipe = {
     name: 'gears',
     manager: 'slurm',
+    managerKey: 'slurm',
     instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 1 }],
     wallTimeMs: 3_600_000,
     limits: { allocations: 10, queued: 10, hostHoursPerDay: null },

@@ -120,20 +120,23 @@ const NOTE: LaneWrite<NewNote, null> = {
       recipe: 'text',
       pausedAt: 'bigint',
       pausedBy: 'text',
+      resumedAt: 'bigint',
       drainedAt: 'bigint',
       drainedBy: 'text',
       fault: 'text',
       hasPause: 'integer',
+      hasResumption: 'integer',
       hasDrain: 'integer',
       hasFault: 'integer',
     },
     parts: `
       noted_recipe AS (
-        INSERT INTO host_recipe AS known (recipe, paused_at, paused_by, drained_at, drained_by, fault)
-        SELECT :recipe, :pausedAt, :pausedBy, :drainedAt, :drainedBy, :fault FROM held
+        INSERT INTO host_recipe AS known (recipe, paused_at, paused_by, resumed_at, drained_at, drained_by, fault)
+        SELECT :recipe, :pausedAt, :pausedBy, :resumedAt, :drainedAt, :drainedBy, :fault FROM held
         ON CONFLICT (recipe) DO UPDATE SET
           paused_at = CASE :hasPause WHEN 1 THEN excluded.paused_at ELSE known.paused_at END,
           paused_by = CASE :hasPause WHEN 1 THEN excluded.paused_by ELSE known.paused_by END,
+          resumed_at = CASE :hasResumption WHEN 1 THEN excluded.resumed_at ELSE known.resumed_at END,
           drained_at = CASE :hasDrain WHEN 1 THEN excluded.drained_at ELSE known.drained_at END,
           drained_by = CASE :hasDrain WHEN 1 THEN excluded.drained_by ELSE known.drained_by END,
           fault = CASE :hasFault WHEN 1 THEN excluded.fault ELSE known.fault END)`,
@@ -145,7 +148,7 @@ const NOTE: LaneWrite<NewNote, null> = {
 
 const NOTES = sql(
   {},
-  'SELECT recipe, paused_at, paused_by, drained_at, drained_by, fault FROM host_recipe ORDER BY recipe',
+  'SELECT recipe, paused_at, paused_by, resumed_at, drained_at, drained_by, fault FROM host_recipe ORDER BY recipe',
 );
 const OPEN = sql({}, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE ${IS_OPEN_ALLOCATION} ORDER BY seq`);
 const FIND = sql({ id: 'text' }, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE id = :id`);
@@ -156,8 +159,10 @@ const LATEST = sql(
 );
 const RAN = sql(
   { since: 'bigint', now: 'bigint' },
-  `SELECT recipe, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM allocation
-   WHERE started_at IS NOT NULL AND (ended_at IS NULL OR ended_at > :since) GROUP BY recipe`,
+  `SELECT recipe, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM (
+     SELECT recipe, started_at, ended_at FROM allocation WHERE ended_at > :since
+     UNION ALL SELECT recipe, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
+   WHERE started_at IS NOT NULL GROUP BY recipe`,
 );
 const VERSION = sql(
   {},

@@ -53,11 +53,13 @@ const AHEAD = sql(
 );
 
 const WITHIN = sql(
-  { groupIds: 'bigint[]', timeLimitS: 'bigint', limit: 'bigint' },
+  { groupIds: 'bigint[]', timeLimitS: 'bigint', withoutLimit: 'boolean', limit: 'bigint' },
   `SELECT count(*) AS within FROM (
      SELECT 1 FROM unnest(:groupIds) AS asked (id)
      JOIN task ON requirement_id = asked.id AND status = 'WAITING'
-     JOIN task_request ON task_request.task_seq = task.seq AND coalesce(time_limit_s, 0) <= :timeLimitS LIMIT :limit) AS counted`,
+     JOIN task_request ON task_request.task_seq = task.seq 
+       AND CASE WHEN time_limit_s IS NULL THEN :withoutLimit ELSE time_limit_s <= :timeLimitS END
+     LIMIT :limit) AS counted`,
 );
 
 const RUNNING = sql(
@@ -101,8 +103,8 @@ export function queueReads(db: Database): QueueReads {
       };
       return (await rowOf<{ ahead: number }, keyof typeof values>(db, AHEAD, values))?.ahead ?? 0;
     },
-    countWithin: async (groupIds, timeLimitS, limit) => {
-      const values = { groupIds, timeLimitS, limit };
+    countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
+      const values = { groupIds, timeLimitS, withoutLimit, limit };
       return (await rowOf<{ within: number }, keyof typeof values>(db, WITHIN, values))?.within ?? 0;
     },
     runningOn: async (agentId) =>

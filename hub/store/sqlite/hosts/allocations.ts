@@ -33,8 +33,10 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
      WHERE ended_at IS NOT NULL AND (@recipe IS NULL OR recipe = @recipe) ORDER BY ended_at DESC, seq DESC LIMIT @limit`,
   );
   const selectRan = db.prepare<[{ since: number; now: number }], { recipe: string; ran: number }>(
-    `SELECT recipe, sum(max(0, coalesce(ended_at, @now) - max(started_at, @since))) AS ran FROM allocation
-     WHERE started_at IS NOT NULL AND (ended_at IS NULL OR ended_at > @since) GROUP BY recipe`,
+    `SELECT recipe, sum(max(0, coalesce(ended_at, @now) - max(started_at, @since))) AS ran FROM (
+       SELECT recipe, started_at, ended_at FROM allocation WHERE ended_at > @since
+       UNION ALL SELECT recipe, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION})
+     WHERE started_at IS NOT NULL GROUP BY recipe`,
   );
   const selectVersion = db
     .prepare<[], string>("SELECT coalesce(max(ended_at), 0) || '/' || count(ended_at) FROM allocation")
@@ -44,10 +46,11 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
   );
   const selectNotes = db.prepare<[], RecipeNoteRow>('SELECT * FROM host_recipe ORDER BY recipe');
   const putNote = db.prepare<[ReturnType<typeof valuesOfNote> & { readonly recipe: string }]>(`
-    INSERT INTO host_recipe (recipe, paused_at, paused_by, drained_at, drained_by, fault)
-    VALUES (@recipe, @pausedAt, @pausedBy, @drainedAt, @drainedBy, @fault)
+    INSERT INTO host_recipe (recipe, paused_at, paused_by, resumed_at, drained_at, drained_by, fault)
+    VALUES (@recipe, @pausedAt, @pausedBy, @resumedAt, @drainedAt, @drainedBy, @fault)
     ON CONFLICT (recipe) DO UPDATE SET
       paused_at = iif(@hasPause, excluded.paused_at, paused_at), paused_by = iif(@hasPause, excluded.paused_by, paused_by),
+      resumed_at = iif(@hasResumption, excluded.resumed_at, resumed_at),
       drained_at = iif(@hasDrain, excluded.drained_at, drained_at), drained_by = iif(@hasDrain, excluded.drained_by, drained_by),
       fault = iif(@hasFault, excluded.fault, fault)`);
   return {

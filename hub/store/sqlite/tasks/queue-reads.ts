@@ -42,10 +42,11 @@ export function queueReads(db: SqliteDatabase): QueueReads {
         WHERE requirement_id = asked.value AND status = 'WAITING' AND (priority, seq) < (?, ?) LIMIT ?)`)
     .pluck();
   const countWithin = db
-    .prepare<[string, number, number], number>(`
+    .prepare<[string, number, number, number], number>(`
       SELECT count(*) FROM (
         SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
-        WHERE requirement_id = asked.value AND status = 'WAITING' AND coalesce(time_limit_s, 0) <= ? LIMIT ?)`)
+        WHERE requirement_id = asked.value AND status = 'WAITING'
+          AND iif(time_limit_s IS NULL, ?, time_limit_s <= ?) LIMIT ?)`)
     .pluck();
   const selectRunning = db
     .prepare<[string], TaskRow>(
@@ -78,8 +79,8 @@ export function queueReads(db: SqliteDatabase): QueueReads {
           : { priority: ahead.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
       return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
     },
-    countWithin: async (groupIds, timeLimitS, limit) =>
-      countWithin.get(JSON.stringify(groupIds), timeLimitS, limit) ?? 0,
+    countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) =>
+      countWithin.get(JSON.stringify(groupIds), Number(withoutLimit), timeLimitS, limit) ?? 0,
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
     running: async () => selectAttempts.all().map(runningAttemptOfRow),
   };

@@ -20,10 +20,12 @@ export const allocations = {
   );
   CREATE INDEX allocation_open ON allocation (seq) WHERE ended_at IS NULL;
   CREATE INDEX allocation_ended ON allocation (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX allocation_of_recipe ON allocation (recipe, ended_at) WHERE ended_at IS NOT NULL;
   CREATE TABLE host_recipe (
     recipe     TEXT COLLATE "C" PRIMARY KEY,
     paused_at  BIGINT,
     paused_by  TEXT COLLATE "C",
+    resumed_at BIGINT,
     drained_at BIGINT,
     drained_by TEXT COLLATE "C",
     fault      TEXT COLLATE "C"

@@ -17,10 +17,12 @@ export const allocations = `
   ) STRICT;
   CREATE INDEX allocation_open ON allocation (seq) WHERE ended_at IS NULL;
   CREATE INDEX allocation_ended ON allocation (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX allocation_of_recipe ON allocation (recipe, ended_at) WHERE ended_at IS NOT NULL;
   CREATE TABLE host_recipe (
     recipe     TEXT PRIMARY KEY,
     paused_at  INTEGER,
     paused_by  TEXT,
+    resumed_at INTEGER,
     drained_at INTEGER,
     drained_by TEXT,
     fault      TEXT
