@@ -7,6 +7,7 @@ import type { Driver } from './driver.js';
 import { commandRunner, type RunCommand } from './run-command.js';
 import { siteCommands } from './site-commands.js';
 import { slurm } from './slurm.js';
+import { slurmrestd } from './slurmrestd.js';
 
 /** Names that one command is asked about: the arguments of a command have limits. */
 const NAMES_AT_ONCE = 500;
@@ -45,13 +46,14 @@ export function openWorkloadManager(options: WorkloadManagerOptions): WorkloadMa
   };
 }
 
-function driverOf({ manager, allocation }: WorkloadManagerOptions, run: RunCommand): Driver {
+function driverOf({ manager, allocation, runtime }: WorkloadManagerOptions, run: RunCommand): Driver {
   switch (manager.kind) {
     case 'command':
       return siteCommands(manager, allocation, run);
     case 'slurm':
       return slurm(manager, allocation, run);
     case 'slurmrestd':
+      return slurmrestd(manager, allocation, runtime);
     case 'grid-engine':
     case 'htcondor':
       throw new Error(`there is no driver for ${manager.kind}`);

@@ -42,7 +42,7 @@ function slurmState(word: string): ManagedJob['state'] | undefined {
 }
 
 /** The job, with the reason in Slurm's words: those of an ended job name its state, too. */
-function slurmJob(job: {
+export function slurmJob(job: {
   readonly name: string;
   readonly jobId: string;
   readonly word: string;

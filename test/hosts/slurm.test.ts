@@ -1,5 +1,5 @@
 /** The drivers for Slurm, with a real one. */
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { hasSlurm, slurmCluster } from '../support/hosts/slurm-cluster.js';
@@ -21,4 +21,32 @@ async function openByCommands(): Promise<WorkloadManagerUnderTest> {
   };
 }
 
-describe.skipIf(!hasSlurm())('Slurm by its commands', () => describeWorkloadManager(openByCommands));
+async function openByRest(): Promise<WorkloadManagerUnderTest> {
+  const cluster = await slurmCluster();
+  const url = await cluster.startRest();
+  const tokenFile = join(cluster.folder, 'token');
+  await writeFile(
+    tokenFile,
+    await cluster.runInside('scontrol', ['token', 'username=root', 'lifespan=9000']),
+  );
+  const manager = (options: Readonly<Record<string, unknown>>) => ({
+    ...{ kind: 'slurmrestd' as const, via: [], url, user: 'root', tokenFile, options },
+  });
+  return {
+    folder: await mkdtemp(join(cluster.folder, 'shared-')),
+    manager: manager({}),
+    holding: manager({ hold: true }),
+    refusing: manager({ partition: 'other' }),
+    refusal: /[Ii]nvalid partition/,
+    signalsAtCancel: 'SIGTERM\n',
+    leave: () => cluster.endController('SIGTERM'),
+    comeBack: () => cluster.startController(),
+    close: () => cluster.stop(),
+  };
+}
+
+const slurmIsThere = hasSlurm();
+
+describe.skipIf(!slurmIsThere)('Slurm by its commands', () => describeWorkloadManager(openByCommands));
+
+describe.skipIf(!slurmIsThere)('Slurm by slurmrestd', () => describeWorkloadManager(openByRest));

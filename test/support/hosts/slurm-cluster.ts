@@ -2,8 +2,9 @@
 import { type ChildProcess, execFile, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { hostname } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,6 +33,8 @@ export interface SlurmCluster {
   /** Ends the controller: by SIGTERM it keeps all jobs; by SIGKILL it may forget those of the last seconds, and give their ids again. */
   endController(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   startController(): Promise<void>;
+  /** Starts slurmrestd; resolves with its address, at which it is reached from outside. */
+  startRest(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -84,6 +87,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
     });
 
   let controller: ChildProcess | undefined;
+  let forwarder: Server | undefined;
   const cluster: SlurmCluster = {
     via: [...inNetwork, 'env', `SLURM_CONF=${environment.SLURM_CONF}`, 'sh', '-c', 'exec sh -c "$*"', 'via'],
     folder,
@@ -101,7 +105,34 @@ export async function slurmCluster(): Promise<SlurmCluster> {
       controller = daemon('slurmctld', ['-D']);
       await idleHosts(runInside);
     },
+    async startRest() {
+      const socket = join(folder, 'rest', 'socket');
+      await mkdir(join(folder, 'rest'));
+      // It refuses to be root, and the user of the controller.
+      await chmod(join(folder, 'rest'), 0o777);
+      const asDaemon = ['--reuid=daemon', '--regid=daemon', '--clear-groups', 'env', 'SLURM_JWT=daemon'];
+      daemon('setpriv', [
+        ...asDaemon,
+        'slurmrestd',
+        '-a',
+        'rest_auth/jwt',
+        '-s',
+        'openapi/v0.0.38',
+        `unix:${socket}`,
+      ]);
+      await eventually(() => existsSync(socket));
+      // A socket in the file system is reached from any network.
+      forwarder = createServer((outside) => {
+        const inside = connect(socket);
+        outside.on('error', () => inside.destroy());
+        inside.on('error', () => outside.destroy());
+        outside.pipe(inside).pipe(outside);
+      }).listen(0, '127.0.0.1');
+      await once(forwarder, 'listening');
+      return `http://127.0.0.1:${(forwarder.address() as AddressInfo).port}`;
+    },
     async stop() {
+      forwarder?.close();
       const ended = once(holder, 'exit');
       // The first process of the namespace ends with its input, and all others with it.
       holder.stdin.end();

@@ -1,0 +1,78 @@
+/** What slurmrestd answers, in the versions 0.0.38 to 0.0.43 of its interface. */
+import type { ManagedJob } from '../core/ports/workload-manager.js';
+import { isAboutTheController, slurmJob } from './slurm-answers.js';
+
+const FIRST_VERSION = 38;
+const LAST_VERSION = 43;
+const SUBMIT_PATH = /^\/slurm\/v0\.0\.(\d+)\/job\/submit$/;
+/** Numbers of Slurm's errors about a job, and about the form of a request; others are about the way to the controller, or about rights. */
+const JOB_ERRORS = { first: 2000, last: 4999 };
+const FORM_ERRORS = { first: 9000, last: 9999 };
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Newest version of the interface that both sides know, such as 38, from its description; undefined when there is none. */
+export function versionOf(description: Json): number | undefined {
+  const paths = isObject(description['paths']) ? Object.keys(description['paths']) : [];
+  const versions = paths.map((path) => Number(SUBMIT_PATH.exec(path)?.[1]));
+  return versions
+    .filter((each) => each >= FIRST_VERSION && each <= LAST_VERSION)
+    .toSorted((a, b) => b - a)[0];
+}
+
+/** What went wrong, in Slurm's words, and whether it is for the sake of the job; undefined when nothing is said. */
+export function errorOf(
+  answer: Json,
+): { readonly words: string; readonly isAboutTheJob: boolean } | undefined {
+  const errors = Array.isArray(answer['errors']) ? answer['errors'].filter(isObject) : [];
+  if (errors.length === 0) return undefined;
+  const words = errors
+    .flatMap(({ error, description }) => [error, description])
+    .filter((each) => typeof each === 'string' && each !== '' && each !== 'Unspecified error')
+    .join('; ');
+  const numbers = errors.map((each) => Number(each['error_number'] ?? each['error_code'] ?? 0));
+  const isOfJob = (number: number) =>
+    [JOB_ERRORS, FORM_ERRORS].some(({ first, last }) => number >= first && number <= last);
+  return { words, isAboutTheJob: numbers.some(isOfJob) && !isAboutTheController(words) };
+}
+
+/** The jobs of these names; undefined for an answer that is not understood. */
+export function jobsOf(answer: Json, names: ReadonlySet<string>, nowMs: number): ManagedJob[] | undefined {
+  const { jobs } = answer;
+  if (!Array.isArray(jobs)) return undefined;
+  const found: ManagedJob[] = [];
+  for (const row of jobs) {
+    if (!isObject(row) || typeof row['name'] !== 'string') return undefined;
+    if (!names.has(row['name'])) continue;
+    const job = jobOf(row, row['name'], nowMs);
+    if (job === undefined) return undefined;
+    found.push(job);
+  }
+  return found;
+}
+
+function jobOf(row: Json, name: string, nowMs: number): ManagedJob | undefined {
+  // A list since version 0.0.40: the state, and then what else holds, such as COMPLETING.
+  const states: unknown[] = Array.isArray(row['job_state']) ? row['job_state'] : [row['job_state']];
+  const word = states.at(-1);
+  const jobId = row['job_id'];
+  if (typeof word !== 'string' || typeof jobId !== 'number') return undefined;
+  const endS = numberOf(row['time_limit']) === null ? null : numberOf(row['end_time']);
+  return slurmJob({
+    ...{ name, word },
+    jobId: String(jobId),
+    reason: typeof row['state_reason'] === 'string' ? row['state_reason'] : '',
+    remainingMs: endS === null || endS === 0 ? null : Math.max(0, endS * 1000 - nowMs),
+  });
+}
+
+/** A number as Slurm writes it; null for one that is infinite or not set. Since version 0.0.39 it is an object. */
+function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return value;
+  if (!isObject(value) || value['set'] !== true || value['infinite'] === true) return null;
+  return typeof value['number'] === 'number' ? value['number'] : null;
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
