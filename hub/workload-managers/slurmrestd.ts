@@ -1,94 +1,33 @@
 /** Slurm by the REST interface of slurmrestd. Files of allocations are written as for all others. */
-import { readFile } from 'node:fs/promises';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { AllocationSettings, ManagerSettings } from '../core/hosts/host-recipe.js';
+import type { AllocationSettings } from '../core/hosts/host-recipe.js';
 import { type ManagedJob, WorkloadManagerError } from '../core/ports/workload-manager.js';
 import type { Driver } from './driver.js';
 import { shellWord } from './shell-words.js';
-import { errorOf, isObject, type Json, jobsOf, versionOf } from './slurmrestd-answers.js';
+import { errorOf, type Json, jobsOf } from './slurmrestd-answers.js';
+import { type RestSettings, slurmrestdRequests, unavailable } from './slurmrestd-requests.js';
 
-const TIME_LIMIT_MS = 15_000;
-/** slurmrestd lists all jobs of the cluster, some 3 KB each. */
-const MAX_ANSWER_BYTES = 256 * 2 ** 20;
 const MINUTE_MS = 60_000;
 /** What Slurm says of a job that has ended meanwhile. */
 const ENDED_MEANWHILE = /already completing or completed|Invalid job id specified/;
 
-type RestSettings = Extract<ManagerSettings, { readonly kind: 'slurmrestd' }>;
-
-interface Answer {
-  readonly status: number;
-  readonly body: Json;
-  /** The request, for messages. */
-  readonly asked: string;
-}
-
-/** The driver for slurmrestd. The token is read for each request: it is short-lived, and the site renews it. */
+/** The driver for slurmrestd. */
 export function slurmrestd(
   manager: RestSettings,
   { wallTimeMs }: AllocationSettings,
   { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
 ): Driver {
-  let known: number | undefined;
-
-  async function ask(method: string, path: string, body?: Json): Promise<Answer> {
-    const asked = `${method} ${path} of slurmrestd at ${manager.url}`;
-    const token = await tokenOf(manager);
-    const limit = new AbortController();
-    const timer = timers.after(TIME_LIMIT_MS, () =>
-      limit.abort(new Error(`there was no answer within ${TIME_LIMIT_MS / 1000} s`)),
-    );
-    try {
-      const response = await fetch(`${manager.url.replace(/\/+$/, '')}${path}`, {
-        method,
-        headers: {
-          'X-SLURM-USER-NAME': manager.user,
-          'X-SLURM-USER-TOKEN': token,
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: 'error',
-        signal: limit.signal,
-      });
-      return { asked, status: response.status, body: parsed(await textOf(response)) };
-    } catch (error) {
-      const { cause } = error as Error;
-      const reason = cause === undefined ? messageOf(error) : messageOf(cause);
-      throw failed(`${asked} failed: ${reason}`, error);
-    } finally {
-      timer.cancel();
-    }
-  }
-
-  /** Asks by the version that both sides know; after an upgrade, that may be another one. */
-  async function askSlurm(method: string, path: string, body?: (version: number) => Json): Promise<Answer> {
-    for (let isFirst = true; ; isFirst = false) {
-      known ??= await newestVersion();
-      const answer = await ask(method, `/slurm/v0.0.${known}${path}`, body?.(known));
-      if (answer.status !== 404 || !isFirst || Object.keys(answer.body).length > 0) return answer;
-      known = undefined;
-    }
-  }
-
-  async function newestVersion(): Promise<number> {
-    const answer = await ask('GET', '/openapi/v3');
-    if (answer.status !== 200) throw unavailable(answer, manager);
-    const version = versionOf(answer.body);
-    if (version !== undefined) return version;
-    const known = 'the hub knows the versions 0.0.38 to 0.0.43 of its interface, and it offers none of them';
-    throw new WorkloadManagerError('UNAVAILABLE', `${answer.asked}: ${known}`);
-  }
+  const ask = slurmrestdRequests(manager, timers);
 
   async function list(names: readonly string[]): Promise<ManagedJob[]> {
-    const answer = await askSlurm('GET', '/jobs');
+    const answer = await ask('GET', '/jobs');
     const jobs = answer.status === 200 ? jobsOf(answer.body, new Set(names), clock.nowMs()) : undefined;
     if (jobs === undefined) throw unavailable(answer, manager);
     return jobs;
   }
 
   async function submit(name: string, script: string, further: Json): Promise<string> {
-    const answer = await askSlurm('POST', '/job/submit', (version) => ({
+    const answer = await ask('POST', '/job/submit', (version) => ({
       script,
       job: { ...jobOf(name, wallTimeMs, version), ...manager.options, ...further },
     }));
@@ -101,7 +40,7 @@ export function slurmrestd(
   }
 
   async function end(jobId: string): Promise<void> {
-    const answer = await askSlurm('DELETE', `/job/${jobId}`);
+    const answer = await ask('DELETE', `/job/${jobId}`);
     if (answer.status === 200 || ENDED_MEANWHILE.test(errorOf(answer.body)?.words ?? '')) return;
     throw unavailable(answer, manager);
   }
@@ -136,59 +75,4 @@ function jobOf(name: string, wallTimeMs: number, version: number): Json {
     requeue: false,
     environment: version === 38 ? { PATH: path } : [`PATH=${path}`],
   };
-}
-
-async function tokenOf({ tokenFile }: RestSettings): Promise<string> {
-  try {
-    // As scontrol prints it, or the token alone.
-    const token = (await readFile(tokenFile, 'utf8')).trim().replace(/^SLURM_JWT=/, '');
-    if (token !== '' && !/\s/.test(token)) return token;
-  } catch (error) {
-    throw failed(`the token for slurmrestd cannot be read: ${messageOf(error)}`, error);
-  }
-  throw new WorkloadManagerError(
-    'UNAVAILABLE',
-    `the file ${tokenFile} must have one token for slurmrestd, as "scontrol token" prints it`,
-  );
-}
-
-async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > MAX_ANSWER_BYTES) throw new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** The answer; without members when it is not an object in JSON. */
-function parsed(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {}; // Faults such as 401 come as plain text; their status says it.
-  }
-}
-
-function failed(message: string, cause: unknown): WorkloadManagerError {
-  return new WorkloadManagerError('UNAVAILABLE', message, { cause });
-}
-
-function unavailable(
-  { asked, status, body }: Answer,
-  { user, tokenFile }: RestSettings,
-): WorkloadManagerError {
-  const words = errorOf(body)?.words ?? '';
-  // An invalid token and a controller that is away look alike: 500, and no reason.
-  const advice =
-    status === 401 || words === '' || /authentication|unable to load|Failed while looking/i.test(words)
-      ? `; look whether slurmctld runs, and whether ${tokenFile} has a valid token of ${user} (scontrol token username=${user})`
-      : '';
-  return new WorkloadManagerError(
-    'UNAVAILABLE',
-    `${asked} was answered with ${status}${words === '' ? '' : `: ${words}`}${advice}`,
-  );
 }
