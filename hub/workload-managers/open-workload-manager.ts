@@ -4,6 +4,7 @@ import type { AllocationSettings, ManagerSettings } from '../core/hosts/host-rec
 import type { ManagedJob, WorkloadManager } from '../core/ports/workload-manager.js';
 import { allocationFiles, checkedName } from './allocation-files.js';
 import type { Driver } from './driver.js';
+import { gridEngine } from './grid-engine.js';
 import { commandRunner, type RunCommand } from './run-command.js';
 import { siteCommands } from './site-commands.js';
 import { slurm } from './slurm.js';
@@ -55,7 +56,10 @@ function driverOf({ manager, allocation, runtime }: WorkloadManagerOptions, run:
     case 'slurmrestd':
       return slurmrestd(manager, allocation, runtime);
     case 'grid-engine':
+      return gridEngine(manager, allocation, run, runtime.clock);
     case 'htcondor':
-      throw new Error(`there is no driver for ${manager.kind}`);
+      throw new Error(
+        'there is no driver for htcondor yet: use the kind "command" with commands that ask HTCondor',
+      );
   }
 }

@@ -28,8 +28,10 @@ export interface WorkloadManagerUnderTest {
   readonly refusing: ManagerSettings;
   /** Words of the refusal. */
   readonly refusal: RegExp;
-  /** Signals that an agent gets when its job is canceled: those of one end. None: it is killed at once. */
-  readonly signalsAtCancel: string;
+  /** What a cancel does to an agent. One that is killed leaves its data. */
+  readonly endOfCanceled: 'asked to end' | 'killed';
+  /** Whether the workload manager does not know a job any more when it has ended. */
+  readonly isForgotten: boolean;
   /** Makes the workload manager unable to answer; jobs run on. */
   leave(): Promise<void>;
   comeBack(): Promise<void>;
@@ -140,18 +142,21 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     });
   });
 
-  it('ends an agent by one signal, and leaves no data of it', async () => {
+  it('ends an agent by one signal, and leaves no data of it, unless it is killed', async () => {
     const manager = allocations.open();
     const name = allocations.name();
     await manager.submit({ name, credential: 'secret' });
     const { dataDir } = await allocations.given(name);
     expect(existsSync(dataDir)).toBe(true);
     await manager.cancel(name);
-    const { remainingMs, reason } = await theJob(manager, name, 'ENDED');
-    expect(remainingMs).toBeNull();
-    expect(reason).not.toBeNull();
-    expect(allocations.signals(name)).toBe(underTest.signalsAtCancel);
-    await eventually(() => !existsSync(dataDir));
+    await haveEnded(manager, [name]);
+    for (const job of await manager.jobs([name])) {
+      expect(job).toMatchObject({ remainingMs: null, reason: expect.any(String) });
+    }
+    if (underTest.endOfCanceled === 'asked to end') {
+      expect(allocations.signals(name)).toBe('SIGTERM\n');
+      await eventually(() => !existsSync(dataDir));
+    }
     await manager.cancel(name);
   });
 
@@ -164,14 +169,15 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     expect(job.reason).toMatch(/held/i);
     expect(await manager.output(name)).toBe('');
     await manager.cancel(name);
-    await theJob(manager, name, 'ENDED');
+    await haveEnded(manager, [name]);
   });
 
   it('keeps the end of what a job printed until its files are removed', async () => {
     const manager = allocations.open(underTest.manager, 'fails');
     const name = allocations.name();
     await manager.submit({ name, credential: 'secret' });
-    await theJob(manager, name, 'ENDED');
+    await eventually(() => existsSync(join(allocations.files(name), 'output')));
+    await haveEnded(manager, [name]);
     const output = await eventually(async () => (await manager.output(name)) || false);
     expect(output).toMatch(/^x+\nthis agent fails at once\n$/);
     expect(Buffer.byteLength(output)).toBe(16 * 1024);
@@ -189,7 +195,7 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     expect(jobs.map(({ jobId }) => jobId).toSorted()).toEqual(ids.toSorted());
     await manager.cancel(launch.name);
     await haveEnded(manager, [launch.name]);
-    expect(await manager.jobs([launch.name])).toHaveLength(2);
+    expect(await manager.jobs([launch.name])).toHaveLength(underTest.isForgotten ? 0 : 2);
   });
 
   it('knows no job of a name that was not handed in', async () => {

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
+
+/** What qstat 8.1.9 printed, in UTC. */
+const ANSWER = `<?xml version='1.0'?>
+<job_info  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">
+  <queue_info>
+    <job_list state="running">
+      <JB_job_number>1</JB_job_number>
+      <JAT_prio>0.50000</JAT_prio>
+      <JB_name>test-1234567890-abcdef-long</JB_name>
+      <JB_owner>root</JB_owner>
+      <state>r</state>
+      <JAT_start_time>2026-11-28T21:51:59</JAT_start_time>
+      <queue_name>main.q@localhost</queue_name>
+      <slots>1</slots>
+      <full_job_name>test-1234567890-abcdef-long</full_job_name>
+      <hard_request name="h_rt" resource_contribution="0.000000">1800</hard_request>
+      <binding>NONE</binding>
+    </job_list>
+  </queue_info>
+  <job_info>
+    <job_list state="pending">
+      <JB_job_number>3</JB_job_number>
+      <JAT_prio>0.00000</JAT_prio>
+      <JB_name>held-1</JB_name>
+      <JB_owner>root</JB_owner>
+      <state>hqw</state>
+      <JB_submission_time>2026-11-28T21:51:59</JB_submission_time>
+      <queue_name></queue_name>
+      <slots>1</slots>
+      <full_job_name>held-1</full_job_name>
+      <hard_request name="h_rt" resource_contribution="0.000000">1800</hard_request>
+      <binding>NONE</binding>
+    </job_list>
+  </job_info>
+</job_info>
+`;
+const NOW_MS = Date.parse('2026-11-28T21:52:59Z');
+const RUNNING_NAME = 'test-1234567890-abcdef-long';
+
+describe('the list of qstat', () => {
+  it('has running and waiting jobs', () => {
+    const names = new Set([RUNNING_NAME, 'held-1', 'other']);
+    expect(jobsOfQstat(ANSWER, names, NOW_MS)).toEqual([
+      { name: RUNNING_NAME, jobId: '1', state: 'RUNNING', remainingMs: 1_740_000, reason: null },
+      { name: 'held-1', jobId: '3', state: 'QUEUED', remainingMs: null, reason: 'it is held' },
+    ]);
+    expect(jobsOfQstat(ANSWER, new Set(['other']), NOW_MS)).toEqual([]);
+  });
+
+  it.each([
+    ['qw', 'QUEUED', null],
+    ['t', 'RUNNING', null],
+    ['Rr', 'RUNNING', null],
+    ['dr', 'RUNNING', 'it is being deleted'],
+    ['S', 'RUNNING', 'it is suspended'],
+    ['Rq', 'QUEUED', null],
+    ['Eqw', 'QUEUED', 'Grid Engine could not start it (state Eqw); qstat -j says why'],
+  ])('has the state %s', (letters, state, reason) => {
+    const answer = ANSWER.replace('<state>r</state>', `<state>${letters}</state>`);
+    expect(jobsOfQstat(answer, new Set([RUNNING_NAME]), NOW_MS)).toMatchObject([{ state, reason }]);
+  });
+
+  it('has no remaining time without a limit, and none below zero', () => {
+    const remaining = (request: string, nowMs = NOW_MS) =>
+      jobsOfQstat(ANSWER.replace('>1800<', `>${request}<`), new Set([RUNNING_NAME]), nowMs)?.[0]?.remainingMs;
+    expect(remaining('0:30:00')).toBe(1_740_000);
+    expect(remaining('INFINITY')).toBeNull();
+    expect(remaining('1800', NOW_MS + 86_400_000)).toBe(0);
+  });
+
+  it.each(['', 'error: commlib error', ANSWER.slice(0, -20), ANSWER.replaceAll('JB_job_number', 'x')])(
+    'is not understood when it is something else',
+    (answer) => expect(jobsOfQstat(answer, new Set([RUNNING_NAME]), NOW_MS)).toBeUndefined(),
+  );
+});
+
+it('finds the id that qsub prints', () => {
+  expect(idOfQsub('17\n')).toBe('17');
+  expect(idOfQsub('a warning\n17\n')).toBe('17');
+  expect(idOfQsub('verification: found suitable queue(s)\n')).toBeUndefined();
+});
+
+it('tells a master that is away from a job that is refused', () => {
+  const away = [
+    'error: commlib error: got select error (Connection refused)\nUnable to run job: unable to send message to qmaster using port 6444 on host "localhost": got send error',
+    'error: commlib error: got select error (Connection reset by peer)',
+  ];
+  const refused = [
+    'Unable to run job: Job was rejected because job requests unknown queue "nope.q"',
+    'Unable to run job: unknown resource "nope"',
+    'qsub: invalid option argument "-bogus"',
+  ];
+  expect(away.filter(isAboutTheMaster)).toEqual(away);
+  expect(refused.filter(isAboutTheMaster)).toEqual([]);
+});

@@ -1,0 +1,61 @@
+/** Grid Engine by its commands: qsub, qstat and qdel. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { AllocationSettings, ManagerSettings } from '../core/hosts/host-recipe.js';
+import { WorkloadManagerError } from '../core/ports/workload-manager.js';
+import type { Driver } from './driver.js';
+import { idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
+import { type CommandEnd, complaintOf, notUnderstood, type RunCommand, unavailable } from './run-command.js';
+import { shellWord } from './shell-words.js';
+
+const NO_SUCH_JOB = /does not exist/;
+/** Letters, digits and hyphens are a name to Grid Engine only when they do not begin with a digit. */
+const PREFIX = 'wb-';
+
+/** The driver for Grid Engine's commands. It forgets jobs that have ended. */
+export function gridEngine(
+  manager: Extract<ManagerSettings, { readonly kind: 'slurm' | 'grid-engine' }>,
+  { wallTimeMs }: AllocationSettings,
+  run: RunCommand,
+  clock: Clock,
+): Driver {
+  const output = ['-terse', '-o', '/dev/null', '-j', 'y', '-wd', '/'];
+  // h_rt alone: together with s_rt it was not enforced.
+  const limits = ['-r', 'n', '-l', `h_rt=${Math.ceil(wallTimeMs / 1000)}`];
+  const common = [...output, ...limits, '-S', '/bin/sh', ...manager.options];
+  return {
+    async submit({ name, script }) {
+      const end = await run(['qsub', '-N', `${PREFIX}${name}`, ...common], {
+        input: `exec /bin/sh ${shellWord(script)}\n`,
+      });
+      if (end.exitCode !== 0) throw refusalOf(end);
+      const id = idOfQsub(end.stdout);
+      if (id === undefined) throw notUnderstood(end, 'the id of the job');
+      return id;
+    },
+    async jobs(names) {
+      // Times have no zone: they are those of the command.
+      const end = await run(['qstat', '-xml', '-r', '-u', '*'], { variables: { TZ: 'UTC' } });
+      if (end.exitCode !== 0) throw unavailable(end);
+      const known = new Map(names.map((name) => [`${PREFIX}${name}`, name]));
+      const jobs = jobsOfQstat(end.stdout, new Set(known.keys()), clock.nowMs());
+      if (jobs === undefined) throw notUnderstood(end, 'a list of jobs in XML');
+      return jobs.map((job) => ({ ...job, name: known.get(job.name) ?? job.name }));
+    },
+    async cancel(name) {
+      const end = await run(['qdel', `${PREFIX}${name}`]);
+      if (end.exitCode !== 0 && !NO_SUCH_JOB.test(`${end.stdout}${end.stderr}`)) throw unavailable(end);
+    },
+    async check() {
+      const end = await run(['qsub', '-w', 'v', '-N', 'workbench-check', ...common], { input: 'exit 0\n' });
+      if (end.exitCode === 0) return null;
+      const error = refusalOf(end);
+      if (error.fault === 'UNAVAILABLE') throw error;
+      return complaintOf(end);
+    },
+  };
+}
+
+function refusalOf(end: CommandEnd): WorkloadManagerError {
+  if (isAboutTheMaster(`${end.stderr}${end.stdout}`)) return unavailable(end);
+  return new WorkloadManagerError('REFUSED', `${end.name}: ${complaintOf(end)}`);
+}
