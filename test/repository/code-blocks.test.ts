@@ -294,6 +294,12 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['TimeoutStopSec=20h', { by: 'test/repository/systemd-units.test.ts' }],
     ['prepare-shutdown/change', COMMANDS],
   ],
+  'packages/docs/workload-managers.md': [
+    ['qsub -N', { unavailable: 'PBS' }],
+    ['qstat -x', { unavailable: 'PBS' }],
+    ['qselect -N', { unavailable: 'PBS' }],
+    ['kubectl create', { unavailable: 'Kubernetes' }],
+  ],
   'packages/docs/webhooks.md': [
     ['# hub.yaml', { config: 'hub' }],
     ['webhook secret', WEBHOOKS],
