@@ -11,12 +11,12 @@ const command = z.array(argument).min(1, { error: 'a program and its arguments' 
 /** The beginning of each command; none for this machine. */
 const via = z.array(argument).default([]);
 
-const MANAGER_ALLOWED = 'a group of keys with "kind": slurm, slurmrestd, grid-engine, htcondor or command';
+const MANAGER_ALLOWED = 'a group of keys with "kind": slurm, slurmrestd, grid-engine or command';
 const manager = z.discriminatedUnion(
   'kind',
   [
     z.strictObject({
-      kind: z.enum(['slurm', 'grid-engine', 'htcondor']),
+      kind: z.enum(['slurm', 'grid-engine']),
       via,
       options: z.array(argument).default([]),
     }),

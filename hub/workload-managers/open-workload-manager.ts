@@ -57,9 +57,5 @@ function driverOf({ manager, allocation, runtime }: WorkloadManagerOptions, run:
       return slurmrestd(manager, allocation, runtime);
     case 'grid-engine':
       return gridEngine(manager, allocation, run, runtime.clock);
-    case 'htcondor':
-      throw new Error(
-        'there is no driver for htcondor yet: use the kind "command" with commands that ask HTCondor',
-      );
   }
 }

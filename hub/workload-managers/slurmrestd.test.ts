@@ -13,7 +13,7 @@ const allocation = {
   folder: '/shared',
   scratch: null,
   agentCommand: ['agent'],
-  agentConfig: {},
+  agentConfigOf: () => ({}),
   wallTimeMs: 60_000,
 };
 const DESCRIPTION = { paths: { '/slurm/v0.0.38/job/submit': {} } };
