@@ -1,7 +1,8 @@
 /** Servers that refuse to run as root: they get another user, and a way to their folder. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 
 export interface OtherUser {
   readonly uid?: number;
@@ -15,9 +16,10 @@ export function instead(username: string): OtherUser {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Gives a folder two levels below the temporary ones to that user. */
+/** Gives a folder below that of temporary files to that user, with the way to it. */
 export function give(folder: string, { uid, gid }: OtherUser): void {
   if (uid === undefined || gid === undefined) return;
   chownSync(folder, uid, gid);
-  for (const parent of [dirname(folder), dirname(dirname(folder))]) chmodSync(parent, 0o755);
+  for (let parent = dirname(folder); parent.startsWith(join(tmpdir(), '/')); parent = dirname(parent))
+    chmodSync(parent, 0o755);
 }
