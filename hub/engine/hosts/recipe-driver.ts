@@ -183,9 +183,13 @@ export class RecipeDriver {
       return;
     }
     // The agent may have been faster than this answer, and the time may have been changed.
-    const isSame = Math.abs((known.endsAtMs ?? 0) - (endsAtMs ?? 0)) < SAME_END_MS;
+    const isSame = endsAtMs === null || Math.abs((known.endsAtMs ?? 0) - endsAtMs) < SAME_END_MS;
     if (isSame && known.startedAtMs !== null && known.jobId === jobId) return;
-    await book.note(id, { jobId, startedAtMs: known.startedAtMs ?? nowMs, endsAtMs });
+    await book.note(id, {
+      jobId,
+      startedAtMs: known.startedAtMs ?? nowMs,
+      endsAtMs: endsAtMs ?? known.endsAtMs,
+    });
     this.#changed();
   }
 
