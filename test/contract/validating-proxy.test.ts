@@ -9,13 +9,21 @@ import { type Call, callAt, walkThroughInterface } from '../support/interface/in
 import { type PrismProxy, startPrism } from '../support/interface/prism-proxy.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
+/** Recipe of hosts that no task asks for. */
+const HOSTS = {
+  name: 'belts',
+  manager: { kind: 'command' as const, submit: ['false'], list: ['false'], cancel: ['false'] },
+  folder: '/nonexistent',
+  agent: { hub: 'ws://127.0.0.1:9', instances: [{ id: 'belt', version: '7' }] },
+};
+
 let folder: TemporaryFolder;
 let hub: RunningHub;
 let prism: PrismProxy;
 let agent: FakeAgent;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  hub = await startHub({ users: USERS });
+  hub = await startHub({ users: USERS, config: { hosts: [HOSTS] } });
   prism = await startPrism(hub.address, folder.path);
   agent = await FakeAgent.join(hub, { answers: ['instanceCrashes'] });
 });

@@ -64,7 +64,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   await expected(200, 'GET', '/api/x/caller');
   await expected(200, 'GET', '/api/x/hubs');
   await expected(200, 'GET', '/api/x/upstreams');
-  await expected(200, 'GET', '/api/x/hosts');
+  await walkThroughHosts(expected);
   for (const generation of ['1.0', '1.1', '2.0']) {
     await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
@@ -231,6 +231,16 @@ interface Walker {
   ) => Promise<string>;
   readonly created: (path: string, json: unknown) => Promise<string>;
   readonly agent: FakeAgent;
+}
+
+/** Changes each recipe of hosts that the hub has. */
+async function walkThroughHosts(expected: Walker['expected']): Promise<void> {
+  const { content } = JSON.parse(await expected(200, 'GET', '/api/x/hosts')) as {
+    content: { name: string }[];
+  };
+  for (const { name } of content)
+    for (const action of ['pause', 'resume', 'drain'])
+      await expected(204, 'POST', `/api/x/hosts/${name}/${action}`);
 }
 
 /** On a study whose points no instance fits. */
