@@ -30,7 +30,7 @@ export function openHostRecipes(setup: Surroundings): ConfiguredRecipe[] {
   });
 }
 
-/** What is the same for recipes of one workload manager: all but what is asked of it. */
+/** Settings of the workload manager without the options of the recipe, as text. */
 function keyOf({ manager }: HostRecipeConfig): string {
   return JSON.stringify({ ...manager, options: null });
 }

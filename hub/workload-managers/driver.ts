@@ -1,4 +1,4 @@
-/** What the drivers of the workload managers have in common: jobs, without their files. */
+/** Drivers of workload managers, which know jobs and not their files. */
 import type { ManagedJob } from '../core/ports/workload-manager.js';
 
 /** Job to hand in. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
 
-/** What qstat 8.1.9 printed, in UTC. */
+/** Output of qstat 8.1.9, with times in UTC. */
 const ANSWER = `<?xml version='1.0'?>
 <job_info  xmlns:xsd="http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas/qstat/qstat.xsd">
   <queue_info>

@@ -1,4 +1,4 @@
-/** What Grid Engine's commands print. */
+/** Output of Grid Engine's commands. */
 import type { ManagedJob } from '../core/ports/workload-manager.js';
 
 const JOB = /<job_list\b[^>]*>([\s\S]*?)<\/job_list>/g;

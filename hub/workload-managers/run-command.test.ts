@@ -15,7 +15,7 @@ function runner({ via = [] as readonly string[], timeLimitMs = 20_000, variables
   return commandRunner({ via, environment, timers: systemRuntime.timers, timeLimitMs });
 }
 
-/** What becomes of a command that nothing is known of. */
+/** Error of a command with an unknown outcome. */
 async function unavailable(run: Promise<unknown>): Promise<string> {
   const error: unknown = await run.catch((thrown: unknown) => thrown);
   if (error instanceof WorkloadManagerError && error.fault === 'UNAVAILABLE') return error.message;

@@ -34,7 +34,7 @@ export interface CommandInput {
 }
 
 export interface CommandEnd {
-  /** What the command is called in messages. */
+  /** Name of the command in messages. */
   readonly name: string;
   readonly exitCode: number;
   readonly stdout: string;
@@ -87,7 +87,7 @@ export function notUnderstood(end: CommandEnd, expected: string): WorkloadManage
   );
 }
 
-/** What the command said about its failure: the end of its standard error, or else of its output. */
+/** Complaint of a command that failed: the end of its standard error, or else of its output. */
 export function complaintOf({ stderr, stdout, exitCode }: CommandEnd): string {
   const said = stderr.trim() || stdout.trim() || `exit code ${exitCode}`;
   return said.length <= MAX_QUOTED_LENGTH ? said : `…${said.slice(1 - MAX_QUOTED_LENGTH)}`;

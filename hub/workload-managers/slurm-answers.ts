@@ -1,4 +1,4 @@
-/** What Slurm's commands print. */
+/** Output of Slurm's commands. */
 import type { ManagedJob } from '../core/ports/workload-manager.js';
 
 /** Format of `squeue` that {@link slurmJob} reads. The reason comes last: it may have any characters. Remaining time does not depend on

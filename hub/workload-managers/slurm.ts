@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const WARNING_S = 60;
 /** Wall time above which there is room for the warning. */
 const SHORT_WALL_TIME_MS = 3 * MINUTE_MS;
-/** What `scancel` says of a job that ended while it worked: the job has ended, as was asked. */
+/** Complaints of `scancel` about a job that ended meanwhile, which is no failure. */
 const ENDED_MEANWHILE = /already completing or completed|Invalid job id specified/;
 
 /** The driver for Slurm's commands. */

@@ -1,4 +1,4 @@
-/** What slurmrestd answers, in the versions 0.0.38 to 0.0.43 of its interface. */
+/** Answers of slurmrestd, in the versions 0.0.38 to 0.0.43 of its interface. */
 import type { ManagedJob } from '../core/ports/workload-manager.js';
 import { isAboutTheController, slurmJob } from './slurm-answers.js';
 
@@ -20,7 +20,7 @@ export function versionOf(description: Json): number | undefined {
     .toSorted((a, b) => b - a)[0];
 }
 
-/** What went wrong, in Slurm's words, and whether it is for the sake of the job; undefined when nothing is said. */
+/** Failure in Slurm's words, and whether the job is its cause; undefined without one. */
 export function errorOf(
   answer: Json,
 ): { readonly words: string; readonly isAboutTheJob: boolean } | undefined {

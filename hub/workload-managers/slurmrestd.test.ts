@@ -1,4 +1,4 @@
-/** What the driver makes of answers that a real slurmrestd gives seldom; test/hosts/slurm.test.ts has the others. */
+/** The driver with answers that a real slurmrestd seldom gives; test/hosts/slurm.test.ts has the others. */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';

@@ -8,7 +8,7 @@ import { errorOf, type Json, jobsOf } from './slurmrestd-answers.js';
 import { type RestSettings, slurmrestdRequests, unavailable } from './slurmrestd-requests.js';
 
 const MINUTE_MS = 60_000;
-/** What Slurm says of a job that has ended meanwhile. */
+/** Complaints of Slurm about a job that has ended meanwhile. */
 const ENDED_MEANWHILE = /already completing or completed|Invalid job id specified/;
 
 /** The driver for slurmrestd. */

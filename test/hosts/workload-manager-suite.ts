@@ -1,4 +1,4 @@
-/** What every workload manager must do, with jobs that run for real. */
+/** Suite that every driver passes, with jobs that run for real. */
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export interface WorkloadManagerUnderTest {
   readonly refusing: ManagerSettings;
   /** Words of the refusal. */
   readonly refusal: RegExp;
-  /** What a cancel does to an agent. One that is killed leaves its data. */
+  /** Effect of a cancel on an agent. One that is killed leaves its data. */
   readonly endOfCanceled: 'asked to end' | 'killed';
   /** Whether the workload manager does not know a job any more when it has ended. */
   readonly isForgotten: boolean;
@@ -65,7 +65,7 @@ class Allocations {
     return openWorkloadManager({ manager, allocation, environment: process.env, runtime: systemRuntime });
   }
 
-  /** What the agent of an allocation was given, as soon as it runs. */
+  /** Files and environment that the agent of an allocation was given, as soon as it runs. */
   given(name: string): Promise<{ config: Record<string, unknown>; credential: string; dataDir: string }> {
     return eventually(() => JSON.parse(readFileSync(join(this.#of.folder, `${name}.given`), 'utf8')));
   }

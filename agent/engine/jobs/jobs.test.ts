@@ -1,4 +1,4 @@
-/** What attempts tell the host and the spool; the tests of the whole agent cover the way to a result. */
+/** Consequences of attempts for the host and the spool; the tests of the whole agent cover the way to a result. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { BatchJob, Job } from '@workbench-hub/shared/domain/job';
 import type { SpooledReport } from '@workbench-hub/shared/joining/ports/spool';

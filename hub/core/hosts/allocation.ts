@@ -83,7 +83,7 @@ export interface Allocation {
   readonly reason: string;
   /** Why it is given back, or over; null before. */
   readonly cause: AllocationCause | null;
-  /** What the workload manager said last, or how it ended, in words. */
+  /** Latest statement of the workload manager, or the way in which it ended, in words. */
   readonly message: string | null;
   readonly wantedAtMs: number;
   readonly startedAtMs: number | null;

@@ -1,4 +1,4 @@
-/** Recipes of hosts: what a workload manager is asked for when tasks wait. */
+/** Recipes of hosts, which a workload manager is asked for when tasks wait. */
 import type { InstanceClass } from '../idle-instances.js';
 
 /** A workload manager, and how it is asked. `via` is the beginning of each command, such as `ssh` and a submit host; empty for this machine. */
@@ -28,7 +28,7 @@ export type ManagerSettings =
       readonly check: readonly string[] | null;
     };
 
-/** What one allocation runs. */
+/** Agent of an allocation, with its files and its time. */
 export interface AllocationSettings {
   /** Absolute path of a folder that the machine of the commands and the hosts share; it has a private folder for each allocation. */
   readonly folder: string;

@@ -7,7 +7,7 @@ export interface AllocationQuery {
   readonly limit: number;
 }
 
-/** What is known of a recipe besides its configuration. */
+/** State of a recipe in the store, beside its configuration. */
 export interface RecipeNote {
   readonly recipe: string;
   /** Time since which an administrator has paused it, and who; null while it is not paused. */

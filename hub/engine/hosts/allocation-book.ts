@@ -17,7 +17,7 @@ export const STOP_BEFORE_MS = 60_000;
 
 export interface AllocationBookOptions {
   readonly allocations: Allocations;
-  /** Told of the end of each open allocation. */
+  /** Ends of hosts, which the book keeps up to date. */
   readonly ends: Pick<HostEnds, 'set' | 'clear'>;
   readonly recipes: readonly HostRecipe[];
   readonly clock: Clock;

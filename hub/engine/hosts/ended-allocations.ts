@@ -1,6 +1,6 @@
 /**
- * Allocations that are over, and what they leave: tasks wait again, which costs no attempt, the drain ends, and the agent is forgotten. That waits
- * until the agent is silent; its credential is not valid any more.
+ * Allocations that are over. Their tasks wait again, which costs no attempt, the drain of the agent ends, and it is forgotten, as soon as the agent is
+ * silent. Its credential is not valid any more.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type Allocation, isOpen } from '../../core/hosts/allocation.js';

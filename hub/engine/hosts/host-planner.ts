@@ -8,7 +8,7 @@ import { type Allocation, type AllocationCause, isQueued } from '../../core/host
 import { failedStarts } from '../../core/hosts/failed-starts.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import { type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
-import type { InstanceClass } from '../../core/idle-instances.js';
+import { classKey, type InstanceClass } from '../../core/idle-instances.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
@@ -156,7 +156,7 @@ export class HostPlanner {
     for (const { profile, status, working, lent, drain } of instances.list()) {
       if (status !== 'UP' || drain !== null || (lent !== undefined && lent !== 'OFFERED')) continue;
       const { version, labels, runs } = profile;
-      const key = JSON.stringify([version, labels, runs]);
+      const key = classKey(profile);
       const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, idle: 0, busy: 0 };
       byClass.set(key, ofClass);
       const idleSinceMs = instances.idleSinceMsOf(profile.id);
@@ -303,7 +303,7 @@ function instancesOf(views: readonly InstanceView[]): HostRecipe['instances'] {
   const byClass = new Map<string, { instanceClass: InstanceClass; count: number }>();
   for (const { profile } of views) {
     const { version, labels, runs } = profile;
-    const key = JSON.stringify([version, labels, runs]);
+    const key = classKey(profile);
     const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, count: 0 };
     ofClass.count++;
     byClass.set(key, ofClass);

@@ -60,7 +60,7 @@ export class Hosts {
       if (drivers.has(recipe)) continue;
       log.warn(
         { allocation: id, recipe, jobId },
-        'the recipe of an allocation is not configured any more: the hub leaves it as it is, until its job ends or the recipe is back',
+        'the recipe of an allocation is not configured any more: the hub leaves it as it is until the recipe is back; end its job by the workload manager',
       );
     }
     await ended.start(term);
@@ -82,7 +82,7 @@ export class Hosts {
     const { drivers, book, runtime } = this.#options;
     if (drivers.size === 0) return;
     const stopped = [this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())];
-    // A command that hangs must not keep the next hub from scheduling: what it comes to changes nothing any more.
+    // A command that hangs must not keep the next hub from scheduling. Its outcome changes nothing any more.
     const over = new AbortController();
     const limit = pause(runtime.timers, STOP_LIMIT_MS, over.signal).catch(() => undefined);
     await Promise.race([Promise.all(stopped), limit]);

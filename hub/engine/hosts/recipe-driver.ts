@@ -75,7 +75,7 @@ export class RecipeDriver {
       pass: () => this.#pass(),
       failed: (error) => {
         const { log, recipe } = options;
-        // What a stop has cut off is no failure.
+        // A pass that a stop has cut off is no failure.
         if (!this.#loop.isStopped)
           log.error({ err: error, recipe: recipe.name }, 'the allocations of a recipe could not be driven');
         return RETRY_MS;

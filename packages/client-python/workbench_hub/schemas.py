@@ -695,7 +695,8 @@ class HostAllocation(_HostAllocation, total=False):
     jobId: str
     # Why it is given back, or over. Absent before.
     cause: Literal["NOT_NEEDED", "IDLE", "TIME", "NOT_JOINED", "REFUSED", "ENDED_EARLY", "GONE", "ASKED"]
-    # What the workload manager said last, or how it ended; for ADMIN with the end of its output.
+    # For ADMIN: latest statement of the workload manager, or the way in which it ended, with the end of its
+    # output.
     message: str
     # When its job was seen to run. Local time of the hub.
     startedAt: str

@@ -1837,7 +1837,7 @@ export type HostAllocation = {
      */
     cause?: 'NOT_NEEDED' | 'IDLE' | 'TIME' | 'NOT_JOINED' | 'REFUSED' | 'ENDED_EARLY' | 'GONE' | 'ASKED';
     /**
-     * What the workload manager said last, or how it ended; for ADMIN with the end of its output.
+     * For ADMIN: latest statement of the workload manager, or the way in which it ended, with the end of its output.
      */
     message?: string;
     /**

@@ -41,7 +41,7 @@ const hostAllocation = z
     }),
     message: z.string().optional().meta({
       description:
-        'What the workload manager said last, or how it ended; for ADMIN with the end of its output.',
+        'For ADMIN: latest statement of the workload manager, or the way in which it ended, with the end of its output.',
       example: 'Priority',
     }),
     wantedAt: z.string().meta({ description: 'Local time of the hub.', example: TIME }),
