@@ -52,15 +52,16 @@ echo "localhost $(hostname)" >/var/lib/gridengine/default/common/host_aliases
 sge_qmaster
 until qconf -sh; do sleep 0.1; done
 qconf -as localhost
+# Before the host starts: one that learned it later failed its first job of root, and its queue stayed in error.
+mkdir configuration
+qconf -sconf | sed 's/^\\(min_uid\\|min_gid\\).*/\\1 0/' >configuration/global
+qconf -Mconf configuration/global
 sge_execd
 qconf -Ahgrp hosts
 qconf -Aq queue
 # Soon, so that tests need not wait.
 qconf -ssconf | sed 's/^\\(schedule_interval\\).*/\\1 0:0:1/; s/^\\(flush_submit_sec\\|flush_finish_sec\\).*/\\1 1/' >scheduler
 qconf -Msconf scheduler
-mkdir configuration
-qconf -sconf | sed 's/^\\(min_uid\\|min_gid\\).*/\\1 0/' >configuration/global
-qconf -Mconf configuration/global
 until qstat -f | grep -q 'lx-amd64  *$'; do sleep 0.1; done
 `;
 
