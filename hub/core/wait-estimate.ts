@@ -3,16 +3,16 @@ import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus, LentState } from '@workbench-hub/shared/domain/instance';
 import { carriedLabels, fits } from '@workbench-hub/shared/domain/matching';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
+import { amountInWords, durationInWords } from './amounts-in-words.js';
+import { outlookInWords, type RecipeOutlook } from './host-outlook.js';
 import { classKey } from './idle-instances.js';
 import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 import {
-  amountInWords,
   type CountedClass,
   type CountedState,
   countedState,
   drainsInWords,
-  durationInWords,
   type Exclusion,
   factsForType,
   kindsWarning,
@@ -36,6 +36,8 @@ export interface Candidate {
   readonly lent?: LentState | undefined;
   /** The task is not dispatched to its agent, which returned it. */
   readonly isExcluded?: boolean;
+  /** Its host has too little time for the task. */
+  readonly isEnding?: boolean;
   /** False when it runs a task whose end cannot be foreseen. */
   readonly isEndForeseeable?: boolean;
   /** Set when its agent is drained. */
@@ -57,6 +59,8 @@ export interface Situation {
   /** False during shutdown preparation. */
   readonly dispatching: boolean;
   readonly exclusions?: readonly Exclusion[];
+  /** Recipes of hosts with an instance class that fits. */
+  readonly outlooks?: readonly RecipeOutlook[];
 }
 
 /** Limit of the count: beyond it, an exact number is not worth its cost. */
@@ -81,12 +85,15 @@ export interface Explanation extends WaitFacts {
   readonly exclusions: readonly Exclusion[];
   /** Drained agents with fitting instances. */
   readonly drains: readonly AgentDrain[];
+  readonly outlooks: readonly RecipeOutlook[];
 }
 
 /** Explains the situation of a task: verdict, message, figures, and an estimate of its start. */
 export function explain(situation: Situation): Explanation {
-  const { requirement, type, candidates, tasksAhead, dispatching, exclusions = [], nowMs } = situation;
-  const facts = factsForType(waitFacts(survey(requirement, countedClasses(candidates))), type);
+  const { requirement, type, candidates, tasksAhead, dispatching, nowMs } = situation;
+  const { exclusions = [], outlooks = [] } = situation;
+  const recipes = outlooks.flatMap(({ recipe, obstacle }) => (obstacle === 'TIME' ? [] : [recipe]));
+  const facts = factsForType(waitFacts(survey(requirement, countedClasses(candidates)), recipes), type);
   const alone = verdictOf(facts, dispatching);
   const verdict = alone === 'SOON' && facts.fitting.idle <= tasksAhead ? 'BUSY' : alone;
   const unforeseeable = countUnforeseeable(situation);
@@ -94,11 +101,13 @@ export function explain(situation: Situation): Explanation {
   const isUnforeseeable = facts.fitting.idle === 0 && facts.fitting.busy === unforeseeable;
   const reason = reasonInWords(verdict, facts, detailOf(verdict, situation, estimate, isUnforeseeable));
   const drains = drainsOf(situation);
-  const drained = verdict === 'NONE_UP' || verdict === 'BUSY' ? drainsInWords(drains, nowMs) : '';
+  const drained =
+    verdict === 'NONE_UP' || verdict === 'COMING' || verdict === 'BUSY' ? drainsInWords(drains, nowMs) : '';
+  const hosts = verdict === 'SOON' || verdict === 'PAUSED' ? '' : outlookInWords(outlooks, nowMs);
   const warning = kindsWarning(facts.kinds);
   return {
     verdict,
-    message: `${reason}${returnsInWords(exclusions, nowMs)}${drained}${warning === '' ? '' : ` ${warning}`}`,
+    message: `${reason}${returnsInWords(exclusions, nowMs)}${drained}${hosts}${warning === '' ? '' : ` ${warning}`}`,
     ...facts,
     knownInstances: candidates.length,
     tasksAhead,
@@ -106,13 +115,14 @@ export function explain(situation: Situation): Explanation {
     estimate,
     exclusions,
     drains,
+    outlooks,
   };
 }
 
 function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass> {
   const classes = new Map<string, CountedClass & { readonly counts: Record<CountedState, number> }>();
   for (const candidate of candidates) {
-    const { profile, isExcluded, drain } = candidate;
+    const { profile, isExcluded, isEnding, drain } = candidate;
     const { version, labels, runs } = profile;
     const key = classKey({ version, labels, runs });
     const counted = classes.get(key) ?? {
@@ -124,7 +134,9 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
     classes.set(key, counted);
     const state = countedState(candidate, Boolean(drain));
     const isUp = state === 'idle' || state === 'busy' || state === 'kept';
-    counted.counts[isExcluded && isUp ? 'down' : state]++;
+    if (isUp && isExcluded) counted.counts.down++;
+    else if (isUp && isEnding) counted.counts.ending++;
+    else counted.counts[state]++;
   }
   return classes.values();
 }
@@ -132,8 +144,14 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
 /** Number of fitting instances that are up, but busy for an unknown time. */
 function countUnforeseeable({ candidates, requirement }: Situation): number {
   return candidates.filter(
-    ({ profile, status, working, isExcluded, isEndForeseeable = true, drain }) =>
-      !isEndForeseeable && working && status === 'UP' && !isExcluded && !drain && fits(requirement, profile),
+    ({ profile, status, working, isExcluded, isEnding, isEndForeseeable = true, drain }) =>
+      !isEndForeseeable &&
+      working &&
+      status === 'UP' &&
+      !isExcluded &&
+      !isEnding &&
+      !drain &&
+      fits(requirement, profile),
   ).length;
 }
 

@@ -4,12 +4,13 @@ import { type JobKind, kindKey } from '@workbench-hub/shared/domain/instance';
 import { readsModels } from '@workbench-hub/shared/domain/matching';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import { amountInWords, durationInWords } from './amounts-in-words.js';
 import type { AgentDrain } from './ports/agent-drains.js';
 import type { InstanceView } from './ports/nodes.js';
 
 /** `down` includes starting, stopping and failed instances, and those of excluded agents; `drained` all of drained agents. `kept` are those
- *  that take tasks of other hubs only at present. */
-export const COUNTED_STATES = ['idle', 'busy', 'kept', 'down', 'unreachable', 'drained'] as const;
+ *  that take tasks of other hubs only at present, `ending` those whose hosts have too little time for the task. */
+export const COUNTED_STATES = ['idle', 'busy', 'kept', 'ending', 'down', 'unreachable', 'drained'] as const;
 export type CountedState = (typeof COUNTED_STATES)[number];
 export type StateCounts = Readonly<Record<CountedState, number>>;
 
@@ -54,6 +55,8 @@ export interface WaitFacts {
   readonly fitting: StateCounts;
   /** Kinds of those that are up and say what they run, if there are several and the task requires no label; otherwise none. */
   readonly kinds: readonly KindCount[];
+  /** Names of the recipes that bring hosts for it. */
+  readonly recipes: readonly string[];
 }
 
 /** Number of instances that run jobs of a kind. */
@@ -69,9 +72,10 @@ export interface Exclusion {
   readonly atMs: number;
 }
 
-/** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable, kept or of drained agents. BUSY: those that are
- *  up are working, or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
-export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
+/** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable, kept, of drained agents, or on hosts with too little
+ *  time. COMING: the same, but a recipe brings hosts that fit. BUSY: those that are up are working, or other tasks come first. SOON: an
+ *  instance is idle. PAUSED: shutdown preparation. */
+export const VERDICTS = ['NEVER', 'NONE_UP', 'COMING', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** Reason why a task waits, and the same in words. */
@@ -160,7 +164,10 @@ function satisfies({ version, carried, runs }: CountedClass, { type, value }: Cr
 }
 
 /** Numbers of instances in a survey, as of now. */
-export function waitFacts({ isLabeled, fitting, unsatisfied, allButOne }: ClassSurvey): WaitFacts {
+export function waitFacts(
+  { isLabeled, fitting, unsatisfied, allButOne }: ClassSurvey,
+  recipes: readonly string[] = [],
+): WaitFacts {
   const counts = totalOf(fitting);
   return {
     unsatisfied,
@@ -171,6 +178,7 @@ export function waitFacts({ isLabeled, fitting, unsatisfied, allButOne }: ClassS
     })),
     fitting: counts,
     kinds: isLabeled ? [] : differingKinds(fitting),
+    recipes,
   };
 }
 
@@ -208,17 +216,17 @@ export function instancesIn(counts: StateCounts): number {
 }
 
 export function noInstances(): Record<CountedState, number> {
-  return { idle: 0, busy: 0, kept: 0, down: 0, unreachable: 0, drained: 0 };
+  return { idle: 0, busy: 0, kept: 0, ending: 0, down: 0, unreachable: 0, drained: 0 };
 }
 
 /** Verdict without regard to other tasks. */
 export function verdictOf(
-  { satisfyingAll, fitting: { idle, busy } }: WaitFacts,
+  { satisfyingAll, fitting: { idle, busy }, recipes }: WaitFacts,
   dispatching: boolean,
 ): Verdict {
-  if (satisfyingAll === 0) return 'NEVER';
+  if (satisfyingAll === 0 && recipes.length === 0) return 'NEVER';
   if (!dispatching) return 'PAUSED';
-  if (idle + busy === 0) return 'NONE_UP';
+  if (idle + busy === 0) return recipes.length > 0 ? 'COMING' : 'NONE_UP';
   return idle > 0 ? 'SOON' : 'BUSY';
 }
 
@@ -232,6 +240,8 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
       return 'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.';
     case 'NONE_UP':
       return `${amountInWords(satisfyingAll, 'instance fits', 'instances fit')}, but ${noneUpDetail(fitting)}.`;
+    case 'COMING':
+      return `No instance that takes tasks fits; ${recipesInWords(facts.recipes)} that do.`;
     case 'SOON':
       return `${amountInWords(fitting.idle, 'fitting instance is', 'fitting instances are')} free${detail}.`;
     case 'BUSY':
@@ -239,12 +249,18 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
   }
 }
 
-function noneUpDetail({ down, unreachable, drained, kept }: StateCounts): string {
+function recipesInWords(recipes: readonly string[]): string {
+  const names = listed(recipes.map((recipe) => JSON.stringify(recipe)));
+  return recipes.length === 1 ? `the recipe ${names} brings hosts` : `the recipes ${names} bring hosts`;
+}
+
+function noneUpDetail({ down, unreachable, drained, kept, ending }: StateCounts): string {
   const counts = `${down} down, ${unreachable} unreachable`;
-  if (drained + kept === 0) return `none is up: ${counts}`;
+  if (drained + kept + ending === 0) return `none is up: ${counts}`;
   const others = [
     ...(drained === 0 ? [] : [`${drained} on drained agents`]),
     ...(kept === 0 ? [] : [`${kept} kept for tasks of other hubs`]),
+    ...(ending === 0 ? [] : [`${ending} on hosts with too little time for it`]),
   ];
   return `none takes tasks: ${[counts, ...others].join(', ')}`;
 }
@@ -314,17 +330,4 @@ function name({ type, value }: Criterion): string {
   if (type === 'POINTS') return CRITERION_NAMES[type];
   const shown = value.length > CHARACTERS_NAMED ? `${value.slice(0, CHARACTERS_NAMED)}…` : value;
   return `${CRITERION_NAMES[type]} ${JSON.stringify(shown)}`;
-}
-
-/** `1 task is`, `2 tasks are` */
-export function amountInWords(amount: number, one: string, more: string): string {
-  return `${amount} ${amount === 1 ? one : more}`;
-}
-
-/** `90 s`, `2 min`, `3 h` */
-export function durationInWords(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
 }

@@ -125,10 +125,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     await cluster.signals.caughtUp();
     await Promise.all([agents.drains.settled(), scheduling.shutdown.settled()]);
   };
-  const waiting = buildWaiting(options, { ...before, ...agents, ...scheduling, caughtUp });
+  const hosts = buildHosts(options, { ...before, ...agents, ...scheduling });
+  const waiting = buildWaiting(options, { ...before, ...agents, ...scheduling, ...hosts, caughtUp });
   const tasks = buildTasks(options, { ...before, ...scheduling, ...waiting });
   const studies = buildStudies(options, { ...before, ...scheduling });
-  const hosts = buildHosts(options, { ...before, ...agents, ...scheduling });
   const upkeep = buildUpkeep(options, { ...before, ...agents });
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
   const nodes = liveNodes(instances.instances, caughtUp);

@@ -1,6 +1,6 @@
 /** Recipes of hosts, with the workload managers that they are for. */
 import { expandedIds } from '@workbench-hub/shared/config/instances';
-import { STOP_BEFORE_MS } from '../engine/hosts/allocation-book.js';
+import { STOP_BEFORE_MS } from '../core/hosts/host-end.js';
 import type { ConfiguredRecipe } from '../engine/hosts/build-hosts.js';
 import { drainBeforeMs, type HostRecipeConfig } from '../hosts-config.js';
 import { openWorkloadManager } from '../workload-managers/open-workload-manager.js';

@@ -161,6 +161,13 @@ describe('a hub with a recipe of hosts', () => {
     const recipe = async () => (await call<{ content: object[] }>('GET', '/api/x/hosts')).content[0];
     await eventually(async () => JSON.stringify(await recipe()).includes('UNREACHABLE'), LONG_MS);
     expect(await recipe()).toMatchObject({ message: expect.stringContaining('the manager is away') });
+    expect(await call('GET', `/api/x/tasks/${id}/explain`)).toMatchObject({
+      verdict: 'COMING',
+      hosts: [{ recipe: 'gears', coming: 1, obstacle: 'UNREACHABLE' }],
+    });
+    expect(await call('GET', `/api/x/tasks/${id}`)).toMatchObject({
+      waitReason: { verdict: 'COMING', recipes: ['gears'] },
+    });
     await rm(join(manager(), 'away'));
     await eventually(async () => (await statusOf(id)) === 'FINISHED', LONG_MS);
     expect(await readdir(join(manager(), 'jobs'))).toEqual(['1']);

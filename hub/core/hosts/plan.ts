@@ -145,21 +145,39 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
   return unneeded.reverse();
 }
 
+/** Host-hours that the open allocations of a recipe have yet to run. */
+export function hostHoursLeft(
+  open: readonly Allocation[],
+  { wallTimeMs }: HostRecipe,
+  nowMs: number,
+): number {
+  const leftMs = open.map(({ startedAtMs }) =>
+    startedAtMs === null ? wallTimeMs : Math.max(0, startedAtMs + wallTimeMs - nowMs),
+  );
+  return leftMs.reduce((sum, each) => sum + each, 0) / 3_600_000;
+}
+
+/** Further allocations for which a recipe has host-hours. */
+export function roomByHours({ limits, wallTimeMs }: HostRecipe, hostHours: number): number {
+  if (limits.hostHoursPerDay === null) return Number.POSITIVE_INFINITY;
+  return Math.floor((limits.hostHoursPerDay - hostHours) / (wallTimeMs / 3_600_000));
+}
+
 /** Further allocations that the limits of a recipe permit. */
 function roomOf({ recipe, allocations, isHeld, isTried, hostHours }: PlannedRecipe): number {
   if (isHeld) return 0;
-  const { limits, wallTimeMs } = recipe;
+  const { limits } = recipe;
   const queued = allocations.filter(isQueued).length;
-  const hours = wallTimeMs / 3_600_000;
-  const byHours =
-    limits.hostHoursPerDay === null
-      ? Number.POSITIVE_INFINITY
-      : Math.floor((limits.hostHoursPerDay - hostHours) / hours);
   const coming = allocations.filter(({ state }) => state !== 'JOINED' && state !== 'DRAINING').length;
   const byTries = isTried ? 1 - coming : Number.POSITIVE_INFINITY;
   return Math.max(
     0,
-    Math.min(limits.allocations - allocations.length, limits.queued - queued, byHours, byTries),
+    Math.min(
+      limits.allocations - allocations.length,
+      limits.queued - queued,
+      roomByHours(recipe, hostHours),
+      byTries,
+    ),
   );
 }
 

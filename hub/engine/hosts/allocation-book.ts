@@ -8,12 +8,10 @@ import {
   changed,
   isOpen,
 } from '../../core/hosts/allocation.js';
+import { hostEndOf } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
-
-/** Time before the end of an allocation at which its agent stops by itself. */
-export const STOP_BEFORE_MS = 60_000;
 
 export interface AllocationBookOptions {
   readonly allocations: Allocations;
@@ -138,15 +136,13 @@ export class AllocationBook {
 
   #keep(allocation: Allocation): void {
     const { ends, recipes } = this.#options;
-    const { id, recipe: name, startedAtMs, endsAtMs } = allocation;
+    const { id, recipe: name } = allocation;
     if (!isOpen(allocation)) {
       this.#forget(id);
       return;
     }
     this.#open.set(id, allocation);
-    const wallTimeMs = recipes.find((recipe) => recipe.name === name)?.wallTimeMs;
-    const endMs = endsAtMs ?? (startedAtMs !== null && wallTimeMs ? startedAtMs + wallTimeMs : null);
-    if (endMs !== null) ends.set(id, { atMs: endMs - STOP_BEFORE_MS });
-    else ends.set(id, wallTimeMs === undefined ? null : { forMs: wallTimeMs - STOP_BEFORE_MS });
+    const wallTimeMs = recipes.find((recipe) => recipe.name === name)?.wallTimeMs ?? null;
+    ends.set(id, hostEndOf(allocation, wallTimeMs));
   }
 }

@@ -14,6 +14,7 @@ import type { HostEnds } from '../scheduling/host-ends.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import { AllocationBook } from './allocation-book.js';
 import { EndedAllocations } from './ended-allocations.js';
+import { HostOutlook } from './host-outlook.js';
 import { HostPlanner } from './host-planner.js';
 import { Hosts } from './hosts.js';
 import { RecipeDriver } from './recipe-driver.js';
@@ -52,7 +53,7 @@ const NAME_LENGTH = 12;
 export function buildHosts(
   ports: HostPorts,
   before: Before,
-): { readonly hosts: Hosts; readonly recipeViews: RecipeViews } {
+): { readonly hosts: Hosts; readonly recipeViews: RecipeViews; readonly hostOutlook: HostOutlook } {
   const { allocations, queue, cluster, hostRecipes = [], runtime, log } = ports;
   const { instances, attempts, drains, shutdown, hostEnds } = before;
   const { clock } = runtime;
@@ -85,5 +86,6 @@ export function buildHosts(
   for (const driver of drivers.values()) driver.onChange(hosts.wake);
   if (hostRecipes.length > 0) signals.hear(hosts.onSignal);
   const recipeViews = new RecipeViews({ recipes, allocations, asked: hosts.wake, clock });
-  return { hosts, recipeViews };
+  const hostOutlook = new HostOutlook({ recipes, views: recipeViews, ends: hostEnds, clock });
+  return { hosts, recipeViews, hostOutlook };
 }

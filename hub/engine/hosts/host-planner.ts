@@ -7,7 +7,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
-import { type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
+import { hostHoursLeft, type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
 import { classKey, type InstanceClass } from '../../core/idle-instances.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
@@ -130,7 +130,7 @@ export class HostPlanner {
         starting: this.#starting(recipe, open),
         isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
         isTried: failed.count > 0,
-        hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + restOf(open, recipe, nowMs),
+        hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + hostHoursLeft(open, recipe, nowMs),
       });
     }
     return planned;
@@ -288,14 +288,6 @@ export class HostPlanner {
 
 function isPausedBy(note: RecipeNote | undefined): boolean {
   return note !== undefined && note.pausedAtMs !== null;
-}
-
-/** Host-hours that the open allocations have yet to run. */
-function restOf(open: readonly Allocation[], { wallTimeMs }: HostRecipe, nowMs: number): number {
-  const restMs = open.map(({ startedAtMs }) =>
-    startedAtMs === null ? wallTimeMs : Math.max(0, startedAtMs + wallTimeMs - nowMs),
-  );
-  return restMs.reduce((sum, each) => sum + each, 0) / 3_600_000;
 }
 
 /** Instances of an agent by class, with their number. */

@@ -1,12 +1,12 @@
 /** The waiting tasks that a recipe might run, by requirement. */
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
+import { STOP_BEFORE_MS } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { WaitingGroup } from '../../core/hosts/plan.js';
 import { maxFittingKeyBytes } from '../../core/match-tasks.js';
 import type { QueueGroup, TaskQueue } from '../../core/ports/task-queue.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
-import { STOP_BEFORE_MS } from './allocation-book.js';
 
 const GROUPS_PER_PAGE = 500;
 /** Time from the start of an allocation until its agent takes tasks. */
@@ -22,7 +22,7 @@ export interface WaitingWorkOptions {
 }
 
 /** Time that a fresh allocation has for tasks. */
-function usableMs({ wallTimeMs, drainBeforeMs }: HostRecipe): number {
+export function usableMs({ wallTimeMs, drainBeforeMs }: HostRecipe): number {
   return wallTimeMs - Math.max(drainBeforeMs, STOP_BEFORE_MS + STARTING_MS);
 }
 

@@ -1,11 +1,12 @@
 /** Ends of hosts: a task is not dispatched to a host that has no time for it. */
 import { TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { type HostEnd, timeLeftMs } from '../../core/hosts/host-end.js';
 import type { WaitingTask } from '../../core/match-tasks.js';
 import { type RunTimeBook, runTimesKey } from '../../core/run-times.js';
 
-/** Time at which what runs on a host must have ended; or, of a host that has not been seen to start, the time that it will have. */
-export type HostEnd = { readonly atMs: number } | { readonly forMs: number };
+/** Properties of a task that tell how long it may run. */
+type TimedTask = Pick<WaitingTask, 'timeLimitS' | 'requirementKey'>;
 
 export class HostEnds {
   readonly #clock: Clock;
@@ -33,18 +34,19 @@ export class HostEnds {
   }
 
   /** Whether the task ends on this agent in time, as far as its time limit, or else similar tasks, tell. */
-  readonly isAllowed = (
-    task: Pick<WaitingTask, 'timeLimitS' | 'requirementKey'>,
-    agentId: string,
-  ): boolean => {
+  readonly isAllowed = (task: TimedTask, agentId: string): boolean => {
     const end = this.#ends.get(agentId);
     if (end === undefined) return true;
-    const leftMs = 'atMs' in end ? end.atMs - this.#clock.nowMs() : end.forMs;
-    return this.timeOf(task) <= leftMs;
+    return this.timeOf(task) <= timeLeftMs(end, this.#clock.nowMs());
   };
 
+  /** Agents whose hosts have too little time for the task. */
+  tooShortFor(task: TimedTask): string[] {
+    return [...this.#ends.keys()].filter((agentId) => !this.isAllowed(task, agentId));
+  }
+
   /** Time that a task is expected to need at most; 0 when nothing tells. */
-  timeOf({ timeLimitS, requirementKey }: Pick<WaitingTask, 'timeLimitS' | 'requirementKey'>): number {
+  timeOf({ timeLimitS, requirementKey }: TimedTask): number {
     return typeof timeLimitS === 'number' ? timeLimitS * 1000 : this.expectedMs(requirementKey);
   }
 

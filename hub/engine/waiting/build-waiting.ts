@@ -13,16 +13,30 @@ export interface WaitingPorts {
 
 /** The subjects that were built before. */
 interface Before
-  extends Pick<ExplanationsOptions, 'instances' | 'shutdown' | 'exclusions' | 'caughtUp' | 'runTimes'> {
+  extends Pick<
+    ExplanationsOptions,
+    'instances' | 'shutdown' | 'exclusions' | 'caughtUp' | 'runTimes' | 'hostOutlook'
+  > {
   readonly transitions: TaskTransitions;
   readonly scheduler: Scheduler;
 }
 
 export function buildWaiting({ queue, defaultVersion, runtime }: WaitingPorts, before: Before) {
-  const { instances, shutdown, exclusions, caughtUp, runTimes, transitions, scheduler } = before;
+  const { instances, shutdown, exclusions, caughtUp, runTimes, hostOutlook, transitions, scheduler } = before;
   const { clock, timers } = runtime;
   const explanations = new Explanations({
-    ...{ queue, instances, shutdown, clock, timers, defaultVersion, exclusions, caughtUp, runTimes },
+    ...{
+      queue,
+      instances,
+      shutdown,
+      clock,
+      timers,
+      defaultVersion,
+      exclusions,
+      caughtUp,
+      runTimes,
+      hostOutlook,
+    },
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
   transitions.subscribe(explanations.onRunningTask);

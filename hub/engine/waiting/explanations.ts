@@ -17,6 +17,7 @@ import type { TaskSubscriber } from '../../core/task-events.js';
 import { type Explanation, explain, MAX_TASKS_AHEAD } from '../../core/wait-estimate.js';
 import type { Exclusion, WaitReason } from '../../core/wait-reason.js';
 import type { AgentExclusions } from '../agents/agent-exclusions.js';
+import type { HostOutlook } from '../hosts/host-outlook.js';
 import type { Instances } from '../instances/instances.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import { RunningTasks, statisticsKey } from './running-tasks.js';
@@ -34,6 +35,8 @@ export interface ExplanationsOptions {
   readonly runTimes: RunTimeBook;
   /** Resolves when the instances are those that other hubs have shown before. */
   readonly caughtUp: () => Promise<void>;
+  /** Hosts that recipes bring. */
+  readonly hostOutlook: HostOutlook;
   /** Ids of the queue groups in which tasks may wait that one of these classes fits. */
   readonly waitingGroupsFor: (classes: readonly InstanceClass[]) => Promise<number[]>;
 }
@@ -48,6 +51,8 @@ const GROUPS_PER_TURN = 500;
 interface Subject {
   readonly requirement: Requirement;
   readonly types: readonly TaskType[];
+  /** In seconds; null without one. */
+  readonly timeLimitS: number | null;
   readonly requestedAtMs: number;
   readonly place: QueuePlace;
 }
@@ -66,14 +71,15 @@ export class Explanations {
   }
 
   /** Reason why this task waits, from memory only: the beginning of its explanation. */
-  reasonOf({ id, requirement, type }: Task): WaitReason {
-    const { shutdown, exclusions, clock } = this.#options;
+  reasonOf({ id, requirement, type, timeLimitS }: Task): WaitReason {
+    const { shutdown, exclusions, hostOutlook, clock } = this.#options;
     const returns = exclusions.of(id);
     return this.#reasons.of(requirement, {
       type,
       dispatching: !shutdown.status.initiated,
       returns,
       avoided: this.#avoided(id, returns),
+      ...hostOutlook.known(requirement, timeLimitS),
       nowMs: clock.nowMs(),
     });
   }
@@ -93,8 +99,8 @@ export class Explanations {
 
   /** Explains why this task waits. */
   async ofTask(task: Task): Promise<Explanation> {
-    const { requirement, type, requestedAtMs, id } = task;
-    return this.#explain({ requirement, types: [type], requestedAtMs, place: { taskId: id } });
+    const { requirement, type, timeLimitS, requestedAtMs, id } = task;
+    return this.#explain({ requirement, types: [type], timeLimitS, requestedAtMs, place: { taskId: id } });
   }
 
   /** Explains how a task with these valid classifiers, and with a model of this type, would wait if it were created now. */
@@ -107,6 +113,7 @@ export class Explanations {
     const explanation = await this.#explain({
       requirement,
       types: ['EXECUTE_BATCH_JOB', 'SIMULATE_WORK'],
+      timeLimitS: null,
       requestedAtMs: 0,
       place: { newWithPriorityRank: priorityRank(priority) },
     });
@@ -121,9 +128,9 @@ export class Explanations {
     return `Waiting for ${Math.floor(waitedMs / 60_000)} min: ${message}\n`;
   }
 
-  async #explain({ requirement, types, requestedAtMs, place }: Subject): Promise<Explanation> {
+  async #explain({ requirement, types, timeLimitS, requestedAtMs, place }: Subject): Promise<Explanation> {
     await this.#options.caughtUp();
-    const { instances, shutdown, clock, exclusions } = this.#options;
+    const { instances, shutdown, clock, exclusions, hostOutlook } = this.#options;
     const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);
     const avoided = this.#avoided(taskId ?? '', returns);
@@ -139,8 +146,10 @@ export class Explanations {
     const unforeseeable = runTimes
       ? await this.#running.unforeseeable(fitting, runTimes, clock.nowMs())
       : new Set<string>();
+    const { outlooks, ending } = await hostOutlook.of(requirement, timeLimitS);
     const candidates = instances.list().map((view) => ({
       ...view,
+      isEnding: ending.includes(view.agentId),
       isExcluded: avoided.includes(view.agentId),
       isEndForeseeable: !unforeseeable.has(view.profile.id),
     }));
@@ -155,6 +164,7 @@ export class Explanations {
       nowMs: clock.nowMs(),
       dispatching: !shutdown.status.initiated,
       exclusions: returns,
+      outlooks,
     });
   }
 

@@ -5,7 +5,15 @@ import type { CountedClass } from '../../core/wait-reason.js';
 import { InstanceCounts } from '../instances/instance-counts.js';
 import { WaitReasons } from './wait-reasons.js';
 
-const NOW = { type: 'EXECUTE_BATCH_JOB', dispatching: true, returns: [], avoided: [], nowMs: 0 } as const;
+const NOW = {
+  type: 'EXECUTE_BATCH_JOB',
+  dispatching: true,
+  returns: [],
+  avoided: [],
+  ending: [],
+  recipes: [],
+  nowMs: 0,
+} as const;
 const needs = (...labels: string[]): Requirement => ({ version: null, labels });
 
 function known(classes: CountedClass[]) {
@@ -27,7 +35,7 @@ function counted(label: string, busy: number, runs?: JobKind): CountedClass & { 
     version: '9',
     runs,
     carried: new Set([label]),
-    counts: { idle: 0, busy, kept: 0, down: 0, unreachable: 0, drained: 0 },
+    counts: { idle: 0, busy, kept: 0, ending: 0, down: 0, unreachable: 0, drained: 0 },
   };
 }
 
@@ -139,7 +147,7 @@ describe('counts of instances', () => {
     expect(only).toEqual({
       version: '9',
       carried: new Set(['gears']),
-      counts: { idle: 0, busy: 1, kept: 0, down: 0, unreachable: 1, drained: 0 },
+      counts: { idle: 0, busy: 1, kept: 0, ending: 0, down: 0, unreachable: 1, drained: 0 },
     });
     counts.set(first, null);
     counts.set(second, null);

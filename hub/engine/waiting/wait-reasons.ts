@@ -35,6 +35,10 @@ export interface WaitCircumstances {
   readonly returns: readonly Exclusion[];
   /** Agents that the task is not dispatched to for now. */
   readonly avoided: readonly string[];
+  /** Agents whose hosts have too little time for the task. */
+  readonly ending: readonly string[];
+  /** Names of the recipes that bring hosts for the task. */
+  readonly recipes: readonly string[];
   readonly nowMs: number;
 }
 
@@ -53,10 +57,13 @@ export class WaitReasons {
 
   of(
     requirement: Requirement,
-    { type, dispatching, returns, avoided, nowMs }: WaitCircumstances,
+    { type, dispatching, returns, avoided, ending, recipes, nowMs }: WaitCircumstances,
   ): WaitReason {
     let facts = factsForType(this.#factsOf(requirement), type);
-    for (const agentId of avoided) facts = this.#without(agentId, requirement, facts);
+    if (recipes.length > 0) facts = { ...facts, recipes };
+    for (const agentId of avoided) facts = this.#without(agentId, requirement, facts, 'down');
+    for (const agentId of ending)
+      if (!avoided.includes(agentId)) facts = this.#without(agentId, requirement, facts, 'ending');
     const verdict = verdictOf(facts, dispatching);
     const message = `${reasonInWords(verdict, facts)}${returnsInWords(returns, nowMs)}`;
     const warning = kindsWarning(facts.kinds);
@@ -92,13 +99,13 @@ export class WaitReasons {
     return surveyed;
   }
 
-  /** Counts the instances of this agent as down. */
-  #without(agentId: string, requirement: Requirement, facts: WaitFacts): WaitFacts {
+  /** Counts the instances of this agent that are up in this state. */
+  #without(agentId: string, requirement: Requirement, facts: WaitFacts, as: 'down' | 'ending'): WaitFacts {
     const fitting = { ...facts.fitting };
     for (const view of this.#instances.findAgent(agentId)?.instances ?? []) {
       if (view.status !== 'UP' || view.drain || !fits(requirement, view.profile)) continue;
       fitting[countedState(view, false)]--;
-      fitting.down++;
+      fitting[as]++;
     }
     return { ...facts, fitting };
   }

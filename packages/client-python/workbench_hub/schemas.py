@@ -265,10 +265,10 @@ class _DryRunExplanation(TypedDict):
     priority: Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]
     # Version (null for any) and labels that an instance must have, and the models that it must read.
     requirement: DryRunExplanationRequirement
-    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained
-    # agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is
-    # being prepared.
-    verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
+    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents,
+    # or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or
+    # other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+    verdict: Literal["NEVER", "NONE_UP", "COMING", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[Criterion]
     instances: DryRunExplanationInstances
@@ -284,6 +284,8 @@ class DryRunExplanation(_DryRunExplanation, total=False):
     exclusions: List[DryRunExplanationExclusionsItem]
     # Drained agents with instances that satisfy all.
     drains: List[DryRunExplanationDrainsItem]
+    # Recipes of hosts with instances that fit; absent for none.
+    hosts: List[DryRunExplanationHostsItem]
     # Time since which no known instance fits; only for NEVER. Local time of the hub.
     neverSince: str
     # Absent while too few run times have been measured.
@@ -317,6 +319,25 @@ class DryRunExplanationExclusionsItem(TypedDict):
     at: str
 
 
+class _DryRunExplanationHostsItem(TypedDict):
+    recipe: str
+    # Hosts that were asked for and whose agents have not joined.
+    coming: int
+
+
+class DryRunExplanationHostsItem(_DryRunExplanationHostsItem, total=False):
+    # When the first of them was asked for. Local time of the hub.
+    since: str
+    # When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+    expected: str
+    # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
+    # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
+    # HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
+    obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "TIME"]
+    # When it tries again after failed starts. Local time of the hub.
+    nextTry: str
+
+
 class _DryRunExplanationInstances(TypedDict):
     known: int
     satisfyingAll: int
@@ -335,6 +356,8 @@ class _DryRunExplanationInstances(TypedDict):
 class DryRunExplanationInstances(_DryRunExplanationInstances, total=False):
     # Instances that take tasks of other hubs only at present; absent for none.
     kept: int
+    # Instances on hosts with too little time for the task; absent for none.
+    ending: int
 
 
 class DryRunExplanationInstancesSatisfyingAllButOneItem(TypedDict):
@@ -2192,10 +2215,10 @@ class _TaskExplanation(TypedDict):
 class TaskExplanation(_TaskExplanation, total=False):
     """For a task that does not wait, only its status in words."""
 
-    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained
-    # agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is
-    # being prepared.
-    verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
+    # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents,
+    # or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or
+    # other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+    verdict: Literal["NEVER", "NONE_UP", "COMING", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[Criterion]
     instances: TaskExplanationInstances
@@ -2208,6 +2231,8 @@ class TaskExplanation(_TaskExplanation, total=False):
     exclusions: List[TaskExplanationExclusionsItem]
     # Drained agents with instances that satisfy all.
     drains: List[TaskExplanationDrainsItem]
+    # Recipes of hosts with instances that fit; absent for none.
+    hosts: List[TaskExplanationHostsItem]
     # Time since which no known instance fits; only for NEVER. Local time of the hub.
     neverSince: str
     # Absent while too few run times have been measured.
@@ -2241,6 +2266,25 @@ class TaskExplanationExclusionsItem(TypedDict):
     at: str
 
 
+class _TaskExplanationHostsItem(TypedDict):
+    recipe: str
+    # Hosts that were asked for and whose agents have not joined.
+    coming: int
+
+
+class TaskExplanationHostsItem(_TaskExplanationHostsItem, total=False):
+    # When the first of them was asked for. Local time of the hub.
+    since: str
+    # When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+    expected: str
+    # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
+    # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
+    # HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
+    obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "TIME"]
+    # When it tries again after failed starts. Local time of the hub.
+    nextTry: str
+
+
 class _TaskExplanationInstances(TypedDict):
     known: int
     satisfyingAll: int
@@ -2259,6 +2303,8 @@ class _TaskExplanationInstances(TypedDict):
 class TaskExplanationInstances(_TaskExplanationInstances, total=False):
     # Instances that take tasks of other hubs only at present; absent for none.
     kept: int
+    # Instances on hosts with too little time for the task; absent for none.
+    ending: int
 
 
 class TaskExplanationInstancesSatisfyingAllButOneItem(TypedDict):
@@ -2522,9 +2568,10 @@ class UserPassword(TypedDict):
 
 
 class _WaitReason(TypedDict):
-    # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept or of drained agents.
-    # BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
-    verdict: Literal["NEVER", "NONE_UP", "BUSY", "SOON", "PAUSED"]
+    # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents,
+    # or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: those that are up
+    # are working. SOON: one is free. PAUSED: a shutdown is initiated.
+    verdict: Literal["NEVER", "NONE_UP", "COMING", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[WaitReasonUnsatisfiedItem]
     # Number of instances that satisfy all criteria, and of those in each state.
@@ -2535,6 +2582,8 @@ class WaitReason(_WaitReason, total=False):
     # What the fitting instances run that are up, when that differs and the task is a batch job without
     # labels.
     kinds: List[WaitReasonKindsItem]
+    # Names of the recipes that bring hosts for the task; absent for none.
+    recipes: List[str]
 
 
 class _WaitReasonInstances(TypedDict):
@@ -2551,6 +2600,8 @@ class WaitReasonInstances(_WaitReasonInstances, total=False):
 
     # Instances that take tasks of other hubs only at present; absent for none.
     kept: int
+    # Instances on hosts with too little time for the task; absent for none.
+    ending: int
 
 
 class WaitReasonKindsItem(TypedDict):

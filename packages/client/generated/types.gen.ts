@@ -1992,9 +1992,9 @@ export type TaskExplanation = {
      */
     message: string;
     /**
-     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
      */
-    verdict?: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
+    verdict?: 'NEVER' | 'NONE_UP' | 'COMING' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
      * Criteria that no known instance satisfies.
      */
@@ -2018,6 +2018,10 @@ export type TaskExplanation = {
          * Instances that take tasks of other hubs only at present; absent for none.
          */
         kept?: number;
+        /**
+         * Instances on hosts with too little time for the task; absent for none.
+         */
+        ending?: number;
         /**
          * Including those whose host has returned the task, as long as another host may get it.
          */
@@ -2060,6 +2064,32 @@ export type TaskExplanation = {
          * When. Local time of the hub.
          */
         since: string;
+    }>;
+    /**
+     * Recipes of hosts with instances that fit; absent for none.
+     */
+    hosts?: Array<{
+        recipe: string;
+        /**
+         * Hosts that were asked for and whose agents have not joined.
+         */
+        coming: number;
+        /**
+         * When the first of them was asked for. Local time of the hub.
+         */
+        since?: string;
+        /**
+         * When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+         */
+        expected?: string;
+        /**
+         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
+         */
+        obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'TIME';
+        /**
+         * When it tries again after failed starts. Local time of the hub.
+         */
+        nextTry?: string;
     }>;
     /**
      * Time since which no known instance fits; only for NEVER. Local time of the hub.
@@ -2111,9 +2141,9 @@ export type DryRunExplanation = {
         modelType?: string;
     };
     /**
-     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained agents. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
      */
-    verdict: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
+    verdict: 'NEVER' | 'NONE_UP' | 'COMING' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
      * Criteria that no known instance satisfies.
      */
@@ -2137,6 +2167,10 @@ export type DryRunExplanation = {
          * Instances that take tasks of other hubs only at present; absent for none.
          */
         kept?: number;
+        /**
+         * Instances on hosts with too little time for the task; absent for none.
+         */
+        ending?: number;
         /**
          * Including those whose host has returned the task, as long as another host may get it.
          */
@@ -2179,6 +2213,32 @@ export type DryRunExplanation = {
          * When. Local time of the hub.
          */
         since: string;
+    }>;
+    /**
+     * Recipes of hosts with instances that fit; absent for none.
+     */
+    hosts?: Array<{
+        recipe: string;
+        /**
+         * Hosts that were asked for and whose agents have not joined.
+         */
+        coming: number;
+        /**
+         * When the first of them was asked for. Local time of the hub.
+         */
+        since?: string;
+        /**
+         * When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+         */
+        expected?: string;
+        /**
+         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
+         */
+        obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'TIME';
+        /**
+         * When it tries again after failed starts. Local time of the hub.
+         */
+        nextTry?: string;
     }>;
     /**
      * Time since which no known instance fits; only for NEVER. Local time of the hub.
@@ -2298,9 +2358,9 @@ export type TaskItem = {
 
 export type WaitReason = {
     /**
-     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept or of drained agents. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
+     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
      */
-    verdict: 'NEVER' | 'NONE_UP' | 'BUSY' | 'SOON' | 'PAUSED';
+    verdict: 'NEVER' | 'NONE_UP' | 'COMING' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
      * Criteria that no known instance satisfies.
      */
@@ -2319,6 +2379,10 @@ export type WaitReason = {
          * Instances that take tasks of other hubs only at present; absent for none.
          */
         kept?: number;
+        /**
+         * Instances on hosts with too little time for the task; absent for none.
+         */
+        ending?: number;
         down: number;
         unreachable: number;
         drained: number;
@@ -2330,6 +2394,10 @@ export type WaitReason = {
         runs: JobKind;
         instances: number;
     }>;
+    /**
+     * Names of the recipes that bring hosts for the task; absent for none.
+     */
+    recipes?: Array<string>;
 };
 
 export type AttemptInstance = {

@@ -24,6 +24,14 @@ it.each<[Reason, string]>([
     '3 Instanzen passen, nehmen aber nichts an: 2 aus, 1 stillgelegt.',
   ],
   [
+    { verdict: 'NONE_UP', unsatisfied: [], instances: { ...none, satisfyingAll: 1, ending: 1 } },
+    '1 Instanz passt, nimmt aber nichts an: 1 auf Rechnern, deren Zeit nicht reicht.',
+  ],
+  [
+    { verdict: 'COMING', unsatisfied: [], instances: none, recipes: ['gears', 'belts'] },
+    'Keine Instanz, die Aufgaben annimmt, passt; es kommen Rechner von „gears“, „belts“.',
+  ],
+  [
     { verdict: 'BUSY', unsatisfied: [], instances: { ...none, satisfyingAll: 1, busy: 1 } },
     '1 passende Instanz ist beschäftigt.',
   ],

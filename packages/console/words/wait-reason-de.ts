@@ -15,6 +15,9 @@ const de = {
   unreachable: (count: string) => `${count} nicht erreichbar`,
   drained: (count: string) => `${count} stillgelegt`,
   kept: (count: string) => `${count} nur für andere Hubs`,
+  ending: (count: string) => `${count} auf Rechnern, deren Zeit nicht reicht`,
+  coming: (recipes: string) =>
+    `Keine Instanz, die Aufgaben annimmt, passt; es kommen Rechner von ${recipes}.`,
   busy: (count: string) =>
     count === '1' ? '1 passende Instanz ist beschäftigt.' : `${count} passende Instanzen sind beschäftigt.`,
   soon: (count: string) =>
@@ -34,9 +37,9 @@ export function germanReason(reason: WaitReason): string {
   return `${verdictText(reason)} ${de.kinds(named.join('; '))}`;
 }
 
-function verdictText({ verdict, unsatisfied, instances }: WaitReason): string {
+function verdictText({ verdict, unsatisfied, instances, recipes = [] }: WaitReason): string {
   const number = (value: number) => numberText(value, 'de');
-  const states = (['down', 'unreachable', 'drained', 'kept'] as const).filter(
+  const states = (['down', 'unreachable', 'drained', 'kept', 'ending'] as const).filter(
     (state) => (instances[state] ?? 0) > 0,
   );
   switch (verdict) {
@@ -47,6 +50,8 @@ function verdictText({ verdict, unsatisfied, instances }: WaitReason): string {
         number(instances.satisfyingAll),
         states.map((state) => de[state](number(instances[state] ?? 0))).join(', '),
       );
+    case 'COMING':
+      return de.coming(recipes.map((recipe) => `„${recipe}“`).join(', '));
     case 'BUSY':
       return de.busy(number(instances.busy));
     case 'SOON':

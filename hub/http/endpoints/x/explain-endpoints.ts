@@ -5,6 +5,7 @@ import { TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { invalidInput } from '../../../core/errors.js';
+import { RECIPE_OBSTACLES, type RecipeOutlook } from '../../../core/host-outlook.js';
 import { describeState } from '../../../core/task-message.js';
 import type { Explanation } from '../../../core/wait-estimate.js';
 import { CRITERION_TYPES, VERDICTS } from '../../../core/wait-reason.js';
@@ -19,7 +20,7 @@ import {
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { shownWithoutNull } from '../../wire/openapi-overrides.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
-import { keptSchema, presentCounts } from './fitting-instances.js';
+import { endingSchema, keptSchema, presentCounts } from './fitting-instances.js';
 import { requirementSchema } from './task-schemas.js';
 
 const criterion = z
@@ -34,8 +35,9 @@ const time = (description: string) =>
 const explanationFields = {
   verdict: z.enum(VERDICTS).meta({
     description:
-      'NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept or of drained agents. BUSY: they work, or other tasks ' +
-      'come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.',
+      'NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. ' +
+      'COMING: the same, but a recipe brings hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown ' +
+      'is being prepared.',
   }),
   unsatisfied: z.array(criterion).meta({ description: 'Criteria that no known instance satisfies.' }),
   instances: z.object({
@@ -47,6 +49,7 @@ const explanationFields = {
     idle: z.int().meta({ description: 'Instances that satisfy all and are idle.' }),
     busy: z.int(),
     kept: keptSchema,
+    ending: endingSchema,
     down: z.int().meta({
       description: 'Including those whose host has returned the task, as long as another host may get it.',
     }),
@@ -65,6 +68,31 @@ const explanationFields = {
     .array(z.object({ agentId: z.string(), by: z.string(), since: time('When.') }))
     .optional()
     .meta({ description: 'Drained agents with instances that satisfy all.' }),
+  hosts: z
+    .array(
+      z.object({
+        recipe: z.string(),
+        coming: z
+          .int()
+          .min(0)
+          .meta({ description: 'Hosts that were asked for and whose agents have not joined.' }),
+        since: time('When the first of them was asked for.').optional(),
+        expected: time(
+          'When it is expected, as earlier ones were; absent while too few are known.',
+        ).optional(),
+        obstacle: z
+          .enum(RECIPE_OBSTACLES)
+          .optional()
+          .meta({
+            description:
+              'Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. ' +
+              'FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time.',
+          }),
+        nextTry: time('When it tries again after failed starts.').optional(),
+      }),
+    )
+    .optional()
+    .meta({ description: 'Recipes of hosts with instances that fit; absent for none.' }),
   neverSince: time('Time since which no known instance fits; only for NEVER.').optional(),
   estimatedStart: z
     .object({
@@ -199,6 +227,7 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
             since: localTimestamp(sinceMs),
           })),
         }),
+    ...(facts.outlooks.length === 0 ? {} : { hosts: facts.outlooks.map(presentOutlook) }),
     ...(facts.unfittingSinceMs === null ? {} : { neverSince: localTimestamp(facts.unfittingSinceMs) }),
     ...(estimate === null
       ? {}
@@ -210,5 +239,15 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
             measuredRuns: estimate.measuredRuns,
           },
         }),
+  };
+}
+
+function presentOutlook({ recipe, coming, sinceMs, expectedMs, obstacle, nextTryAtMs }: RecipeOutlook) {
+  return {
+    ...{ recipe, coming },
+    ...(sinceMs === null ? {} : { since: localTimestamp(sinceMs) }),
+    ...(expectedMs === null ? {} : { expected: localTimestamp(expectedMs) }),
+    ...(obstacle === null ? {} : { obstacle }),
+    ...(nextTryAtMs === null ? {} : { nextTry: localTimestamp(nextTryAtMs) }),
   };
 }

@@ -71,9 +71,14 @@ function presentRequirement({ version, labels, modelType }: Requirement) {
   return { version, labels, ...(modelType === undefined ? {} : { modelType }) };
 }
 
-function presentWait({ verdict, facts: { unsatisfied, satisfyingAll, fitting, kinds } }: WaitReason) {
+function presentWait({ verdict, facts }: WaitReason) {
+  const { unsatisfied, satisfyingAll, fitting, kinds, recipes } = facts;
   const instances = { satisfyingAll, ...presentCounts(fitting) };
-  return { verdict, unsatisfied, instances, ...(kinds.length === 0 ? {} : { kinds }) };
+  return {
+    ...{ verdict, unsatisfied, instances },
+    ...(kinds.length === 0 ? {} : { kinds }),
+    ...(recipes.length === 0 ? {} : { recipes }),
+  };
 }
 
 export function presentInput({ kind, path, filename, ref }: InputFile) {

@@ -7,7 +7,7 @@ import { DELIVERY_STATES } from '../../../core/ports/webhook-deliveries.js';
 import { CRITERION_TYPES, VERDICTS } from '../../../core/wait-reason.js';
 import { kindsSchema } from '../common/job-kind-schemas.js';
 import { textFields } from '../common/task-fields.js';
-import { keptSchema } from './fitting-instances.js';
+import { endingSchema, keptSchema, recipesSchema } from './fitting-instances.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -32,8 +32,9 @@ const waitReason = z
   .object({
     verdict: z.enum(VERDICTS).meta({
       description:
-        'NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept or of drained agents. BUSY: those that are ' +
-        'up are working. SOON: one is free. PAUSED: a shutdown is initiated.',
+        'NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents, or on hosts with too little ' +
+        'time. COMING: the same, but a recipe brings hosts. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is ' +
+        'initiated.',
     }),
     unsatisfied: z
       .array(z.object({ type: z.enum(CRITERION_TYPES), value: z.string() }))
@@ -44,12 +45,14 @@ const waitReason = z
         idle: count,
         busy: count,
         kept: keptSchema,
+        ending: endingSchema,
         down: count,
         unreachable: count,
         drained: count,
       })
       .meta({ description: 'Number of instances that satisfy all criteria, and of those in each state.' }),
     kinds: kindsSchema.optional(),
+    recipes: recipesSchema.optional(),
   })
   .meta({ id: 'WaitReason' });
 

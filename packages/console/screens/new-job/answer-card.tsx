@@ -11,6 +11,7 @@ import { en } from './words-en.js';
 const CLASS_OF = {
   NEVER: 'of-failed',
   NONE_UP: 'of-waiting',
+  COMING: 'of-waiting',
   BUSY: 'of-waiting',
   SOON: 'of-finished',
   PAUSED: 'of-waiting',

@@ -69,6 +69,7 @@ export const de: DictionaryLike<typeof en> = {
   verdicts: {
     NEVER: 'Nie, so wie es ist',
     NONE_UP: 'Wenn eine passende Instanz bereit ist',
+    COMING: 'Wenn ein passender Rechner da ist',
     BUSY: 'Wenn eine passende Instanz frei ist',
     SOON: 'Sofort',
     PAUSED: 'Wenn der Hub wieder Aufgaben beginnt',

@@ -67,6 +67,7 @@ export const en = {
   verdicts: {
     NEVER: 'Never, as things are',
     NONE_UP: 'When an instance that fits is up',
+    COMING: 'When a host that fits has come',
     BUSY: 'When an instance that fits is free',
     SOON: 'At once',
     PAUSED: 'When the hub starts tasks again',

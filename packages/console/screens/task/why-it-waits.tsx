@@ -69,7 +69,7 @@ function Circumstances({ exclusions, drains }: Required<Pick<api.TaskExplanation
 interface FiguresProps {
   readonly explanation: Pick<
     Partial<api.DryRunExplanation>,
-    'instances' | 'tasksAhead' | 'unsatisfied' | 'kinds' | 'estimatedStart'
+    'instances' | 'tasksAhead' | 'unsatisfied' | 'kinds' | 'hosts' | 'estimatedStart'
   >;
 }
 
@@ -82,7 +82,7 @@ export function VerdictFigures({ explanation }: FiguresProps) {
   const expected = useHubTime()(explanation.estimatedStart?.expected);
   const number = (value: number) => numberText(value, language);
   const states = instances
-    ? (['idle', 'busy', 'kept', 'down', 'unreachable', 'drained'] as const).filter(
+    ? (['idle', 'busy', 'kept', 'ending', 'down', 'unreachable', 'drained'] as const).filter(
         (state) => (instances[state] ?? 0) > 0,
       )
     : [];
@@ -121,6 +121,7 @@ export function VerdictFigures({ explanation }: FiguresProps) {
         instances.satisfyingAllButOne.map(({ missing, instances: count }) => (
           <li key={missing.value}>{words.butFor(number(count), criterionText(missing, words))}</li>
         ))}
+      <ComingHosts hosts={explanation.hosts ?? []} />
       {expected !== undefined && (
         <li>
           {words.expected} <Time at={expected} />
@@ -128,6 +129,34 @@ export function VerdictFigures({ explanation }: FiguresProps) {
       )}
     </ul>
   );
+}
+
+/** Recipes that bring hosts for the task, or why they bring none. */
+function ComingHosts({ hosts }: { readonly hosts: NonNullable<FiguresProps['explanation']['hosts']> }) {
+  const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const hubTime = useHubTime();
+  return hosts.map(({ recipe, coming, expected, obstacle, nextTry }) => {
+    const expectedAt = hubTime(expected);
+    const nextTryAt = hubTime(nextTry);
+    return (
+      <li key={recipe}>
+        {words.hostsOf(recipe)}
+        {coming > 0 && ` · ${words.coming(numberText(coming, language))}`}
+        {expectedAt !== undefined && (
+          <>
+            , {words.expectedHost} <Time at={expectedAt} />
+          </>
+        )}
+        {obstacle !== undefined && <span className="quiet"> · {words.obstacles[obstacle]}</span>}
+        {nextTryAt !== undefined && (
+          <span className="quiet">
+            , {words.nextTry} <Time at={nextTryAt} />
+          </span>
+        )}
+      </li>
+    );
+  });
 }
 
 function criterionText({ type, value }: api.Criterion, { criteria }: Pick<typeof en, 'criteria'>): string {

@@ -1,0 +1,64 @@
+/** Hosts that recipes bring, or could bring, for a task that waits: as data and in words. */
+import { amountInWords, durationInWords } from './amounts-in-words.js';
+
+/**
+ * Reasons why a recipe brings no more hosts for a task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS:
+ * the latest starts have failed, and the next try is later. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time for
+ * the task.
+ */
+export const RECIPE_OBSTACLES = [
+  'PAUSED',
+  'UNREACHABLE',
+  'FAILED_STARTS',
+  'MAX_ALLOCATIONS',
+  'HOST_HOURS',
+  'TIME',
+] as const;
+export type RecipeObstacle = (typeof RECIPE_OBSTACLES)[number];
+
+/** A recipe with an instance class that fits the task. Times are in milliseconds since 1970. */
+export interface RecipeOutlook {
+  readonly recipe: string;
+  /** Number of hosts that were asked for and have not joined. */
+  readonly coming: number;
+  /** Time at which the first of them was asked for; null without any. */
+  readonly sinceMs: number | null;
+  /** Time at which it is expected to join, as earlier ones did; null when too few have. */
+  readonly expectedMs: number | null;
+  readonly obstacle: RecipeObstacle | null;
+  /** Time of the next try after failed starts; null without any. */
+  readonly nextTryAtMs: number | null;
+}
+
+/** Recipes that a message names. */
+const RECIPES_NAMED = 3;
+
+const OBSTACLES_IN_WORDS = {
+  PAUSED: 'it is paused',
+  UNREACHABLE: 'its workload manager does not answer',
+  FAILED_STARTS: 'its latest starts have failed',
+  MAX_ALLOCATIONS: 'it has all that it may have at a time',
+  HOST_HOURS: 'its host-hours of the day are used up',
+  TIME: 'they have too little time for it',
+} as const satisfies Record<RecipeObstacle, string>;
+
+/** The outlook in words, to follow the reason; empty without any. */
+export function outlookInWords(outlooks: readonly RecipeOutlook[], nowMs: number): string {
+  return outlooks
+    .slice(0, RECIPES_NAMED)
+    .map((outlook) => oneInWords(outlook, nowMs))
+    .join('');
+}
+
+function oneInWords(outlook: RecipeOutlook, nowMs: number): string {
+  const { recipe, coming, sinceMs, expectedMs, obstacle, nextTryAtMs } = outlook;
+  const name = `recipe ${JSON.stringify(recipe)}`;
+  if (coming > 0 && obstacle !== 'TIME') {
+    const since = sinceMs === null ? '' : `, asked for ${durationInWords(nowMs - sinceMs)} ago`;
+    const expected = expectedMs === null ? '' : `, expected in ${durationInWords(expectedMs - nowMs)}`;
+    return ` ${amountInWords(coming, 'host', 'hosts')} of ${name} ${coming === 1 ? 'is' : 'are'} coming${since}${expected}.`;
+  }
+  if (obstacle === null) return '';
+  const nextTry = nextTryAtMs === null ? '' : `; it tries again in ${durationInWords(nextTryAtMs - nowMs)}`;
+  return ` No more hosts of ${name} come: ${OBSTACLES_IN_WORDS[obstacle]}${nextTry}.`;
+}

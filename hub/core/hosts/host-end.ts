@@ -1,0 +1,23 @@
+/** The end of a host that a workload manager brings. */
+import type { Allocation } from './allocation.js';
+
+/** Time before the end of an allocation at which its agent stops by itself. */
+export const STOP_BEFORE_MS = 60_000;
+
+/** Time at which what runs on a host must have ended; or, of a host that has not been seen to start, the time that it will have. */
+export type HostEnd = { readonly atMs: number } | { readonly forMs: number };
+
+/** End of the host of an open allocation; null when it has none. `wallTimeMs` of its recipe is null when the recipe is not configured any more. */
+export function hostEndOf(
+  { startedAtMs, endsAtMs }: Pick<Allocation, 'startedAtMs' | 'endsAtMs'>,
+  wallTimeMs: number | null,
+): HostEnd | null {
+  const endMs = endsAtMs ?? (startedAtMs !== null && wallTimeMs !== null ? startedAtMs + wallTimeMs : null);
+  if (endMs !== null) return { atMs: endMs - STOP_BEFORE_MS };
+  return wallTimeMs === null ? null : { forMs: wallTimeMs - STOP_BEFORE_MS };
+}
+
+/** Time that a host still has for tasks. */
+export function timeLeftMs(end: HostEnd, nowMs: number): number {
+  return 'atMs' in end ? end.atMs - nowMs : end.forMs;
+}

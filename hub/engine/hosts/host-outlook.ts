@@ -1,0 +1,114 @@
+/** Hosts that recipes bring, or could bring, for a task that waits. */
+import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { fits } from '@workbench-hub/shared/domain/matching';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { RecipeObstacle, RecipeOutlook } from '../../core/host-outlook.js';
+import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
+import { hostEndOf, timeLeftMs } from '../../core/hosts/host-end.js';
+import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import { hostHoursLeft, roomByHours } from '../../core/hosts/plan.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
+import type { RecipeView, RecipeViews } from './recipe-views.js';
+import { usableMs } from './waiting-work.js';
+
+export interface HostOutlookOptions {
+  readonly recipes: readonly HostRecipe[];
+  readonly views: Pick<RecipeViews, 'all'>;
+  readonly ends: Pick<HostEnds, 'tooShortFor' | 'timeOf' | 'count'>;
+  readonly clock: Clock;
+}
+
+/** Agents whose hosts have too little time for a task, and the recipes that bring hosts for it. */
+export interface KnownHosts {
+  readonly ending: readonly string[];
+  readonly recipes: readonly string[];
+}
+
+/** Number of starts from which the next one is estimated. */
+const STARTS_KNOWN = 3;
+const NONE: KnownHosts = { ending: [], recipes: [] };
+
+export class HostOutlook {
+  readonly #options: HostOutlookOptions;
+
+  constructor(options: HostOutlookOptions) {
+    this.#options = options;
+  }
+
+  /** Facts from memory alone: only the hub with the role of the scheduler knows the ends of hosts. */
+  known(requirement: Requirement, timeLimitS: number | null): KnownHosts {
+    const { recipes, ends } = this.#options;
+    if (recipes.length === 0 && ends.count === 0) return NONE;
+    const task = { requirementKey: requirementKey(requirement), timeLimitS };
+    const timeMs = ends.timeOf(task);
+    const able = recipes.filter((recipe) => isFitting(recipe, requirement) && timeMs <= usableMs(recipe));
+    return { ending: ends.tooShortFor(task), recipes: able.map(({ name }) => name) };
+  }
+
+  /** The same, and more, from the store. Rejects as the store does. */
+  async of(
+    requirement: Requirement,
+    timeLimitS: number | null,
+  ): Promise<{ readonly outlooks: readonly RecipeOutlook[]; readonly ending: readonly string[] }> {
+    const { recipes, views, ends, clock } = this.#options;
+    if (recipes.length === 0) return { outlooks: [], ending: [] };
+    const timeMs = ends.timeOf({ requirementKey: requirementKey(requirement), timeLimitS });
+    const nowMs = clock.nowMs();
+    const all = await views.all();
+    const outlooks = all
+      .filter(({ recipe }) => isFitting(recipe, requirement))
+      .map((view) => outlookOf(view, timeMs, nowMs));
+    const ending = all.flatMap(({ recipe, allocations }) =>
+      allocations.filter((each) => isOpen(each) && leftMs(each, recipe, nowMs) < timeMs),
+    );
+    return { outlooks, ending: ending.map(({ id }) => id) };
+  }
+}
+
+function isFitting({ instances }: HostRecipe, requirement: Requirement): boolean {
+  return instances.some(({ instanceClass }) => fits(requirement, instanceClass));
+}
+
+function leftMs(allocation: Allocation, { wallTimeMs }: HostRecipe, nowMs: number): number {
+  const end = hostEndOf(allocation, wallTimeMs);
+  return end === null ? Number.POSITIVE_INFINITY : timeLeftMs(end, nowMs);
+}
+
+function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlook {
+  const { recipe, allocations, failed } = view;
+  const coming = allocations.filter(({ state }) => isComing(state));
+  const sinceMs = coming.length === 0 ? null : Math.min(...coming.map(({ wantedAtMs }) => wantedAtMs));
+  const startMs = usualStartMs(allocations);
+  return {
+    recipe: recipe.name,
+    coming: coming.length,
+    sinceMs,
+    expectedMs: sinceMs === null || startMs === null ? null : Math.max(nowMs, sinceMs + startMs),
+    obstacle: timeMs > usableMs(recipe) ? 'TIME' : obstacleOf(view, nowMs),
+    nextTryAtMs: failed.nextTryAtMs > nowMs ? failed.nextTryAtMs : null,
+  };
+}
+
+function isComing(state: Allocation['state']): boolean {
+  return state === 'WANTED' || state === 'SUBMITTED' || state === 'QUEUED' || state === 'STARTED';
+}
+
+/** Median time from the wish for an allocation until its agent joined; null when too few have. */
+function usualStartMs(allocations: readonly Allocation[]): number | null {
+  const times = allocations
+    .flatMap(({ wantedAtMs, joinedAtMs }) => (joinedAtMs === null ? [] : [joinedAtMs - wantedAtMs]))
+    .sort((a, b) => a - b);
+  return times.length < STARTS_KNOWN ? null : (times[Math.floor(times.length / 2)] ?? null);
+}
+
+function obstacleOf(
+  { recipe, state, failed, hostHours, allocations }: RecipeView,
+  nowMs: number,
+): RecipeObstacle | null {
+  const open = allocations.filter(isOpen);
+  if (state === 'PAUSED' || state === 'UNREACHABLE') return state;
+  if (failed.nextTryAtMs > nowMs) return 'FAILED_STARTS';
+  if (open.length >= recipe.limits.allocations) return 'MAX_ALLOCATIONS';
+  const hours = hostHours + hostHoursLeft(open, recipe, nowMs);
+  return roomByHours(recipe, hours) < 1 ? 'HOST_HOURS' : null;
+}
