@@ -22,7 +22,7 @@ export function doctorCommand(program: Command, environment: NodeJS.ProcessEnv):
       const findings =
         'faults' in loaded
           ? loaded.faults.map((message) => fault('configuration', message, 'correct it'))
-          : await examine(loaded.config, { deep, clock: systemRuntime.clock });
+          : await examine(loaded.config, { deep, clock: systemRuntime.clock, environment });
       console.log(reportOf(findings, json));
       if (!isSound(findings)) process.exitCode = EXIT.CRASHED;
     });

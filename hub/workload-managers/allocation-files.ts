@@ -16,6 +16,8 @@ export interface AllocationFiles {
   scriptOf(name: string): string;
   /** End of what the job printed; empty when there is none. */
   output(name: string): Promise<string>;
+  /** Resolves with the reason why there cannot be files in the folder of all allocations, or null. Nothing stays there. */
+  check(): Promise<string | null>;
   /** Removes the folder of an allocation; resolves also when there is none. */
   remove(name: string): Promise<void>;
 }
@@ -63,10 +65,26 @@ export function allocationFiles(allocation: AllocationSettings, run: RunCommand)
       const file = shellWord(`${folderOf(name)}/${ALLOCATION_FILES.output}`);
       return shell(`if [ -e ${file} ]; then tail -c ${OUTPUT_BYTES} ${file}; fi\n`);
     },
+    async check() {
+      const trial = 'trial=$(mktemp -d ./check-XXXXXXXX)\nrmdir "$trial"\n';
+      try {
+        await shell(`set -e\numask 077\n${entered(allocation.folder)}${trial}`);
+        return null;
+      } catch (error) {
+        if (error instanceof WorkloadManagerError && error.fault === 'REFUSED') return error.message;
+        throw error;
+      }
+    },
     async remove(name) {
       await shell(`rm -rf ${shellWord(folderOf(name))}\n`);
     },
   };
+}
+
+/** Part of a script that goes on in a folder. */
+function entered(folder: string): string {
+  const refusal = shellWord(`${folder} is no folder that this user may enter`);
+  return `cd ${shellWord(folder)} 2>/dev/null || { echo ${refusal} >&2; exit 1; }\n`;
 }
 
 /** Part of a script that writes a file in one step, so that a job sees all of it or none. */

@@ -43,7 +43,7 @@ export function openWorkloadManager(options: WorkloadManagerOptions): WorkloadMa
     cancel: async (name) => driver.cancel(checkedName(name)),
     output: async (name) => files.output(name),
     remove: async (name) => files.remove(name),
-    check: () => driver.check(),
+    check: async () => (await files.check()) ?? driver.check(),
   };
 }
 

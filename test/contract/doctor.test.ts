@@ -52,7 +52,8 @@ async function hubThatWasThere(
   return started.config;
 }
 
-const doctor = (config: HubConfig, deep = false) => examine(config, { deep, clock: systemRuntime.clock });
+const doctor = (config: HubConfig, deep = false) =>
+  examine(config, { deep, clock: systemRuntime.clock, environment: process.env });
 
 const told = (findings: readonly Finding[]) =>
   findings
@@ -70,6 +71,24 @@ function contentFile(): string {
 }
 
 describe('the doctor', () => {
+  it('says that a workload manager does not answer', async () => {
+    const command = ['/nonexistent/command'];
+    const manager = {
+      kind: 'command',
+      submit: command,
+      list: command,
+      cancel: command,
+      check: command,
+    } as const;
+    const instances = [{ id: 'gear', version: '9.1' }];
+    const recipe = { name: 'gears', manager, folder: dataDir, agent: { hub: 'ws://127.0.0.1:9', instances } };
+    const started = await startHub({ dataDir, config: { hosts: [recipe] } });
+    await started.stop();
+    expect(told(await doctor(started.config))).toEqual([
+      'FAULT hosts gears: command does not answer: /nonexistent/command cannot be started: there is no such program',
+    ]);
+  });
+
   it('finds nothing wrong with a sound hub, whether or not it runs, and changes nothing', async () => {
     const config = await hubThatWasThere((api) => api.batchJob(large()));
     // SQLite creates files that readers and writers share beside a database that is read.

@@ -111,6 +111,7 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
   beforeAll(async () => {
     underTest = await open();
     await mkdir(join(underTest.folder, 'scratch'));
+    await mkdir(join(underTest.folder, 'it is shared'));
   });
   afterAll(() => underTest?.close());
   beforeEach(() => {

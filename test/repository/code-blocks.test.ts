@@ -273,7 +273,10 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['agent enroll berlin', { unavailable: 'a hub at headquarters' }],
     ['upstream enroll', { by: 'test/contract/joined-hubs-shown.test.ts' }],
   ],
-  'packages/docs/hosts.md': [['hosts:', { config: 'hub' }]],
+  'packages/docs/hosts.md': [
+    ['hosts:', { config: 'hub' }],
+    ['hosts check', { by: 'test/scenarios/hosts-check.test.ts' }],
+  ],
   'packages/docs/load-balancer.md': [
     ['# hub.yaml', { config: 'hub' }],
     ['# agent.yaml', { config: 'agent' }],

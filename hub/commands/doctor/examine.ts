@@ -23,10 +23,18 @@ import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './envi
 import { checkStorage, checkUsers } from './storage-checks.js';
 import { checkWebhooks } from './webhook-checks.js';
 
+export interface ExamineOptions {
+  /** Whether every index is checked and every stored byte read. */
+  readonly deep: boolean;
+  readonly clock: Clock;
+  /** Environment of this process, which commands of workload managers inherit. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
 /** Examines the hub of this configuration, whether or not it runs. Changes nothing. */
 export async function examine(
   config: HubConfig,
-  { deep, clock }: { readonly deep: boolean; readonly clock: Clock },
+  { deep, clock, environment }: ExamineOptions,
 ): Promise<Finding[]> {
   const findings: Finding[] = [ok('configuration', 'valid')];
   const folder = await checkHubFolder(config);
@@ -59,8 +67,18 @@ export async function examine(
   }
   findings.push(...(await checkPlaceOf(config)), ...(await checkWebhooks(config)));
   if (config.upstreams.length > 0) findings.push(...(await upstreamFindings(config, clock)));
+  if (config.hosts.length > 0) findings.push(...(await hostFindings(config, environment)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
+}
+
+/** Loaded only when wanted: the drivers of workload managers cost time. */
+async function hostFindings(
+  config: HubConfig,
+  environment: ExamineOptions['environment'],
+): Promise<Finding[]> {
+  const { checkHostRecipes } = await import('./host-checks.js');
+  return checkHostRecipes(config, { environment, runtime: systemRuntime });
 }
 
 /** Loaded only when wanted: the link to other hubs costs time. */
