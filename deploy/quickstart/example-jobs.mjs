@@ -7,6 +7,9 @@ const HERE = new URL('.', import.meta.url);
 /** Lines that {@link speedSweep} prints, one for each speed. */
 export const SWEPT_SPEEDS = 30;
 
+/** Speeds of the study, in revolutions per minute. */
+export const CRANK_SPEEDS = Array.from({ length: 30 }, (_, at) => 600 + 100 * at);
+
 const LEAST_SECONDS_PER_SPEED = 0.5;
 const MOST_SECONDS_PER_SPEED = 20;
 
@@ -34,6 +37,25 @@ export async function speedSweep({ simulatedSeconds }) {
     ...(await jobOf('speed-sweep.js')),
     name: 'slider-crank from 600 to 3500 rpm',
     variablesToInject: [{ key: 'secondsPerSpeed', value: seconds.toFixed(2) }],
+  };
+}
+
+/** Runs the mechanism at one speed after the other, each as a point of a study, and reads the largest acceleration of the piston. */
+export async function sliderCrankStudy() {
+  return {
+    ...(await jobOf('simulate.js')),
+    name: 'slider-crank from 600 to 3500 rpm',
+    variablesToInject: [{ key: 'simulatedSeconds', value: '2' }],
+    variables: [{ name: 'crankSpeedRpm', unit: 'rpm' }],
+    plan: { kind: 'GRID', levels: [{ variable: 'crankSpeedRpm', values: CRANK_SPEEDS }] },
+    values: [
+      {
+        name: 'acceleration',
+        unit: 'm/s²',
+        source: { kind: 'FILE', path: 'motion.csv' },
+        reader: { kind: 'CSV', column: 'piston_acceleration_m_s2', take: 'MAX' },
+      },
+    ],
   };
 }
 

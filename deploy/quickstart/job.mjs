@@ -23,14 +23,15 @@ export async function getJson(url) {
   return JSON.parse(await request(url));
 }
 
+/** Sends a body as JSON; resolves with that of the response. */
+export async function postJson(url, body) {
+  const headers = { 'content-type': 'application/json' };
+  return JSON.parse(await request(url, { method: 'POST', headers, body: JSON.stringify(body) }));
+}
+
 /** Creates an execute-batch-job task; returns its id. */
 export async function createJob(baseUrl, job) {
-  const response = await request(`${baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(job),
-  });
-  return JSON.parse(response).id;
+  return (await postJson(`${baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, job)).id;
 }
 
 /** Waits for a task to end and returns its result; `onOutput` gets each new line that its scripts print. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { endSlurmJobs } from './slurm.mjs';
 
 const RECORD = 'quickstart.json';
 const PREFIX = 'workbench-hub-quickstart-';
@@ -31,7 +32,11 @@ export async function stopKept(dataFolder) {
   const found = await readRecord(dataFolder);
   if (found === undefined)
     throw new Error(`${dataFolder} is not the data folder of a quickstart that was left running.`);
-  for (const pid of found.pids.toReversed()) await stop(pid, dataFolder);
+  const [last, ...others] = found.pids.toReversed();
+  if (last !== undefined) await stop(last, dataFolder);
+  // With Slurm the last one is the hub, which would ask for others.
+  await endSlurmJobs(dataFolder);
+  for (const pid of others) await stop(pid, dataFolder);
   await rm(dataFolder, { recursive: true });
 }
 

@@ -1,10 +1,11 @@
 // Options of the quickstart.
 import { parseArgs } from 'node:util';
 
-export const USAGE = `npm run quickstart [-- [--postgres | --cluster | --sites] [--keep] | --stop FOLDER]
+export const USAGE = `npm run quickstart [-- [--postgres | --cluster | --sites | --slurm] [--keep] | --stop FOLDER]
   --postgres     keep tasks in PostgreSQL, which is started for it; installs the packages of development
   --cluster      three hubs on one PostgreSQL, behind a load balancer, of which one is killed while a job runs
   --sites        headquarters and two sites that lend it their instances, of which one is cut off while a job runs
+  --slurm        no hosts: a study has them come as jobs of a Slurm, which is started for it from Debian's packages, and go
   --keep         leave everything running
   --stop FOLDER  stop what --keep left running, and remove its data and logs in FOLDER`;
 
@@ -12,7 +13,7 @@ export const USAGE = `npm run quickstart [-- [--postgres | --cluster | --sites] 
  * Reads the options; throws an Error in words for those that are unknown or do not go together.
  *
  * @param {readonly string[]} args
- * @returns {{ keep: boolean, postgres: boolean, cluster: boolean, sites: boolean, help: boolean, stop?: string }}
+ * @returns {{ keep: boolean, postgres: boolean, cluster: boolean, sites: boolean, slurm: boolean, help: boolean, stop?: string }}
  */
 export function readOptions(args) {
   const { values, positionals, tokens } = parseArgs({
@@ -22,6 +23,7 @@ export function readOptions(args) {
       postgres: { type: 'boolean', default: false },
       cluster: { type: 'boolean', default: false },
       sites: { type: 'boolean', default: false },
+      slurm: { type: 'boolean', default: false },
       stop: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -31,16 +33,18 @@ export function readOptions(args) {
   });
   for (const token of tokens) if (token.kind === 'option') expectKnown(token);
   if (positionals.length > 0) throw refusal(`"${positionals[0]}" is no option.`);
-  if (values.stop !== undefined && (values.keep || values.postgres || values.cluster || values.sites))
+  const { keep, postgres, cluster, sites, slurm } = values;
+  if (values.stop !== undefined && (keep || postgres || cluster || sites || slurm))
     throw refusal('--stop starts nothing, so no other option goes with it.');
-  if (values.cluster && values.postgres)
-    throw refusal('--cluster starts PostgreSQL already: leave out --postgres.');
-  if (values.sites && (values.cluster || values.postgres))
+  if (slurm && (postgres || cluster || sites))
+    throw refusal('--slurm starts one hub without PostgreSQL: leave out --postgres, --cluster and --sites.');
+  if (cluster && postgres) throw refusal('--cluster starts PostgreSQL already: leave out --postgres.');
+  if (sites && (cluster || postgres))
     throw refusal('--sites starts hubs without PostgreSQL: leave out --cluster and --postgres.');
   return values;
 }
 
-const KNOWN = new Set(['keep', 'postgres', 'cluster', 'sites', 'stop', 'help']);
+const KNOWN = new Set(['keep', 'postgres', 'cluster', 'sites', 'slurm', 'stop', 'help']);
 
 /** Throws for an option that is unknown, lacks its value, or has one too many. */
 function expectKnown({ rawName, name, value }) {

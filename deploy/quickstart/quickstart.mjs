@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path';
 import { prepare, root } from '../prepare.mjs';
 import { startCluster } from './cluster.mjs';
 import { sliderCrank } from './example-jobs.mjs';
+import { runStudyOnHosts, startHubWithSlurm } from './hosts.mjs';
 import { createJob, followJob, saveOutputs } from './job.mjs';
 import { removeAbandoned, stopKept } from './kept.mjs';
 import { killAHub } from './kill-a-hub.mjs';
@@ -60,6 +61,7 @@ async function main() {
   await removeAbandoned((folder) => console.log(`Removed ${folder}, which a killed quickstart had left.`));
   run = await Run.begin();
   if (options.sites) return mainOfSites();
+  if (options.slurm) return mainOfSlurm();
 
   const store = options.postgres || options.cluster ? await startDatabase() : 'sqlite';
   const cluster = options.cluster ? await startCluster(run, store) : undefined;
@@ -86,6 +88,22 @@ async function mainOfSites() {
   if (!options.keep) return;
   await run.keep();
   sayHowToGoOn(address, id);
+}
+
+/** A hub without hosts, and a study for which Slurm brings some. */
+async function mainOfSlurm() {
+  const address = await startHubWithSlurm(run);
+  const id = await runStudyOnHosts(run, address);
+  if (!options.keep) return;
+  await run.keep();
+  console.log(`
+The hub and Slurm keep running. The console, in a browser: ${address}/studies/${id}
+Data and logs are in ${run.folder}
+Try next, and see a host come:
+  curl -X POST '${address}/api/2.0/workbench/task/simulate-work/create' -H 'content-type: application/json' -d '{"duration": 5}'
+  curl '${address}/api/x/hosts'
+  SLURM_CONF=${join(run.folder, 'slurm/slurm.conf')} squeue
+Stop them and remove their data: npm run quickstart -- --stop ${run.folder}`);
 }
 
 /** Resolves with the task, and the seconds that this machine takes for a simulated one. */

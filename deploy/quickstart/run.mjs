@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { newDataFolder, record } from './kept.mjs';
 import { startProgram, stopProgram } from './programs.mjs';
+import { endSlurmJobs } from './slurm.mjs';
 
 export class Run {
   #programs = [];
@@ -46,7 +47,10 @@ export class Run {
   /** Stops all programs, the last started first, and removes their data; nothing when the run is kept. */
   async end() {
     if (this.#isKept) return;
-    for (const program of this.#programs.splice(0).reverse()) await stopProgram(program);
+    for (const program of this.#programs.splice(0).reverse()) {
+      await stopProgram(program);
+      if (program.name === 'hub') await endSlurmJobs(this.folder);
+    }
     await rm(this.folder, { recursive: true, force: true });
   }
 

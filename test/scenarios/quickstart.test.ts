@@ -107,6 +107,10 @@ describe('the quickstart', () => {
         ['--sites', '--cluster'],
         '--sites starts hubs without PostgreSQL: leave out --cluster and --postgres.',
       ],
+      [
+        ['--slurm', '--postgres'],
+        '--slurm starts one hub without PostgreSQL: leave out --postgres, --cluster and --sites.',
+      ],
       [['--clusters'], 'There is no option --clusters.'],
       [['--keep=no'], '--keep takes no value.'],
       [['cluster'], '"cluster" is no option.'],

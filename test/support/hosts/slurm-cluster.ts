@@ -54,6 +54,18 @@ export function hasSlurm(): boolean {
   }
 }
 
+/** Whether this machine has the programs of Slurm. Without them, tests that start some by themselves are skipped, as with {@link hasSlurm}. */
+export function hasSlurmPrograms(): boolean {
+  if (process.env['CI'] !== undefined) return true;
+  try {
+    for (const program of ['munged', 'slurmctld', 'slurmd', 'sbatch']) checkProgram(program);
+    return true;
+  } catch (error) {
+    console.warn(`SKIPPED, tests with Slurm: ${(error as Error).message}`);
+    return false;
+  }
+}
+
 /** Starts a cluster; resolves when all hosts are idle. */
 export async function slurmCluster(): Promise<SlurmCluster> {
   const { path: folder, remove } = await temporaryFolder();
