@@ -5,6 +5,7 @@
  * Calls go one way only: each subject receives only parts of those built before it; calls to earlier parts are events, to
  * which they have subscribed.
  */
+import { usableMs } from '../core/hosts/host-end.js';
 import type { Nodes } from '../core/ports/nodes.js';
 import type { Cluster } from '../core/ports/store.js';
 import type { Upstreams } from '../core/ports/upstreams.js';
@@ -108,7 +109,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const transitions = buildTransitions(options);
   const following = buildFollowing(options, transitions.transitions);
   const runTimes = new RunTimeBook();
-  const hostEnds = new HostEnds(runtime.clock, runTimes);
+  const longestMs = Math.max(0, ...(options.hostRecipes ?? []).map(({ recipe }) => usableMs(recipe)));
+  const hostEnds = new HostEnds(runtime.clock, runTimes, longestMs);
   const before = {
     ...storage,
     ...instances,

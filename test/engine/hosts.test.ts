@@ -639,6 +639,41 @@ describe('what is easily overlooked', () => {
     expect((await engine.recipeViews.all())[0]).toMatchObject({ state: 'READY', message: null });
   });
 
+  it('a request to give all hosts back is followed once, though the clock is set back after it', async () => {
+    await startWith();
+    await engine.recipeViews.drain('gears', 'anna');
+    await pass();
+    engine.runtime.setClock(-3_600_000);
+    await create();
+    await pass(MINUTE_MS);
+    expect(manager.launches).toHaveLength(1);
+    expect(await allocationsNow()).toEqual([{ state: 'QUEUED', cause: null }]);
+    // A request by the new clock is followed, although the host seems to be from before or after it.
+    await engine.recipeViews.drain('gears', 'anna');
+    engine.runtime.setClock(3_600_000);
+    await pass();
+    expect(manager.canceled).toHaveLength(1);
+  });
+
+  it('failed starts that seem to be in the future do not keep hosts away', async () => {
+    await startWith();
+    manager.refusal = 'invalid account';
+    await create();
+    await pass(MINUTE_MS);
+    manager.refusal = null;
+    engine.runtime.setClock(-3_600_000);
+    await pass();
+    expect(manager.live).toHaveLength(1);
+  });
+
+  it('an answer with a fraction of a millisecond is understood', async () => {
+    await startWith();
+    await create();
+    await bringHost(20 * MINUTE_MS + 0.25);
+    const [allocation] = await engine.store.allocations.open();
+    expect(Number.isInteger(allocation?.endsAtMs)).toBe(true);
+  });
+
   it('a draining host whose job is put back returns its task at once', async () => {
     await startWith();
     const id = await create();

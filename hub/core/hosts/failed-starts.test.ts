@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { Allocation } from './allocation.js';
-import { failedStarts } from './failed-starts.js';
+import * as starts from './failed-starts.js';
 import { allocationWith } from './fixtures/allocation.js';
 
 /** An allocation that was over at this time, and wanted a second before. */
 const over = (endedAtMs: number, fields: Partial<Allocation>) =>
   allocationWith({ state: 'ENDED', wantedAtMs: endedAtMs - 1000, endedAtMs, ...fields });
+
+const failedStarts = (known: readonly Allocation[], resumedAtMs: number | null = null, nowMs = 1e9) =>
+  starts.failedStarts(known, { resumedAtMs, nowMs });
 
 describe('failed starts', () => {
   it('are none without allocations', () => {
@@ -51,6 +54,14 @@ describe('failed starts', () => {
     const together = [10, 11, 12].map((endedAtMs) => over(endedAtMs, { cause: 'REFUSED', wantedAtMs: 5 }));
     expect(failedStarts(together)).toMatchObject({ count: 1, nextTryAtMs: 10_012 });
     expect(failedStarts([...together, over(20_000, { cause: 'REFUSED' })]).count).toBe(2);
+  });
+
+  it('do not count when they seem to be later than now, for the clock was set back', () => {
+    const failed = [over(10_000, { cause: 'REFUSED' }), over(90_000, { cause: 'REFUSED' })];
+    expect(failedStarts(failed, null, 20_000)).toMatchObject({ count: 1, nextTryAtMs: 20_000 });
+    expect(failedStarts(failed, 80_000, 20_000).count).toBe(1);
+    const joined = over(95_000, { cause: 'IDLE', startedAtMs: 1, joinedAtMs: 85_000 });
+    expect(failedStarts([...failed, joined], null, 20_000).count).toBe(1);
   });
 
   it('double the delay of the next try, up to half an hour, and never end it', () => {

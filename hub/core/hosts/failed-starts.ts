@@ -16,11 +16,20 @@ export interface FailedStarts {
 }
 
 /** Failures since the last agent joined, or since an administrator has resumed the recipe. `known`: its allocations that are open, and the latest that
- *  are over, in any order. An allocation that the hub or an administrator has given back before its agent joined is no failure. */
-export function failedStarts(known: readonly Allocation[], resumedAtMs: number | null = null): FailedStarts {
-  const sinceMs = Math.max(resumedAtMs ?? 0, ...known.map(({ joinedAtMs }) => joinedAtMs ?? 0));
+ *  are over, in any order. An allocation that the hub or an administrator has given back before its agent joined is no failure. Times after now are of a
+ *  clock that was set back since, and count for nothing: nobody waits until it is there again. */
+export function failedStarts(
+  known: readonly Allocation[],
+  { resumedAtMs, nowMs }: { readonly resumedAtMs: number | null; readonly nowMs: number },
+): FailedStarts {
+  const past = [resumedAtMs, ...known.map(({ joinedAtMs }) => joinedAtMs)].filter(
+    (atMs) => atMs !== null && atMs <= nowMs,
+  );
+  const sinceMs = Math.max(0, ...past.map(Number));
   const failed = known
-    .filter((allocation) => isFailure(allocation) && endOf(allocation) > sinceMs)
+    .filter(
+      (allocation) => isFailure(allocation) && endOf(allocation) > sinceMs && endOf(allocation) <= nowMs,
+    )
     .sort((a, b) => endOf(a) - endOf(b));
   let count = 0;
   let triedUntilMs = Number.NEGATIVE_INFINITY;

@@ -1,5 +1,6 @@
 /** The end of a host that a workload manager brings. */
 import type { Allocation } from './allocation.js';
+import type { HostRecipe } from './host-recipe.js';
 
 /** Time before the end of an allocation at which its agent stops by itself. */
 export const STOP_BEFORE_MS = 60_000;
@@ -15,6 +16,14 @@ export function hostEndOf(
   const endMs = endsAtMs ?? (startedAtMs !== null && wallTimeMs !== null ? startedAtMs + wallTimeMs : null);
   if (endMs !== null) return { atMs: endMs - STOP_BEFORE_MS };
   return wallTimeMs === null ? null : { forMs: wallTimeMs - STOP_BEFORE_MS };
+}
+
+/** Time from the start of an allocation until its agent takes tasks. */
+const STARTING_MS = 60_000;
+
+/** Time that a fresh allocation has for tasks. */
+export function usableMs({ wallTimeMs, drainBeforeMs }: HostRecipe): number {
+  return wallTimeMs - Math.max(drainBeforeMs, STOP_BEFORE_MS + STARTING_MS);
 }
 
 /** Time that a host still has for tasks. */

@@ -4,12 +4,11 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { RecipeObstacle, RecipeOutlook } from '../../core/host-outlook.js';
 import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
-import { hostEndOf, timeLeftMs } from '../../core/hosts/host-end.js';
+import { hostEndOf, timeLeftMs, usableMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import { hostHoursLeft, roomByHours } from '../../core/hosts/plan.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 import type { RecipeView, RecipeViews } from './recipe-views.js';
-import { usableMs } from './waiting-work.js';
 
 export interface HostOutlookOptions {
   readonly recipes: readonly HostRecipe[];

@@ -56,6 +56,8 @@ export class HostPlanner {
   readonly #uselessSinceMs = new Map<string, number>();
   /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
+  /** Time of the latest request to give all allocations back that this term has followed, by recipe; null before its first look. */
+  #followedDrains: ReadonlyMap<string, number | null> | null = null;
 
   constructor(options: HostPlannerOptions) {
     this.#options = options;
@@ -66,6 +68,7 @@ export class HostPlanner {
     this.#lastWantedAtMs = Number.NEGATIVE_INFINITY;
     this.#surplusSinceMs.clear();
     this.#uselessSinceMs.clear();
+    this.#followedDrains = null;
   }
 
   /** One look. Resolves with whether tasks wait or allocations are open. Rejects as the store does. */
@@ -123,7 +126,7 @@ export class HostPlanner {
       const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
       const open = book.of(recipe.name);
       const note = notes.get(recipe.name);
-      const failed = failedStarts([...open, ...latest], note?.resumedAtMs ?? null);
+      const failed = failedStarts([...open, ...latest], { resumedAtMs: note?.resumedAtMs ?? null, nowMs });
       planned.push({
         recipe,
         allocations: open,
@@ -186,10 +189,10 @@ export class HostPlanner {
     for (const allocation of book.all) {
       const recipe = recipes.find(({ name }) => name === allocation.recipe);
       if (!recipe) continue;
-      const { drainedAtMs = null, drainedBy = null } = notes.get(recipe.name) ?? {};
+      const { drainedBy = null } = notes.get(recipe.name) ?? {};
       const { state } = allocation;
       if (state === 'DRAINING') await this.#keepDrained(allocation);
-      else if (drainedAtMs !== null && allocation.wantedAtMs <= drainedAtMs)
+      else if (this.#isAskedBack(allocation, notes.get(recipe.name)))
         await this.#drain(allocation, {
           cause: 'ASKED',
           message: `given back by ${drainedBy ?? 'an administrator'}`,
@@ -197,6 +200,15 @@ export class HostPlanner {
       else if (state === 'JOINED') await this.#lookAfterJoined(allocation, recipe);
       else await this.#lookAfterStarting(allocation, recipe);
     }
+    this.#followedDrains = new Map([...notes].map(([name, { drainedAtMs }]) => [name, drainedAtMs]));
+  }
+
+  /** Whether an administrator asks for all allocations back, and this is one of them. Each request is followed once, since times do not compare when the
+   *  clock is set; only the first look of a term has nothing else. */
+  #isAskedBack({ recipe, wantedAtMs }: Allocation, note: RecipeNote | undefined): boolean {
+    if (note === undefined || note.drainedAtMs === null) return false;
+    if (this.#followedDrains === null) return wantedAtMs <= note.drainedAtMs;
+    return this.#followedDrains.get(recipe) !== note.drainedAtMs;
   }
 
   /** Whether allocations of another recipe wait at the same workload manager. */

@@ -15,7 +15,7 @@ export interface HostsOptions {
   readonly planner: HostPlanner;
   readonly book: AllocationBook;
   readonly ended: EndedAllocations;
-  readonly allocations: Pick<Allocations, 'removeBefore' | 'notes' | 'note'>;
+  readonly allocations: Pick<Allocations, 'removeBefore'>;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
 }
@@ -53,7 +53,7 @@ export class Hosts {
 
   /** Reads the allocations at the beginning of a term, so that the scheduler knows the ends of hosts. Rejects as the store does. */
   async load(term: number): Promise<void> {
-    const { drivers, book, allocations, ended, log } = this.#options;
+    const { drivers, book, ended, log } = this.#options;
     if (drivers.size === 0) return;
     await book.start(term);
     for (const { id, recipe, jobId } of book.all) {
@@ -64,9 +64,6 @@ export class Hosts {
       );
     }
     await ended.start(term);
-    // Whether a workload manager answers is found out anew.
-    for (const { recipe, fault } of await allocations.notes())
-      if (fault !== null) await allocations.note(recipe, { fault: null });
   }
 
   /** Begins to bring hosts. */

@@ -65,7 +65,8 @@ export class RecipeDriver {
   readonly #putBack = new Set<string>();
   /** Start of the term. */
   #startedAtMs = 0;
-  #fault: string | null = null;
+  /** Why the workload manager does not answer, as it is kept; undefined while that is not known: an earlier term may have kept another one. */
+  #fault: string | null | undefined;
   readonly #changeSubscribers: (() => void)[] = [];
 
   constructor(options: RecipeDriverOptions) {
@@ -95,6 +96,7 @@ export class RecipeDriver {
 
   start(): void {
     this.#startedAtMs = this.#options.runtime.clock.monotonicMs();
+    this.#fault = undefined;
     this.#putBack.clear();
     this.#doubtful.clear();
     this.#unknownSinceMs.clear();
@@ -173,7 +175,7 @@ export class RecipeDriver {
   async #runs(id: string, { jobId, remainingMs }: ManagedJob): Promise<void> {
     const { book, runtime } = this.#options;
     const nowMs = runtime.clock.nowMs();
-    const endsAtMs = remainingMs === null ? null : nowMs + remainingMs;
+    const endsAtMs = remainingMs === null ? null : nowMs + Math.floor(remainingMs);
     const known = book.get(id);
     if (!known) return;
     this.#putBack.delete(id);
@@ -358,12 +360,14 @@ export class RecipeDriver {
 
   #answered(): void {
     if (this.#fault === null) return;
+    const hasFailed = this.#fault !== undefined;
     this.#setFault(null);
-    this.#options.log.info({ recipe: this.#options.recipe.name }, 'the workload manager answers again');
+    if (hasFailed)
+      this.#options.log.info({ recipe: this.#options.recipe.name }, 'the workload manager answers again');
   }
 
   #failed({ message }: WorkloadManagerError): void {
-    if (this.#fault === null) {
+    if (typeof this.#fault !== 'string') {
       const { recipe, log } = this.#options;
       log.warn(
         { recipe: recipe.name, reason: message },
@@ -378,6 +382,7 @@ export class RecipeDriver {
     const { allocations, recipe, log } = this.#options;
     this.#fault = fault;
     allocations.note(recipe.name, { fault }).catch((error: unknown) => {
+      this.#fault = undefined;
       log.error({ err: error, recipe: recipe.name }, 'the state of a recipe could not be kept');
     });
   }

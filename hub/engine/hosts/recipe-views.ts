@@ -55,7 +55,10 @@ export class RecipeViews {
       const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
       const note = notes.get(recipe.name);
       const ofRecipe = open.filter((each) => each.recipe === recipe.name);
-      const failed = failedStarts([...ofRecipe, ...latest], note?.resumedAtMs ?? null);
+      const failed = failedStarts([...ofRecipe, ...latest], {
+        resumedAtMs: note?.resumedAtMs ?? null,
+        nowMs,
+      });
       views.push({
         recipe,
         state: stateOf(note, failed),

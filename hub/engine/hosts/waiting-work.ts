@@ -1,7 +1,7 @@
 /** The waiting tasks that a recipe might run, by requirement. */
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
-import { STOP_BEFORE_MS } from '../../core/hosts/host-end.js';
+import { usableMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { WaitingGroup } from '../../core/hosts/plan.js';
 import { maxFittingKeyBytes } from '../../core/match-tasks.js';
@@ -9,8 +9,6 @@ import type { QueueGroup, TaskQueue } from '../../core/ports/task-queue.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 
 const GROUPS_PER_PAGE = 500;
-/** Time from the start of an allocation until its agent takes tasks. */
-const STARTING_MS = 60_000;
 /** Requirements that a plan considers: more would not change how many hosts are wanted. */
 const MAX_GROUPS = 200;
 /** Tasks of a requirement that are counted. */
@@ -19,11 +17,6 @@ const MAX_TASKS = 10_000;
 export interface WaitingWorkOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'countWithin'>;
   readonly ends: Pick<HostEnds, 'expectedMs' | 'medianMs'>;
-}
-
-/** Time that a fresh allocation has for tasks. */
-export function usableMs({ wallTimeMs, drainBeforeMs }: HostRecipe): number {
-  return wallTimeMs - Math.max(drainBeforeMs, STOP_BEFORE_MS + STARTING_MS);
 }
 
 /** Rejects as the store does. */

@@ -31,6 +31,20 @@ describe('the end of a host', () => {
     expect(endsWith([...times, ...times, ...times, 90_000]).isAllowed(task(null), 'host')).toBe(true);
   });
 
+  it('permits a task of which a few similar ones took longer than any host has, when it has all the time of a fresh one', () => {
+    const book = new RunTimeBook();
+    for (const timeMs of [...Array.from({ length: 18 }, () => 30_000), 500_000, 500_000])
+      book.add(runTimesKey('EXECUTE_BATCH_JOB', KEY), timeMs);
+    const ends = new HostEnds(clock, book, 60_000);
+    expect(ends.expectedMs(KEY)).toBe(60_000);
+    ends.set('fresh', { atMs: 61_000 });
+    ends.set('older', { atMs: 60_999 });
+    expect(ends.isAllowed(task(null), 'fresh')).toBe(true);
+    expect(ends.isAllowed(task(null), 'older')).toBe(false);
+    expect(new HostEnds(clock, book, 59_999).expectedMs(KEY)).toBe(500_000);
+    expect(new HostEnds(clock, book, 500_000).expectedMs(KEY)).toBe(500_000);
+  });
+
   it('is that of its whole time as long as it has not been seen to start', () => {
     const ends = endsWith([]);
     ends.set('host', { forMs: 30_000 });

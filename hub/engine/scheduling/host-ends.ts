@@ -13,9 +13,13 @@ export class HostEnds {
   readonly #runTimes: RunTimeBook;
   readonly #ends = new Map<string, HostEnd>();
 
-  constructor(clock: Clock, runTimes: RunTimeBook) {
+  readonly #longestMs: number;
+
+  /** `longestMs`: the longest time that a fresh host has for tasks; 0 without such hosts. */
+  constructor(clock: Clock, runTimes: RunTimeBook, longestMs = 0) {
     this.#clock = clock;
     this.#runTimes = runTimes;
+    this.#longestMs = longestMs;
   }
 
   /** Number of hosts with an end. */
@@ -50,10 +54,14 @@ export class HostEnds {
     return typeof timeLimitS === 'number' ? timeLimitS * 1000 : this.expectedMs(requirementKey);
   }
 
-  /** Time within which nearly all tasks of a requirement end; 0 when it is not known. */
+  /** Time within which nearly all tasks of a requirement end; 0 when it is not known. When no host has so much, but half of the tasks need far less, all
+   *  the time of a fresh host: a few that took long must not keep all others from running. */
   expectedMs(requirementKey: string): number {
     const known = TASK_TYPES.map((type) => this.#runTimes.nearlyLongestMs(runTimesKey(type, requirementKey)));
-    return Math.max(0, ...known.map((timeMs) => timeMs ?? 0));
+    const timeMs = Math.max(0, ...known.map((each) => each ?? 0));
+    if (timeMs <= this.#longestMs) return timeMs;
+    const medianMs = this.medianMs(requirementKey) ?? timeMs;
+    return 2 * medianMs <= this.#longestMs ? this.#longestMs : timeMs;
   }
 
   /** Median run time of the tasks of a requirement; null when it is not known. */

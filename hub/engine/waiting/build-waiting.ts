@@ -39,7 +39,7 @@ export function buildWaiting({ queue, defaultVersion, runtime }: WaitingPorts, b
     },
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
-  transitions.subscribe(explanations.onRunningTask);
   transitions.subscribe(explanations.onTask);
+  transitions.subscribe(explanations.onRunningTask);
   return { explanations };
 }

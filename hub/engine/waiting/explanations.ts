@@ -66,7 +66,7 @@ export class Explanations {
   constructor(options: ExplanationsOptions) {
     this.#options = options;
     this.#runTimes = options.runTimes;
-    this.#running = new RunningTasks(options.queue, this.#runTimes);
+    this.#running = new RunningTasks(options);
     this.#reasons = new WaitReasons(options.instances);
   }
 
@@ -84,11 +84,12 @@ export class Explanations {
     });
   }
 
-  /** Adds the run time of a finished task to the statistics. */
+  /** Adds the run time of a finished task to the statistics; to be called before {@link onRunningTask}. */
   readonly onTask: TaskSubscriber = {
-    ENDED: ({ task, ending, endedAtMs }) => {
+    ENDED: ({ ref, task, ending, endedAtMs }) => {
       if (ending.status !== 'FINISHED' || task.startedAtMs === null) return;
-      this.#runTimes.add(statisticsKey(task), endedAtMs - task.startedAtMs);
+      const runTimeMs = this.#running.runTimeMs(ref) ?? endedAtMs - task.startedAtMs;
+      if (runTimeMs >= 0) this.#runTimes.add(statisticsKey(task), runTimeMs);
     },
   };
 

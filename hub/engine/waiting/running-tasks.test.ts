@@ -4,6 +4,9 @@ import type { InstanceView } from '../../core/ports/nodes.js';
 import { RunTimeBook } from '../../core/run-times.js';
 import { RunningTasks } from './running-tasks.js';
 
+let monotonicMs = 0;
+const clock = { monotonicMs: () => monotonicMs };
+
 const EXPECTED = { lowMs: 1000, medianMs: 2000, highMs: 3000, count: 9 };
 
 const working = (id: string): InstanceView => ({
@@ -30,7 +33,7 @@ it('tasks that started before a restart of the hub are looked up in the store', 
     asked.push(agentId);
     return [task('endless'), task('limited', 4)];
   };
-  const running = new RunningTasks({ runningOn }, new RunTimeBook());
+  const running = new RunningTasks({ queue: { runningOn }, runTimes: new RunTimeBook(), clock });
   const views = [working('on-endless'), working('on-limited'), working('on-canceled')];
   expect([...(await running.unforeseeable(views, EXPECTED, 500))]).toEqual(['on-endless', 'on-limited']);
   expect([...(await running.unforeseeable(views, EXPECTED, 1000))]).toEqual(['on-endless']);
@@ -39,7 +42,7 @@ it('tasks that started before a restart of the hub are looked up in the store', 
 
 it('tasks that started since are known without the store until they end', async () => {
   const runningOn = () => Promise.reject(new Error('the store was asked'));
-  const running = new RunningTasks({ runningOn }, new RunTimeBook());
+  const running = new RunningTasks({ queue: { runningOn }, runTimes: new RunTimeBook(), clock });
   const ref = { taskId: 'new', attempt: 1, instanceId: 'on-new' };
   running.onTask.STARTED?.({ type: 'STARTED', ref, agentId: 'agent', task: task('new'), startedAtMs: 0 });
   expect([...(await running.unforeseeable([working('on-new')], EXPECTED, 500))]).toEqual(['on-new']);
@@ -50,8 +53,27 @@ it('tasks that started since are known without the store until they end', async 
 it('the end of a task is estimated until it has run longer than similar ones did', async () => {
   const runTimes = new RunTimeBook();
   for (let run = 0; run < 5; run++) runTimes.add('SIMULATE_WORK [null,[]]', 5000);
-  const running = new RunningTasks({ runningOn: async () => [task('usual')] }, runTimes);
+  const running = new RunningTasks({
+    queue: { runningOn: async () => [task('usual')] },
+    runTimes,
+    clock,
+  });
   const views = [working('on-usual')];
   expect((await running.unforeseeable(views, EXPECTED, 5000)).size).toBe(0);
   expect((await running.unforeseeable(views, EXPECTED, 5001)).size).toBe(1);
+});
+
+it('the run time of a task that was seen to start does not depend on the wall clock', () => {
+  const running = new RunningTasks({
+    queue: { runningOn: async () => [] },
+    runTimes: new RunTimeBook(),
+    clock,
+  });
+  const ref = { taskId: 'new', attempt: 1, instanceId: 'on-new' };
+  monotonicMs = 1000;
+  running.onTask.STARTED?.({ type: 'STARTED', ref, agentId: 'agent', task: task('new'), startedAtMs: 9e9 });
+  monotonicMs = 3500;
+  expect(running.runTimeMs(ref)).toBe(2500);
+  expect(running.runTimeMs({ ...ref, taskId: 'earlier' })).toBeNull();
+  expect(running.runTimeMs({ ...ref, instanceId: 'on-earlier' })).toBeNull();
 });

@@ -1,24 +1,38 @@
 /** Expected ends of running tasks, by instance: in memory, and from the store for tasks that began before a restart. */
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { type RunTimeBook, type RunTimes, runTimesKey } from '../../core/run-times.js';
 import { attemptOf, type Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 
-export class RunningTasks {
-  readonly #queue: Pick<TaskQueue, 'runningOn'>;
-  readonly #runTimes: RunTimeBook;
-  readonly #byInstance = new Map<string, Task>();
+export interface RunningTasksOptions {
+  readonly queue: Pick<TaskQueue, 'runningOn'>;
+  readonly runTimes: RunTimeBook;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+}
 
-  constructor(queue: Pick<TaskQueue, 'runningOn'>, runTimes: RunTimeBook) {
-    this.#queue = queue;
-    this.#runTimes = runTimes;
+/** A task that this process has seen to start. */
+interface Started {
+  readonly task: Task;
+  readonly monotonicMs: number;
+}
+
+export class RunningTasks {
+  readonly #options: RunningTasksOptions;
+  readonly #byInstance = new Map<string, Started>();
+
+  constructor(options: RunningTasksOptions) {
+    this.#options = options;
   }
 
   readonly onTask: TaskSubscriber = {
-    STARTED: ({ ref, task }) => void this.#byInstance.set(ref.instanceId, task),
+    STARTED: ({ ref, task }) => {
+      const monotonicMs = this.#options.clock.monotonicMs();
+      this.#byInstance.set(ref.instanceId, { task, monotonicMs });
+    },
     ENDED: ({ ref }) => this.#forget(ref),
     REQUEUED: ({ ref }) => this.#forget(ref),
     CANCELED: ({ task }) => {
@@ -27,7 +41,13 @@ export class RunningTasks {
   };
 
   #forget({ taskId, instanceId }: Pick<AttemptRef, 'taskId' | 'instanceId'>): void {
-    if (this.#byInstance.get(instanceId)?.id === taskId) this.#byInstance.delete(instanceId);
+    if (this.#byInstance.get(instanceId)?.task.id === taskId) this.#byInstance.delete(instanceId);
+  }
+
+  /** Run time of a task that ends now, which does not depend on changes of the wall clock; null when this process has not seen its start. */
+  runTimeMs({ taskId, instanceId }: Pick<AttemptRef, 'taskId' | 'instanceId'>): number | null {
+    const started = this.#byInstance.get(instanceId);
+    return started?.task.id === taskId ? this.#options.clock.monotonicMs() - started.monotonicMs : null;
   }
 
   /** Working instances among these whose task may run for longer than `expected` says, or than similar tasks did. */
@@ -42,7 +62,7 @@ export class RunningTasks {
       working
         .map(({ profile }) => profile.id)
         .filter((id) => {
-          const task = this.#byInstance.get(id) ?? stored.get(id);
+          const task = this.#byInstance.get(id)?.task ?? stored.get(id);
           return !this.#isEndForeseeable(task, expected, nowMs);
         }),
     );
@@ -52,7 +72,7 @@ export class RunningTasks {
   async #stored(instances: readonly InstanceView[]): Promise<Map<string, Task>> {
     const stored = new Map<string, Task>();
     for (const agentId of new Set(instances.map((view) => view.agentId))) {
-      for (const task of await this.#queue.runningOn(agentId)) {
+      for (const task of await this.#options.queue.runningOn(agentId)) {
         const instanceId = attemptOf(task)?.instanceId;
         if (instanceId !== undefined) stored.set(instanceId, task);
       }
@@ -64,7 +84,7 @@ export class RunningTasks {
   #isEndForeseeable(task: Task | undefined, expected: RunTimes, nowMs: number): boolean {
     if (!task || task.startedAtMs === null) return true;
     const { type, requirement, startedAtMs, timeLimitS } = task;
-    const similar = this.#runTimes.of(statisticsKey({ type, requirement }));
+    const similar = this.#options.runTimes.of(statisticsKey({ type, requirement }));
     if (similar && nowMs - startedAtMs <= similar.highMs) return true;
     return timeLimitS !== null && startedAtMs + timeLimitS * 1000 <= nowMs + expected.highMs;
   }
