@@ -435,6 +435,10 @@ export const RELIABILITY: PagePromises = {
       heldBy: [test('test/simulation/sites/sites.test.ts', 'hold, from seed %d on')],
     },
     {
+      begins: '`npm run simulate -- --hosts` runs worlds',
+      heldBy: [test('test/simulation/hosts/hosts.test.ts', 'hold, from seed %d on')],
+    },
+    {
       begins: '`npm run simulate -- --studies` runs worlds',
       heldBy: [test('test/simulation/studies/studies.test.ts', 'hold, %s')],
     },

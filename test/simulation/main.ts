@@ -3,10 +3,12 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Breakage } from './breakages/breakage.js';
 import { BREAKAGES } from './breakages.js';
+import { simulateHosts } from './hosts/hosts-world.js';
 import { runSeeds } from './run-seeds.js';
 import { type HubCount, type SimulatedStoreKind, simulate } from './simulation.js';
 import { simulateSites } from './sites/sites-world.js';
 import { Summary } from './summary.js';
+import type { Violation } from './world.js';
 
 const HELP = `npm run simulate -- [options]
 
@@ -21,6 +23,7 @@ Options:
   --hubs N        with N hubs on one database server (1 to 5), or several: the seed decides how many
   --studies       clients create studies, too: other worlds than without
   --sites         worlds of hubs that join hubs, one after the other; with --seeds, --from, --seed and --trace only
+  --hosts         worlds of hosts that come and go, in the same way
   --threads N     number of threads, by default one for each core
 `;
 
@@ -45,22 +48,56 @@ function hubsOf(text: string | undefined): HubCount | undefined {
   throw new Error(`--hubs must be several or a number from 1 to 5, not ${JSON.stringify(text)}`);
 }
 
-/** Runs worlds of hubs that join hubs. */
-async function runSites(
+/** Worlds of another kind, which run one after the other. */
+interface OtherWorlds {
+  readonly of: string;
+  simulate(options: {
+    readonly seed: number;
+    readonly onTrace: ((line: string) => void) | undefined;
+  }): Promise<{
+    readonly tasks: number;
+    readonly others: number;
+    readonly violations: readonly Violation[];
+  }>;
+  /** Name of what is counted beside tasks. */
+  readonly counted: string;
+}
+
+const SITES: OtherWorlds = {
+  of: 'hubs that join hubs',
+  counted: 'loans',
+  simulate: async (options) => {
+    const { loans, ...outcome } = await simulateSites(options);
+    return { ...outcome, others: loans };
+  },
+};
+const HOSTS: OtherWorlds = {
+  of: 'hosts that come and go',
+  counted: 'jobs',
+  simulate: async (options) => {
+    const { jobs, ...outcome } = await simulateHosts(options);
+    return { ...outcome, others: jobs };
+  },
+};
+
+async function runOthers(
+  worlds: OtherWorlds,
   { from, seeds }: { readonly from: number; readonly seeds: number },
   isTraced: boolean,
 ): Promise<void> {
   const onTrace = isTraced ? (line: string) => console.log(line) : undefined;
-  let [tasks, loans, failed] = [0, 0, 0];
+  let [tasks, others, failed] = [0, 0, 0];
   for (let seed = from; seed < from + seeds; seed++) {
-    const { violations, ...outcome } = await simulateSites({ seed, onTrace });
+    const { violations, ...outcome } = await worlds.simulate({ seed, onTrace });
     tasks += outcome.tasks;
-    loans += outcome.loans;
+    others += outcome.others;
     if (violations.length === 0) continue;
     failed++;
     for (const { invariant, what } of violations) console.log(`seed ${seed}: ${invariant}: ${what}`);
   }
-  console.log(`${seeds} worlds of hubs that join hubs, ${tasks} tasks, ${loans} loans: ${failed} failed`);
+  console.log(
+    `${seeds} worlds of ${worlds.of}, ${tasks} tasks, ${others} ${worlds.counted}: ${failed} failed`,
+  );
   process.exit(failed === 0 ? 0 : 1);
 }
 
@@ -75,6 +112,7 @@ async function main(): Promise<void> {
       store: { type: 'string' },
       hubs: { type: 'string' },
       sites: { type: 'boolean', default: false },
+      hosts: { type: 'boolean', default: false },
       studies: { type: 'boolean', default: false },
       threads: { type: 'string', default: String(availableParallelism()) },
       help: { type: 'boolean', default: false },
@@ -84,8 +122,9 @@ async function main(): Promise<void> {
   const { broken } = values;
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
-  if (values.sites)
-    return runSites(
+  if (values.sites || values.hosts)
+    return runOthers(
+      values.sites ? SITES : HOSTS,
       values.seed === undefined ? { from, seeds } : { from: wholeNumber('seed', values.seed), seeds: 1 },
       values.trace,
     );

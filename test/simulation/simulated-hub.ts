@@ -4,10 +4,12 @@ import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
+import { isOpen } from '@workbench-hub/hub/core/hosts/allocation';
 import type { AgentDrainStore } from '@workbench-hub/hub/core/ports/agent-drains';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { otherHolders } from '@workbench-hub/hub/engine/agents/other-holders';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import type { ConfiguredRecipe } from '@workbench-hub/hub/engine/hosts/build-hosts';
 import type { ConfiguredUpstream } from '@workbench-hub/hub/engine/lending/lending';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
@@ -89,6 +91,8 @@ export interface SimulatedHubOptions {
   readonly hasStudies?: boolean;
   /** Hubs that a process of it joins; none when left out. */
   readonly upstreamsOf?: (process: Process) => readonly ConfiguredUpstream[];
+  /** Recipes of hosts of a process of it; none when left out. */
+  readonly hostRecipesOf?: (process: Process) => readonly ConfiguredRecipe[];
 }
 
 interface OpenedStore extends ObservedStore {
@@ -131,6 +135,7 @@ export class SimulatedHub {
   readonly #keptForMs: number;
   readonly #ownId: string;
   readonly #upstreamsOf: SimulatedHubOptions['upstreamsOf'];
+  readonly #hostRecipesOf: SimulatedHubOptions['hostRecipesOf'];
   readonly #hasStudies: boolean;
   #changed = false;
 
@@ -139,6 +144,7 @@ export class SimulatedHub {
     this.#world = world;
     this.#ownId = id;
     this.#upstreamsOf = options.upstreamsOf;
+    this.#hostRecipesOf = options.hostRecipesOf;
     this.#hasStudies = options.hasStudies ?? false;
     this.name = name;
     this.address = `ws://${name}`;
@@ -387,6 +393,7 @@ export class SimulatedHub {
       changes: store.changes,
       loans: store.loans,
       allocations: store.allocations,
+      ...(this.#hostRecipesOf ? { hostRecipes: this.#hostRecipesOf(process) } : {}),
       studies: store.studies,
       invalidations: store.invalidations,
       outputValues,
@@ -492,7 +499,7 @@ export class SimulatedHub {
           },
           authenticator: { record: () => undefined },
           credentials: {
-            faultOf: async () => undefined,
+            faultOf: async (_, agentId) => this.#faultOf(agentId),
             endOf: async () => undefined,
             joined: async () => undefined,
           },
@@ -507,6 +514,13 @@ export class SimulatedHub {
         },
       );
     });
+  }
+
+  /** Why an agent may not join: its allocation is over. */
+  async #faultOf(agentId: string): Promise<string | undefined> {
+    if (!this.#hostRecipesOf) return undefined;
+    const allocation = await this.#store?.allocations.find(agentId);
+    return allocation && !isOpen(allocation) ? 'its allocation is over' : undefined;
   }
 
   /** Halts it like SIGSTOP; returns how it goes on. */

@@ -37,6 +37,24 @@ export interface HubObserver {
   onReturned(taskId: string, agentId: string): void;
 }
 
+/** Observer that does nothing. */
+export const SILENT_OBSERVER: HubObserver = {
+  onStart: () => undefined,
+  onUnsyncedLost: () => undefined,
+  onDurableLost: () => undefined,
+  onSwept: () => undefined,
+  onQueueKnown: () => undefined,
+  onClaim: () => undefined,
+  onWithdrawn: () => undefined,
+  onGained: () => undefined,
+  onScheduling: () => undefined,
+  onLost: () => undefined,
+  onGone: () => undefined,
+  onJoin: () => undefined,
+  onLeave: () => undefined,
+  onReturned: () => undefined,
+};
+
 export interface Watch {
   readonly process: Process;
   readonly store: ObservedStore;

@@ -19,6 +19,8 @@ export type HubPorts = Pick<
   | 'agentDrains'
   | 'files'
   | 'loans'
+  | 'allocations'
+  | 'hostRecipes'
   | 'names'
   | 'runtime'
   | 'webhooks'

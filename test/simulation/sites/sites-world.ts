@@ -22,7 +22,7 @@ import { type SharedByHubs, SimulatedHub } from '../simulated-hub.js';
 import { SimulatedHubs } from '../simulated-hubs.js';
 import { ENDED } from '../task-states.js';
 import { transferWith } from '../transfer.js';
-import type { HubObserver } from '../watched-ports.js';
+import { SILENT_OBSERVER } from '../watched-ports.js';
 import { type Violation, World } from '../world.js';
 import { worldLog } from '../world-log.js';
 
@@ -173,12 +173,12 @@ class Sites {
         ...(shared ? { shared } : {}),
         upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
       });
-      hub.observer = NOBODY;
+      hub.observer = SILENT_OBSERVER;
       hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
       return hub;
     });
     const hubs = new SimulatedHubs(world, all);
-    if (server && areTwo) hubs.observe(server, NOBODY);
+    if (server && areTwo) hubs.observe(server, SILENT_OBSERVER);
     const place = { name, hubs, above, agents: [] };
     this.#places.push(place);
     return place;
@@ -540,20 +540,3 @@ class Sites {
       world.violated('every site is joined', `${name} is not`);
   }
 }
-
-const NOBODY: HubObserver = {
-  onStart: () => undefined,
-  onUnsyncedLost: () => undefined,
-  onDurableLost: () => undefined,
-  onSwept: () => undefined,
-  onQueueKnown: () => undefined,
-  onClaim: () => undefined,
-  onWithdrawn: () => undefined,
-  onGained: () => undefined,
-  onScheduling: () => undefined,
-  onLost: () => undefined,
-  onGone: () => undefined,
-  onJoin: () => undefined,
-  onLeave: () => undefined,
-  onReturned: () => undefined,
-};

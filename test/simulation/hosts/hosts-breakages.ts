@@ -1,0 +1,45 @@
+/** Defects of hosts that come and go, which their world must find. */
+import type { HostsBreakage } from './hosts-world.js';
+
+export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
+  {
+    name: 'a hub forgets its allocations when it is restarted',
+    hub: ({ allocations }) => ({ allocations: { ...allocations, open: async () => [] } }),
+  },
+  {
+    name: 'a workload manager that does not answer counts as one without jobs',
+    manager: (manager) => ({ ...manager, jobs: (names) => manager.jobs(names).catch(() => []) }),
+  },
+  {
+    name: 'a cancel that is not answered counts as done',
+    manager: (manager, world) => ({
+      ...manager,
+      cancel: (name) => (world.happens(0.5) ? Promise.resolve() : manager.cancel(name)),
+    }),
+  },
+  {
+    name: 'the end of a host is taken to be later than it is',
+    manager: (manager) => ({
+      ...manager,
+      jobs: async (names) =>
+        (await manager.jobs(names)).map((job) => ({
+          ...job,
+          remainingMs: job.remainingMs === null ? null : job.remainingMs + 300_000,
+        })),
+    }),
+  },
+  {
+    name: 'a job that waits counts as ended',
+    manager: (manager, world) => ({
+      ...manager,
+      jobs: async (names) =>
+        (await manager.jobs(names)).map((job) =>
+          job.state === 'QUEUED' && world.happens(0.1) ? { ...job, state: 'ENDED' } : job,
+        ),
+    }),
+  },
+  {
+    name: 'a drained agent takes tasks',
+    hub: ({ agentDrains }) => ({ agentDrains: { ...agentDrains, drain: async () => true } }),
+  },
+];
