@@ -31,7 +31,15 @@ const SHARED = [
     'bulk-changes',
   ],
   ...['configured-users', 'creating-batch-jobs', 'creating-simulate-work', 'deferred-responses', 'draining'],
-  ...['earlier-lists', 'earlier-nodes', 'earlier-tasks', 'explain', 'file-transfer', 'idempotency-keys'],
+  ...[
+    'earlier-lists',
+    'earlier-nodes',
+    'earlier-tasks',
+    'explain',
+    'file-transfer',
+    'hosts',
+    'idempotency-keys',
+  ],
   ...[
     'input-file-names',
     'input-storage',

@@ -145,18 +145,6 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
   return unneeded.reverse();
 }
 
-/** Host-hours that the open allocations of a recipe have yet to run. */
-export function hostHoursLeft(
-  open: readonly Allocation[],
-  { wallTimeMs }: HostRecipe,
-  nowMs: number,
-): number {
-  const leftMs = open.map(({ startedAtMs }) =>
-    startedAtMs === null ? wallTimeMs : Math.max(0, startedAtMs + wallTimeMs - nowMs),
-  );
-  return leftMs.reduce((sum, each) => sum + each, 0) / 3_600_000;
-}
-
 /** Further allocations for which a recipe has host-hours. */
 export function roomByHours({ limits, wallTimeMs }: HostRecipe, hostHours: number): number {
   if (limits.hostHoursPerDay === null) return Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ import type { RecipeObstacle, RecipeOutlook } from '../../core/host-outlook.js';
 import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
 import { hostEndOf, timeLeftMs, usableMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
-import { hostHoursLeft, roomByHours } from '../../core/hosts/plan.js';
+import { roomByHours } from '../../core/hosts/plan.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 import type { RecipeView, RecipeViews } from './recipe-views.js';
 
@@ -101,13 +101,12 @@ function usualStartMs(allocations: readonly Allocation[]): number | null {
 }
 
 function obstacleOf(
-  { recipe, state, failed, hostHours, allocations }: RecipeView,
+  { recipe, state, failed, hostHours, reservedHostHours, allocations }: RecipeView,
   nowMs: number,
 ): RecipeObstacle | null {
   const open = allocations.filter(isOpen);
   if (state === 'PAUSED' || state === 'UNREACHABLE') return state;
   if (failed.nextTryAtMs > nowMs) return 'FAILED_STARTS';
   if (open.length >= recipe.limits.allocations) return 'MAX_ALLOCATIONS';
-  const hours = hostHours + hostHoursLeft(open, recipe, nowMs);
-  return roomByHours(recipe, hours) < 1 ? 'HOST_HOURS' : null;
+  return roomByHours(recipe, hostHours + reservedHostHours) < 1 ? 'HOST_HOURS' : null;
 }

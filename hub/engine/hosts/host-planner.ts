@@ -6,8 +6,9 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
+import { reservedHostHours } from '../../core/hosts/host-hours.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
-import { hostHoursLeft, type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
+import { type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
 import { classKey, type InstanceClass } from '../../core/idle-instances.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
@@ -133,7 +134,7 @@ export class HostPlanner {
         starting: this.#starting(recipe, open),
         isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
         isTried: failed.count > 0,
-        hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + hostHoursLeft(open, recipe, nowMs),
+        hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + reservedHostHours(open, recipe, nowMs),
       });
     }
     return planned;

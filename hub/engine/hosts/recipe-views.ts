@@ -3,6 +3,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { Allocation } from '../../core/hosts/allocation.js';
 import { FAILURES_BEFORE_PAUSE, type FailedStarts, failedStarts } from '../../core/hosts/failed-starts.js';
+import { reservedHostHours } from '../../core/hosts/host-hours.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 
@@ -15,10 +16,14 @@ export interface RecipeView {
   readonly recipe: HostRecipe;
   readonly state: RecipeState;
   readonly pausedBy: string | null;
+  readonly pausedAtMs: number | null;
   /** Why the workload manager does not answer, or the latest start failed; null for none. */
   readonly message: string | null;
   readonly failed: FailedStarts;
+  /** Host-hours of the last 24 hours. */
   readonly hostHours: number;
+  /** Host-hours that its open allocations may still run. */
+  readonly reservedHostHours: number;
   /** Those that are open, oldest first, then the latest that are over. */
   readonly allocations: readonly Allocation[];
 }
@@ -63,9 +68,11 @@ export class RecipeViews {
         recipe,
         state: stateOf(note, failed),
         pausedBy: note?.pausedBy ?? null,
+        pausedAtMs: note?.pausedAtMs ?? null,
         message: note?.fault ?? failed.message,
         failed,
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000,
+        reservedHostHours: reservedHostHours(ofRecipe, recipe, nowMs),
         allocations: [...ofRecipe, ...latest],
       });
     }

@@ -750,9 +750,14 @@ class _HostRecipe(TypedDict):
     instances: int
     # Time of one allocation, in seconds.
     wallTimeS: int
+    # Allocations at a time.
     maxAllocations: int
+    # Of them, those that have not started.
+    maxQueued: int
     # Host-hours that its allocations ran within the last 24 hours.
     hostHours: float
+    # Host-hours that its open allocations may still run. They count against the bound, too.
+    reservedHostHours: float
     # Those that are open, oldest first, then the latest 20 that are over.
     allocations: List[HostAllocation]
 
@@ -760,10 +765,14 @@ class _HostRecipe(TypedDict):
 class HostRecipe(_HostRecipe, total=False):
     # Only while PAUSED.
     pausedBy: str
+    # Only while PAUSED. Local time of the hub.
+    pausedAt: str
     # For ADMIN: why the workload manager does not answer, or the latest start failed.
     message: str
     # Only after a failed start: no host is asked for before. Local time of the hub.
     nextTryAt: str
+    # Bound of the host-hours within 24 hours. Absent without one.
+    maxHostHours: float
 
 
 class HostRecipePage(TypedDict):

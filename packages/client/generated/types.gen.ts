@@ -1788,6 +1788,10 @@ export type HostRecipe = {
      */
     pausedBy?: string;
     /**
+     * Only while PAUSED. Local time of the hub.
+     */
+    pausedAt?: string;
+    /**
      * For ADMIN: why the workload manager does not answer, or the latest start failed.
      */
     message?: string;
@@ -1807,11 +1811,26 @@ export type HostRecipe = {
      * Time of one allocation, in seconds.
      */
     wallTimeS: number;
+    /**
+     * Allocations at a time.
+     */
     maxAllocations: number;
+    /**
+     * Of them, those that have not started.
+     */
+    maxQueued: number;
     /**
      * Host-hours that its allocations ran within the last 24 hours.
      */
     hostHours: number;
+    /**
+     * Host-hours that its open allocations may still run. They count against the bound, too.
+     */
+    reservedHostHours: number;
+    /**
+     * Bound of the host-hours within 24 hours. Absent without one.
+     */
+    maxHostHours?: number;
     /**
      * Those that are open, oldest first, then the latest 20 that are over.
      */

@@ -61,6 +61,7 @@ const hostRecipe = z
         'PAUSED by an administrator. UNREACHABLE: the workload manager does not answer. FAILING: several starts in a row failed.',
     }),
     pausedBy: z.string().optional().meta({ description: 'Only while PAUSED.', example: 'anna' }),
+    pausedAt: time('Only while PAUSED.'),
     message: z.string().optional().meta({
       description: 'For ADMIN: why the workload manager does not answer, or the latest start failed.',
       example: 'sbatch: error: invalid partition specified: main',
@@ -69,10 +70,19 @@ const hostRecipe = z
     nextTryAt: time('Only after a failed start: no host is asked for before.'),
     instances: z.int().meta({ description: 'Instances of one allocation.', example: 2 }),
     wallTimeS: z.int().meta({ description: 'Time of one allocation, in seconds.', example: 14_400 }),
-    maxAllocations: z.int().meta({ example: 10 }),
+    maxAllocations: z.int().meta({ description: 'Allocations at a time.', example: 10 }),
+    maxQueued: z.int().meta({ description: 'Of them, those that have not started.', example: 10 }),
     hostHours: z.number().meta({
       description: 'Host-hours that its allocations ran within the last 24 hours.',
       example: 3.5,
+    }),
+    reservedHostHours: z.number().meta({
+      description: 'Host-hours that its open allocations may still run. They count against the bound, too.',
+      example: 8,
+    }),
+    maxHostHours: z.number().optional().meta({
+      description: 'Bound of the host-hours within 24 hours. Absent without one.',
+      example: 400,
     }),
     allocations: z.array(hostAllocation).meta({
       description: 'Those that are open, oldest first, then the latest 20 that are over.',
@@ -150,22 +160,31 @@ function changeEndpoints(recipes: RecipeViews): Endpoint[] {
 }
 
 function present(view: RecipeView, caller: Caller) {
-  const { recipe, state, pausedBy, message, failed, hostHours, allocations } = view;
+  const { recipe, state, pausedBy, pausedAtMs, message, failed, allocations } = view;
+  const { limits } = recipe;
   const isAdmin = holdsRole(caller, 'ADMIN');
   return {
     name: recipe.name,
     manager: recipe.manager,
     state,
     ...(pausedBy !== null && { pausedBy }),
+    ...(pausedAtMs !== null && { pausedAt: localTimestamp(pausedAtMs) }),
     ...(isAdmin && message !== null && { message }),
     failedStarts: failed.count,
     ...(failed.count > 0 && { nextTryAt: localTimestamp(failed.nextTryAtMs) }),
     instances: recipe.instances.reduce((sum, { count }) => sum + count, 0),
     wallTimeS: Math.round(recipe.wallTimeMs / 1000),
-    maxAllocations: recipe.limits.allocations,
-    hostHours: Math.round(hostHours * 1000) / 1000,
+    maxAllocations: limits.allocations,
+    maxQueued: limits.queued,
+    hostHours: rounded(view.hostHours),
+    reservedHostHours: rounded(view.reservedHostHours),
+    ...(limits.hostHoursPerDay !== null && { maxHostHours: limits.hostHoursPerDay }),
     allocations: allocations.map((allocation) => presentAllocation(allocation, isAdmin)),
   };
+}
+
+function rounded(hours: number): number {
+  return Math.round(hours * 1000) / 1000;
 }
 
 function presentAllocation(allocation: Allocation, isAdmin: boolean) {

@@ -1,0 +1,138 @@
+/** Recipes of hosts and their allocations, as clients see them (contract 12.49). */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { JobTable } from '../support/hosts/job-table.js';
+import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
+import { Api } from '../support/interface/api.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const HOSTED = { classifiers: [{ type: 'LABLES', value: 'hosted' }] };
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/);
+
+let folder: TemporaryFolder;
+let jobs: JobTable;
+let hub: RunningHub;
+let anna: Api;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  jobs = new JobTable(folder.path);
+  hub = await startHub({
+    users: USERS,
+    config: {
+      hosts: [
+        jobs.recipe({ max: { allocations: 3, queued: 2, hostHoursPerDay: 24 } }),
+        jobs.recipe({
+          name: 'free',
+          agent: { hub: 'ws://127.0.0.1:9', instances: [{ id: 'other', version: '1' }] },
+        }),
+      ],
+    },
+  });
+  anna = await new Api(hub).asUser('anna');
+});
+afterEach(async () => {
+  await hub.stop();
+  await folder.remove();
+});
+
+interface Recipe {
+  readonly allocations: readonly { readonly id: string; readonly state: string }[];
+  readonly [field: string]: unknown;
+}
+
+async function recipes(as = anna): Promise<Recipe[]> {
+  const { status, body, text } = await as.get('/api/x/hosts');
+  expect(status, text).toBe(200);
+  return body['content'] as Recipe[];
+}
+
+const cloud = async (as = anna) => (await recipes(as))[0] as Recipe;
+
+/** Name of the only allocation, once it is in this state. */
+const allocationIn = (state: string) =>
+  eventually(async () => (await cloud()).allocations.find((each) => each.state === state)?.id);
+
+describe('the recipes of hosts', () => {
+  it('have their bounds, and no bound of host-hours unless there is one', async () => {
+    const [first, second] = await recipes();
+    expect(first).toEqual({
+      ...{
+        name: 'cloud',
+        manager: 'command',
+        state: 'READY',
+        failedStarts: 0,
+        instances: 1,
+        wallTimeS: 7200,
+      },
+      ...{
+        maxAllocations: 3,
+        maxQueued: 2,
+        hostHours: 0,
+        reservedHostHours: 0,
+        maxHostHours: 24,
+        allocations: [],
+      },
+    });
+    expect(second).toMatchObject({ name: 'free', maxAllocations: 10, maxQueued: 4 });
+    expect(second).not.toHaveProperty('maxHostHours');
+  });
+
+  it('reserve the host-hours that open allocations may still run', async () => {
+    await anna.simulateWork(HOSTED);
+    const name = await allocationIn('QUEUED');
+    expect(await cloud()).toMatchObject({ hostHours: 0, reservedHostHours: 2 });
+    jobs.run(name, 3600);
+    await allocationIn('STARTED');
+    const { hostHours, reservedHostHours } = await cloud();
+    expect(hostHours).toBeGreaterThanOrEqual(0);
+    expect(reservedHostHours).toBeLessThanOrEqual(2);
+    expect(reservedHostHours).toBeGreaterThan(1.9);
+  });
+
+  it('say who has paused them, and since when', async () => {
+    expect((await anna.post('/api/x/hosts/cloud/pause', {})).status).toBe(204);
+    expect(await cloud()).toMatchObject({ state: 'PAUSED', pausedBy: 'anna', pausedAt: TIME });
+    expect((await anna.post('/api/x/hosts/cloud/resume', {})).status).toBe(204);
+    const resumed = await cloud();
+    expect(resumed).toMatchObject({ state: 'READY' });
+    expect(resumed).not.toHaveProperty('pausedBy');
+    expect(resumed).not.toHaveProperty('pausedAt');
+  });
+
+  it('say why a start failed, with the end of its output, to administrators alone', async () => {
+    await anna.simulateWork(HOSTED);
+    const name = await allocationIn('QUEUED');
+    jobs.fail(name, 'the license server does not answer\n');
+    await allocationIn('ENDED');
+    const failed = await cloud();
+    expect(failed).toMatchObject({
+      ...{ state: 'READY', failedStarts: 1, nextTryAt: TIME },
+      message: expect.stringContaining('the license server does not answer'),
+      allocations: [
+        { cause: 'ENDED_EARLY', message: expect.stringContaining('the license server does not answer') },
+      ],
+    });
+    const shown = await cloud(await anna.asUser('vera'));
+    expect(shown).toMatchObject({
+      failedStarts: 1,
+      allocations: [{ id: name, cause: 'ENDED_EARLY', jobId: '1' }],
+    });
+    expect(JSON.stringify(shown)).not.toContain('license');
+  });
+
+  it('give an allocation back when an administrator drains them', async () => {
+    await anna.simulateWork(HOSTED);
+    const name = await allocationIn('QUEUED');
+    jobs.run(name, 3600);
+    const agent = await jobs.join(hub, name);
+    const { ref } = await agent.hear('assign');
+    await allocationIn('JOINED');
+    await anna.post('/api/x/hosts/cloud/drain', {});
+    await allocationIn('DRAINING');
+    // Its task runs.
+    expect(jobs.isCanceled(name)).toBe(false);
+    await agent.end(ref, 'OK');
+    await eventually(() => jobs.isCanceled(name));
+  });
+});
