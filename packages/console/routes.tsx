@@ -22,6 +22,8 @@ interface Route {
     readonly label: { readonly en: string; readonly de: string };
     /** Role without which the entry is hidden; VIEWER by default. */
     readonly role?: Role;
+    /** Whether it is shown only at a hub with recipes of hosts. */
+    readonly isForRecipes?: true;
   };
 }
 
@@ -102,6 +104,11 @@ export const ROUTES: readonly Route[] = [
     ...loaded(async () => ({
       default: (await import('./screens/instances/instance-screen.js')).InstanceScreen,
     })),
+  },
+  {
+    path: PATHS.hosts,
+    entry: { icon: 'layers', label: { en: en.hosts, de: de.hosts }, isForRecipes: true },
+    ...loaded(async () => ({ default: (await import('./screens/hosts/hosts-screen.js')).HostsScreen })),
   },
   {
     path: PATHS.storage,

@@ -1,14 +1,16 @@
 /** All screens from a phone to a wall, and what Tab reaches on them. */
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
 import { hasBrowser } from '../support/browsers/browser.js';
 import { consoleForAllTests, handIn, hub, visitAs } from '../support/browsers/console.js';
 import { eventually } from '../support/eventually.js';
+import { JobTable } from '../support/hosts/job-table.js';
 import { logIn } from '../support/hubs/login.js';
 import { USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
 import { base64 } from '../support/interface/rest-client.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 /** 320 is a window of 1280 at a zoom of 400 %. */
 const WIDTHS = [320, 360, 768, 1280, 2560];
@@ -22,6 +24,8 @@ let point = '';
 let plotted = '';
 let parallel = '';
 let agent: FakeAgent;
+let jobs: JobTable;
+let jobsFolder: TemporaryFolder;
 
 const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['overview', () => '/'],
@@ -37,6 +41,7 @@ const SCREENS: readonly (readonly [title: string, path: () => string])[] = [
   ['parallel axes of a study', () => `/studies/${parallel}?tab=parallel`],
   ['instances', () => '/instances'],
   ['an instance', () => '/instances/sim-1'],
+  ['hosts', () => '/hosts'],
   ['storage', () => '/storage'],
   ['tokens', () => '/tokens'],
   ['agents', () => '/administration/agents'],
@@ -74,6 +79,19 @@ async function createStudy(token: string, name: string): Promise<string> {
     return state === 'FINISHED';
   });
   return id;
+}
+
+/** Has a host wanted whose start fails with a long message. */
+async function failStart(token: string): Promise<void> {
+  await handIn({ name: 'for a host', scripts: ['1'], labels: 'hosted', token });
+  const allocationIn = (state: string) =>
+    eventually(async () => {
+      const { body } = await new Api(hub, token).get('/api/x/hosts');
+      const [recipe] = body['content'] as { allocations: { id: string; state: string }[] }[];
+      return recipe?.allocations.find((each) => each.state === state)?.id;
+    });
+  jobs.fail(await allocationIn('QUEUED'), `${LONG}\n`.repeat(4));
+  await allocationIn('ENDED');
 }
 
 /** Id of a task of a study. */
@@ -138,7 +156,13 @@ interface Focused {
 }
 
 describe.runIf(hasBrowser)('every screen', () => {
-  consoleForAllTests({ users: USERS });
+  consoleForAllTests(async () => {
+    jobsFolder = await temporaryFolder();
+    jobs = new JobTable(jobsFolder.path);
+    const max = { allocations: 1, hostHoursPerDay: 400 };
+    return { users: USERS, config: { hosts: [jobs.recipe({ name: LONG.slice(0, 39), max })] } };
+  });
+  afterAll(() => jobsFolder.remove());
 
   beforeAll(async () => {
     const { accessToken: token } = await logIn(new Api(hub), 'anna');
@@ -155,6 +179,7 @@ describe.runIf(hasBrowser)('every screen', () => {
     point = await taskOf(token, study);
     plotted = await createStudy(token, 'plotted');
     parallel = await createStudy(token, 'on parallel axes');
+    await failStart(token);
     agent = await FakeAgent.join(hub, {
       id: 'a-host-with-a-name-that-is-rather-long.simulation.example.com',
       instances: [instanceReportOf({ id: 'lab-1', labels: ['gpu', LONG.slice(0, 60)] })],

@@ -119,6 +119,7 @@ const VIEWS: readonly View[] = [
     endpoint: () => '/api/x/tasks',
     shown: text('None yet'),
   },
+  { title: 'the hosts', path: () => '/hosts', endpoint: () => '/api/x/hosts', shown: text('No recipes') },
   {
     title: 'the storage',
     path: () => '/storage',

@@ -181,6 +181,15 @@ export const SCREENS: readonly ScreenToShow[] = [
     show: (page) => page.locator('.log-line').first().waitFor(),
   },
   {
+    name: 'hosts',
+    path: () => '/hosts',
+    show: async (page) => {
+      await page.getByText('Works').waitFor();
+      await page.getByText('Queued').waitFor();
+    },
+    inDocs: ['light', 'dark'],
+  },
+  {
     name: 'storage',
     path: () => '/storage',
     show: (page) => page.getByRole('row').nth(2).waitFor(),

@@ -1,9 +1,11 @@
 /** A hub with hosts, users and tasks of all kinds, for screenshots. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { api } from '@workbench-hub/client';
 import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
 import { FakeAgent, instanceReportOf } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
+import { JobTable } from '../support/hosts/job-table.js';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
 import { keepSecret } from '../support/secrets.js';
 import { writeHistory } from './history.js';
@@ -11,6 +13,8 @@ import { failing, gearStudy, type JobToRun, running, sliderCrank, spurGear } fro
 
 export const ADMINISTRATOR = 'anna';
 const ENGINEER = 'bela';
+/** Label of jobs for hosts of a workload manager. */
+const FATIGUE = 'fatigue';
 
 export interface Stage {
   readonly address: string;
@@ -29,7 +33,16 @@ export async function setStage(folder: string): Promise<Stage> {
   const dataDir = join(folder, 'hub');
   mkdirSync(dataDir, { recursive: true });
   writeHistory(join(dataDir, 'hub.sqlite'), Date.now());
-  const hub = await startHub(folder, { security: { enabled: true, users: await users() } });
+  const jobs = new JobTable(folder, FATIGUE);
+  const cluster = jobs.recipe({
+    name: 'cluster',
+    wallTime: '4h',
+    max: { allocations: 20, hostHoursPerDay: 400 },
+  });
+  const hub = await startHub(folder, {
+    security: { enabled: true, users: await users() },
+    hosts: [cluster],
+  });
   startAgents(folder, hub);
   const anna = await callerAs(hub, ADMINISTRATOR);
   await joinAndLeave(hub, anna.token);
@@ -58,6 +71,7 @@ export async function setStage(folder: string): Promise<Stage> {
     const { totalElements } = await anna.get('/api/2.0/workbench/node/instance/list?status=FAILED');
     return totalElements === 1;
   });
+  await bringHosts(hub, jobs, bela);
   return {
     address: hub.baseUrl,
     tasks: { plots, solid, failed, running: runningId, waiting },
@@ -116,6 +130,31 @@ async function joinAndLeave(hub: HubProgram, token: string): Promise<void> {
   const gears = instanceReportOf({ id: 'gears-old', version: '8.4.2', labels: ['gears'] });
   const agent = await FakeAgent.join(address, { id: 'old-host', instances: [gears] });
   await agent.leave(token);
+}
+
+/** Hosts of a workload manager: a start that failed, one that works, and one that waits there. */
+async function bringHosts(hub: HubProgram, jobs: JobTable, bela: CallerOfStage): Promise<void> {
+  const allocationIn = (state: api.HostAllocation['state']) =>
+    eventually(async () => {
+      const [recipe] = (await bela.get('/api/x/hosts'))['content'] as api.HostRecipe[];
+      return recipe?.allocations.find((each) => each.state === state)?.id;
+    });
+  const handIn = (rpm: number) =>
+    bela.handIn({
+      name: `crank fatigue, ${rpm} rpm`,
+      scripts: ["println('10^7 load cycles')"],
+      version: '9.1.0',
+      label: FATIGUE,
+    });
+  await handIn(1400);
+  jobs.fail(await allocationIn('QUEUED'), 'workbench-agent: /scratch: no space left on device\n');
+  await allocationIn('ENDED');
+  const name = await allocationIn('QUEUED');
+  jobs.run(name, 3.6 * 3600);
+  await jobs.join({ address: hub.baseUrl }, name);
+  await allocationIn('JOINED');
+  await handIn(1600);
+  await allocationIn('QUEUED');
 }
 
 interface CallerOfStage {

@@ -2,13 +2,11 @@ import { Dialog } from '@base-ui/react/dialog';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { changePreferences, usePreferences } from '../base/preference-store.js';
-import { usePerson } from '../data/hub.js';
 import { Icon, type IconName } from '../icons/icon.js';
-import { ROUTES } from '../routes.js';
-import { holdsRole } from '../session/session.js';
 import { useCommonWords } from '../words/common.js';
 import { useWords } from '../words/dictionary.js';
 import { shortIdOf, useTaskName } from '../words/task-name.js';
+import { useEntries } from './use-entries.js';
 import { useFoundTasks } from './use-found-tasks.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -130,13 +128,13 @@ function useTaskCommands(text: string): {
 function useCommands(text: string): readonly Command[] {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const person = usePerson();
   const [, navigate] = useLocation();
-  const screens = ROUTES.flatMap(({ path, entry }) =>
-    entry && holdsRole(person, entry.role ?? 'VIEWER')
-      ? [{ key: path, label: entry.label[language], icon: entry.icon, run: () => navigate(path) }]
-      : [],
-  );
+  const screens = useEntries().map(({ path, entry: { label, icon } }) => ({
+    key: path,
+    label: label[language],
+    icon,
+    run: () => navigate(path),
+  }));
   const settings: Command[] = [
     ...(['system', 'light', 'dark'] as const).map((theme) => ({
       key: `theme ${theme}`,

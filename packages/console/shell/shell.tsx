@@ -2,15 +2,14 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
 import { usePreferences } from '../base/preference-store.js';
 import { useStore } from '../base/store.js';
-import { session, usePerson } from '../data/hub.js';
+import { session } from '../data/hub.js';
 import { liveEvents } from '../data/live-cache.js';
 import { Icon } from '../icons/icon.js';
-import { ROUTES } from '../routes.js';
 import { reachability } from '../session/reachability.js';
-import { holdsRole } from '../session/session.js';
 import { useWords } from '../words/dictionary.js';
 import { PaletteTrigger } from './palette-trigger.js';
 import { SettingsTrigger } from './settings-trigger.js';
+import { useEntries } from './use-entries.js';
 import { useNoNavigationByDrop } from './use-no-navigation-by-drop.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -71,12 +70,11 @@ function Navigation() {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [location] = useLocation();
-  const person = usePerson();
+  const entries = useEntries();
   return (
     <nav className="navigation" aria-label={words.navigation}>
       <ul>
-        {ROUTES.map(({ path, entry }) => {
-          if (!entry || !holdsRole(person, entry.role ?? 'VIEWER')) return null;
+        {entries.map(({ path, entry }) => {
           const isHere = path === '/' ? location === '/' : location.startsWith(path);
           return (
             <li key={path}>

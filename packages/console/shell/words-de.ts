@@ -9,6 +9,7 @@ export const de: DictionaryLike<typeof en> = {
   newJob: 'Neuer Job',
   studies: 'Studien',
   instances: 'Instanzen',
+  hosts: 'Hosts',
   storage: 'Ablage',
   tokens: 'Zugriffstoken',
   administration: 'Verwaltung',

@@ -7,6 +7,7 @@ export const en = {
   newJob: 'New job',
   studies: 'Studies',
   instances: 'Instances',
+  hosts: 'Hosts',
   storage: 'Storage',
   tokens: 'Access tokens',
   administration: 'Administration',

@@ -8,8 +8,7 @@ import { FakeAgent } from '../agents/fake-agent.js';
 type RecipeInput = NonNullable<z.input<typeof hubConfigSchema>['hosts']>[number];
 
 /** Commands of the site: sh -c TEXT FOLDER. A job without a line of its own waits, and has the number of its folder. */
-const SUBMIT = `if [ -e "$0/refusal" ]; then cat "$0/refusal" >&2; exit 1; fi
-echo "$WORKBENCH_ALLOCATION" >>"$0/names"; grep -c . "$0/names"`;
+const SUBMIT = `echo "$WORKBENCH_ALLOCATION" >>"$0/names"; grep -c . "$0/names"`;
 const LIST = `if [ -e "$0/away" ]; then echo "the manager is away" >&2; exit 75; fi
 for name in $WORKBENCH_ALLOCATIONS; do
   number=$(grep -n "^$name\\$" "$0/names" | cut -d: -f1)
@@ -20,15 +19,17 @@ const CANCEL = 'echo "ENDED - canceled" >"$0/$WORKBENCH_ALLOCATION"';
 
 export class JobTable {
   readonly #folder: string;
+  readonly #label: string;
 
-  /** A table in an empty folder, which the caller removes. */
-  constructor(folder: string) {
+  /** A table in an empty folder, which the caller removes. The instances of its hosts have this label. */
+  constructor(folder: string, label = 'hosted') {
     this.#folder = folder;
+    this.#label = label;
     mkdirSync(join(folder, 'shared'), { mode: 0o700 });
     writeFileSync(join(folder, 'names'), '');
   }
 
-  /** A recipe for hosts with one instance that has the label `hosted`, with the given keys in place of its own. */
+  /** A recipe for hosts with one instance, with the given keys in place of its own. */
   recipe(keys: Partial<RecipeInput> = {}): RecipeInput {
     const command = (text: string) => ['sh', '-c', text, this.#folder];
     return {
@@ -36,7 +37,10 @@ export class JobTable {
       manager: { kind: 'command', submit: command(SUBMIT), list: command(LIST), cancel: command(CANCEL) },
       folder: join(this.#folder, 'shared'),
       wallTime: '2h',
-      agent: { hub: 'ws://127.0.0.1:9', instances: [{ id: 'gear', version: '9.1.0', labels: ['hosted'] }] },
+      agent: {
+        hub: 'ws://127.0.0.1:9',
+        instances: [{ id: 'gear', version: '9.1.0', labels: [this.#label] }],
+      },
       ...keys,
     };
   }
@@ -58,15 +62,6 @@ export class JobTable {
     return existsSync(file) && readFileSync(file, 'utf8').includes('canceled');
   }
 
-  /** Refuses further jobs with these words. */
-  refuse(words: string): void {
-    writeFileSync(join(this.#folder, 'refusal'), words);
-  }
-
-  takeAgain(): void {
-    rmSync(join(this.#folder, 'refusal'));
-  }
-
   leave(): void {
     writeFileSync(join(this.#folder, 'away'), '');
   }
@@ -78,7 +73,7 @@ export class JobTable {
   /** The agent of an allocation joins by its credential, with one instance. */
   join(hub: { readonly address: string }, name: string): Promise<FakeAgent> {
     const token = readFileSync(join(this.#folder, 'shared', name, 'credential'), 'utf8').trim();
-    const instances = [{ id: `${name}-gear-1`, version: '9.1.0', labels: ['hosted'] }];
+    const instances = [{ id: `${name}-gear-1`, version: '9.1.0', labels: [this.#label] }];
     return FakeAgent.join({ address: hub.address, token }, { id: name, instances });
   }
 

@@ -4,6 +4,7 @@ import { usePreferences } from '../../base/preference-store.js';
 import { hub } from '../../data/hub.js';
 import { Fact } from '../../design/fact.js';
 import { NoData } from '../../design/states.js';
+import { UseBar } from '../../design/use-bar.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { de } from './words-de.js';
@@ -81,15 +82,13 @@ function Bar({ label, total, used, free }: BarProps) {
   const [{ language }] = usePreferences();
   const isScarce = used / Math.max(total, 1) > SCARCE;
   return (
-    <div className={`use-bar ${isScarce ? 'of-failed' : 'of-running'}`}>
-      <span>
-        <strong>{label}</strong>{' '}
-        <span className="quiet numbers">
-          {words.used(sizeText(used, language), sizeText(total, language))}
-        </span>
-      </span>
-      <span className="numbers">{words.free(sizeText(free, language))}</span>
-      <meter aria-label={label} min={0} max={Math.max(total, 1)} value={used} />
-    </div>
+    <UseBar
+      label={label}
+      used={used}
+      total={Math.max(total, 1)}
+      isScarce={isScarce}
+      text={words.used(sizeText(used, language), sizeText(total, language))}
+      more={words.free(sizeText(free, language))}
+    />
   );
 }
