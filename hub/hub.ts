@@ -16,6 +16,7 @@ import type { ConfiguredUpstream } from './engine/lending/lending.js';
 import { diskSpace } from './files/disk-space.js';
 import { observeCluster } from './metrics/cluster-gauges.js';
 import { observeHub } from './metrics/gauges.js';
+import { observeHosts } from './metrics/host-gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { observeLending } from './metrics/lending-gauges.js';
 import { measuredFiles } from './metrics/measured-files.js';
@@ -185,6 +186,7 @@ function observe(
   });
   observeCluster(metrics, store.cluster.hubs);
   if (config.upstreams.length > 0) observeLending(metrics, engine.upstreams);
+  if (config.hosts.length > 0) observeHosts(metrics, () => engine.recipeViews.all());
 }
 
 /** Loaded only when wanted: the HTTP client of the link costs time and memory. */

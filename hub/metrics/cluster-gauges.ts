@@ -1,6 +1,7 @@
 /** Gauges of the hubs of a cluster, as this hub sees them; a hub that has its store alone is the only one. */
 import type { Hubs, HubView } from '../core/ports/hubs.js';
 import type { HubMetrics } from './hub-metrics.js';
+import { whileAsked } from './while-asked.js';
 
 export function observeCluster(
   metrics: Pick<HubMetrics, 'observe'>,
@@ -50,15 +51,4 @@ function countVersions(views: readonly HubView[]): Record<string, number> {
   for (const { version } of views.filter(({ isLive }) => isLive))
     counts[version] = (counts[version] ?? 0) + 1;
   return counts;
-}
-
-/** Shares one answer among all who ask while it is awaited: the gauges of one scrape. */
-function whileAsked<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | undefined;
-  return () => {
-    asked ??= ask().finally(() => {
-      asked = undefined;
-    });
-    return asked;
-  };
 }

@@ -2,6 +2,7 @@
 import type { Counter } from 'prom-client';
 import type {
   FileMetrics,
+  HostMetrics,
   StoreMetrics,
   StudyMetrics,
   TaskMetrics,
@@ -117,4 +118,26 @@ export function webhookMetrics(meters: Meters): WebhookMetrics {
   // Counters that alerts watch for an increase exist before their first event; otherwise it would be missed.
   for (const outcome of ['DELIVERED', 'FAILED']) tries.labels(outcome).inc(0);
   return { tried: (outcome) => tries.labels(outcome).inc(), gaveUp: (count) => givenUp.inc(count) };
+}
+
+export function hostMetrics(meters: Meters): HostMetrics {
+  const failedStarts = meters.counter(
+    'hosts_failed_starts_total',
+    'Allocations that ended before an instance of their agent was up.',
+    ['recipe'],
+  );
+  const managerFailures = meters.counter(
+    'hosts_manager_failures_total',
+    'Calls of a workload manager that had no answer, or one that was not understood.',
+    ['recipe'],
+  );
+  return {
+    ofRecipe: (recipe) => {
+      const failed = failedStarts.labels(recipe);
+      const unanswered = managerFailures.labels(recipe);
+      // Counters that alerts watch for an increase exist before their first event; otherwise it would be missed.
+      for (const counter of [failed, unanswered]) counter.inc(0);
+      return { startFailed: () => failed.inc(), managerFailed: () => unanswered.inc() };
+    },
+  };
 }

@@ -3,6 +3,7 @@ import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { Registry } from 'prom-client';
 import type {
   FileMetrics,
+  HostMetrics,
   LoginMetrics,
   RequestMetrics,
   StoreMetrics,
@@ -10,7 +11,14 @@ import type {
   TaskMetrics,
   WebhookMetrics,
 } from '../core/ports/metrics.js';
-import { fileMetrics, storeMetrics, studyMetrics, taskMetrics, webhookMetrics } from './engine-metrics.js';
+import {
+  fileMetrics,
+  hostMetrics,
+  storeMetrics,
+  studyMetrics,
+  taskMetrics,
+  webhookMetrics,
+} from './engine-metrics.js';
 import { Meters } from './meters.js';
 import { processMetrics } from './process-metrics.js';
 import { loginMetrics, requestMetrics } from './request-metrics.js';
@@ -23,6 +31,7 @@ export interface HubMetrics {
   readonly logins: LoginMetrics;
   readonly studies: StudyMetrics;
   readonly webhooks: WebhookMetrics;
+  readonly hosts: HostMetrics;
   /** Adds a gauge; `measure` is called at each {@link text}. */
   observe(
     name: string,
@@ -30,8 +39,21 @@ export interface HubMetrics {
     label: string | null,
     measure: () => Observed | Promise<Observed>,
   ): void;
+  /** Adds a gauge with several labels; `measure` is called at each {@link text}. */
+  observeAll(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    measure: () => Promise<readonly Sample[]>,
+  ): void;
   /** All metrics in the text format of Prometheus. */
   text(): Promise<string>;
+}
+
+/** A value of a gauge, with the values of its labels in their order. */
+export interface Sample {
+  readonly labels: readonly string[];
+  readonly value: number;
 }
 
 /** A number, or one for each value of the label. */
@@ -53,12 +75,20 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
     logins: loginMetrics(meters),
     studies: studyMetrics(meters),
     webhooks: webhookMetrics(meters),
+    hosts: hostMetrics(meters),
     observe: (name, help, label, measure) => {
       meters.gauge(name, help, label === null ? [] : [label], async (gauge) => {
         const observed = await measure();
         gauge.reset();
         if (typeof observed === 'number') gauge.set(observed);
         else for (const [value, number] of Object.entries(observed)) gauge.labels(value).set(number);
+      });
+    },
+    observeAll: (name, help, labelNames, measure) => {
+      meters.gauge(name, help, [...labelNames], async (gauge) => {
+        const samples = await measure();
+        gauge.reset();
+        for (const { labels, value } of samples) gauge.labels(...labels).set(value);
       });
     },
     text: async () => (await meters.text()) + (await processMetrics().metrics()),

@@ -55,6 +55,7 @@ export async function openEngine(
     allocations: store.allocations,
     hostRecipes,
     allocationCredential,
+    hostMetrics: metrics.hosts,
     studies: store.studies,
     invalidations: store.invalidations,
     outputValues,

@@ -1,10 +1,16 @@
 /** Metrics of `/actuator/prometheus`, and access to them. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
+import { JobTable } from '../support/hosts/job-table.js';
 import { passwordOf, type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
 import { Api, base64 } from '../support/interface/api.js';
 import { TESTED_STORE } from '../support/stores/tested-store.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+interface Item {
+  readonly allocations: readonly { readonly id: string; readonly state: string }[];
+}
 
 let hub: RunningHub;
 let api: Api;
@@ -112,6 +118,55 @@ describe('the metrics', () => {
     expect(samples.get('workbench_hub_studies{state="STOPPED"}')).toBe(1);
     expect(samples.get('workbench_hub_studies{state="RUNNING"}')).toBe(0);
     expect(samples.get('workbench_hub_study_points_ended_total{outcome="FINISHED"}')).toBe(0);
+  });
+
+  it('follow recipes of hosts, their allocations and what fails', async () => {
+    const folder = await temporaryFolder();
+    onTestFinished(folder.remove);
+    const jobs = new JobTable(folder.path);
+    hub = await startHub({ config: { hosts: [jobs.recipe({ max: { hostHoursPerDay: 24 } })] } });
+    api = new Api(hub);
+    const value = async (name: string, state?: string) => {
+      const labels = state === undefined ? '' : `,state="${state}"`;
+      return (await metrics()).get(`workbench_hub_hosts_${name}{recipe="cloud"${labels}}`);
+    };
+    expect(await value('allocations', 'QUEUED')).toBe(0);
+    expect(await value('failed_starts_total')).toBe(0);
+    expect(await value('manager_failures_total')).toBe(0);
+    expect(await value('bound_seconds')).toBe(24 * 3600);
+    expect(await value('wall_time_seconds')).toBe(2 * 3600);
+    await api.simulateWork({ classifiers: [{ type: 'LABLES', value: 'hosted' }] });
+    const queued = () =>
+      eventually(async () => {
+        const [recipe] = (await api.get('/api/x/hosts')).body['content'] as Item[];
+        return recipe?.allocations.find(({ state }) => state === 'QUEUED')?.id;
+      });
+    const name = await queued();
+    expect(await value('allocations', 'QUEUED')).toBe(1);
+    expect(await value('instances_coming')).toBe(1);
+    expect(await value('reserved_seconds')).toBe(2 * 3600);
+    jobs.leave();
+    await eventually(async () => (await value('manager_up')) === 0);
+    expect(await value('manager_failures_total')).toBeGreaterThanOrEqual(1);
+    jobs.comeBack();
+    await eventually(async () => (await value('manager_up')) === 1);
+    await api.post('/api/x/hosts/cloud/pause', {});
+    expect(await value('paused')).toBe(1);
+    jobs.fail(name, 'no license\n');
+    await eventually(async () => (await value('failed_starts_total')) === 1);
+    expect(await value('failures_in_a_row')).toBe(1);
+    expect(await value('instances_coming')).toBe(0);
+    await api.post('/api/x/hosts/cloud/resume', {});
+    expect(await value('failures_in_a_row')).toBe(0);
+    expect(await value('paused')).toBe(0);
+    const next = await queued();
+    jobs.run(next, 3600);
+    const agent = await jobs.join(hub, next);
+    await eventually(async () => (await value('allocations', 'JOINED')) === 1);
+    expect(await value('ran_seconds')).toBeGreaterThan(0);
+    expect(await value('reserved_seconds')).toBeLessThan(2 * 3600);
+    expect(await value('failed_starts_total')).toBe(1);
+    await agent.leave();
   });
 
   it('count requests by endpoint, never by the path of the client', async () => {

@@ -15,9 +15,12 @@ let hub: RunningHub;
 /** Type and labels of each metric of the hub. */
 let metrics: Map<string, string>;
 beforeAll(async () => {
-  // The metrics of upstreams are those of a hub that has one.
+  // The metrics of upstreams and of hosts are those of a hub that has some.
   const upstreams = [{ url: 'ws://127.0.0.1:9', id: 'site', token: 'token' }];
-  hub = await startHub({ config: { upstreams } });
+  const manager = { kind: 'command' as const, submit: ['false'], list: ['false'], cancel: ['false'] };
+  const agentOfHost = { hub: 'ws://127.0.0.1:9', instances: [{ id: 'belt', version: '7' }] };
+  const hosts = [{ name: 'belts', manager, folder: '/nonexistent', agent: agentOfHost }];
+  hub = await startHub({ config: { upstreams, hosts } });
   const agent = await FakeAgent.join(hub);
   const text = await (await fetch(`${hub.address}/actuator/prometheus`)).text();
   metrics = new Map(
@@ -32,7 +35,9 @@ const SEEN_ALIKE = new Set(
   [
     ...['tasks_waiting', 'tasks_running', 'agents', 'agents_drained', 'agent_clock_offset_seconds'],
     ...['instances', 'instances_working', 'studies', 'webhooks_waiting', 'database_bytes'],
-    ...['cluster_hubs', 'cluster_versions', 'cluster_schedulers', 'cluster_term'],
+    ...['hosts_allocations', 'hosts_instances_coming', 'hosts_ran_seconds', 'hosts_reserved_seconds'],
+    ...['hosts_bound_seconds', 'hosts_wall_time_seconds', 'hosts_failures_in_a_row', 'hosts_paused'],
+    ...['hosts_manager_up', 'cluster_hubs', 'cluster_versions', 'cluster_schedulers', 'cluster_term'],
   ].map((name) => `workbench_hub_${name}`),
 );
 

@@ -135,7 +135,16 @@ describe.skipIf(isMissing)(title, () => {
   });
 
   it('finds nothing wrong with names and help of the metrics', async () => {
-    const hub = await startHub(folder.path);
+    const manager = { kind: 'command', submit: ['false'], list: ['false'], cancel: ['false'] };
+    const agentOfHost = { hub: 'ws://127.0.0.1:9', instances: [{ id: 'belt', version: '7' }] };
+    const recipe = {
+      name: 'belts',
+      manager,
+      folder: folder.path,
+      max: { hostHoursPerDay: 24 },
+      agent: agentOfHost,
+    };
+    const hub = await startHub(folder.path, { hosts: [recipe] });
     const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
     await agent.logged(({ msg }) => msg === 'joined the hub');
     const json = { 'content-type': 'application/json' };
@@ -147,6 +156,7 @@ describe.skipIf(isMissing)(title, () => {
     const { id } = (await task.json()) as { id: string };
     await fetch(`${hub.baseUrl}/api/2.0/workbench/task/simulate-work/${id}/result?timeout=30`);
     const metrics = await (await fetch(`${hub.baseUrl}/actuator/prometheus`)).text();
+    expect(metrics).toContain('workbench_hub_hosts_bound_seconds{recipe="belts"} 86400');
     const { status, stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], {
       input: metrics,
       encoding: 'utf8',
@@ -162,34 +172,99 @@ describe.skipIf(isMissing)(title, () => {
     expect(status, stderr + stdout).toBe(0);
   });
 
-  it('raises the alerts of a cluster once for all its hubs, and only when they are due', () => {
-    const file = join(folder.path, 'alerts.test.yaml');
-    writeFileSync(
-      file,
-      JSON.stringify({ rule_files: [alerts], evaluation_interval: '1m', tests: [clusterTest()] }),
-    );
-    const { status, stderr, stdout } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-    expect(status, stderr + stdout).toBe(0);
-  });
+  it('raises the alerts of a cluster once for all its hubs, and only when they are due', () =>
+    expectAlerts(clusterTest()));
+
+  it('raises the alerts of hosts that come and go once for all hubs, and only when they are due', () =>
+    expectAlerts(hostsTest()));
 });
+
+/** Fails unless Prometheus raises the alerts as the test says. */
+function expectAlerts(alertTest: object): void {
+  const file = join(folder.path, 'alerts.test.yaml');
+  const tests = { rule_files: [alerts], evaluation_interval: '1m', tests: [alertTest] };
+  writeFileSync(file, JSON.stringify(tests));
+  const { status, stderr, stdout } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  expect(status, stderr + stdout).toBe(0);
+}
+
+const JOB = 'workbench-hub';
+
+/** A series of each of three hubs. */
+const atEach = (name: string, labels: string, values: string) =>
+  ['a', 'b', 'c'].map((instance) => ({
+    series: `workbench_hub_${name}{job="${JOB}",instance="${instance}"${labels}}`,
+    values,
+  }));
+const raised = (alertname: string, severity: string, summary: string, labels: object = { job: JOB }) => {
+  const { annotations } = ruleOf(alertname);
+  return { exp_labels: { severity, ...labels }, exp_annotations: { ...annotations, summary } };
+};
+const at = (evalTime: string, alertname: string, ...expected: object[]) => ({
+  eval_time: evalTime,
+  alertname,
+  exp_alerts: expected,
+});
+
+/** Gauges of two recipes for an hour: starts of `gears` fail for half of it, and then its host-hours are used up; `belts` has no bound, and
+ *  its workload manager is away for a quarter of an hour. */
+function hostsTest() {
+  const labels = { job: JOB, recipe: 'gears' };
+  const gears = (name: string, values: string) => atEach(`hosts_${name}`, ',recipe="gears"', values);
+  const belts = (name: string, values: string) => atEach(`hosts_${name}`, ',recipe="belts"', values);
+  const startsFail = raised(
+    'WorkbenchHubHostStartsFail',
+    'warning',
+    `4 starts in a row of hosts of the recipe gears have failed at ${JOB}.`,
+    labels,
+  );
+  const away = raised(
+    'WorkbenchHubWorkloadManagerAway',
+    'warning',
+    `The workload manager of the recipe belts has not answered ${JOB} for 10 minutes.`,
+    { job: JOB, recipe: 'belts' },
+  );
+  const usedUp = raised(
+    'WorkbenchHubHostHoursUsedUp',
+    'warning',
+    `The recipe gears of ${JOB} has used up its host-hours of 24 hours, and tasks wait.`,
+    labels,
+  );
+  return {
+    interval: '1m',
+    input_series: [
+      ...gears('failures_in_a_row', '2x9 4x20 0x60'),
+      ...belts('failures_in_a_row', '0x90'),
+      ...gears('manager_up', '1x90'),
+      ...belts('manager_up', '1x9 0x14 1x60'),
+      // Up to the end of half an hour there is room for just one allocation.
+      ...gears('ran_seconds', '3600x29 3700x60'),
+      ...gears('reserved_seconds', '7200x90'),
+      ...gears('wall_time_seconds', '3600x90'),
+      ...gears('bound_seconds', '14400x90'),
+      ...belts('ran_seconds', '999999x90'),
+      ...belts('reserved_seconds', '7200x90'),
+      ...belts('wall_time_seconds', '3600x90'),
+      ...atEach('tasks_waiting', ',priority="NORMAL"', '5x69 0x20'),
+      ...atEach('tasks_waiting', ',priority="HIGH"', '0x90'),
+    ],
+    alert_rule_test: [
+      at('9m', 'WorkbenchHubHostStartsFail'),
+      at('15m', 'WorkbenchHubHostStartsFail', startsFail),
+      at('35m', 'WorkbenchHubHostStartsFail'),
+      at('15m', 'WorkbenchHubWorkloadManagerAway'),
+      at('22m', 'WorkbenchHubWorkloadManagerAway', away),
+      at('30m', 'WorkbenchHubWorkloadManagerAway'),
+      at('29m', 'WorkbenchHubHostHoursUsedUp'),
+      at('60m', 'WorkbenchHubHostHoursUsedUp', usedUp),
+      at('75m', 'WorkbenchHubHostHoursUsedUp'),
+    ],
+  };
+}
 
 /** Gauges of three hubs for a day and two hours: one hub is gone for half an hour, another stays at a newer version for a day and an hour. */
 function clusterTest() {
-  const job = 'workbench-hub';
-  const atEach = (name: string, labels: string, values: string) =>
-    ['a', 'b', 'c'].map((instance) => ({
-      series: `workbench_hub_${name}{job="${job}",instance="${instance}"${labels}}`,
-      values,
-    }));
-  const raised = (alertname: string, severity: string, summary: string, labels: object = { job }) => {
-    const { annotations } = ruleOf(alertname);
-    return { exp_labels: { severity, ...labels }, exp_annotations: { ...annotations, summary } };
-  };
-  const at = (evalTime: string, alertname: string, ...expected: object[]) => ({
-    eval_time: evalTime,
-    alertname,
-    exp_alerts: expected,
-  });
+  const job = JOB;
   const noScheduler = raised(
     'WorkbenchHubNoScheduler',
     'critical',

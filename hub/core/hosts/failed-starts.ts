@@ -28,7 +28,7 @@ export function failedStarts(
   const sinceMs = Math.max(0, ...past.map(Number));
   const failed = known
     .filter(
-      (allocation) => isFailure(allocation) && endOf(allocation) > sinceMs && endOf(allocation) <= nowMs,
+      (allocation) => isFailedStart(allocation) && endOf(allocation) > sinceMs && endOf(allocation) <= nowMs,
     )
     .sort((a, b) => endOf(a) - endOf(b));
   let count = 0;
@@ -49,6 +49,7 @@ function endOf({ endedAtMs }: Allocation): number {
   return endedAtMs ?? 0;
 }
 
-function isFailure({ cause, joinedAtMs, endedAtMs }: Allocation): boolean {
+/** Whether it is over before an instance of its agent was up, and nobody wanted that. */
+export function isFailedStart({ cause, joinedAtMs, endedAtMs }: Allocation): boolean {
   return endedAtMs !== null && joinedAtMs === null && cause !== 'NOT_NEEDED' && cause !== 'ASKED';
 }

@@ -56,6 +56,17 @@ export interface StudyMetrics {
   ended(outcome: PointOutcome): void;
 }
 
+export interface HostMetrics {
+  ofRecipe(recipe: string): RecipeMetrics;
+}
+
+export interface RecipeMetrics {
+  /** An allocation ended before an instance of its agent was up. */
+  startFailed(): void;
+  /** A call of the workload manager had no answer, or one that is not understood. */
+  managerFailed(): void;
+}
+
 const ignore = () => undefined;
 
 /** Discards everything. */
@@ -65,6 +76,11 @@ export const NO_TASK_METRICS: TaskMetrics = {
   ended: ignore,
   attemptLost: ignore,
   agentLeft: ignore,
+};
+
+/** Discards everything. */
+export const NO_HOST_METRICS: HostMetrics = {
+  ofRecipe: () => ({ startFailed: ignore, managerFailed: ignore }),
 };
 
 /** Discards everything. */

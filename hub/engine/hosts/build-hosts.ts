@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
+import { type HostMetrics, NO_HOST_METRICS } from '../../core/ports/metrics.js';
 import type { Presence } from '../../core/ports/presence.js';
 import type { Signals } from '../../core/ports/signals.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
@@ -34,6 +35,7 @@ export interface HostPorts {
   readonly hostRecipes?: readonly ConfiguredRecipe[] | undefined;
   /** Secret of the agent of an allocation; left out without recipes. */
   readonly allocationCredential?: ((id: string) => string) | undefined;
+  readonly hostMetrics?: HostMetrics;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -54,7 +56,15 @@ export function buildHosts(
   ports: HostPorts,
   before: Before,
 ): { readonly hosts: Hosts; readonly recipeViews: RecipeViews; readonly hostOutlook: HostOutlook } {
-  const { allocations, queue, cluster, hostRecipes = [], runtime, log } = ports;
+  const {
+    allocations,
+    queue,
+    cluster,
+    hostRecipes = [],
+    hostMetrics = NO_HOST_METRICS,
+    runtime,
+    log,
+  } = ports;
   const { instances, attempts, drains, shutdown, hostEnds } = before;
   const { clock } = runtime;
   const recipes = hostRecipes.map(({ recipe }) => recipe);
@@ -68,6 +78,7 @@ export function buildHosts(
     hostRecipes.map(({ recipe, manager }) => {
       const driver = new RecipeDriver({
         ...{ recipe, manager, book, ended, allocations, runtime, log },
+        metrics: hostMetrics.ofRecipe(recipe.name),
         credentialOf: (id) => ports.allocationCredential?.(id) ?? '',
         isConnected: (id) => instances.isConnected(id),
         isDrained: (id) => instances.drainOf(id) !== null,

@@ -7,8 +7,10 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
+import { isFailedStart } from '../../core/hosts/failed-starts.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
+import type { RecipeMetrics } from '../../core/ports/metrics.js';
 import type { ManagedJob, WorkloadManager } from '../../core/ports/workload-manager.js';
 import { WorkloadManagerError } from '../../core/ports/workload-manager.js';
 import type { AllocationBook } from './allocation-book.js';
@@ -28,6 +30,7 @@ export interface RecipeDriverOptions {
   readonly runningOn: (id: string) => Promise<number>;
   readonly ended: Pick<EndedAllocations, 'add'>;
   readonly allocations: Pick<Allocations, 'note'>;
+  readonly metrics: RecipeMetrics;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
 }
@@ -253,7 +256,7 @@ export class RecipeDriver {
     transition: 'end' | 'lose',
     change: { cause?: AllocationCause; message?: string | null },
   ): Promise<void> {
-    const { book, runtime, manager, ended, log } = this.#options;
+    const { book, runtime, manager, ended, metrics, log } = this.#options;
     // First, so that a hub that is killed in between does it again.
     await manager.remove(id).catch((error: unknown) => {
       log.warn({ allocation: id, err: error }, 'the files of an allocation could not be removed');
@@ -263,6 +266,7 @@ export class RecipeDriver {
     const over = moved ?? (await book.overInStore(id));
     this.#forget(id);
     if (!over) return;
+    if (isFailedStart(over)) metrics.startFailed();
     this.#changed();
     await ended.add(over);
   }
@@ -367,6 +371,7 @@ export class RecipeDriver {
   }
 
   #failed({ message }: WorkloadManagerError): void {
+    this.#options.metrics.managerFailed();
     if (typeof this.#fault !== 'string') {
       const { recipe, log } = this.#options;
       log.warn(

@@ -17,6 +17,8 @@ export interface RecipeView {
   readonly state: RecipeState;
   readonly pausedBy: string | null;
   readonly pausedAtMs: number | null;
+  /** Whether the workload manager answers, as far as the hub has asked. */
+  readonly isReachable: boolean;
   /** Why the workload manager does not answer, or the latest start failed; null for none. */
   readonly message: string | null;
   readonly failed: FailedStarts;
@@ -69,6 +71,7 @@ export class RecipeViews {
         state: stateOf(note, failed),
         pausedBy: note?.pausedBy ?? null,
         pausedAtMs: note?.pausedAtMs ?? null,
+        isReachable: note === undefined || note.fault === null,
         message: note?.fault ?? failed.message,
         failed,
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000,
