@@ -4,6 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { JobTable } from '../support/hosts/job-table.js';
 import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
+import { LOG_LEVEL } from '../support/memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const HOSTED = { classifiers: [{ type: 'LABLES', value: 'hosted' }] };
@@ -48,6 +49,10 @@ async function recipes(as = anna): Promise<Recipe[]> {
 }
 
 const cloud = async (as = anna) => (await recipes(as))[0] as Recipe;
+
+/** Lines of the log about the steps of an allocation. */
+const linesOf = (name: string) =>
+  hub.log.filter(({ allocation, msg }) => allocation === name && msg.startsWith('an allocation '));
 
 /** Name of the only allocation, once it is in this state. */
 const allocationIn = (state: string) =>
@@ -119,6 +124,71 @@ describe('the recipes of hosts', () => {
       allocations: [{ id: name, cause: 'ENDED_EARLY', jobId: '1' }],
     });
     expect(JSON.stringify(shown)).not.toContain('license');
+  });
+
+  it('leave each step of an allocation in the log, with its job and why it was wanted', async () => {
+    await anna.simulateWork(HOSTED);
+    const failed = await allocationIn('QUEUED');
+    jobs.fail(failed, 'the license server does not answer\n');
+    await allocationIn('ENDED');
+    const name = await allocationIn('QUEUED');
+    jobs.run(name, 3600);
+    await allocationIn('STARTED');
+    const agent = await jobs.join(hub, name);
+    await allocationIn('JOINED');
+    const { ref } = await agent.hear('assign');
+    await agent.end(ref, 'OK');
+    await anna.post('/api/x/hosts/cloud/drain', {});
+    await eventually(() => jobs.isCanceled(name));
+    await agent.leave(anna.token);
+    await eventually(() => linesOf(name).some(({ msg }) => msg === 'an allocation is ended'));
+    expect(linesOf(failed).map(({ msg }) => msg)).toEqual([
+      'an allocation is wanted',
+      'an allocation is submitted',
+      'an allocation is queued',
+      'an allocation failed to start',
+    ]);
+    expect(linesOf(failed)[0]).toMatchObject({ reason: '1 task waits for any version, labels hosted' });
+    expect(linesOf(failed).at(-1)).toMatchObject({
+      ...{ level: LOG_LEVEL.WARN, recipe: 'cloud', jobId: '1', cause: 'ENDED_EARLY' },
+      message: expect.stringContaining('the license server does not answer'),
+    });
+    expect(linesOf(name).map(({ msg, jobId }) => [msg, jobId])).toEqual([
+      ['an allocation is wanted', undefined],
+      ...['submitted', 'queued', 'started', 'joined', 'draining', 'ended'].map((state) => [
+        `an allocation is ${state}`,
+        '2',
+      ]),
+    ]);
+  });
+
+  it('leave in the audit log who paused, resumed and drained them, and that their agents joined', async () => {
+    await anna.simulateWork(HOSTED);
+    const name = await allocationIn('QUEUED');
+    const agent = await jobs.join(hub, name);
+    const changes = ['pause', 'resume', 'drain'];
+    for (const change of changes) await anna.post(`/api/x/hosts/cloud/${change}`, {});
+    const vera = await anna.asUser('vera');
+    expect((await vera.post('/api/x/hosts/cloud/pause', {})).status).toBe(403);
+    const entries = async (query: string) =>
+      (await anna.get(`/api/x/audit?limit=1000&${query}`)).body['entries'] as Record<string, unknown>[];
+    await eventually(async () => {
+      const own = await entries('user=anna');
+      for (const change of changes)
+        expect(own).toContainEqual(
+          expect.objectContaining({
+            ...{ action: `POST /api/x/hosts/{name}/${change}`, resource: `/api/x/hosts/cloud/${change}` },
+            ...{ outcome: 'ALLOWED', status: 204 },
+          }),
+        );
+      expect(await entries('user=vera')).toContainEqual(
+        expect.objectContaining({ resource: '/api/x/hosts/cloud/pause', outcome: 'REFUSED' }),
+      );
+      const joined = { action: 'AGENT_JOIN', by: 'AGENT_CREDENTIAL' };
+      expect(await entries(`user=${name}`)).toContainEqual(expect.objectContaining(joined));
+      return true;
+    });
+    await agent.leave(anna.token);
   });
 
   it('give an allocation back when an administrator drains them', async () => {

@@ -8,6 +8,7 @@ import {
   changed,
   isOpen,
 } from '../../core/hosts/allocation.js';
+import { isFailedStart } from '../../core/hosts/failed-starts.js';
 import { hostEndOf } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
@@ -102,7 +103,7 @@ export class AllocationBook {
     transition: Exclude<AllocationTransition, 'want' | 'remove'>,
     change: AllocationChange = {},
   ): Promise<Allocation | undefined> {
-    const { allocations, log } = this.#options;
+    const { allocations } = this.#options;
     const before = this.#open.get(id);
     const after = before && changed(before, transition, change);
     if (!before || !after) return undefined;
@@ -112,9 +113,17 @@ export class AllocationBook {
       return undefined;
     }
     this.#keep(after);
-    const { recipe, state, cause, message } = after;
-    log.info({ allocation: id, recipe, state, cause, message }, `an allocation is ${state.toLowerCase()}`);
+    this.#say(after);
     return after;
+  }
+
+  /** Has the log tell the new state of an allocation. */
+  #say(allocation: Allocation): void {
+    const { log } = this.#options;
+    const { id, recipe, jobId, state, cause, message } = allocation;
+    const fields = { allocation: id, recipe, jobId, state, cause, message };
+    if (isFailedStart(allocation)) log.warn(fields, 'an allocation failed to start');
+    else log.info(fields, `an allocation is ${state.toLowerCase()}`);
   }
 
   /** The allocation, if it is over in the store. */
