@@ -87,8 +87,15 @@ module.exports = {
       name: 'instance-programs-import-only-the-instance-protocol',
       comment: 'They are what a stranger would write: the instance protocol must be all that it takes.',
       severity: 'error',
-      from: { path: '^packages/(?!(?:client|cli|console)/)([^/]+)/' },
+      from: { path: '^packages/(?!(?:client|cli|console|one-file)/)([^/]+)/' },
       to: { path: ours, pathNot: ['^packages/$1/', '^shared/instance-protocol/'] },
+    },
+    {
+      name: 'one-file-joins-agent-and-runner',
+      comment: 'The single file puts programs together that know nothing of it, nor of each other.',
+      severity: 'error',
+      from: { path: '^packages/one-file/' },
+      to: { path: ours, pathNot: '^(?:packages/one-file|packages/runner|agent|shared)/' },
     },
     {
       name: 'client-imports-nothing-of-ours',

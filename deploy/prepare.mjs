@@ -14,7 +14,14 @@ const HIDDEN_LOCK_FILE = 'node_modules/.package-lock.json';
 const INCOMPLETE = 'node_modules/.incomplete';
 
 /** Projects that hub, agent, the instance programs and wb consist of. */
-const PROGRAMS = ['hub', 'agent', 'packages/runner', 'packages/workbench-mujoco', 'packages/cli'];
+const PROGRAMS = [
+  'hub',
+  'agent',
+  'packages/runner',
+  'packages/workbench-mujoco',
+  'packages/cli',
+  'packages/one-file',
+];
 
 /**
  * Installs and builds; throws an Error whose message says what to do. One process at a time prepares a clone.

@@ -2,6 +2,7 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SINGLE_FILE } from '@workbench-hub/shared/runtime/single-file';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import type { Surroundings } from './sandbox.js';
@@ -110,13 +111,15 @@ function gpuMounts(gpus: SandboxSettings['gpus']): Mount[] {
 /** Programs and libraries of the Node.js that runs this agent, wherever it is installed. */
 function nodePaths(): string[] {
   const folder = dirname(process.execPath);
-  if (!folder.endsWith(`${sep}bin`)) return [process.execPath];
+  if (SINGLE_FILE !== null || !folder.endsWith(`${sep}bin`)) return [process.execPath];
   return [folder, join(dirname(folder), 'lib')];
 }
 
 /** Modules of the product, and its packages where these are links. The folder that contains them is not included: it may hold
  *  somebody's data. */
 function productPaths(): string[] {
+  // Its modules are inside.
+  if (SINGLE_FILE !== null) return [];
   for (let at = LOCAL_DIRECTORY; at !== dirname(at); at = dirname(at)) {
     const scope = join(at, 'node_modules', '@workbench-hub');
     try {

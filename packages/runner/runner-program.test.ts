@@ -1,6 +1,7 @@
 import { layOutJob } from '@workbench-hub/shared/instance-protocol/program-under-test';
 import { expect, it } from 'vitest';
 import { runnerProgram } from './runner-program.js';
+import { nodeOfRunner } from './script-node.js';
 
 it.skipIf(process.platform === 'win32')(
   'begins no further script after a cancel, though the one that ran ended well',
@@ -8,7 +9,7 @@ it.skipIf(process.platform === 'win32')(
     const folder = await layOutJob({
       scripts: ["trap 'exit 0' TERM; echo obedient; while :; do sleep 0.01; done"],
     });
-    const program = runnerProgram('1', { command: 'sh', args: [] });
+    const program = runnerProgram('1', { command: 'sh', args: [] }, nodeOfRunner);
     const abort = new AbortController();
     try {
       // Looking for the second one would be an error.

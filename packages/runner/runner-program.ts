@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import {
   type ExecuteBatchJobParams,
   type ExecuteBatchJobResult,
@@ -9,25 +8,30 @@ import type { InstanceProgram, JobContext } from '@workbench-hub/shared/instance
 import { groupGuard } from './group-guard.js';
 import { type Interpreter, isNode, languageOf, missingProgram } from './interpreter.js';
 import { placeScript, ScriptNotPlaced } from './placed-script.js';
+import type { PreparedInterpreter, PrepareNode } from './script-node.js';
 import { ScriptPipes } from './script-pipes.js';
 import { runScriptProcess, type ScriptCommand, type ScriptEnd, type ScriptHost } from './script-process.js';
-
-const GLOBALS_PRELOAD = fileURLToPath(new URL('javascript-globals.cjs', import.meta.url));
 
 /** Shared by all scripts of a runner. */
 interface RunnerHost extends ScriptHost {
   /** Interpreter of scripts without a `#!` line. */
   readonly interpreter: Interpreter;
+  readonly prepareNode: PrepareNode;
   /** Inherited environment. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
 /** The runner: one process for each script, in order, in the working directory. It keeps no state of instances. */
-export function runnerProgram(version: string, interpreter: Interpreter): InstanceProgram {
+export function runnerProgram(
+  version: string,
+  interpreter: Interpreter,
+  prepareNode: PrepareNode,
+): InstanceProgram {
   const host: RunnerHost = {
     guard: groupGuard(),
     pipes: new ScriptPipes(),
     interpreter,
+    prepareNode,
     // Python would otherwise leave __pycache__ among the outputs, and buffer its output until its end.
     environment: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' },
   };
@@ -79,10 +83,12 @@ async function runScript(
   host: RunnerHost,
   context: JobContext,
 ): Promise<ScriptEnd> {
-  const environment = { ...host.environment, ...jobEnvironment };
+  const inherited = { ...host.environment, ...jobEnvironment };
   const script = placeScript(sourcePath, scriptNumber, workingDirectory, host.interpreter);
   try {
-    const { command, args } = script.ownInterpreter ?? withGlobals(host.interpreter);
+    const prepared: PreparedInterpreter = script.ownInterpreter ?? withGlobals(host, inherited);
+    const { command, args } = prepared;
+    const environment = { ...inherited, ...prepared.environment };
     const missing = missingProgram({ command, args }, environment, workingDirectory);
     if (missing !== undefined) throw new RpcError(RPC_ERROR.JOB_FAILED, interpreterMissing(missing));
     const run: ScriptCommand = { command, args: [...args, script.path], workingDirectory, environment };
@@ -96,13 +102,11 @@ async function runScript(
 }
 
 /** The instance's interpreter; for Node with the variables, `print` and `println` as globals. */
-function withGlobals(interpreter: Interpreter): Interpreter {
-  if (!isNode(interpreter)) return interpreter;
-  return {
-    // The runner's own Node always exists, whatever PATH a service manager sets.
-    command: interpreter.command === 'node' ? process.execPath : interpreter.command,
-    args: [...interpreter.args, '--require', GLOBALS_PRELOAD],
-  };
+function withGlobals(
+  { interpreter, prepareNode }: RunnerHost,
+  environment: NodeJS.ProcessEnv,
+): PreparedInterpreter {
+  return isNode(interpreter) ? prepareNode(interpreter, environment) : interpreter;
 }
 
 function interpreterMissing(program: string): string {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { getAsset, isSea } from 'node:sea';
 
-/** Identity of this build; `npm run build` writes it beside the compiled files. */
+/** Identity of this build; `npm run build` writes it beside the compiled files, `npm run package` into the single file. */
 export interface BuildInfo {
   readonly version: string;
   /** Short commit, or "unknown" for a build outside a checkout. */
@@ -11,5 +12,7 @@ export interface BuildInfo {
 }
 
 export const buildInfo: BuildInfo = JSON.parse(
-  readFileSync(new URL('../build-info.json', import.meta.url), 'utf8'),
+  isSea()
+    ? getAsset('build-info.json', 'utf8')
+    : readFileSync(new URL('../build-info.json', import.meta.url), 'utf8'),
 ) as BuildInfo;

@@ -85,6 +85,7 @@ const forbidden: [from: string, to: string, rule: string][] = [
     '@workbench-hub/hub/core/x',
     'instance-programs-import-only-the-instance-protocol',
   ],
+  ['packages/one-file/a.ts', '@workbench-hub/hub/core/x', 'one-file-joins-agent-and-runner'],
   ['packages/client/a.ts', '@workbench-hub/shared/domain/x', 'client-imports-nothing-of-ours'],
   ['packages/cli/a.ts', '@workbench-hub/shared/domain/x', 'cli-and-console-import-only-the-client'],
   ['packages/console/a.ts', '@workbench-hub/cli/x', 'cli-and-console-import-only-the-client'],
@@ -127,6 +128,7 @@ const allowed: [from: string, to: string][] = [
   ['hub/engine/n.ts', '@workbench-hub/shared/joining/x'],
   ['shared/domain/z.ts', 'zod'],
   ['packages/runner/y.ts', '@workbench-hub/shared/instance-protocol/x'],
+  ['packages/one-file/y.ts', '@workbench-hub/agent/engine/x'],
   ['packages/cli/y.ts', '@workbench-hub/client/x'],
   ['test/scenarios/y.ts', '@workbench-hub/hub/hub'],
 ];

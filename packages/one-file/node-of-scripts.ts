@@ -1,0 +1,52 @@
+/** The Node.js inside the single file as the interpreter of scripts, which an executable file of Node.js is not by itself. */
+import { createRequire, runMain } from 'node:module';
+import { resolve } from 'node:path';
+import { getAsset } from 'node:sea';
+import { compileFunction } from 'node:vm';
+import type { PrepareNode } from '@workbench-hub/runner/script-node';
+
+/** Variable with which the file runs the script that is its first argument. Processes that the script forks inherit it. */
+const AS_NODE = 'WORKBENCH_AS_NODE';
+
+const GLOBALS = 'javascript-globals.cjs';
+
+/** Options of Node.js go into NODE_OPTIONS: those of the command line belong to the file. */
+export const prepareNodeInside: PrepareNode = ({ command, args }, environment) => {
+  if (command !== 'node') return { command, args: [...args, '--import', globalsAsModule()] };
+  const options = [environment['NODE_OPTIONS'] ?? '', ...args.map(quoted)].filter((option) => option !== '');
+  return {
+    command: process.execPath,
+    args: [],
+    environment: { [AS_NODE]: '1', ...(options.length > 0 ? { NODE_OPTIONS: options.join(' ') } : {}) },
+  };
+};
+
+export function isScriptWanted(): boolean {
+  const [, , script = '-'] = process.argv;
+  return process.env[AS_NODE] === '1' && !script.startsWith('-');
+}
+
+/** Runs the script as Node.js does: as the main module, of the kind that its name tells. */
+export function runScript(): void {
+  const [file = '', , script = '', ...parameters] = process.argv;
+  process.argv = [file, resolve(script), ...parameters];
+  const defineGlobals = compileFunction(getAsset(GLOBALS, 'utf8'), ['require', 'exports'], {
+    filename: GLOBALS,
+  }) as (require: NodeJS.Require, exports: object) => void;
+  defineGlobals(createRequire(file), {});
+  runMain(process.argv[1]);
+}
+
+/** The globals as an address, since another Node.js finds no file inside this one. */
+function globalsAsModule(): string {
+  const source = `import { createRequire } from 'node:module';
+const require = createRequire('file:///');
+const exports = {};
+${getAsset(GLOBALS, 'utf8')}`;
+  return `data:text/javascript,${encodeURIComponent(source)}`;
+}
+
+/** An option as a word of NODE_OPTIONS (node(1)). */
+function quoted(option: string): string {
+  return /[\s"\\]/.test(option) ? `"${option.replace(/["\\]/g, '\\$&')}"` : option;
+}
