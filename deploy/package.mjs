@@ -1,19 +1,24 @@
-// npm run package: packages of hub, agent, wb and the clients that install without a clone. Options: --out DIR (dist-packages), --only npm|deb|clients,
-// --version VERSION (that of package.json), --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL
-// say, or the author of the last commit), --quick (little compression, for tests), --as-built (packs what is built already).
+// npm run package: packages of hub, agent, wb and the clients that install without a clone, the agent as single executable files, and beside each what
+// is in it, and the digests of all. Options: --out DIR (dist-packages), --only npm|deb|clients|file, --version VERSION (that of package.json),
+// --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL say, or the author of the last commit),
+// --systems LIST of the single files (linux-x64,linux-arm64,win-x64), --sign COMMAND that signs a single file whose path is
+// appended, --quick (little compression, for tests), --as-built (packs what is built already).
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { clientTarball, pythonWheel } from './package/client-packages.mjs';
+import { writeChecksums, writeContents } from './package/contents.mjs';
 import { debianPackage } from './package/debian-package.mjs';
 import { npmTarball } from './package/npm-tarball.mjs';
+import { SYSTEMS } from './package/one-file/node-binary.mjs';
 import { PROGRAMS, readJson } from './package/stage.mjs';
 import { prepare, root } from './prepare.mjs';
 
 const MAKERS = { npm: npmTarball, deb: debianPackage };
 const CLIENTS = 'clients';
+const FILE = 'file';
 
 /** The time of the last commit, so that packages of one commit are the same; without git, now. */
 function commitTime() {
@@ -36,9 +41,9 @@ function has(command) {
 }
 
 function kindsToMake(only) {
-  if (only === CLIENTS) return [];
+  if (only === CLIENTS || only === FILE) return [];
   if (only !== undefined && !(only in MAKERS))
-    throw new Error(`--only is npm, deb or ${CLIENTS}, not ${only}`);
+    throw new Error(`--only is npm, deb, ${CLIENTS} or ${FILE}, not ${only}`);
   const kinds = only ? [only] : Object.keys(MAKERS);
   if (!kinds.includes('deb') || ['dpkg-deb', 'dpkg-shlibdeps', 'strip'].every(has)) return kinds;
   const advice = 'Debian packages need the tools of Debian: apt-get install dpkg-dev';
@@ -47,15 +52,30 @@ function kindsToMake(only) {
   return kinds.filter((kind) => kind !== 'deb');
 }
 
-/** Makers of the packages of this kind, for each program, and those of the clients. */
+/** Makers of the packages of this kind, for each program, and those of the clients and of the single files. */
 function makersOf(only) {
   const kinds = kindsToMake(only);
-  const programs = Object.keys(PROGRAMS).flatMap((program) =>
+  const makers = Object.keys(PROGRAMS).flatMap((program) =>
     kinds.map((kind) => (options) => MAKERS[kind]({ ...options, program })),
   );
-  if (only !== undefined && only !== CLIENTS) return programs;
-  if (!has('python3')) console.warn('LEFT OUT, the wheel: it needs Python (python3)');
-  return [...programs, clientTarball, ...(has('python3') ? [pythonWheel] : [])];
+  if (only === undefined || only === CLIENTS) makers.push(...clientMakers());
+  // Imported late: a production container has no tools for it.
+  if (only === undefined || only === FILE)
+    makers.push(async (options) => (await import('./package/single-file.mjs')).singleFiles(options));
+  return makers;
+}
+
+function clientMakers() {
+  if (has('python3')) return [clientTarball, pythonWheel];
+  console.warn('LEFT OUT, the wheel: it needs Python (python3)');
+  return [clientTarball];
+}
+
+function systemsOf(list) {
+  const systems = list.split(',');
+  const unknown = systems.find((system) => !(system in SYSTEMS));
+  if (unknown === undefined) return systems;
+  throw new Error(`--systems is a list of ${Object.keys(SYSTEMS).join(', ')}, which ${unknown} is not`);
 }
 
 async function main() {
@@ -65,27 +85,47 @@ async function main() {
       only: { type: 'string' },
       version: { type: 'string', default: readJson(join(root, 'package.json')).version },
       maintainer: { type: 'string', default: maintainerOfBuild() },
+      systems: { type: 'string', default: Object.keys(SYSTEMS).join(',') },
+      sign: { type: 'string' },
       quick: { type: 'boolean', default: false },
       'as-built': { type: 'boolean', default: false },
     },
   });
-  const { version, maintainer, quick, 'as-built': asBuilt } = values;
+  const { version, maintainer, quick, sign, 'as-built': asBuilt } = values;
   if (!/^[^<>\n]+ <[^<>\s]+@[^<>\s]+>$/.test(maintainer))
     throw new Error(`--maintainer is "NAME <ADDRESS>", not ${JSON.stringify(maintainer)}`);
+  const systems = systemsOf(values.systems);
   const makers = makersOf(values.only);
   if (!asBuilt) await prepare({ forDevelopment: false });
   const out = resolve(values.out);
   const seconds = commitTime();
   mkdirSync(out, { recursive: true });
+  const files = [];
   for (const make of makers) {
     const work = mkdtempSync(join(tmpdir(), 'workbench-package-'));
     try {
-      const file = make({ root, version, work, out, seconds, maintainer, quick });
-      console.log(`${relative(process.cwd(), file)}  ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
+      const options = {
+        root,
+        version,
+        work,
+        out,
+        seconds,
+        maintainer,
+        quick,
+        systems,
+        sign,
+        log: console.log,
+      };
+      for (const made of [await make(options)].flat()) {
+        files.push(made.file, writeContents(made, { version, seconds }));
+        const size = (statSync(made.file).size / 2 ** 20).toFixed(1);
+        console.log(`${relative(process.cwd(), made.file)}  ${size} MiB`);
+      }
     } finally {
       rmSync(work, { recursive: true });
     }
   }
+  console.log(relative(process.cwd(), writeChecksums(out, files)));
 }
 
 try {

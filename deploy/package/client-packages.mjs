@@ -17,7 +17,7 @@ const PYTHON_VERSIONS = {
  * Needs Python, its standard library alone.
  *
  * @param {{ root: string, version: string, work: string, out: string }} options `work` is an empty folder for intermediate files
- * @returns the path of the wheel
+ * @returns {import('./contents.mjs').Made}
  */
 export function pythonWheel({ root, version, work, out }) {
   const folder = join(work, 'packages/client-python');
@@ -33,7 +33,8 @@ export function pythonWheel({ root, version, work, out }) {
     if (found === undefined) throw new Error(`${name} of the Python client has no version`);
     writeFileSync(join(folder, name), text.replace(line, found.replace(/".*"/, `"${version}"`)));
   }
-  return execFileSync('python3', [join(folder, 'build_wheel.py'), out], { encoding: 'utf8' }).trim();
+  const built = execFileSync('python3', [join(folder, 'build_wheel.py'), out], { encoding: 'utf8' });
+  return { file: built.trim(), name: 'workbench-hub', packages: [] };
 }
 
 /**
@@ -41,7 +42,7 @@ export function pythonWheel({ root, version, work, out }) {
  *
  * @param {{ root: string, version: string, work: string, out: string, seconds: number, quick: boolean }} options as of
  *   {@link pythonWheel}; `seconds` is the time of every file
- * @returns the path of the tarball
+ * @returns {import('./contents.mjs').Made}
  */
 export function clientTarball({ root, version, work, out, seconds, quick }) {
   const source = join(root, 'packages/client');
@@ -66,5 +67,5 @@ export function clientTarball({ root, version, work, out, seconds, quick }) {
   const file = join(out, `workbench-hub-client-${version}.tgz`);
   rmSync(file, { force: true });
   tar(work, 'package', file, seconds, quick ? 1 : 9);
-  return file;
+  return { file, name: manifest.name, packages: needed };
 }

@@ -23,7 +23,7 @@ const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
  *
  * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, work: string, out: string, seconds: number, maintainer: string, quick: boolean }}
  *   options `work` is an empty folder for intermediate files, `seconds` the time of every file
- * @returns the path of the package
+ * @returns {import('./contents.mjs').Made}
  */
 export function debianPackage({ root, program, version, work, out, seconds, maintainer, quick }) {
   const { name, bin, isService = true } = PROGRAMS[program];
@@ -85,7 +85,7 @@ export function debianPackage({ root, program, version, work, out, seconds, main
     ['--root-owner-group', ...(quick ? ['-Znone'] : ['-Zxz']), '--build', tree, file],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, SOURCE_DATE_EPOCH: String(seconds) } },
   );
-  return file;
+  return { file, name, packages, node: { version: process.versions.node } };
 }
 
 function addonOf(folder) {

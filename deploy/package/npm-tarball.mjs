@@ -12,12 +12,12 @@ const TOP = 'package';
  *
  * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, work: string, out: string, seconds: number, quick: boolean }}
  *   options `work` is an empty folder for intermediate files, `seconds` the time of every file
- * @returns the path of the tarball
+ * @returns {import('./contents.mjs').Made}
  */
 export function npmTarball({ root, program, version, work, out, seconds, quick }) {
   const { name, description, bin } = PROGRAMS[program];
   const folder = join(work, TOP);
-  stage({ root, program, version, folder, addon: 'sources' });
+  const packages = stage({ root, program, version, folder, addon: 'sources' });
   if (program === 'hub') addPrebuild(root, folder, seconds);
   const modules = join(folder, 'node_modules');
   const bundled = topLevelPackages(modules);
@@ -38,7 +38,7 @@ export function npmTarball({ root, program, version, work, out, seconds, quick }
   const file = join(out, `${name}-${version}.tgz`);
   rmSync(file, { force: true });
   tar(work, TOP, file, seconds, quick ? 1 : 9);
-  return file;
+  return { file, name, packages };
 }
 
 /** The add-on as compiled for this Node, where prebuild-install looks before it downloads; another Node gets its own. */

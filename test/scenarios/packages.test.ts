@@ -27,16 +27,11 @@ let packages: TemporaryFolder;
 
 beforeAll(async () => {
   packages = await temporaryFolder();
-  const kinds = canMakeDebianRoots()
-    ? [[]]
-    : [
-        ['--only', 'npm'],
-        ['--only', 'clients'],
-      ];
+  const kinds = ['npm', 'clients', ...(canMakeDebianRoots() ? ['deb'] : [])];
   for (const version of VERSIONS) {
-    for (const only of kinds) {
+    for (const kind of kinds) {
       // Another build would remove bundles from which other tests start programs.
-      const options = ['--quick', '--as-built', '--out', packages.path, '--version', version, ...only];
+      const options = ['--quick', '--as-built', '--out', packages.path, '--version', version, '--only', kind];
       await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
     }
   }
@@ -166,6 +161,30 @@ describe('the packages of the clients', () => {
     const env = { ...process.env, PYTHONPATH: target };
     expect(execFileSync('python3', ['-c', show], { env, encoding: 'utf8' })).toBe(`${VERSIONS[1]}\n`);
   });
+});
+
+it('has a list of the contents beside each package, and the digests of all', () => {
+  const folder = packages.path;
+  const files = readdirSync(folder).filter((name) => name !== 'SHA256SUMS');
+  const sums = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
+  expect(sums.trim().split('\n').sort()).toEqual(files.map((name) => `${name}: OK`).sort());
+  const contentsOf = (name: string) => {
+    const list = JSON.parse(readFileSync(join(folder, `${name}.cdx.json`), 'utf8')) as {
+      readonly components: readonly { readonly name: string; readonly version: string }[];
+    };
+    return new Map(list.components.map((component) => [component.name, component.version]));
+  };
+  const packed = files.filter((name) => !name.endsWith('.cdx.json'));
+  for (const name of packed) expect(contentsOf(name).size > 0, name).toBe(!name.endsWith('.whl'));
+  const hub = contentsOf(`workbench-hub-${VERSIONS[1]}.tgz`);
+  expect(hub.get('@workbench-hub/shared')).toBe(VERSIONS[1]);
+  expect(hub.get('better-sqlite3')).toMatch(/^\d/);
+  expect(hub.has('vitest')).toBe(false);
+  for (const name of packed) {
+    expect(contentsOf(name).get('node'), name).toBe(
+      name.endsWith('.deb') ? process.versions.node : undefined,
+    );
+  }
 });
 
 /** Starts hub and agent, runs a job on each instance program, and stops them; resolves with the id of a task. */

@@ -1,0 +1,76 @@
+// The agent as one executable file for each system: Node.js with the agent inside, a single executable application.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import postject from 'postject';
+import { bundleAgent, licenseTexts } from './one-file/bundle.mjs';
+import { NODE_VERSION, nodeBinary, SYSTEMS, systemHere } from './one-file/node-binary.mjs';
+import { withoutSignature } from './one-file/signature.mjs';
+import { readJson, writeJson } from './stage.mjs';
+
+/** Name of the resource, and the mark in the binary of Node.js that says whether there is one (Node.js, "Single executable applications"). */
+const RESOURCE = 'NODE_SEA_BLOB';
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+/**
+ * Needs the network for each version of Node.js once.
+ *
+ * @param {{ root: string, version: string, work: string, out: string, systems: (keyof typeof SYSTEMS)[], sign?: string, log: (line: string) => void }}
+ *   options `work` is an empty folder for intermediate files; `sign` is a command that signs the file whose path is appended
+ * @returns {Promise<import('./contents.mjs').Made[]>}
+ */
+export async function singleFiles({ root, version, work, out, systems, sign, log }) {
+  const { packages, content } = await makeContent({ root, version, work, log });
+  const made = [];
+  for (const system of systems) {
+    const { program, tarball } = nodeBinary(system);
+    const file = join(out, `workbench-agent-${version}-${system}${SYSTEMS[system].ending}`);
+    log(`Single file: ${system} ...`);
+    await inject({ program, content, file });
+    // The last step that changes the file: what follows is its digest.
+    if (sign) execFileSync(`${sign} "${file}"`, { shell: true, stdio: 'inherit' });
+    const node = { version: NODE_VERSION, ...tarball };
+    made.push({ file, name: 'workbench-agent', packages, node });
+  }
+  return made;
+}
+
+/** The same for all systems: no snapshot and no compiled code, which only the system that made them could read. */
+async function makeContent({ root, version, work, log }) {
+  log('Single file: bundling the agent ...');
+  const at = (name) => join(work, name);
+  const packages = await bundleAgent({ root, outfile: at('main.cjs') });
+  const here = nodeBinary(systemHere());
+  writeJson(at('build-info.json'), { ...readJson(join(root, 'shared/dist/build-info.json')), version });
+  const node = { version: NODE_VERSION, license: here.license };
+  writeFileSync(at('licenses.txt'), licenseTexts({ root, packages, node }));
+  writeJson(at('sea.json'), {
+    main: at('main.cjs'),
+    output: at('content'),
+    disableExperimentalSEAWarning: true,
+    useSnapshot: false,
+    useCodeCache: false,
+    assets: {
+      'build-info.json': at('build-info.json'),
+      'licenses.txt': at('licenses.txt'),
+      'javascript-globals.cjs': join(root, 'packages/runner/dist/javascript-globals.cjs'),
+    },
+  });
+  execFileSync(here.program, ['--experimental-sea-config', at('sea.json')], { stdio: 'ignore' });
+  return { packages, content: readFileSync(at('content')) };
+}
+
+async function inject({ program, content, file }) {
+  rmSync(file, { force: true });
+  copyFileSync(program, file);
+  chmodSync(file, 0o755);
+  if (file.endsWith('.exe')) writeFileSync(file, withoutSignature(readFileSync(file)));
+  // It prints a line for each section of the binary that it does not know.
+  const { warn } = console;
+  console.warn = () => undefined;
+  try {
+    await postject.inject(file, RESOURCE, content, { sentinelFuse: FUSE });
+  } finally {
+    console.warn = warn;
+  }
+}

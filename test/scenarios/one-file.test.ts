@@ -1,0 +1,170 @@
+/** The agent as one executable file, which `npm run package` makes (installing.md): on a host where no Node.js is found. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { hasSandbox } from '@workbench-hub/agent/fixtures/sandbox';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import { endPrograms, startCommand, startHub } from '../support/programs/programs.js';
+import { keepSecret } from '../support/secrets.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const AGENT_ID = 'host-of-one-file';
+const VERSION = '1.2.3';
+const SYSTEM = `linux-${process.arch}`;
+const NAME = `workbench-agent-${VERSION}-${SYSTEM}`;
+
+/** Programs of the host, in the only folder of its search path. */
+const TOOLS = ['sh', 'bwrap', 'true'];
+
+let packages: TemporaryFolder;
+let site: TemporaryFolder;
+
+beforeAll(async () => {
+  packages = await temporaryFolder();
+  const options = ['--only', 'file', '--systems', SYSTEM, '--as-built', '--version', VERSION];
+  execFileSync(process.execPath, ['deploy/package.mjs', ...options, '--out', packages.path], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+});
+afterAll(() => packages.remove());
+beforeEach(async () => {
+  site = await temporaryFolder();
+});
+afterEach(async () => {
+  await endPrograms();
+  await site.remove();
+});
+
+it('enrolls, runs scripts on the Node.js inside and in a sandbox, and stops', async () => {
+  const isSandboxed = await hasSandbox();
+  const host = hostWithoutNode();
+  const hub = await startHub(site.path, { agents: { enrolledOnly: true } });
+  const config = host.write('agent.yaml', {
+    id: AGENT_ID,
+    hub: hub.baseUrl.replace('http', 'ws'),
+    dataDir: join(host.folder, 'data'),
+    instances: [
+      { id: 'node', version: '1', labels: ['node'] },
+      {
+        id: 'options',
+        version: '1',
+        labels: ['options'],
+        command: ['workbench-runner', '--interpreter', 'node --stack-trace-limit=3'],
+      },
+      ...(isSandboxed
+        ? [
+            {
+              id: 'shut',
+              version: '1',
+              labels: ['shut'],
+              sandbox: { kind: 'bubblewrap', readOnly: [host.tools] },
+            },
+          ]
+        : []),
+    ],
+  });
+  expect(host.run(['--version'])).toBe(`${VERSION}\n`);
+  const code = enrollmentCode();
+  expect(host.run(['enroll', '--config', config], code)).toContain(AGENT_ID);
+  expect(host.run(['--check-config', '--config', config])).toMatch(/^The configuration is valid\./);
+  expect(host.run(['doctor', '--config', config])).toMatch(
+    /start of node: workbench-runner 1\.2\.3 has started/,
+  );
+
+  const agent = startCommand([host.agent, '--config', config], host.folder, { PATH: host.tools });
+  const client = restClient(hub.baseUrl);
+  const outputs = async (label: string, script: string) => {
+    const id = await client.createBatchJob({
+      classifiers: [{ type: 'LABLES', value: label }],
+      inputScripts: [{ content: base64(script) }],
+      variablesToInject: [{ key: 'load', value: '42' }],
+    });
+    const result = await client.batchJobResult(id);
+    expect(result, await client.log(id)).toMatchObject({ batchExecutionStatus: 'OK' });
+    return outputsOf(result);
+  };
+  const module = `import { writeFileSync } from 'node:fs';
+writeFileSync('result.txt', \`\${await Promise.resolve(load)} \${process.execPath}\`);`;
+  expect(await outputs('node', module)).toEqual({ 'result.txt': `42 ${host.agent}` });
+  const script = `const { fork } = require('node:child_process');
+const { writeFileSync } = require('node:fs');
+const answers = [Error.stackTraceLimit, require.main === module, process.argv.length];
+writeFileSync('child.cjs', 'println(load); process.send(Error.stackTraceLimit);');
+fork('./child.cjs').on('message', (message) => writeFileSync('result.txt', [...answers, message].join(' ')));`;
+  expect(await outputs('options', script)).toMatchObject({ 'result.txt': '3 true 2 3' });
+  if (isSandboxed) {
+    expect(await outputs('shut', '#!/bin/sh\necho $HOME > home.txt')).toEqual({ 'home.txt': '/tmp/home\n' });
+    expect(await outputs('shut', module)).toEqual({ 'result.txt': `42 ${host.agent}` });
+  }
+  expect(await agent.stop()).toBe(0);
+});
+
+it('says what is inside, and has digests beside it', () => {
+  const folder = packages.path;
+  const sums = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
+  expect(sums.split('\n').sort()).toEqual(['', `${NAME}.cdx.json: OK`, `${NAME}: OK`]);
+  const { metadata, components } = JSON.parse(
+    readFileSync(join(folder, `${NAME}.cdx.json`), 'utf8'),
+  ) as Contents;
+  expect(metadata.component.hashes[0]?.content).toBe(
+    createHash('sha256')
+      .update(readFileSync(join(folder, NAME)))
+      .digest('hex'),
+  );
+  const licenses = execFileSync(join(folder, NAME), ['licenses'], { encoding: 'utf8' });
+  const versions = new Map(components.map(({ name, version }) => [name, version]));
+  expect(versions.get('@workbench-hub/runner')).toBe(VERSION);
+  expect(licenses).toContain(`Node.js ${versions.get('node')}\n`);
+  for (const { purl, name, version } of components) {
+    expect(purl).toMatch(/^pkg:npm\/.+@\d/);
+    if (name === 'node' || name.startsWith('@workbench-hub/')) continue;
+    expect(licenses).toContain(`\n${name} ${version}: `);
+  }
+  expect(versions.has('commander')).toBe(true);
+});
+
+interface Contents {
+  readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };
+  readonly components: readonly { readonly name: string; readonly version: string; readonly purl: string }[];
+}
+
+/** A folder with the file, and a search path on which there is no Node.js. */
+function hostWithoutNode() {
+  const folder = join(site.path, 'host');
+  const tools = join(site.path, 'tools');
+  mkdirSync(folder);
+  mkdirSync(tools);
+  for (const tool of TOOLS) {
+    const found = (process.env['PATH'] ?? '').split(delimiter).map((each) => join(each, tool));
+    const program = found.find((path) => existsSync(path));
+    if (program !== undefined) symlinkSync(program, join(tools, tool));
+  }
+  const agent = join(folder, 'workbench-agent');
+  copyFileSync(join(packages.path, NAME), agent);
+  return {
+    folder,
+    tools,
+    agent,
+    write: (name: string, content: object) => {
+      const path = join(folder, name);
+      writeFileSync(path, JSON.stringify(content));
+      return path;
+    },
+    run: (args: readonly string[], input = '') =>
+      execFileSync(agent, args, { input, encoding: 'utf8', cwd: folder, env: { PATH: tools } }),
+  };
+}
+
+function enrollmentCode(): string {
+  const hub = [join(ROOT, 'hub/bin/workbench-hub.js'), '--config', join(site.path, 'hub.yaml')];
+  const code = execFileSync(process.execPath, [...hub, 'agent', 'enroll', AGENT_ID], {
+    encoding: 'utf8',
+  }).trim();
+  keepSecret(code);
+  return code;
+}
