@@ -1,9 +1,10 @@
 /** The agent as one executable file, which `npm run package` makes (installing.md): on a host where no Node.js is found. */
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { hasSandbox } from '@workbench-hub/agent/fixtures/sandbox';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
@@ -16,6 +17,7 @@ const AGENT_ID = 'host-of-one-file';
 const VERSION = '1.2.3';
 const SYSTEM = `linux-${process.arch}`;
 const NAME = `workbench-agent-${VERSION}-${SYSTEM}`;
+const WINDOWS_NAME = `workbench-agent-${VERSION}-win-x64.exe`;
 
 /** Programs of the host, in the only folder of its search path. */
 const TOOLS = ['sh', 'bwrap', 'true'];
@@ -25,10 +27,9 @@ let site: TemporaryFolder;
 
 beforeAll(async () => {
   packages = await temporaryFolder();
-  const options = ['--only', 'file', '--systems', SYSTEM, '--as-built', '--version', VERSION];
-  execFileSync(process.execPath, ['deploy/package.mjs', ...options, '--out', packages.path], {
+  const options = ['--only', 'file', '--systems', `${SYSTEM},win-x64`, '--as-built', '--version', VERSION];
+  await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options, '--out', packages.path], {
     cwd: ROOT,
-    stdio: ['ignore', 'ignore', 'inherit'],
   });
 });
 afterAll(() => packages.remove());
@@ -107,7 +108,9 @@ fork('./child.cjs').on('message', (message) => writeFileSync('result.txt', [...a
 it('says what is inside, and has digests beside it', () => {
   const folder = packages.path;
   const sums = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
-  expect(sums.split('\n').sort()).toEqual(['', `${NAME}.cdx.json: OK`, `${NAME}: OK`]);
+  expect(sums.trim().split('\n').sort()).toEqual(
+    [NAME, WINDOWS_NAME].flatMap((name) => [`${name}.cdx.json: OK`, `${name}: OK`]).sort(),
+  );
   const { metadata, components } = JSON.parse(
     readFileSync(join(folder, `${NAME}.cdx.json`), 'utf8'),
   ) as Contents;
@@ -127,6 +130,35 @@ it('says what is inside, and has digests beside it', () => {
   }
   expect(versions.has('commander')).toBe(true);
 });
+
+it('is a program for Windows with the agent as a resource and without the signature of another', () => {
+  const program = readFileSync(join(packages.path, WINDOWS_NAME));
+  const header = program.readUInt32LE(0x3c);
+  expect(program.toString('latin1', header, header + 4)).toBe('PE\0\0');
+  const directory = (index: number) => {
+    const at = header + 24 + 112 + index * 8;
+    return { address: program.readUInt32LE(at), size: program.readUInt32LE(at + 4) };
+  };
+  const [resources, signature] = [2, 4];
+  expect(directory(signature)).toEqual({ address: 0, size: 0 });
+  // The content of the file: the bundle alone is larger.
+  expect(directory(resources).size).toBeGreaterThan(2 ** 22);
+  const section = sectionAt(program, header, directory(resources).address);
+  expect(section.includes(Buffer.from('NODE_SEA_BLOB', 'utf16le'))).toBe(true);
+  expect(section.includes('workbench-runner')).toBe(true);
+  expect(program.includes('NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:1')).toBe(true);
+});
+
+/** The bytes of the section of a program for Windows that is loaded at an address. */
+function sectionAt(program: Buffer, header: number, address: number): Buffer {
+  const first = header + 24 + program.readUInt16LE(header + 20);
+  const count = program.readUInt16LE(header + 6);
+  const places = Array.from({ length: count }, (_, index) => first + index * 40);
+  const found = places.find((at) => program.readUInt32LE(at + 12) === address);
+  if (found === undefined) throw new Error(`no section is loaded at ${address}`);
+  const start = program.readUInt32LE(found + 20);
+  return program.subarray(start, start + program.readUInt32LE(found + 16));
+}
 
 interface Contents {
   readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { root } from '../../prepare.mjs';
 
 /** The newest version of the long-term line 24 that the registry has for each of the systems. */
 export const NODE_VERSION = '24.21.0';
@@ -62,8 +62,9 @@ export function nodeBinary(system) {
   };
 }
 
+/** In node_modules: `npm ci` empties it, and npm has the tarballs in its own cache then. */
 function cacheFolder() {
-  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'workbench-hub', 'node');
+  const folder = join(root, 'node_modules/.cache/workbench-hub');
   mkdirSync(folder, { recursive: true });
   return folder;
 }
