@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postject from 'postject';
-import { bundleAgent, licenseTexts } from './one-file/bundle.mjs';
+import { bundleParts, licenseTexts } from './one-file/bundle.mjs';
 import { NODE_VERSION, nodeBinary, SYSTEMS, systemHere } from './one-file/node-binary.mjs';
 import { withoutSignature } from './one-file/signature.mjs';
 import { readJson, writeJson } from './stage.mjs';
@@ -39,7 +39,7 @@ export async function singleFiles({ root, version, work, out, systems, sign, log
 async function makeContent({ root, version, work, log }) {
   log('Single file: bundling the agent ...');
   const at = (name) => join(work, name);
-  const packages = await bundleAgent({ root, outfile: at('main.cjs') });
+  const packages = await bundleParts({ root, outdir: work });
   const here = nodeBinary(systemHere());
   writeJson(at('build-info.json'), { ...readJson(join(root, 'shared/dist/build-info.json')), version });
   const node = { version: NODE_VERSION, license: here.license };
@@ -51,6 +51,7 @@ async function makeContent({ root, version, work, log }) {
     useSnapshot: false,
     useCodeCache: false,
     assets: {
+      'agent.cjs': at('agent.cjs'),
       'build-info.json': at('build-info.json'),
       'licenses.txt': at('licenses.txt'),
       'javascript-globals.cjs': join(root, 'packages/runner/dist/javascript-globals.cjs'),

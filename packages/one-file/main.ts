@@ -1,21 +1,17 @@
 /**
  * The program `workbench-agent` as one executable file: the agent, `workbench-runner` as its command `runner`, and the Node.js of scripts.
- * `npm run package` bundles it as a CommonJS module, which has no top-level await.
+ * `npm run package` bundles it as a CommonJS module, which has no top-level await. The agent is another: it is large, and neither a
+ * runner nor a script has to read it.
  */
-import { isScriptWanted, runScript } from './node-of-scripts.js';
+import { runRunner } from '@workbench-hub/runner/run';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { runModuleInside } from './module-inside.js';
+import { isScriptWanted, prepareNodeInside, runScript } from './node-of-scripts.js';
 
-if (isScriptWanted()) runScript();
-else if (process.argv[2] === 'runner') void runAsRunner(process.argv.slice(3));
-else void runAsAgent();
-
-async function runAsRunner(parameters: string[]): Promise<void> {
-  const { runRunner } = await import('@workbench-hub/runner/run');
-  const { buildInfo } = await import('@workbench-hub/shared/runtime/build-info');
-  const { prepareNodeInside } = await import('./node-of-scripts.js');
-  await runRunner(parameters, { version: buildInfo.version, prepareNode: prepareNodeInside });
-}
-
-async function runAsAgent(): Promise<void> {
-  const { commandOfFile } = await import('./command-of-file.js');
-  await commandOfFile().parseAsync();
+if (isScriptWanted()) {
+  runScript();
+} else if (process.argv[2] === 'runner') {
+  void runRunner(process.argv.slice(3), { version: buildInfo.version, prepareNode: prepareNodeInside });
+} else {
+  runModuleInside('agent.cjs');
 }

@@ -1,9 +1,9 @@
 /** The Node.js inside the single file as the interpreter of scripts, which an executable file of Node.js is not by itself. */
-import { createRequire, runMain } from 'node:module';
+import { runMain } from 'node:module';
 import { resolve } from 'node:path';
 import { getAsset } from 'node:sea';
-import { compileFunction } from 'node:vm';
 import type { PrepareNode } from '@workbench-hub/runner/script-node';
+import { runModuleInside } from './module-inside.js';
 
 /** Variable with which the file runs the script that is its first argument. Processes that the script forks inherit it. */
 const AS_NODE = 'WORKBENCH_AS_NODE';
@@ -30,10 +30,7 @@ export function isScriptWanted(): boolean {
 export function runScript(): void {
   const [file = '', , script = '', ...parameters] = process.argv;
   process.argv = [file, resolve(script), ...parameters];
-  const defineGlobals = compileFunction(getAsset(GLOBALS, 'utf8'), ['require', 'exports'], {
-    filename: GLOBALS,
-  }) as (require: NodeJS.Require, exports: object) => void;
-  defineGlobals(createRequire(file), {});
+  runModuleInside(GLOBALS);
   runMain(process.argv[1]);
 }
 

@@ -57,6 +57,12 @@ it('enrolls, runs scripts on the Node.js inside and in a sandbox, and stops', as
         labels: ['options'],
         command: ['workbench-runner', '--interpreter', 'node --stack-trace-limit=3'],
       },
+      {
+        id: 'other',
+        version: '1',
+        labels: ['other'],
+        command: ['workbench-runner', '--interpreter', process.execPath],
+      },
       ...(isSandboxed
         ? [
             {

@@ -1,4 +1,4 @@
-// Agent and runner as one CommonJS module: the main script of a single executable application.
+// The parts of the single file as CommonJS modules, each with all that it needs: the main script, with the runner, and the agent.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
@@ -7,17 +7,18 @@ import { build } from 'esbuild';
 const NEVER_INSIDE = ['bufferutil', 'utf-8-validate'];
 
 /**
- * Bundles the compiled modules. Fails for a module that would have to be found beside the file.
+ * Bundles the compiled modules as main.cjs and agent.cjs.
  *
- * @param {{ root: string, outfile: string }} options
+ * @param {{ root: string, outdir: string }} options
  * @returns {Promise<{ from: string, entry: object }[]>} the packages of npm inside, with their folders in the clone and their
  *   entries in the lock file
  */
-export async function bundleAgent({ root, outfile }) {
+export async function bundleParts({ root, outdir }) {
   const { metafile, warnings } = await build({
     absWorkingDir: root,
-    entryPoints: [join(root, 'packages/one-file/dist/main.js')],
-    outfile,
+    entryPoints: ['main', 'agent'].map((part) => join(root, `packages/one-file/dist/${part}.js`)),
+    outdir,
+    outExtension: { '.js': '.cjs' },
     bundle: true,
     metafile: true,
     format: 'cjs',
