@@ -134,6 +134,8 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['systemctl enable', { unavailable: 'systemd' }],
     ['npm rebuild better-sqlite3', { unavailable: 'it would rebuild the add-on that this test uses' }],
     ['npm install --global', PACKAGES],
+    ['scp dist-packages/', { unavailable: 'a host that SSH reaches' }],
+    ['--sign ./sign.sh', { unavailable: 'a certificate' }],
     ['docker compose build', { unavailable: 'a container engine' }],
     ['FROM workbench-agent', { unavailable: 'a container engine' }],
     ['for host in', { unavailable: 'hosts that SSH reaches' }],
