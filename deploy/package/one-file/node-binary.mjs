@@ -69,19 +69,28 @@ function cacheFolder() {
   return folder;
 }
 
+/** The name of the tarball that npm puts into the folder. */
+function packed(spec, folder) {
+  const pack = ['pack', spec, '--json', '--pack-destination', folder];
+  const options = { encoding: 'utf8', cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] };
+  try {
+    const [{ filename }] = JSON.parse(execFileSync('npm', pack, options));
+    return filename;
+  } catch (error) {
+    throw new Error(
+      `npm could not fetch ${spec}, the Node.js of a single file: give it a registry, or use --only npm, deb or clients (${error.message})`,
+      { cause: error },
+    );
+  }
+}
+
 /** Another process may fetch the same package: the folder appears at once and whole. */
 function fetchPackage(system, folder) {
   const { package: name, program, integrity } = SYSTEMS[system];
   const work = mkdtempSync(join(cacheFolder(), 'fetch-'));
   try {
     const spec = `${name}@${NODE_VERSION}`;
-    const said = execFileSync('npm', ['pack', spec, '--json', '--pack-destination', work], {
-      encoding: 'utf8',
-      cwd: work,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [{ filename }] = JSON.parse(said);
-    const tarball = join(work, filename);
+    const tarball = join(work, packed(spec, work));
     const digest = `sha512-${createHash('sha512').update(readFileSync(tarball)).digest('base64')}`;
     if (digest !== integrity)
       throw new Error(`${spec} of this registry has the digest ${digest}, not ${integrity}: use another one`);
