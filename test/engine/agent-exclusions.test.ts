@@ -110,7 +110,7 @@ describe('a host that has returned a task', () => {
     expect(message).toBe(
       `1 fitting instance is busy, 0 tasks are ahead. Agent small returned it 1 s ago: ${REASON}.`,
     );
-    expect(fitting).toEqual({ idle: 0, busy: 1, kept: 0, down: 1, unreachable: 0, drained: 0 });
+    expect(fitting).toEqual({ idle: 0, busy: 1, kept: 0, ending: 0, down: 1, unreachable: 0, drained: 0 });
     expect(exclusions).toEqual([{ agentId: 'small', reason: REASON, atMs: expect.any(Number) }]);
     expect(engine.tasks.waitMessage(await engine.tasks.get(id))).toBe(
       'The task waits for a workbench instance again, after 1 attempt that could not end. ' +
