@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import type { BlobWriter } from '../core/ports/spool.js';
 
 /** Creates a blob in `folder`: under a temporary name first, then under its digest. */
@@ -20,7 +21,7 @@ export async function beginContent(folder: string, temporaryName: string): Promi
     async finish() {
       await file.close();
       const digest = hash.digest('hex');
-      await rename(temporary, join(folder, digest));
+      await replaceFile(temporary, join(folder, digest));
       return { digest, sizeBytes };
     },
     async abandon() {

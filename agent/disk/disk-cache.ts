@@ -3,11 +3,12 @@
  *  the disk. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, statSync } from 'node:fs';
-import { chmod, mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { NoRoom } from '@workbench-hub/shared/runtime/no-room';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobCache } from '../core/ports/blob-cache.js';
 import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
@@ -168,7 +169,7 @@ export class DiskCache implements BlobCache {
       await this.#evict(digest);
       throw error;
     }
-    await rename(path, this.pathOf(digest));
+    await replaceFile(path, this.pathOf(digest));
     const before = this.#entries.get(digest);
     this.#sizeBytes -= before?.sizeBytes ?? 0;
     const usedAtMs = this.#runtime.clock.nowMs();

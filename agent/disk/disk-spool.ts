@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -12,6 +12,7 @@ import { BlobLost, type SpooledReport } from '@workbench-hub/shared/joining/port
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../core/host-fault.js';
 import type { ReportFolder, Spool } from '../core/ports/spool.js';
@@ -126,7 +127,7 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
       }
       return {
         path: moved,
-        keep: (digest) => rename(moved, join(path, digest)),
+        keep: (digest) => replaceFile(moved, join(path, digest)),
         // It may be a folder that a process still changes.
         discard: () => removeIn(path, partial),
       };

@@ -1,9 +1,10 @@
 /** Append-only file of JSON lines. Lines of one turn of the event loop are written together; they survive the end of the
  *  process, but not necessarily a power failure. */
 import { fstatSync, writeSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
 /** Lines that are written together. */
@@ -134,10 +135,10 @@ export class Journal {
     this.#batch = undefined;
     try {
       // The file was removed: further writes would be lost with this process.
-      if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
+      if (fstatSync(this.#open().fd).nlink === 0) await this.#compact();
       const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${lines.join('\n')}\n`);
       // Without a sync this is a copy into the page cache: another thread would cost more.
-      if (this.#file) writeWhole(this.#file.fd, bytes);
+      writeWhole(this.#open().fd, bytes);
       this.#torn = false;
       this.#sizeBytes += bytes.length;
       const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
@@ -150,7 +151,12 @@ export class Journal {
     }
   }
 
-  /** Writes the snapshot to a new file and renames it over the old one. */
+  #open(): FileHandle {
+    if (this.#file === undefined) throw new Error('the journal is not open');
+    return this.#file;
+  }
+
+  /** Writes the snapshot to a new file and renames it over the old one, which is closed first: Windows replaces no open file. */
   async #compact(): Promise<void> {
     const lines = this.#snapshot();
     const text = lines.length === 0 ? '' : `${lines.join('\n')}\n`;
@@ -159,13 +165,15 @@ export class Journal {
     const file = await open(fresh, 'w', 0o600);
     try {
       await file.appendFile(text);
-      await rename(fresh, this.#path);
+      await this.#file?.close();
+      this.#file = undefined;
+      await replaceFile(fresh, this.#path);
     } catch (error) {
+      this.#file ??= await open(this.#path, 'a', 0o600).catch(() => undefined);
       await file.close();
       await rm(fresh, { force: true });
       throw error;
     }
-    await this.#file?.close();
     this.#file = file;
     this.#torn = this.#incomplete = false;
     this.#compactedBytes = this.#sizeBytes = Buffer.byteLength(text);

@@ -1,7 +1,8 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { unreadableFile } from '@workbench-hub/shared/runtime/read-own-file';
+import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -13,7 +14,7 @@ export async function nodeId(dataDir: string, newId: () => string): Promise<stri
   const file = fileIn(dataDir);
   const made = newId();
   await writeFile(`${file}.new`, `${made}\n`, { mode: PRIVATE_FILE_MODE });
-  await rename(`${file}.new`, file);
+  await replaceFile(`${file}.new`, file);
   return made;
 }
 

@@ -3,6 +3,7 @@
  *  check: only a swap within these microseconds goes unnoticed. */
 import {
   type BigIntStats,
+  chmodSync,
   constants,
   lstatSync,
   mkdirSync,
@@ -15,6 +16,7 @@ import { chmod, type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import {
   checkName,
+  codeOf,
   type Directory,
   LISTED,
   type Listing,
@@ -133,7 +135,17 @@ export class PortableDirectory implements Directory {
   }
 
   unlink(name: Name): Promise<void> {
-    return this.#change(() => unlinkSync(this.#at(name)));
+    const path = this.#at(name);
+    return this.#change(() => {
+      try {
+        unlinkSync(path);
+      } catch (error) {
+        if (codeOf(error) !== 'EPERM' || !lstatSync(path).isFile()) throw error;
+        // Windows removes no read-only file.
+        chmodSync(path, 0o600);
+        unlinkSync(path);
+      }
+    });
   }
 
   removeDirectory(name: Name): Promise<void> {

@@ -1,9 +1,10 @@
 /** Enrollment by a command: the one-time code of an operator becomes a credential in a file. */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { JoinFailed } from '../joining/ports/hub.js';
 import { PRIVATE_FOLDER_MODE } from '../runtime/private-files.js';
+import { replaceFile } from '../runtime/replace-file.js';
 import { StartRefused } from '../runtime/run-program.js';
 import { fetchCredential } from './enrollment.js';
 import { hubConnections, TlsFiles } from './tls.js';
@@ -79,5 +80,5 @@ async function keepCredential(file: string, credential: string): Promise<void> {
   } finally {
     await handle.close();
   }
-  await rename(fresh, file);
+  await replaceFile(fresh, file);
 }

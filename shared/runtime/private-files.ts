@@ -1,7 +1,8 @@
 /** Private files and folders, independent of the umask. */
 import { randomUUID } from 'node:crypto';
-import { open, readdir, rename, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { replaceFile } from './replace-file.js';
 import { syncFolder } from './sync-folder.js';
 
 export const PRIVATE_FOLDER_MODE = 0o700;
@@ -44,6 +45,6 @@ export async function replacePrivateFile(path: string, content: string): Promise
   } finally {
     await handle.close();
   }
-  await rename(fresh, path);
+  await replaceFile(fresh, path);
   await syncFolder(dirname(path));
 }

@@ -22,14 +22,22 @@ export interface RunningLog {
 export interface ProgramOptions {
   /** Stops the service as SIGTERM does. */
   readonly stopSignal?: AbortSignal;
-  /** Called on SIGHUP, once the service has started, never while an earlier call is under way. */
+  /** Called on SIGHUP, except on Windows, once the service has started, never while an earlier call is under way. */
   readonly reload?: () => Promise<void>;
 }
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+const isWindows = process.platform === 'win32';
+
+/** Signals that stop a program. On Windows, Ctrl+Break is SIGBREAK, and SIGHUP comes when the console is closed: Windows ends the
+ *  program some seconds later. */
+const STOP_SIGNALS: readonly NodeJS.Signals[] = isWindows
+  ? ['SIGTERM', 'SIGINT', 'SIGBREAK', 'SIGHUP']
+  : ['SIGTERM', 'SIGINT'];
+
 /**
- * Runs a service until SIGTERM, SIGINT or `stopSignal`, then stops it and exits with 0; a second signal exits at once.
+ * Runs a service until SIGTERM, SIGINT (on Windows also Ctrl+Break or the end of the console) or `stopSignal`, then stops it and exits with 0; a second signal exits at once.
  * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program; so does
  * `RestartNeeded`. SIGHUP calls `reload` and never ends the program, whatever becomes of the call.
  */
@@ -74,12 +82,12 @@ export async function runProgram(
     log.warn({ signal }, 'second signal: stopping at once');
     return exit(EXIT.CRASHED);
   };
-  process.on('SIGTERM', (signal) => void onSignal(signal));
-  process.on('SIGINT', (signal) => void onSignal(signal));
-  onHangUp(async () => {
-    await started;
-    if (!stopping) await reload();
-  }, log);
+  for (const name of STOP_SIGNALS) process.on(name, (signal) => void onSignal(signal));
+  if (!isWindows)
+    onHangUp(async () => {
+      await started;
+      if (!stopping) await reload();
+    }, log);
   const onAbort = () => void (stopping || stop({ reason: stopSignal?.reason }));
   stopSignal?.addEventListener('abort', onAbort, { once: true });
 
