@@ -32,7 +32,7 @@ import type { ControlGroups } from './process/control-groups.js';
 import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';
 import { lockDataDir } from './process/single-instance.js';
-import { findControlGroups, thisPlatform } from './process/this-platform.js';
+import { type HostPlatform, openPlatform } from './process/this-platform.js';
 import { trySandboxes } from './sandbox-checks.js';
 
 export interface AgentOverrides {
@@ -97,7 +97,8 @@ class AgentStart {
     await this.#openDataDir();
     const secret = await secretOf(this.#config);
     await this.#options.tls.current().catch(refuseStart);
-    this.#onStop(lockDataDir(dataDir, thisPlatform));
+    const host = await openPlatform(dataDir);
+    this.#onStop(lockDataDir(dataDir, host.platform));
     const id = await nodeId(dataDir, this.#runtime.newId);
 
     let sandbox: Sandbox | null = null;
@@ -105,8 +106,8 @@ class AgentStart {
     const programs = childProcessPrograms({
       nodeId: id,
       environment: this.#environment,
-      platform: thisPlatform,
-      controlGroups: await this.#openControlGroups(id),
+      platform: host.platform,
+      controlGroups: await this.#openControlGroups(id, host),
       sandbox: () => sandbox,
       prepareDirectory,
       runtime: this.#runtime,
@@ -143,16 +144,16 @@ class AgentStart {
   }
 
   /** Null where this agent may make no control groups. */
-  async #openControlGroups(id: string): Promise<ControlGroups | null> {
+  async #openControlGroups(id: string, host: HostPlatform): Promise<ControlGroups | null> {
     if (this.#options.withoutControlGroups) return null;
-    const found = await findControlGroups(id, this.#runtime);
+    const found = await host.findControlGroups(id, this.#runtime);
     if ('unavailable' in found) {
-      this.#log.info(`no control groups: ${found.unavailable}`);
+      this.#log.info(`no ${host.groupKind}s: ${found.unavailable}`);
       return null;
     }
     const { groups, leftOver } = found;
     this.#onStop(() => groups.close());
-    this.#log.info({ path: groups.path }, 'each instance program has its own control group');
+    this.#log.info({ path: groups.path ?? undefined }, `each instance program has its own ${groups.kind}`);
     this.#logEnded(leftOver);
     return groups;
   }

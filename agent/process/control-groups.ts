@@ -1,9 +1,11 @@
 /** Process groups kept by the kernel: a process cannot leave its group by forking, by creating a session or by clearing its
- *  environment. linux-control-groups.ts implements them. */
+ *  environment. Control groups of Linux (linux-control-groups.ts) and job objects of Windows (windows/job-objects.ts) implement them. */
 
 export interface ControlGroups {
-  /** Folder of the groups, for the log. */
-  readonly path: string;
+  /** Term of the system for one of them, for the log. */
+  readonly kind: 'control group' | 'job object';
+  /** Folder of the groups, for the log; null where they have none. */
+  readonly path: string | null;
   /** Creates a group for one program; throws the system's error. */
   create(instanceId: string): ProgramGroup;
   /** Kills every process in every group without waiting, when this process exits. */
@@ -30,5 +32,5 @@ export interface ProgramGroup {
 /** Result of the search for control groups. */
 export type FoundControlGroups =
   | { readonly groups: ControlGroups; readonly leftOver: number }
-  /** Continues "no control groups: …". */
+  /** Continues "no control groups: …", on Windows "no job objects: …". */
   | { readonly unavailable: string };

@@ -64,7 +64,7 @@ describe.skipIf(!(await hasControlGroups()))('the control group of a program', (
       await once(program, 'exit');
     }
     await groups.close();
-    expect(existsSync(groups.path)).toBe(false);
+    expect(existsSync(groups.path ?? '')).toBe(false);
   });
 
   async function open(): Promise<ControlGroups> {
@@ -120,7 +120,7 @@ setsid "$0" & exit' > /tmp/hop-${process.pid}; chmod +x /tmp/hop-${process.pid};
   it('ends what has made itself a group below it', async () => {
     group.jobBegins();
     const stray = await run('sleep 1000 >&- & echo $!');
-    const folder = join(groups.path, 'instance-sim-1', 'below');
+    const folder = join(groups.path ?? '', 'instance-sim-1', 'below');
     mkdirSync(folder);
     writeFileSync(join(folder, 'cgroup.procs'), stray);
     expect(await group.endJob()).toBe(1);

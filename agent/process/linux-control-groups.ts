@@ -107,6 +107,7 @@ async function tryGroup(folder: string, runtime: Runtime): Promise<void> {
 function controlGroups(root: string, runtime: Runtime): ControlGroups {
   let made = 0;
   return {
+    kind: 'control group',
     path: root,
     create: (instanceId) => new LinuxProgramGroup(() => makeGroup(root, instanceId, ++made), runtime),
     killAll: () => {

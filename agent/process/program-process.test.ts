@@ -6,7 +6,9 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { childProcessPrograms } from './programs.js';
-import { thisPlatform } from './this-platform.js';
+import { openPlatform } from './this-platform.js';
+
+const { platform: thisPlatform } = await openPlatform(tmpdir());
 
 const INSTANCE = { id: 'sim', version: '1', revision: '', labels: [] };
 const NO_LISTENER = { onStarted: () => undefined, onOutput: () => undefined, onStderr: () => undefined };

@@ -3,8 +3,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { linux } from './linux.js';
 import { lockDataDir } from './single-instance.js';
+import { openPlatform } from './this-platform.js';
+
+const { platform } = await openPlatform(tmpdir());
 
 let directory: string;
 
@@ -16,11 +18,11 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 
 describe('the lock of a data directory', () => {
   test('is held by one, and free again afterwards', async () => {
-    const release = lockDataDir(directory, linux);
-    expect(() => lockDataDir(directory, linux)).toThrow(/is in use by another agent \(process \d+\)/);
+    const release = lockDataDir(directory, platform);
+    expect(() => lockDataDir(directory, platform)).toThrow(/is in use by another agent \(process \d+\)/);
     release();
     expect(await readdir(directory)).toEqual([]);
-    lockDataDir(directory, linux)();
+    lockDataDir(directory, platform)();
   });
 
   test.each([
@@ -29,14 +31,14 @@ describe('the lock of a data directory', () => {
     ['an unreadable owner', 'rubbish'],
   ])('of %s is taken over', async (_, owner) => {
     await writeFile(join(directory, 'agent.lock'), owner);
-    const release = lockDataDir(directory, linux);
-    expect(await readFile(join(directory, 'agent.lock'), 'utf8')).toBe(linux.identify(process.pid));
+    const release = lockDataDir(directory, platform);
+    expect(await readFile(join(directory, 'agent.lock'), 'utf8')).toBe(platform.identify(process.pid));
     expect(await readdir(directory)).toEqual(['agent.lock']);
     release();
   });
 
   test('is not released by its former owner once another one has it', async () => {
-    const release = lockDataDir(directory, linux);
+    const release = lockDataDir(directory, platform);
     await writeFile(join(directory, 'agent.lock'), 'another');
     release();
     expect(await readFile(join(directory, 'agent.lock'), 'utf8')).toBe('another');
@@ -44,14 +46,14 @@ describe('the lock of a data directory', () => {
 
   test('stays with another agent that takes over a stale one at the same moment', async () => {
     const lock = join(directory, 'agent.lock');
-    const another = linux.identify(process.ppid) ?? '';
+    const another = platform.identify(process.ppid) ?? '';
     await writeFile(lock, '4194305@x/1');
     // Between the look at the stale lock and its removal.
     const identify = (pid: number) => {
       if (pid === 4194305) writeFileSync(lock, another);
-      return linux.identify(pid);
+      return platform.identify(pid);
     };
-    expect(() => lockDataDir(directory, { ...linux, identify })).toThrow(
+    expect(() => lockDataDir(directory, { ...platform, identify })).toThrow(
       `is in use by another agent (process ${process.ppid})`,
     );
     expect(await readdir(directory)).toEqual(['agent.lock']);

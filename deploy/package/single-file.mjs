@@ -4,6 +4,7 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import postject from 'postject';
 import { bundleParts, licenseTexts } from './one-file/bundle.mjs';
+import { NATIVE_MODULE, nativePackage } from './one-file/native-module.mjs';
 import { NODE_VERSION, nodeBinary, SYSTEMS, systemHere } from './one-file/node-binary.mjs';
 import { withoutSignature } from './one-file/signature.mjs';
 import { readJson, writeJson } from './stage.mjs';
@@ -20,10 +21,11 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
  * @returns {Promise<import('./contents.mjs').Made[]>}
  */
 export async function singleFiles({ root, version, work, out, systems, sign, log }) {
-  const { packages, content } = await makeContent({ root, version, work, log });
+  const parts = await makeParts({ root, version, work, log });
   const made = [];
   for (const system of systems) {
     const { program, tarball } = nodeBinary(system);
+    const { packages, content } = contentFor(system, { root, work, ...parts });
     const file = join(out, `workbench-agent-${version}-${system}${SYSTEMS[system].ending}`);
     log(`Single file: ${system} ...`);
     await inject({ program, content, file });
@@ -35,8 +37,8 @@ export async function singleFiles({ root, version, work, out, systems, sign, log
   return made;
 }
 
-/** The same for all systems: no snapshot and no compiled code, which only the system that made them could read. */
-async function makeContent({ root, version, work, log }) {
+/** Bundles the modules, which are the same for all systems, and writes what else lies beside them in each file. */
+async function makeParts({ root, version, work, log }) {
   log('Single file: bundling the agent ...');
   const at = (name) => join(work, name);
   const packages = await bundleParts({ root, outdir: work });
@@ -44,6 +46,13 @@ async function makeContent({ root, version, work, log }) {
   writeJson(at('build-info.json'), { ...readJson(join(root, 'shared/dist/build-info.json')), version });
   const node = { version: NODE_VERSION, license: here.license };
   writeFileSync(at('licenses.txt'), licenseTexts({ root, packages, node }));
+  return { packages, builder: here.program };
+}
+
+/** No snapshot and no compiled code, which only the system that made them could read. */
+function contentFor(system, { root, work, packages, builder }) {
+  const at = (name) => join(work, name);
+  const native = system.startsWith('win-') ? nativePackage(root) : undefined;
   writeJson(at('sea.json'), {
     main: at('main.cjs'),
     output: at('content'),
@@ -55,10 +64,14 @@ async function makeContent({ root, version, work, log }) {
       'build-info.json': at('build-info.json'),
       'licenses.txt': at('licenses.txt'),
       'javascript-globals.cjs': join(root, 'packages/runner/dist/javascript-globals.cjs'),
+      ...(native && { [NATIVE_MODULE]: native.file }),
     },
   });
-  execFileSync(here.program, ['--experimental-sea-config', at('sea.json')], { stdio: 'ignore' });
-  return { packages, content: readFileSync(at('content')) };
+  execFileSync(builder, ['--experimental-sea-config', at('sea.json')], { stdio: 'ignore' });
+  return {
+    packages: native ? [...packages, { from: native.from, entry: native.entry }] : packages,
+    content: readFileSync(at('content')),
+  };
 }
 
 async function inject({ program, content, file }) {

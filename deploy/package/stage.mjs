@@ -29,6 +29,9 @@ const OWN_PARTS = ['package.json', 'bin', 'dist'];
 /** Telemetry of Swagger UI, in whose place the lock file has an empty package. */
 const NEVER_INSTALLED = ['@scarf/scarf'];
 
+/** Calls of Windows, where the agent is installed as one file. */
+const ONLY_IN_SINGLE_FILE = ['koffi'];
+
 /** Parts of the SQLite add-on that compile it and that load it. */
 const ADDON_PARTS = {
   sources: ['package.json', 'LICENSE', 'lib', 'binding.gyp', 'deps', 'src'],
@@ -73,7 +76,11 @@ export const INSTANCE_PROGRAMS = {
 export function stage({ root, program, version, folder, addon }) {
   const locked = readJson(join(root, 'package-lock.json')).packages;
   const { workspaces } = PROGRAMS[program];
-  const without = [...NEVER_INSTALLED, ...(addon === 'binary' ? ['prebuild-install'] : [])];
+  const without = [
+    ...NEVER_INSTALLED,
+    ...ONLY_IN_SINGLE_FILE,
+    ...(addon === 'binary' ? ['prebuild-install'] : []),
+  ];
   const packages = productionPackages(locked, workspaces, { root, without });
   for (const each of packages) {
     const isOurs = !each.from.includes('node_modules/');

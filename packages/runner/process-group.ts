@@ -4,7 +4,8 @@
  *
  * On POSIX systems each script leads a session of its own (`detached`): its process group is signaled as one. Shells with job
  * control and MPI launchers put their children into other groups of the same session; on Linux these are found in /proc. On
- * Windows `taskkill /T` follows the tree of processes. A process that begins a session of its own (a daemon) leaves its script on
+ * Windows `taskkill /T` follows the tree of processes from a script that runs; what one leaves behind is found in the job object that
+ * the agent keeps for each instance program. A process that begins a session of its own (a daemon) leaves its script on
  * purpose and is not followed.
  */
 import { execFile } from 'node:child_process';
@@ -27,9 +28,16 @@ export async function askGroupToEnd(leaderPid: number): Promise<void> {
 }
 
 /** Kills the group and, on Linux, the session that `leaderPid` leads. All members of a young one have later ids, so that no
- *  other process is examined. */
-export async function killGroup(leaderPid: number, { isYoung = false } = {}): Promise<void> {
-  if (process.platform === 'win32') return killTreeOnWindows(leaderPid);
+ *  other process is examined. `hasEnded`: the leader itself is gone. */
+export async function killGroup(
+  leaderPid: number,
+  { isYoung = false, hasEnded = false } = {},
+): Promise<void> {
+  if (process.platform === 'win32') {
+    // Another process may have the id of one that has ended.
+    if (!hasEnded) await killTreeOnWindows(leaderPid);
+    return;
+  }
   if (isYoung && process.platform === 'linux' && isOver(leaderPid)) return;
   signal(-leaderPid, 'SIGKILL');
   if (process.platform !== 'linux') return;

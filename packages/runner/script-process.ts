@@ -92,7 +92,7 @@ export async function runScriptProcess(
     else signal.addEventListener('abort', onAbort, { once: true });
     const end = await exited;
     clearTimeout(watching);
-    await killGroup(pid, { isYoung: performance.now() - startedAtMs < IDS_LAST_MS });
+    await killGroup(pid, { isYoung: performance.now() - startedAtMs < IDS_LAST_MS, hasEnded: true });
     if (fault !== undefined) throw fault;
     await Promise.all(relays.map((each) => each.drain()));
     return end;

@@ -1,7 +1,7 @@
 /** Trials of sandboxes and control groups on this host. */
 import { type Finding, faultWithRemedy, ok } from '@workbench-hub/shared/checks/finding';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { findControlGroups } from '../../process/this-platform.js';
+import { openPlatform } from '../../process/this-platform.js';
 import type { TriedSandbox } from '../../sandbox-checks.js';
 
 export function sandboxFindings({ working, faults }: Pick<TriedSandbox, 'working' | 'faults'>): Finding[] {
@@ -15,11 +15,13 @@ export function sandboxFindings({ working, faults }: Pick<TriedSandbox, 'working
 }
 
 /** Creates control groups as a start would, and removes them. */
-export async function checkControlGroups(runtime: Runtime): Promise<Finding[]> {
-  const check = 'control groups';
+export async function checkControlGroups(dataDir: string, runtime: Runtime): Promise<Finding[]> {
+  const { groupKind, findControlGroups } = await openPlatform(dataDir);
+  const check = `${groupKind}s`;
   const found = await findControlGroups(runtime.newId(), runtime);
   if ('unavailable' in found) return [ok(check, `none: ${found.unavailable}`)];
   const { path } = found.groups;
   await found.groups.close();
-  return [ok(check, `each instance program gets one of its own, as in ${path}`)];
+  const place = path === null ? '' : `, as in ${path}`;
+  return [ok(check, `each instance program gets one of its own${place}`)];
 }

@@ -1,4 +1,5 @@
 /** Starts the program of each instance, as the agent does, and ends it when it has said hello. */
+import { resolve } from 'node:path';
 import { type Finding, fault, ok } from '@workbench-hub/shared/checks/finding';
 import { openLog } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
@@ -12,7 +13,7 @@ import { describeEnd, secondsText } from '../../core/program-end.js';
 import type { InstanceSettings } from '../../engine/supervisor.js';
 import { childProcessPrograms } from '../../process/programs.js';
 import type { Sandbox } from '../../process/sandbox.js';
-import { thisPlatform } from '../../process/this-platform.js';
+import { openPlatform } from '../../process/this-platform.js';
 
 export interface ProgramStartOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -32,7 +33,7 @@ export async function tryPrograms(config: AgentConfig, options: ProgramStartOpti
     // Programs of the running agent are left alone.
     nodeId: runtime.newId(),
     environment: inheritedEnvironment(environment),
-    platform: thisPlatform,
+    platform: (await openPlatform(resolve(config.dataDir))).platform,
     controlGroups: null,
     sandbox: () => sandbox,
     prepareDirectory,

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
+import { nativeModule } from './native-module.mjs';
 
 /** Packages that improve others where somebody installs them; nobody can install them into a file. */
 const NEVER_INSIDE = ['bufferutil', 'utf-8-validate'];
@@ -26,6 +27,7 @@ export async function bundleParts({ root, outdir }) {
     target: 'node24',
     legalComments: 'none',
     external: NEVER_INSIDE,
+    plugins: [nativeModule(root)],
     // The modules lie in the file.
     banner: {
       js: "const addressOfFile = require('node:url').pathToFileURL(process.execPath).href;",
@@ -34,7 +36,8 @@ export async function bundleParts({ root, outdir }) {
     logLevel: 'error',
   });
   if (warnings.length > 0) throw new Error(`esbuild warns: ${warnings.map(({ text }) => text).join('; ')}`);
-  const folders = new Set(Object.keys(metafile.inputs).map((input) => packageFolder(root, input)));
+  const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith('native:'));
+  const folders = new Set(inputs.map((input) => packageFolder(root, input)));
   const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   return [...folders].sort().map((from) => {
     const entry = locked[from];
