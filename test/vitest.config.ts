@@ -14,6 +14,8 @@ const OF_SQLITE = ['test/contract/doctor.test.ts'];
 const exclude = [
   '**/node_modules/**',
   '**/dist/**',
+  // deploy/test-windows.mjs has Windows.
+  ...(process.env['WINDOWS_HOST'] === undefined ? ['**/windows/**'] : []),
   ...leftOut,
   ...(process.env['STORE'] === 'postgres' ? OF_SQLITE : []),
   ...(process.env['HUBS'] === undefined ? [] : Object.keys(NOT_BY_SEVERAL_HUBS)),

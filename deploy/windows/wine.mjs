@@ -1,0 +1,99 @@
+// Wine 10 on Linux, in which the tests of Windows run: that of the system, or that of Debian 13 in a folder of its own.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Wine 8 has no taskkill /T, and jobs could not fetch their files there. */
+const OLDEST = 10;
+const SUITE = 'trixie';
+const DONE = 'installed';
+
+/** Everything ends with the first process: Wine's servers, too. `$BINDS` are folders that are visible inside, `$ROOT` is the folder of
+ *  the system inside, or empty. `$LAYER`, if it is not empty, has the folder `upper`, which is laid over `$BELOW`. */
+const SESSION = `
+if [ -n "$LAYER" ]; then
+  mount -t overlay overlay -o "lowerdir=$BELOW,upperdir=$LAYER/upper,workdir=$LAYER/work" "$BELOW" || exit 125
+fi
+mount -t proc proc "$ROOT/proc" || exit 125
+if [ -n "$ROOT" ]; then
+  mount --rbind /dev "$ROOT/dev" || exit 125
+  for folder in $BINDS; do mkdir -p "$ROOT$folder" && mount --rbind "$folder" "$ROOT$folder" || exit 125; done
+  exec chroot "$ROOT" sh -c "$1"
+fi
+exec sh -c "$1"
+`;
+
+/**
+ * Opens Wine with a fresh Windows below `folder`; both are kept for later runs. Throws when it cannot be had, with what to do.
+ *
+ * @param {string} folder cache folder, without blanks in its path
+ * @param {{ log: (line: string) => void }} options
+ */
+export function openWine(folder, { log }) {
+  mkdirSync(folder, { recursive: true });
+  const system = hasWine() ? '' : debianWithWine(folder, log);
+  const windows = join(folder, 'windows');
+  const session = { system, windows };
+  if (!existsSync(windows)) {
+    log('Windows: a first start of Wine ...');
+    const fresh = `${windows}.new`;
+    rmSync(fresh, { recursive: true, force: true });
+    const [command, ...words] = wineSession({ system, windows: fresh }, 'wineboot --init', [folder]);
+    const { status } = spawnSync(command, words, { stdio: 'ignore' });
+    if (status !== 0) throw new Error(`wineboot ended with ${status}`);
+    renameSync(fresh, windows);
+  }
+  return session;
+}
+
+/**
+ * Command that runs a script of sh in which `wine` starts programs of Windows. A process that is left ends with the script.
+ *
+ * @param {{ system: string, windows: string }} session from {@link openWine}
+ * @param {string} script its output goes to files: a server of Wine would hold a pipe
+ * @param {readonly string[]} folders visible under their own paths
+ * @param {{ below: string, layer: string }} [over] content of `upper` in the folder `layer` is laid over the folder `below`; `work` in it
+ *   is empty
+ */
+export function wineSession({ system, windows }, script, folders, over) {
+  const environment = [
+    'HOME=/root',
+    'LANG=C.UTF-8',
+    'PATH=/usr/sbin:/usr/bin:/sbin:/bin',
+    'WINEDEBUG=-all',
+    'WINEDLLOVERRIDES=mscoree,mshtml=',
+    `WINEPREFIX=${windows}`,
+    `ROOT=${system}`,
+    `BELOW=${over?.below ?? ''}`,
+    `LAYER=${over?.layer ?? ''}`,
+    `BINDS=${[join(windows, '..'), ...folders].join(' ')}`,
+  ];
+  const user = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
+  const isolated = ['unshare', ...user, '--mount', '--pid', '--fork', '--kill-child'];
+  return ['env', '-i', ...environment, ...isolated, 'sh', '-c', SESSION, 'sh', `${script}; wineserver -k`];
+}
+
+function hasWine() {
+  const { stdout } = spawnSync('wine', ['--version'], { encoding: 'utf8' });
+  return Number(/^wine-(\d+)/.exec(stdout ?? '')?.[1] ?? 0) >= OLDEST;
+}
+
+/** Folder of a Debian with Wine. */
+function debianWithWine(folder, log) {
+  const system = join(folder, SUITE);
+  if (existsSync(join(system, DONE))) return system;
+  const advice = `tests of Windows need Wine ${OLDEST} or newer on this machine`;
+  if (process.getuid?.() !== 0) throw new Error(`${advice}; as root, this would make a Debian with one`);
+  if (spawnSync('debootstrap', ['--version'], { stdio: 'ignore' }).status !== 0)
+    throw new Error(`${advice}, or debootstrap: apt-get install debootstrap`);
+  rmSync(system, { recursive: true, force: true });
+  log(`Windows: Debian ${SUITE} for Wine (1.5 GB, about two minutes) ...`);
+  const quiet = { stdio: ['ignore', 'ignore', 'inherit'] };
+  execFileSync('debootstrap', ['--variant=minbase', SUITE, system], quiet);
+  copyFileSync('/etc/resolv.conf', join(system, 'etc/resolv.conf'));
+  const install =
+    'export DEBIAN_FRONTEND=noninteractive; apt-get -qq update && apt-get -qq -y --no-install-recommends install wine wine64 && apt-get clean';
+  execFileSync('chroot', [system, 'sh', '-c', install], { stdio: ['ignore', 'ignore', 'ignore'] });
+  writeFileSync(join(system, DONE), '');
+  return system;
+}

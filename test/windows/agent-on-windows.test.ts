@@ -1,0 +1,247 @@
+/** The agent as one file on Windows (Wine), with a hub on Linux; `npm run test:windows` runs these tests. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
+import {
+  endPrograms,
+  type HubProgram,
+  type Program,
+  startCommand,
+  startHub,
+} from '../support/programs/programs.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+interface Wine {
+  readonly system: string;
+  readonly windows: string;
+}
+
+const { wineSession } = (await import(new URL('../../deploy/windows/wine.mjs', import.meta.url).href)) as {
+  wineSession(wine: Wine, script: string, folders: readonly string[]): string[];
+};
+const { wine, agent, kills } = JSON.parse(process.env['WINDOWS_HOST'] ?? '') as {
+  readonly wine: Wine;
+  /** Path of the single file. */
+  readonly agent: string;
+  /** Number of times that an agent is killed. */
+  readonly kills: number;
+};
+
+const ID = 'windows-host';
+/** A folder whose paths are longer than MAX_PATH. */
+const DEEP = Array.from({ length: 8 }, (_, index) => `${index}`.repeat(40)).join('/');
+
+let site: TemporaryFolder;
+let hub: HubProgram;
+let sessions: Program[];
+
+beforeEach(async () => {
+  site = await temporaryFolder();
+  hub = await startHub(site.path);
+  sessions = [];
+});
+afterEach(async () => {
+  // Nothing of Windows outlives the first process of a session.
+  await Promise.all(sessions.map((session) => session.kill()));
+  await endPrograms();
+  await site.remove();
+});
+
+/** Writes the configuration of the agent. Its folders lie on drive Z:, which is the root of Linux. */
+function configure(keys: object = {}): void {
+  const config = {
+    id: ID,
+    hub: hub.baseUrl.replace('http', 'ws'),
+    tokenFile: hub.tokenFile,
+    dataDir: 'data',
+    instances: [
+      { id: 'node', version: '1', labels: ['node'] },
+      {
+        id: 'batch',
+        version: '1',
+        labels: ['batch'],
+        command: ['workbench-runner', '--interpreter', 'cmd /d /c'],
+      },
+    ],
+    ...keys,
+  };
+  writeFileSync(join(site.path, 'agent.yaml'), JSON.stringify(config));
+}
+
+/** Runs a script of sh in which `agent` is the agent; its output is in a file. */
+function session(script: string): Program {
+  const commands = `cd ${site.path} || exit 1
+agent() { wine ${agent} "$@"; }
+${script}`;
+  const started = startCommand(wineSession(wine, commands, [site.path, join(agent, '..')]), site.path);
+  sessions.push(started);
+  return started;
+}
+
+const startAgent = () => session('agent --config agent.yaml >> agent.log 2>&1');
+const agentLog = () => readFileSync(join(site.path, 'agent.log'), 'utf8');
+const client = () => restClient(hub.baseUrl);
+
+async function ready(): Promise<void> {
+  await expect
+    .poll(async () => (await client().instances()).map(({ status }) => status), { timeout: 60_000 })
+    .toEqual(['UP', 'UP']);
+}
+
+function createJob(label: string, script: string, keys: object = {}): Promise<string> {
+  return client().createBatchJob({
+    classifiers: [{ type: 'LABLES', value: label }],
+    inputScripts: [{ content: base64(script) }],
+    ...keys,
+  });
+}
+
+/** Ids of the processes with a word in their command lines, among all of this machine. */
+function processesWith(...words: readonly string[]): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    try {
+      const line = readFileSync(join('/proc', name, 'cmdline'), 'latin1');
+      return words.every((word) => line.includes(word)) && !line.startsWith('env') ? [Number(name)] : [];
+    } catch {
+      return []; // it has ended
+    }
+  });
+}
+
+/** A script that starts a process apart from itself, which has the mark in its command line, and then does more. */
+function leaves(mark: string, then: string): string {
+  return `const { spawn } = require('node:child_process');
+const { writeFileSync } = require('node:fs');
+writeFileSync('stray.cjs', 'setInterval(() => undefined, 1000)');
+const stray = spawn(process.execPath, ['stray.cjs', '${mark}'], { detached: true, stdio: 'ignore' });
+stray.unref();
+stray.once('spawn', () => { ${then} });`;
+}
+
+describe('the agent as one file on Windows', () => {
+  it('says its version, finds no fault in its host, and runs scripts with files', async () => {
+    configure();
+    const checks = session(
+      'agent --version > version.txt 2>&1; agent doctor --config agent.yaml > doctor.txt 2>&1; agent --config agent.yaml >> agent.log 2>&1',
+    );
+    void checks;
+    await ready();
+    expect(readFileSync(join(site.path, 'version.txt'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\r?\n$/m);
+    const found = readFileSync(join(site.path, 'doctor.txt'), 'utf8');
+    expect(found).toMatch(/job objects: each instance program gets one of its own/);
+    expect(found).toMatch(
+      /start of node, batch: workbench-runner .* has started|start of node: workbench-runner/,
+    );
+    expect(agentLog()).toContain('each instance program has its own job object');
+
+    const script = `const { readFileSync, mkdirSync, writeFileSync } = require('node:fs');
+const input = readFileSync('${DEEP}/in.txt', 'utf8');
+mkdirSync('out', { recursive: true });
+writeFileSync('out/ergebnis-ä.txt', input.toUpperCase() + load);
+console.log('Grüße from ' + process.platform);`;
+    const id = await createJob('node', script, {
+      variablesToInject: [{ key: 'load', value: '42' }],
+      additionalFiles: [{ filename: `${DEEP}/in.txt`, content: base64('steel ') }],
+    });
+    const result = await client().batchJobResult(id);
+    expect(result, await client().log(id)).toMatchObject({ batchExecutionStatus: 'OK' });
+    expect(outputsOf(result)).toEqual({ 'out/ergebnis-ä.txt': 'STEEL 42' });
+    expect(await client().log(id)).toContain('Grüße from win32');
+  });
+
+  it('removes what a job left read-only, and fails a job whose files Windows cannot have', async () => {
+    configure();
+    startAgent();
+    await ready();
+    const script = `const { chmodSync, writeFileSync } = require('node:fs');
+writeFileSync('locked.txt', 'x');
+chmodSync('locked.txt', 0o444);`;
+    const id = await createJob('node', script);
+    const result = await client().batchJobResult(id);
+    expect(outputsOf(result)).toEqual({ 'locked.txt': 'x' });
+    await expect.poll(() => readdirSync(join(site.path, 'data/work'))).toEqual([]);
+    for (const filename of ['a/CON.txt', 'a/b:c', 'a/name.']) {
+      const refused = await createJob('node', 'console.log(1);', {
+        additionalFiles: [{ filename, content: base64('x') }],
+      });
+      const { status, message } = await client().batchJobResult(refused);
+      expect([status, message]).toEqual(['FAILED', expect.stringContaining(filename)]);
+    }
+    const clash = await createJob('node', 'console.log(1);', {
+      additionalFiles: ['Mesh.inp', 'mesh.inp'].map((filename) => ({ filename, content: base64(filename) })),
+    });
+    expect(await client().batchJobResult(clash)).toMatchObject({ status: 'FAILED' });
+  });
+
+  it('ends what a job left behind, whether it ended, or was canceled', async () => {
+    configure();
+    startAgent();
+    await ready();
+    const [left, canceled] = [randomUUID(), randomUUID()];
+    const first = await createJob('node', leaves(left, "writeFileSync('done.txt', 'x');"));
+    expect(await client().batchJobResult(first)).toMatchObject({ batchExecutionStatus: 'OK' });
+    await expect.poll(() => processesWith(left)).toEqual([]);
+
+    const second = await createJob('node', leaves(canceled, 'setInterval(() => undefined, 1000);'));
+    await expect.poll(() => processesWith(canceled).length).toBeGreaterThan(0);
+    await client().cancel(second, true);
+    expect(await client().batchJobResult(second)).toMatchObject({ status: 'CANCELED' });
+    await expect.poll(() => processesWith(canceled)).toEqual([]);
+    expect(agentLog()).toContain('ended orphans of a task');
+  });
+
+  it('leaves no process behind when it is killed, and its jobs run again', async () => {
+    configure();
+    const marks: string[] = [];
+    const go = join(site.path, 'go');
+    const mark = randomUUID();
+    const id = await createJob(
+      'node',
+      leaves(
+        mark,
+        `const { existsSync } = require('node:fs');
+setInterval(() => { if (existsSync('Z:${go}')) { writeFileSync('done.txt', 'x'); process.exit(); } }, 50);`,
+      ),
+    );
+    for (let kill = 1; kill <= kills; kill++) {
+      marks.push(mark);
+      // The servers of Wine outlive an agent that was killed.
+      const running = session('agent --config agent.yaml >> agent.log 2>&1; sleep 1000');
+      await expect.poll(() => processesWith(mark).length, { timeout: 60_000 }).toBeGreaterThan(0);
+      const [pid] = processesWith(basename(agent), '--config');
+      if (pid === undefined) throw new Error('the agent has no process');
+      process.kill(pid, 'SIGKILL');
+      await expect.poll(() => [...processesWith(mark), ...processesWith(basename(agent))]).toEqual([]);
+      await running.kill();
+    }
+    writeFileSync(go, '');
+    startAgent();
+    expect(await client().batchJobResult(id)).toMatchObject({ batchExecutionStatus: 'OK' });
+    await expect.poll(() => processesWith(mark)).toEqual([]);
+    expect(existsSync(join(site.path, 'data'))).toBe(true);
+  });
+
+  it('is refused a second time on the same data folder, and starts after the first one has ended by force', async () => {
+    configure();
+    mkdirSync(join(site.path, 'data'), { recursive: true });
+    const both = session(
+      'agent --config agent.yaml >> agent.log 2>&1 & until grep -q "agent started" agent.log; do sleep 0.1; done; agent --config agent.yaml > second.txt 2>&1; echo "exit $?" >> second.txt; wait',
+    );
+    void both;
+    await expect
+      .poll(
+        () =>
+          existsSync(join(site.path, 'second.txt'))
+            ? readFileSync(join(site.path, 'second.txt'), 'utf8')
+            : '',
+        { timeout: 60_000 },
+      )
+      .toMatch(/exit \d+/);
+    const second = readFileSync(join(site.path, 'second.txt'), 'utf8');
+    expect(second).toContain('is in use by another agent');
+    expect(second).toContain('exit 2');
+  });
+});
