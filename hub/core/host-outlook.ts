@@ -23,7 +23,7 @@ export interface RecipeOutlook {
   readonly coming: number;
   /** Time at which the first of them was asked for; null without any. */
   readonly sinceMs: number | null;
-  /** Time at which it is expected to join, as earlier ones did; null when too few have. */
+  /** Time at which it is expected to join, as earlier ones did; null when too few have, and while the workload manager does not answer. */
   readonly expectedMs: number | null;
   readonly obstacle: RecipeObstacle | null;
   /** Time of the next try after failed starts; null without any. */
@@ -51,14 +51,22 @@ export function outlookInWords(outlooks: readonly RecipeOutlook[], nowMs: number
 }
 
 function oneInWords(outlook: RecipeOutlook, nowMs: number): string {
-  const { recipe, coming, sinceMs, expectedMs, obstacle, nextTryAtMs } = outlook;
+  const { recipe, coming, obstacle } = outlook;
   const name = `recipe ${JSON.stringify(recipe)}`;
-  if (coming > 0 && obstacle !== 'TIME') {
-    const since = sinceMs === null ? '' : `, asked for ${durationInWords(nowMs - sinceMs)} ago`;
-    const expected = expectedMs === null ? '' : `, expected in ${durationInWords(expectedMs - nowMs)}`;
-    return ` ${amountInWords(coming, 'host', 'hosts')} of ${name} ${coming === 1 ? 'is' : 'are'} coming${since}${expected}.`;
-  }
-  if (obstacle === null) return '';
-  const nextTry = nextTryAtMs === null ? '' : `; it tries again in ${durationInWords(nextTryAtMs - nowMs)}`;
-  return ` No more hosts of ${name} come: ${OBSTACLES_IN_WORDS[obstacle]}${nextTry}.`;
+  const why = obstacle === null ? '' : `${OBSTACLES_IN_WORDS[obstacle]}${nextTryInWords(outlook, nowMs)}`;
+  if (coming === 0 || obstacle === 'TIME')
+    return obstacle === null ? '' : ` No more hosts of ${name} come: ${why}.`;
+  const hosts = amountInWords(coming, `host of ${name} is`, `hosts of ${name} are`);
+  const further =
+    obstacle === null ? '' : obstacle === 'UNREACHABLE' ? `, but ${why}` : `; no more come: ${why}`;
+  return ` ${hosts} coming${timesInWords(outlook, nowMs)}${further}.`;
+}
+
+function timesInWords({ sinceMs, expectedMs }: RecipeOutlook, nowMs: number): string {
+  const since = sinceMs === null ? '' : `, asked for ${durationInWords(nowMs - sinceMs)} ago`;
+  return expectedMs === null ? since : `${since}, expected in ${durationInWords(expectedMs - nowMs)}`;
+}
+
+function nextTryInWords({ nextTryAtMs }: RecipeOutlook, nowMs: number): string {
+  return nextTryAtMs === null ? '' : `; it tries again in ${durationInWords(nextTryAtMs - nowMs)}`;
 }

@@ -58,6 +58,16 @@ async function joined(remainingMs: number) {
   return { id, name, agent };
 }
 
+/** Brings hosts one after another, each of which goes again. */
+async function bringsHosts(count: number): Promise<void> {
+  for (let brought = 0; brought < count; brought++) {
+    const { agent } = await joined(3_600_000);
+    await pass(20_000);
+    await agent.disconnect();
+    await pass(MINUTE_MS);
+  }
+}
+
 describe('the explanation of a task that waits', () => {
   it('names the recipe that brings a host, since when, and when it is expected', async () => {
     await startWith();
@@ -76,12 +86,7 @@ describe('the explanation of a task that waits', () => {
 
   it('expects a host after the median time of earlier ones', async () => {
     await startWith({ idleMs: 1000 });
-    for (let count = 0; count < 3; count++) {
-      const { agent } = await joined(3_600_000);
-      await pass(20_000);
-      await agent.disconnect();
-      await pass(MINUTE_MS);
-    }
+    await bringsHosts(3);
     const id = await create();
     await pass();
     const { sinceMs, expectedMs } = (await outlookOf(id)) ?? {};
@@ -138,9 +143,25 @@ describe('the explanation of a task that waits', () => {
     manager.refusal = null;
     await pass(MINUTE_MS);
     expect(await outlookOf(id)).toMatchObject({ coming: 1, obstacle: 'MAX_ALLOCATIONS', nextTryAtMs: null });
+    expect((await explained(id)).message).toMatch(
+      / 1 host of recipe "gears" is coming, asked for \d+ s ago; no more come: it has all that it may have at a time\.$/,
+    );
+  });
+
+  it('says that the workload manager does not answer while a host is on its way, and expects none then', async () => {
+    await startWith({ idleMs: 1000 });
+    await bringsHosts(3);
+    const id = await create();
+    await pass();
+    expect(Number((await outlookOf(id))?.expectedMs)).toBeGreaterThan(0);
     manager.isAway = true;
-    await pass(MINUTE_MS);
-    expect(await outlookOf(id)).toMatchObject({ obstacle: 'UNREACHABLE' });
+    await pass(2 * MINUTE_MS);
+    expect(await outlookOf(id)).toMatchObject({ coming: 1, expectedMs: null, obstacle: 'UNREACHABLE' });
+    expect((await explained(id)).message).toMatch(
+      / 1 host of recipe "gears" is coming, asked for 2 min ago, but its workload manager does not answer\.$/,
+    );
+    await engine.recipeViews.pause('gears', 'anna');
+    expect(await outlookOf(id)).toMatchObject({ expectedMs: null, obstacle: 'PAUSED' });
   });
 
   it('says that the host-hours of the day are used up', async () => {

@@ -74,7 +74,7 @@ function leftMs(allocation: Allocation, { wallTimeMs }: HostRecipe, nowMs: numbe
 }
 
 function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlook {
-  const { recipe, allocations, failed } = view;
+  const { recipe, allocations, failed, isReachable } = view;
   const coming = allocations.filter(({ state }) => isComing(state));
   const sinceMs = coming.length === 0 ? null : Math.min(...coming.map(({ wantedAtMs }) => wantedAtMs));
   const startMs = usualStartMs(allocations);
@@ -82,7 +82,8 @@ function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlo
     recipe: recipe.name,
     coming: coming.length,
     sinceMs,
-    expectedMs: sinceMs === null || startMs === null ? null : Math.max(nowMs, sinceMs + startMs),
+    expectedMs:
+      sinceMs === null || startMs === null || !isReachable ? null : Math.max(nowMs, sinceMs + startMs),
     obstacle: timeMs > usableMs(recipe) ? 'TIME' : obstacleOf(view, nowMs),
     nextTryAtMs: failed.nextTryAtMs > nowMs ? failed.nextTryAtMs : null,
   };
