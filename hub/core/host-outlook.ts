@@ -21,7 +21,9 @@ export interface RecipeOutlook {
   readonly recipe: string;
   /** Number of hosts that were asked for and have not joined. */
   readonly coming: number;
-  /** Time at which the first of them was asked for; null without any. */
+  /** Number of hosts that have joined and are not over. */
+  readonly joined: number;
+  /** Time at which the first of those that are coming was asked for; null without any. */
   readonly sinceMs: number | null;
   /** Time at which it is expected to join, as earlier ones did; null when too few have, and while the workload manager does not answer. */
   readonly expectedMs: number | null;
@@ -51,11 +53,13 @@ export function outlookInWords(outlooks: readonly RecipeOutlook[], nowMs: number
 }
 
 function oneInWords(outlook: RecipeOutlook, nowMs: number): string {
-  const { recipe, coming, obstacle } = outlook;
+  const { recipe, coming, joined, obstacle } = outlook;
   const name = `recipe ${JSON.stringify(recipe)}`;
   const why = obstacle === null ? '' : `${OBSTACLES_IN_WORDS[obstacle]}${nextTryInWords(outlook, nowMs)}`;
   if (coming === 0 || obstacle === 'TIME')
-    return obstacle === null ? '' : ` No more hosts of ${name} come: ${why}.`;
+    return obstacle === null
+      ? ''
+      : ` No ${coming + joined > 0 ? 'more hosts' : 'hosts'} of ${name} come: ${why}.`;
   const hosts = amountInWords(coming, `host of ${name} is`, `hosts of ${name} are`);
   const further =
     obstacle === null ? '' : obstacle === 'UNREACHABLE' ? `, but ${why}` : `; no more come: ${why}`;

@@ -73,7 +73,7 @@ export interface Exclusion {
 }
 
 /** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable, kept, of drained agents, or on hosts with too little
- *  time. COMING: the same, but a recipe brings hosts that fit. BUSY: those that are up are working, or other tasks come first. SOON: an
+ *  time. COMING: the same, but a recipe can bring hosts that fit. BUSY: those that are up are working, or other tasks come first. SOON: an
  *  instance is idle. PAUSED: shutdown preparation. */
 export const VERDICTS = ['NEVER', 'NONE_UP', 'COMING', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
@@ -251,7 +251,7 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
 
 function recipesInWords(recipes: readonly string[]): string {
   const names = listed(recipes.map((recipe) => JSON.stringify(recipe)));
-  return recipes.length === 1 ? `the recipe ${names} brings hosts` : `the recipes ${names} bring hosts`;
+  return `the ${recipes.length === 1 ? 'recipe' : 'recipes'} ${names} can bring hosts`;
 }
 
 function noneUpDetail({ down, unreachable, drained, kept, ending }: StateCounts): string {

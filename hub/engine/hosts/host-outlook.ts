@@ -81,6 +81,7 @@ function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlo
   return {
     recipe: recipe.name,
     coming: coming.length,
+    joined: allocations.filter((each) => isOpen(each) && !isComing(each.state)).length,
     sinceMs,
     expectedMs:
       sinceMs === null || startMs === null || !isReachable ? null : Math.max(nowMs, sinceMs + startMs),

@@ -266,7 +266,7 @@ class _DryRunExplanation(TypedDict):
     # Version (null for any) and labels that an instance must have, and the models that it must read.
     requirement: DryRunExplanationRequirement
     # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents,
-    # or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or
+    # or on hosts with too little time. COMING: the same, but a recipe can bring hosts. BUSY: they work, or
     # other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
     verdict: Literal["NEVER", "NONE_UP", "COMING", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
@@ -2225,7 +2225,7 @@ class TaskExplanation(_TaskExplanation, total=False):
     """For a task that does not wait, only its status in words."""
 
     # NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents,
-    # or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or
+    # or on hosts with too little time. COMING: the same, but a recipe can bring hosts. BUSY: they work, or
     # other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
     verdict: Literal["NEVER", "NONE_UP", "COMING", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
@@ -2578,8 +2578,8 @@ class UserPassword(TypedDict):
 
 class _WaitReason(TypedDict):
     # NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents,
-    # or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: those that are up
-    # are working. SOON: one is free. PAUSED: a shutdown is initiated.
+    # or on hosts with too little time. COMING: the same, but a recipe can bring hosts. BUSY: those that are
+    # up are working. SOON: one is free. PAUSED: a shutdown is initiated.
     verdict: Literal["NEVER", "NONE_UP", "COMING", "BUSY", "SOON", "PAUSED"]
     # Criteria that no known instance satisfies.
     unsatisfied: List[WaitReasonUnsatisfiedItem]

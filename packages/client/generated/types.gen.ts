@@ -2011,7 +2011,7 @@ export type TaskExplanation = {
      */
     message: string;
     /**
-     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe can bring hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
      */
     verdict?: 'NEVER' | 'NONE_UP' | 'COMING' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
@@ -2160,7 +2160,7 @@ export type DryRunExplanation = {
         modelType?: string;
     };
     /**
-     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
+     * NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe can bring hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.
      */
     verdict: 'NEVER' | 'NONE_UP' | 'COMING' | 'BUSY' | 'SOON' | 'PAUSED';
     /**
@@ -2377,7 +2377,7 @@ export type TaskItem = {
 
 export type WaitReason = {
     /**
-     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe brings hosts. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
+     * NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. COMING: the same, but a recipe can bring hosts. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is initiated.
      */
     verdict: 'NEVER' | 'NONE_UP' | 'COMING' | 'BUSY' | 'SOON' | 'PAUSED';
     /**

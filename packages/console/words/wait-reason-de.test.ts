@@ -28,8 +28,12 @@ it.each<[Reason, string]>([
     '1 Instanz passt, nimmt aber nichts an: 1 auf Rechnern, deren Zeit nicht reicht.',
   ],
   [
+    { verdict: 'COMING', unsatisfied: [], instances: none, recipes: ['gears'] },
+    'Keine Instanz, die Aufgaben annimmt, passt; „gears“ kann passende Rechner bringen.',
+  ],
+  [
     { verdict: 'COMING', unsatisfied: [], instances: none, recipes: ['gears', 'belts'] },
-    'Keine Instanz, die Aufgaben annimmt, passt; es kommen Rechner von „gears“, „belts“.',
+    'Keine Instanz, die Aufgaben annimmt, passt; „gears“, „belts“ können passende Rechner bringen.',
   ],
   [
     { verdict: 'BUSY', unsatisfied: [], instances: { ...none, satisfyingAll: 1, busy: 1 } },

@@ -16,8 +16,8 @@ const de = {
   drained: (count: string) => `${count} stillgelegt`,
   kept: (count: string) => `${count} nur für andere Hubs`,
   ending: (count: string) => `${count} auf Rechnern, deren Zeit nicht reicht`,
-  coming: (recipes: string) =>
-    `Keine Instanz, die Aufgaben annimmt, passt; es kommen Rechner von ${recipes}.`,
+  coming: (recipes: string, can: string) =>
+    `Keine Instanz, die Aufgaben annimmt, passt; ${recipes} ${can} passende Rechner bringen.`,
   busy: (count: string) =>
     count === '1' ? '1 passende Instanz ist beschäftigt.' : `${count} passende Instanzen sind beschäftigt.`,
   soon: (count: string) =>
@@ -51,7 +51,10 @@ function verdictText({ verdict, unsatisfied, instances, recipes = [] }: WaitReas
         states.map((state) => de[state](number(instances[state] ?? 0))).join(', '),
       );
     case 'COMING':
-      return de.coming(recipes.map((recipe) => `„${recipe}“`).join(', '));
+      return de.coming(
+        recipes.map((recipe) => `„${recipe}“`).join(', '),
+        recipes.length === 1 ? 'kann' : 'können',
+      );
     case 'BUSY':
       return de.busy(number(instances.busy));
     case 'SOON':

@@ -36,7 +36,7 @@ const explanationFields = {
   verdict: z.enum(VERDICTS).meta({
     description:
       'NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable, kept, of drained agents, or on hosts with too little time. ' +
-      'COMING: the same, but a recipe brings hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown ' +
+      'COMING: the same, but a recipe can bring hosts. BUSY: they work, or other tasks come first. SOON: an instance is idle. PAUSED: a shutdown ' +
       'is being prepared.',
   }),
   unsatisfied: z.array(criterion).meta({ description: 'Criteria that no known instance satisfies.' }),

@@ -33,7 +33,7 @@ const waitReason = z
     verdict: z.enum(VERDICTS).meta({
       description:
         'NEVER: no known instance fits. NONE_UP: all that fit are down, unreachable, kept, of drained agents, or on hosts with too little ' +
-        'time. COMING: the same, but a recipe brings hosts. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is ' +
+        'time. COMING: the same, but a recipe can bring hosts. BUSY: those that are up are working. SOON: one is free. PAUSED: a shutdown is ' +
         'initiated.',
     }),
     unsatisfied: z

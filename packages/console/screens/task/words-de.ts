@@ -35,7 +35,7 @@ export const de: DictionaryLike<typeof en> = {
   verdicts: {
     NEVER: 'Keine Instanz, die der Hub kennt, passt',
     NONE_UP: 'Die passenden Instanzen sind nicht bereit',
-    COMING: 'Ein passender Rechner kommt',
+    COMING: 'Ein Rezept kann einen passenden Rechner bringen',
     BUSY: 'Die passenden Instanzen sind beschäftigt',
     SOON: 'Eine Instanz ist frei: gleich geht es los',
     PAUSED: 'Der Hub beginnt keine Aufgaben, weil er bald heruntergefahren wird',

@@ -33,7 +33,7 @@ export const en = {
   verdicts: {
     NEVER: 'No instance that the hub knows fits',
     NONE_UP: 'The instances that fit are not up',
-    COMING: 'A host that fits comes',
+    COMING: 'A recipe can bring a host that fits',
     BUSY: 'The instances that fit are busy',
     SOON: 'An instance is free: it starts in a moment',
     PAUSED: 'The hub starts no tasks, since it is about to be shut down',
