@@ -25,7 +25,8 @@ export interface RecipeOutlook {
   readonly joined: number;
   /** Time at which the first of those that are coming was asked for; null without any. */
   readonly sinceMs: number | null;
-  /** Time at which it is expected to join, as earlier ones did; null when too few have, and while the workload manager does not answer. */
+  /** Time at which it is expected to join, as earlier ones did; null when too few have, when it is overdue, and while the
+   *  workload manager does not answer. */
   readonly expectedMs: number | null;
   readonly obstacle: RecipeObstacle | null;
   /** Time of the next try after failed starts; null without any. */

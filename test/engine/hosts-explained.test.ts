@@ -84,7 +84,7 @@ describe('the explanation of a task that waits', () => {
     );
   });
 
-  it('expects a host after the median time of earlier ones', async () => {
+  it('expects a host after the median time of earlier ones, and no time when it is overdue', async () => {
     await startWith({ idleMs: 1000 });
     await bringsHosts(3);
     const id = await create();
@@ -93,6 +93,9 @@ describe('the explanation of a task that waits', () => {
     expect(Number(expectedMs) - Number(sinceMs)).toBeGreaterThan(4000);
     expect(Number(expectedMs) - Number(sinceMs)).toBeLessThan(20_000);
     expect((await explained(id)).message).toMatch(/, expected in \d+ s\.$/);
+    await pass(MINUTE_MS);
+    expect(await outlookOf(id)).toMatchObject({ coming: 1, expectedMs: null });
+    expect((await explained(id)).message).toMatch(/ is coming, asked for \d+ s ago\.$/);
   });
 
   it('says that no instance fits when no recipe does', async () => {

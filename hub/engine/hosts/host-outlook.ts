@@ -77,14 +77,12 @@ function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlo
   const { recipe, allocations, failed, isReachable } = view;
   const coming = allocations.filter(({ state }) => isComing(state));
   const sinceMs = coming.length === 0 ? null : Math.min(...coming.map(({ wantedAtMs }) => wantedAtMs));
-  const startMs = usualStartMs(allocations);
   return {
     recipe: recipe.name,
     coming: coming.length,
     joined: allocations.filter((each) => isOpen(each) && !isComing(each.state)).length,
     sinceMs,
-    expectedMs:
-      sinceMs === null || startMs === null || !isReachable ? null : Math.max(nowMs, sinceMs + startMs),
+    expectedMs: sinceMs !== null && isReachable ? expectedMsOf(sinceMs, allocations, nowMs) : null,
     obstacle: timeMs > usableMs(recipe) ? 'TIME' : obstacleOf(view, nowMs),
     nextTryAtMs: failed.nextTryAtMs > nowMs ? failed.nextTryAtMs : null,
   };
@@ -92,6 +90,12 @@ function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlo
 
 function isComing(state: Allocation['state']): boolean {
   return state === 'WANTED' || state === 'SUBMITTED' || state === 'QUEUED' || state === 'STARTED';
+}
+
+/** Time at which a host is expected that was asked for then; null when too few are known, and when it is overdue. */
+function expectedMsOf(sinceMs: number, allocations: readonly Allocation[], nowMs: number): number | null {
+  const startMs = usualStartMs(allocations);
+  return startMs === null || sinceMs + startMs < nowMs ? null : sinceMs + startMs;
 }
 
 /** Median time from the wish for an allocation until its agent joined; null when too few have. */

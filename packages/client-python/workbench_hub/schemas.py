@@ -328,7 +328,8 @@ class _DryRunExplanationHostsItem(TypedDict):
 class DryRunExplanationHostsItem(_DryRunExplanationHostsItem, total=False):
     # When the first of them was asked for. Local time of the hub.
     since: str
-    # When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+    # When it is expected, as earlier ones were; absent while too few are known, while the workload manager
+    # does not answer, and when it is overdue. Local time of the hub.
     expected: str
     # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
     # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
@@ -2284,7 +2285,8 @@ class _TaskExplanationHostsItem(TypedDict):
 class TaskExplanationHostsItem(_TaskExplanationHostsItem, total=False):
     # When the first of them was asked for. Local time of the hub.
     since: str
-    # When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+    # When it is expected, as earlier ones were; absent while too few are known, while the workload manager
+    # does not answer, and when it is overdue. Local time of the hub.
     expected: str
     # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
     # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,

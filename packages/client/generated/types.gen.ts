@@ -2098,7 +2098,7 @@ export type TaskExplanation = {
          */
         since?: string;
         /**
-         * When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+         * When it is expected, as earlier ones were; absent while too few are known, while the workload manager does not answer, and when it is overdue. Local time of the hub.
          */
         expected?: string;
         /**
@@ -2247,7 +2247,7 @@ export type DryRunExplanation = {
          */
         since?: string;
         /**
-         * When it is expected, as earlier ones were; absent while too few are known. Local time of the hub.
+         * When it is expected, as earlier ones were; absent while too few are known, while the workload manager does not answer, and when it is overdue. Local time of the hub.
          */
         expected?: string;
         /**

@@ -78,7 +78,8 @@ const explanationFields = {
           .meta({ description: 'Hosts that were asked for and whose agents have not joined.' }),
         since: time('When the first of them was asked for.').optional(),
         expected: time(
-          'When it is expected, as earlier ones were; absent while too few are known.',
+          'When it is expected, as earlier ones were; absent while too few are known, while the workload manager does not answer, and ' +
+            'when it is overdue.',
         ).optional(),
         obstacle: z
           .enum(RECIPE_OBSTACLES)
