@@ -52,6 +52,8 @@ export function allocationFiles(allocation: AllocationSettings, run: RunCommand)
       await shell(
         [
           'set -e\numask 077\n',
+          // Not the folder of all allocations: where it is missing, the hosts do not share it.
+          entered(allocation.folder),
           `mkdir -p ${shellWord(folder)}\nchmod 700 ${shellWord(folder)}\n`,
           fileWritten(credential, launch.credential),
           fileWritten(`${folder}/${ALLOCATION_FILES.config}`, JSON.stringify(config, null, 2)),
@@ -83,7 +85,9 @@ export function allocationFiles(allocation: AllocationSettings, run: RunCommand)
 
 /** Part of a script that goes on in a folder. */
 function entered(folder: string): string {
-  const refusal = shellWord(`${folder} is no folder that this user may enter`);
+  const refusal = shellWord(
+    `${folder} is no folder that this user may enter; make it, on a file system that the hosts share`,
+  );
   return `cd ${shellWord(folder)} 2>/dev/null || { echo ${refusal} >&2; exit 1; }\n`;
 }
 

@@ -53,10 +53,10 @@ class Allocations {
     return name;
   }
 
-  open(manager = this.#of.manager, behavior = 'runs'): WorkloadManager {
+  open(manager = this.#of.manager, behavior = 'runs', folder = 'it is shared'): WorkloadManager {
     const agentCommand = [process.execPath, AGENT, this.#of.folder, behavior];
     const allocation: AllocationSettings = {
-      folder: join(this.#of.folder, 'it is shared'),
+      folder: join(this.#of.folder, folder),
       scratch: join(this.#of.folder, 'scratch'),
       agentCommand,
       agentConfigOf: () => ({ hub: 'wss://hub.example', instances: [{ command: ["it's"] }] }),
@@ -235,6 +235,20 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     const error = await faultOf(manager.submit({ name, credential: 'secret' }));
     expect(error.fault).toBe('REFUSED');
     expect(error.message).toMatch(underTest.refusal);
+    expect(await manager.jobs([name])).toEqual([]);
+  });
+
+  it('hands in nothing when the folder of all allocations is missing, and does not make it', async () => {
+    const manager = allocations.open(underTest.manager, 'runs', 'missing');
+    const missing = join(underTest.folder, 'missing');
+    const name = allocations.name();
+    const error = await faultOf(manager.submit({ name, credential: 'secret' }));
+    expect(error).toMatchObject({
+      fault: 'REFUSED',
+      message: expect.stringContaining(`${missing} is no folder that this user may enter`),
+    });
+    expect(await manager.check()).toBe(error.message);
+    expect(existsSync(missing)).toBe(false);
     expect(await manager.jobs([name])).toEqual([]);
   });
 

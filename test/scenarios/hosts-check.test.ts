@@ -84,7 +84,7 @@ it('names a folder that is not there, and a workload manager that is away', asyn
   const { exitCode, printed } = await check(hosts);
   expect(exitCode).toBe(1);
   expect(printed).toContain(
-    `hosts gears: command takes no job of this recipe: sh cannot use the files below ${missing}: ${missing} is no folder that this user may enter`,
+    `hosts gears: command takes no job of this recipe: sh cannot use the files below ${missing}: ${missing} is no folder that this user may enter; make it, on a file system that the hosts share`,
   );
   expect(printed).toMatch(/FAULT {4}hosts belts: command does not answer: .*the manager is away/);
   expect(printed).toMatch(/FAULT {4}hosts gone: command does not answer: .*\/nonexistent\/check/);
