@@ -639,6 +639,28 @@ describe('what is easily overlooked', () => {
     expect((await engine.recipeViews.all())[0]).toMatchObject({ state: 'READY', message: null });
   });
 
+  it('a workload manager that answers again is known to, though the disk was full when it did and no host is left', async () => {
+    await startWith();
+    const id = await create();
+    await pass();
+    const name = onlyJob();
+    manager.isAway = true;
+    await pass();
+    await engine.tasks.cancel(id, false, ANYBODY);
+    manager.end(name);
+    const { allocations } = engine.store;
+    const { note } = allocations;
+    allocations.note = async () => {
+      allocations.note = note;
+      throw new Error('the disk is full');
+    };
+    manager.isAway = false;
+    await pass();
+    expect(await allocationsNow()).toEqual([]);
+    await pass();
+    expect((await engine.recipeViews.all())[0]).toMatchObject({ state: 'READY', isReachable: true });
+  });
+
   it('a request to give all hosts back is followed once, though the clock is set back after it', async () => {
     await startWith();
     await engine.recipeViews.drain('gears', 'anna');

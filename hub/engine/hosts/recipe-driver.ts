@@ -389,6 +389,7 @@ export class RecipeDriver {
     allocations.note(recipe.name, { fault }).catch((error: unknown) => {
       this.#fault = undefined;
       log.error({ err: error, recipe: recipe.name }, 'the state of a recipe could not be kept');
+      if (!this.#loop.isStopped) this.#loop.wake(RETRY_MS);
     });
   }
 }
