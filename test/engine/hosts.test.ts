@@ -2,7 +2,7 @@
 
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { HostRecipe } from '@workbench-hub/hub/core/hosts/host-recipe';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   create,
   engine,
@@ -17,6 +17,8 @@ import type { SocketlessAgent } from '../support/engine/running-engine.js';
 const MINUTE_MS = 60_000;
 /** Time in which the engine has looked twice, and the workload manager was asked. */
 const SOON_MS = 5000;
+/** Real time within which the store writes, also on a busy machine. */
+const WRITES_MS = 60_000;
 
 engineForEachTest();
 
@@ -31,6 +33,13 @@ async function startWith(fields: Partial<HostRecipe> = {}): Promise<void> {
 }
 
 const pass = (timeMs = SOON_MS) => engine.runtime.advance(timeMs);
+
+/** Lets time pass until the assertion holds: a look that writes twice may take longer than the time that it is given. */
+const passUntil = (holds: () => void | Promise<void>) =>
+  vi.waitFor(async () => {
+    await pass();
+    await holds();
+  }, WRITES_MS);
 
 /** The only job that waits or runs. */
 function onlyJob(): string {
@@ -675,6 +684,41 @@ describe('what is easily overlooked', () => {
     engine.runtime.setClock(3_600_000);
     await pass();
     expect(manager.canceled).toHaveLength(1);
+  });
+
+  it('a request to give all hosts back leaves one that is wanted after it, by a look that has not seen it', async () => {
+    await startWith();
+    const { allocations } = engine.store;
+    const { ranSince } = allocations;
+    let looks = 0;
+    allocations.ranSince = async (sinceMs, nowMs) => {
+      looks++;
+      if (looks === 2) {
+        await engine.recipeViews.drain('gears', 'anna');
+        engine.runtime.setClock(1);
+      }
+      return ranSince(sinceMs, nowMs);
+    };
+    await create();
+    await passUntil(async () => expect(await allocationsNow()).toEqual([{ state: 'QUEUED', cause: null }]));
+    await pass();
+    expect(manager.canceled).toEqual([]);
+    await engine.recipeViews.drain('gears', 'anna');
+    await passUntil(() => expect(manager.canceled).toEqual([manager.launches[0]?.name]));
+  });
+
+  it('a request to give all hosts back takes one that was wanted before it, by a look that has not seen it', async () => {
+    await startWith();
+    const { allocations } = engine.store;
+    const { add } = allocations;
+    allocations.add = async (allocation, term) => {
+      allocations.add = add;
+      engine.runtime.setClock(1);
+      await engine.recipeViews.drain('gears', 'anna');
+      return add(allocation, term);
+    };
+    await create();
+    await passUntil(async () => expect(await over()).toMatchObject([{ cause: 'ASKED' }]));
   });
 
   it('failed starts that seem to be in the future do not keep hosts away', async () => {

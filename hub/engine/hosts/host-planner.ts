@@ -59,6 +59,10 @@ export class HostPlanner {
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
   /** Time of the latest request to give all allocations back that this term has followed, by recipe; null before its first look. */
   #followedDrains: ReadonlyMap<string, number | null> | null = null;
+  /** Allocations that an administrator has asked back and that do not drain yet: another change of theirs may have come first. */
+  readonly #askedBack = new Set<string>();
+  /** Allocations that were wanted since the requests were read. */
+  readonly #justWanted = new Set<string>();
 
   constructor(options: HostPlannerOptions) {
     this.#options = options;
@@ -70,6 +74,8 @@ export class HostPlanner {
     this.#surplusSinceMs.clear();
     this.#uselessSinceMs.clear();
     this.#followedDrains = null;
+    this.#askedBack.clear();
+    this.#justWanted.clear();
   }
 
   /** One look. Resolves with whether tasks wait or allocations are open. Rejects as the store does. */
@@ -114,7 +120,12 @@ export class HostPlanner {
     const recipe = recipes.find(({ name }) => name === recipeName);
     if (!recipe || count === 0) return;
     // Together, so that they share a commit.
-    await Promise.all(Array.from({ length: count }, () => book.want(recipe, reason)));
+    await Promise.all(
+      Array.from({ length: count }, async () => {
+        const allocation = await book.want(recipe, reason);
+        if (allocation) this.#justWanted.add(allocation.id);
+      }),
+    );
     drivers.get(recipeName)?.wake();
   }
 
@@ -187,13 +198,14 @@ export class HostPlanner {
   /** Looks after the open allocations. */
   async #lookAfterOpen(notes: Notes): Promise<void> {
     const { book, recipes } = this.#options;
+    this.#followDrains(notes);
     for (const allocation of book.all) {
       const recipe = recipes.find(({ name }) => name === allocation.recipe);
       if (!recipe) continue;
       const { drainedBy = null } = notes.get(recipe.name) ?? {};
-      const { state } = allocation;
+      const { id, state } = allocation;
       if (state === 'DRAINING') await this.#keepDrained(allocation);
-      else if (this.#isAskedBack(allocation, notes.get(recipe.name)))
+      else if (this.#askedBack.has(id))
         await this.#drain(allocation, {
           cause: 'ASKED',
           message: `given back by ${drainedBy ?? 'an administrator'}`,
@@ -201,15 +213,26 @@ export class HostPlanner {
       else if (state === 'JOINED') await this.#lookAfterJoined(allocation, recipe);
       else await this.#lookAfterStarting(allocation, recipe);
     }
+  }
+
+  /** Notes which allocations administrators ask back. */
+  #followDrains(notes: Notes): void {
+    for (const allocation of this.#options.book.all) {
+      const { id, recipe, state } = allocation;
+      if (this.#isAskedBack(allocation, notes.get(recipe))) this.#askedBack.add(id);
+      if (state === 'DRAINING') this.#askedBack.delete(id);
+    }
     this.#followedDrains = new Map([...notes].map(([name, { drainedAtMs }]) => [name, drainedAtMs]));
+    this.#justWanted.clear();
   }
 
   /** Whether an administrator asks for all allocations back, and this is one of them. Each request is followed once, since times do not compare when the
-   *  clock is set; only the first look of a term has nothing else. */
-  #isAskedBack({ recipe, wantedAtMs }: Allocation, note: RecipeNote | undefined): boolean {
+   *  clock is set; the first look of a term, and allocations of the last look, have nothing else. */
+  #isAskedBack({ id, recipe, wantedAtMs }: Allocation, note: RecipeNote | undefined): boolean {
     if (note === undefined || note.drainedAtMs === null) return false;
-    if (this.#followedDrains === null) return wantedAtMs <= note.drainedAtMs;
-    return this.#followedDrains.get(recipe) !== note.drainedAtMs;
+    if (this.#followedDrains?.get(recipe) === note.drainedAtMs) return false;
+    const isAfterAll = this.#followedDrains !== null && !this.#justWanted.has(id);
+    return isAfterAll || wantedAtMs <= note.drainedAtMs;
   }
 
   /** Whether allocations of another recipe wait at the same workload manager. */
