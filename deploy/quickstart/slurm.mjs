@@ -78,14 +78,18 @@ export function slurmJobs(dataFolder) {
 export async function endSlurmJobs(dataFolder) {
   if (!existsSync(folderOf(dataFolder))) return;
   const deadline = Date.now() + JOBS_END_MS;
+  while (!(await haveJobsEnded(dataFolder)) && Date.now() < deadline) await delay(POLL_MS);
+}
+
+/** Whether Slurm has no job; otherwise it is told to end them. */
+async function haveJobsEnded(dataFolder) {
   try {
-    while ((await slurmJobs(dataFolder)).length > 0 && Date.now() < deadline) {
-      await asked(dataFolder, 'scancel', ['--user', userInfo().username]);
-      await delay(POLL_MS);
-    }
+    if ((await slurmJobs(dataFolder)).length === 0) return true;
+    await asked(dataFolder, 'scancel', ['--user', userInfo().username]);
   } catch {
-    // It is gone already: its jobs end with their time.
+    // It does not answer now, or it is gone already: its jobs end with their time.
   }
+  return false;
 }
 
 async function asked(dataFolder, command, args) {

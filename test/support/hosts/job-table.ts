@@ -1,5 +1,13 @@
 /** A workload manager whose jobs run nothing: the test says in which state each of them is. */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { hubConfigSchema } from '@workbench-hub/hub/config';
 import type { z } from 'zod';
@@ -15,7 +23,8 @@ for name in $WORKBENCH_ALLOCATIONS; do
   [ -n "$number" ] || continue
   if [ -e "$0/$name" ]; then echo "$number $name $(cat "$0/$name")"; else echo "$number $name QUEUED - Priority"; fi
 done`;
-const CANCEL = 'echo "ENDED - canceled" >"$0/$WORKBENCH_ALLOCATION"';
+const CANCEL =
+  'echo "ENDED - canceled" >"$0/$WORKBENCH_ALLOCATION.new" && mv -f "$0/$WORKBENCH_ALLOCATION.new" "$0/$WORKBENCH_ALLOCATION"';
 
 export class JobTable {
   readonly #folder: string;
@@ -77,7 +86,10 @@ export class JobTable {
     return FakeAgent.join({ address: hub.address, token }, { id: name, instances });
   }
 
+  /** In one step, since the commands may read it at any time. */
   #set(name: string, line: string): void {
-    writeFileSync(join(this.#folder, name), `${line}\n`);
+    const file = join(this.#folder, name);
+    writeFileSync(`${file}.next`, `${line}\n`);
+    renameSync(`${file}.next`, file);
   }
 }
