@@ -227,7 +227,7 @@ function hostsTest() {
   const usedUp = raised(
     'WorkbenchHubHostHoursUsedUp',
     'warning',
-    `The recipe gears of ${JOB} has used up its host-hours of 24 hours, and tasks wait.`,
+    `The recipe gears of ${JOB} has its host-hours of 24 hours used up or reserved, and tasks wait.`,
     labels,
   );
   return {
