@@ -278,6 +278,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
   'packages/docs/hosts.md': [
     ['hosts:', { config: 'hub' }],
     ['hosts check', { by: 'test/scenarios/hosts-check.test.ts' }],
+    ['$ wb hosts', { sample: 'output of a program' }],
   ],
   'packages/docs/load-balancer.md': [
     ['# hub.yaml', { config: 'hub' }],

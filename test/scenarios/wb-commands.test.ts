@@ -257,7 +257,7 @@ const ROWS: readonly Row[] = [
     valid(['paths', '/actuator/health', 'get', 'responses', '200']),
   ),
   row('upstreams', () => [], /^NAME +STATUS +JOINED/m, equal([])),
-  row('hosts', () => [], /^RECIPE +IS +ALLOCATION.*\r?\nbelts +READY/m, validRecipes),
+  row('hosts', () => [], /^RECIPE +IS +ALLOCATIONS.*\r?\nbelts +READY +0 of \d+/m, validRecipes),
   row('host pause', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
   row('host resume', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
   row('host drain', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
