@@ -32,7 +32,7 @@ export function describeAllocations(open: OpenStore): void {
       expect(await store.allocations.find('gears-a')).toEqual(full);
       expect(await store.allocations.find('gears-c')).toBeUndefined();
       expect(await store.allocations.open()).toEqual([wanted]);
-      expect(await store.allocations.latest({ recipe: null, limit: 9 })).toEqual([full]);
+      expect(await store.allocations.latest({ recipe: null, limit: 9, nowMs: HOUR_MS })).toEqual([full]);
     });
 
     it('change only from the state that they have', async () => {
@@ -58,10 +58,26 @@ export function describeAllocations(open: OpenStore): void {
       const ids = (list: readonly Allocation[]) => list.map(({ id }) => id);
       expect(ids(await store.allocations.open())).toEqual(['gears-b', 'gears-a', 'gears-c']);
       const latest = async (recipe: string | null, limit: number) =>
-        ids(await store.allocations.latest({ recipe, limit }));
+        ids(await store.allocations.latest({ recipe, limit, nowMs: HOUR_MS }));
       expect(await latest(null, 2)).toEqual(['new', 'middle']);
       expect(await latest('gears', 9)).toEqual(['middle', 'old']);
       expect(await latest('chains', 9)).toEqual([]);
+    });
+
+    it('that ended after now, by a clock that was set back since, hide none that ended later', async () => {
+      for (const [id, endedAtMs] of [
+        ['old', 20],
+        ['before-1', 900],
+        ['before-2', 950],
+        ['after', 40],
+      ] as const)
+        await store.allocations.add(ended(id, 10, endedAtMs), TERM);
+      await store.allocations.add(ended('other', 10, 45, 'belts'), TERM);
+      const latest = async (recipe: string | null, limit: number) =>
+        (await store.allocations.latest({ recipe, limit, nowMs: 50 })).map(({ id }) => id);
+      expect(await latest('gears', 2)).toEqual(['after', 'old']);
+      expect(await latest('gears', 3)).toEqual(['after', 'old', 'before-2']);
+      expect(await latest(null, 9)).toEqual(['other', 'after', 'old', 'before-2', 'before-1']);
     });
 
     it('tell how long those of a recipe ran since a time', async () => {
@@ -130,7 +146,9 @@ export function describeAllocations(open: OpenStore): void {
       expect(await store.allocations.removeBefore(30, 1)).toBe(1);
       expect(await store.allocations.removeBefore(30, 9)).toBe(1);
       expect(await store.allocations.removeBefore(30, 9)).toBe(0);
-      expect(await store.allocations.latest({ recipe: null, limit: 9 })).toMatchObject([{ id: 'c' }]);
+      expect(await store.allocations.latest({ recipe: null, limit: 9, nowMs: HOUR_MS })).toMatchObject([
+        { id: 'c' },
+      ]);
       expect(await store.allocations.open()).toMatchObject([{ id: 'open' }]);
     });
   });

@@ -5,6 +5,7 @@ export interface AllocationQuery {
   /** Null for all recipes. */
   readonly recipe: string | null;
   readonly limit: number;
+  readonly nowMs: number;
 }
 
 /** State of a recipe in the store, beside its configuration. */
@@ -36,7 +37,7 @@ export interface Allocations {
   /** Those that are not over, oldest first. */
   open(): Promise<Allocation[]>;
   find(id: string): Promise<Allocation | undefined>;
-  /** Those that are over, the latest first. */
+  /** Those that are over, the latest first. Those that ended after `nowMs`, by a clock that was set back since, come last: they hide no newer ones. */
   latest(query: AllocationQuery): Promise<Allocation[]>;
   /** Time that allocations have run since then, in ms, by recipe; those that run count up to `nowMs`. */
   ranSince(sinceMs: number, nowMs: number): Promise<ReadonlyMap<string, number>>;

@@ -135,7 +135,7 @@ export class HostPlanner {
     const ran = await allocations.ranSince(nowMs - DAY_MS, nowMs);
     const planned: PlannedRecipe[] = [];
     for (const recipe of recipes) {
-      const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
+      const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST, nowMs });
       const open = book.of(recipe.name);
       const note = notes.get(recipe.name);
       const failed = failedStarts([...open, ...latest], { resumedAtMs: note?.resumedAtMs ?? null, nowMs });

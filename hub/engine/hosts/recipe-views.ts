@@ -59,7 +59,7 @@ export class RecipeViews {
     const notes = new Map((await allocations.notes()).map((note) => [note.recipe, note]));
     const views: RecipeView[] = [];
     for (const recipe of recipes) {
-      const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST });
+      const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST, nowMs });
       const note = notes.get(recipe.name);
       const ofRecipe = open.filter((each) => each.recipe === recipe.name);
       const failed = failedStarts([...ofRecipe, ...latest], {

@@ -22,6 +22,18 @@ export const ALLOCATION_COLUMNS =
 /** Condition of the allocations that are not over, as an index has it. */
 export const IS_OPEN_ALLOCATION = 'ended_at IS NULL';
 
+/** Query of `latest`, whose branches each read an index. */
+export const LATEST_ALLOCATIONS = `
+  SELECT ${ALLOCATION_COLUMNS} FROM (
+    SELECT * FROM (${endedAllocations('ended_at <= :now')}) AS past UNION ALL SELECT * FROM (${endedAllocations('ended_at > :now')}) AS ahead
+  ) AS known ORDER BY ended_at > :now, ended_at DESC, seq DESC LIMIT :limit`;
+
+function endedAllocations(condition: string): string {
+  return `
+    SELECT seq, ${ALLOCATION_COLUMNS} FROM allocation
+    WHERE ${condition} AND (:recipe IS NULL OR recipe = :recipe) ORDER BY ended_at DESC, seq DESC LIMIT :limit`;
+}
+
 export function allocationOfRow(row: AllocationRow): Allocation {
   return {
     id: row.id,

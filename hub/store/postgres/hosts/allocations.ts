@@ -5,6 +5,7 @@ import {
   type AllocationRow,
   allocationOfRow,
   IS_OPEN_ALLOCATION,
+  LATEST_ALLOCATIONS,
   noteOfRow,
   type RecipeNoteRow,
   rowOfAllocation,
@@ -152,11 +153,7 @@ const NOTES = sql(
 );
 const OPEN = sql({}, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE ${IS_OPEN_ALLOCATION} ORDER BY seq`);
 const FIND = sql({ id: 'text' }, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE id = :id`);
-const LATEST = sql(
-  { recipe: 'text', limit: 'bigint' },
-  `SELECT ${ALLOCATION_COLUMNS} FROM allocation
-   WHERE ended_at IS NOT NULL AND (:recipe IS NULL OR recipe = :recipe) ORDER BY ended_at DESC, seq DESC LIMIT :limit`,
-);
+const LATEST = sql({ recipe: 'text', limit: 'bigint', now: 'bigint' }, LATEST_ALLOCATIONS);
 const RAN = sql(
   { since: 'bigint', now: 'bigint' },
   `SELECT recipe, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM (
@@ -180,8 +177,10 @@ export function postgresAllocations(db: Database, { change }: Lanes): Allocation
       const row = await rowOf<AllocationRow, 'id'>(db, FIND, { id });
       return row && allocationOfRow(row);
     },
-    latest: async ({ recipe, limit }) =>
-      (await rowsOf<AllocationRow, 'recipe' | 'limit'>(db, LATEST, { recipe, limit })).map(allocationOfRow),
+    latest: async ({ recipe, limit, nowMs: now }) =>
+      (await rowsOf<AllocationRow, 'recipe' | 'limit' | 'now'>(db, LATEST, { recipe, limit, now })).map(
+        allocationOfRow,
+      ),
     ranSince: async (since, now) => {
       const rows = await rowsOf<{ recipe: string; ran: number }, 'since' | 'now'>(db, RAN, { since, now });
       return new Map(rows.map(({ recipe, ran }) => [recipe, Number(ran)]));

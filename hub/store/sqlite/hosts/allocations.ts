@@ -4,6 +4,7 @@ import {
   type AllocationRow,
   allocationOfRow,
   IS_OPEN_ALLOCATION,
+  LATEST_ALLOCATIONS,
   noteOfRow,
   type RecipeNoteRow,
   rowOfAllocation,
@@ -28,9 +29,8 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
   const select = db.prepare<[string], AllocationRow>(
     `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE id = ?`,
   );
-  const selectLatest = db.prepare<[{ recipe: string | null; limit: number }], AllocationRow>(
-    `SELECT ${ALLOCATION_COLUMNS} FROM allocation
-     WHERE ended_at IS NOT NULL AND (@recipe IS NULL OR recipe = @recipe) ORDER BY ended_at DESC, seq DESC LIMIT @limit`,
+  const selectLatest = db.prepare<[{ recipe: string | null; limit: number; now: number }], AllocationRow>(
+    LATEST_ALLOCATIONS,
   );
   const selectRan = db.prepare<[{ since: number; now: number }], { recipe: string; ran: number }>(
     `SELECT recipe, sum(max(0, coalesce(ended_at, @now) - max(started_at, @since))) AS ran FROM (
@@ -67,7 +67,8 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
       const row = select.get(id);
       return row && allocationOfRow(row);
     },
-    latest: async ({ recipe, limit }) => selectLatest.all({ recipe, limit }).map(allocationOfRow),
+    latest: async ({ recipe, limit, nowMs }) =>
+      selectLatest.all({ recipe, limit, now: nowMs }).map(allocationOfRow),
     ranSince: async (since, now) =>
       new Map(selectRan.all({ since, now }).map(({ recipe, ran }) => [recipe, ran])),
     version: async () => selectVersion.get() as string,
