@@ -1,4 +1,4 @@
-// What is beside the packages: a list of the contents of each, in the format CycloneDX, and the digests of all files.
+// Lists of the contents of packages, in the format CycloneDX, and the digests of all files, which lie beside the packages.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

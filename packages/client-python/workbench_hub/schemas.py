@@ -753,7 +753,7 @@ class _HostRecipe(TypedDict):
     wallTimeS: int
     # Allocations at a time.
     maxAllocations: int
-    # Of them, those that have not started.
+    # Allocations that have not started, at a time.
     maxQueued: int
     # Host-hours that its allocations ran within the last 24 hours.
     hostHours: float

@@ -1816,7 +1816,7 @@ export type HostRecipe = {
      */
     maxAllocations: number;
     /**
-     * Of them, those that have not started.
+     * Allocations that have not started, at a time.
      */
     maxQueued: number;
     /**

@@ -71,7 +71,7 @@ const hostRecipe = z
     instances: z.int().meta({ description: 'Instances of one allocation.', example: 2 }),
     wallTimeS: z.int().meta({ description: 'Time of one allocation, in seconds.', example: 14_400 }),
     maxAllocations: z.int().meta({ description: 'Allocations at a time.', example: 10 }),
-    maxQueued: z.int().meta({ description: 'Of them, those that have not started.', example: 10 }),
+    maxQueued: z.int().meta({ description: 'Allocations that have not started, at a time.', example: 10 }),
     hostHours: z.number().meta({
       description: 'Host-hours that its allocations ran within the last 24 hours.',
       example: 3.5,
