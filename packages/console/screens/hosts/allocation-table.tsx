@@ -32,7 +32,7 @@ export function AllocationTable({ recipe: { name, allocations } }: { readonly re
   return (
     <section aria-label={words.allocations(name)}>
       <DataTable
-        className="allocation-table"
+        className="allocation-table lined-table"
         columns={[
           [state, 'allocation-state'],
           [allocation, 'allocation-name'],

@@ -53,7 +53,7 @@ function UserList() {
       <NoData query={query} lines={4} />
       {query.data && (
         <DataTable
-          className="user-table"
+          className="user-table lined-table"
           columns={[
             words.columns.user,
             words.columns.role,
