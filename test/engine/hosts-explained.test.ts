@@ -1,17 +1,9 @@
 /** Explanations of tasks that wait for hosts of a workload manager. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import type { HostRecipe } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe, expect, it } from 'vitest';
-import {
-  create,
-  engine,
-  engineForEachTest,
-  join,
-  startAnew,
-} from '../support/engine/engine-for-each-test.js';
-import { ManagerInMemory, recipeWith } from '../support/engine/manager-in-memory.js';
+import { create, engine, engineForEachTest } from '../support/engine/engine-for-each-test.js';
+import { joinAs, MINUTE_MS, manager, pass, startWith } from '../support/engine/engine-with-hosts.js';
 
-const MINUTE_MS = 60_000;
 const REQUEST = {
   name: null,
   creator: null,
@@ -20,17 +12,6 @@ const REQUEST = {
 } as const;
 
 engineForEachTest();
-
-let manager: ManagerInMemory;
-
-async function startWith(fields: Partial<HostRecipe> = {}): Promise<void> {
-  manager = new ManagerInMemory();
-  await startAnew({ hosts: [recipeWith(manager, fields)] });
-  manager.clock = engine.runtime.clock;
-  await pass(MINUTE_MS);
-}
-
-const pass = (timeMs = 5000) => engine.runtime.advance(timeMs);
 
 async function explained(id: string) {
   const task = await engine.tasks.get(id);
@@ -52,7 +33,7 @@ async function joined(remainingMs: number) {
   const name = manager.live.at(-1) as string;
   manager.run(name, remainingMs);
   await pass();
-  const agent = await join({ id: name, instances: [{ id: `${name}-sim` }] });
+  const agent = await joinAs(name);
   await pass();
   await agent.end(agent.latest.ref, 'OK');
   return { id, name, agent };

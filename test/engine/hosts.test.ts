@@ -1,38 +1,15 @@
 /** Hosts that a workload manager brings: the pitfalls that users of other systems report, each as a test. */
 
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import type { HostRecipe } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe, expect, it, vi } from 'vitest';
-import {
-  create,
-  engine,
-  engineForEachTest,
-  join,
-  restart,
-  startAnew,
-} from '../support/engine/engine-for-each-test.js';
-import { ManagerInMemory, recipeWith } from '../support/engine/manager-in-memory.js';
+import { create, engine, engineForEachTest, join, restart } from '../support/engine/engine-for-each-test.js';
+import { joinAs, MINUTE_MS, manager, pass, SOON_MS, startWith } from '../support/engine/engine-with-hosts.js';
 import type { SocketlessAgent } from '../support/engine/running-engine.js';
 
-const MINUTE_MS = 60_000;
-/** Time in which the engine has looked twice, and the workload manager was asked. */
-const SOON_MS = 5000;
 /** Real time within which the store writes, also on a busy machine. */
 const WRITES_MS = 60_000;
 
 engineForEachTest();
-
-let manager: ManagerInMemory;
-
-async function startWith(fields: Partial<HostRecipe> = {}): Promise<void> {
-  manager = new ManagerInMemory();
-  await startAnew({ hosts: [recipeWith(manager, fields)] });
-  manager.clock = engine.runtime.clock;
-  // Agents have a moment to join again after the start of a hub.
-  await pass(MINUTE_MS);
-}
-
-const pass = (timeMs = SOON_MS) => engine.runtime.advance(timeMs);
 
 /** Lets time pass until the assertion holds: a look that writes twice may take longer than the time that it is given. */
 const passUntil = (holds: () => void | Promise<void>) =>
@@ -46,10 +23,6 @@ function onlyJob(): string {
   expect(manager.live).toHaveLength(1);
   return manager.live[0] as string;
 }
-
-/** The agent of an allocation joins, with one instance. */
-const joinAs = (name: string, instance: object = {}) =>
-  join({ id: name, instances: [{ id: `${name}-sim`, ...instance }] });
 
 /** Waits for a host, starts it and lets its agent join. */
 async function bringHost(
