@@ -15,6 +15,8 @@ export const ADMINISTRATOR = 'anna';
 const ENGINEER = 'bela';
 /** Label of jobs for hosts of a workload manager. */
 const FATIGUE = 'fatigue';
+/** Time between signs of life of an agent; one that is silent for half a minute is unreachable. */
+const HEARTBEAT_MS = 5000;
 
 export interface Stage {
   readonly address: string;
@@ -71,13 +73,14 @@ export async function setStage(folder: string): Promise<Stage> {
     const { totalElements } = await anna.get('/api/2.0/workbench/node/instance/list?status=FAILED');
     return totalElements === 1;
   });
-  await bringHosts(hub, jobs, bela);
+  const stopHosts = await bringHosts(hub, jobs, bela);
   return {
     address: hub.baseUrl,
     tasks: { plots, solid, failed, running: runningId, waiting },
     study,
     passwordOf,
     stop: async () => {
+      stopHosts();
       writeFileSync(gate, '');
       await endPrograms();
     },
@@ -132,8 +135,8 @@ async function joinAndLeave(hub: HubProgram, token: string): Promise<void> {
   await agent.leave(token);
 }
 
-/** Hosts of a workload manager: a start that failed, one that works, and one that waits there. */
-async function bringHosts(hub: HubProgram, jobs: JobTable, bela: CallerOfStage): Promise<void> {
+/** Hosts of a workload manager: a start that failed, one that works until the returned function is called, and one that waits there. */
+async function bringHosts(hub: HubProgram, jobs: JobTable, bela: CallerOfStage): Promise<() => void> {
   const allocationIn = (state: api.HostAllocation['state']) =>
     eventually(async () => {
       const [recipe] = (await bela.get('/api/x/hosts'))['content'] as api.HostRecipe[];
@@ -151,10 +154,12 @@ async function bringHosts(hub: HubProgram, jobs: JobTable, bela: CallerOfStage):
   await allocationIn('ENDED');
   const name = await allocationIn('QUEUED');
   jobs.run(name, 3.6 * 3600);
-  await jobs.join({ address: hub.baseUrl }, name);
+  const agent = await jobs.join({ address: hub.baseUrl }, name);
+  const heartbeats = setInterval(() => agent.say({ type: 'heartbeat' }), HEARTBEAT_MS);
   await allocationIn('JOINED');
   await handIn(1600);
   await allocationIn('QUEUED');
+  return () => clearInterval(heartbeats);
 }
 
 interface CallerOfStage {
