@@ -9,20 +9,15 @@ import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/databas
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Assignment } from '@workbench-hub/shared/joining/ports/hub';
-import { SimulatedBlobDisk } from '../blob-disk.js';
 import type { Breakage } from '../breakages/breakage.js';
-import { DatabaseLink } from '../database/link.js';
-import { DatabaseServer } from '../database/server.js';
-import { hubDrains } from '../hub-drains.js';
 import { Network } from '../network.js';
-import type { Process } from '../process.js';
 import { KEPT_LONG_MS, LEASE_MS } from '../settings.js';
 import { SimulatedAgent } from '../simulated-agent.js';
-import { type SharedByHubs, SimulatedHub } from '../simulated-hub.js';
-import { SimulatedHubs } from '../simulated-hubs.js';
+import type { SimulatedHub } from '../simulated-hub.js';
+import type { SimulatedHubs } from '../simulated-hubs.js';
 import { ENDED } from '../task-states.js';
-import { SILENT_OBSERVER } from '../watched-ports.js';
-import { type Violation, World } from '../world.js';
+import type { Violation, World } from '../world.js';
+import { beginFaults, hubsOf, inNewWorld, prepareShutdown, startHub, startLater } from '../world-frame.js';
 import { worldLog } from '../world-log.js';
 import { SimulatedManager } from './simulated-manager.js';
 
@@ -73,15 +68,8 @@ const WISH_MS = MINUTE_MS;
 const ENOUGH_VIOLATIONS = 5;
 const SPECIAL = 'special';
 
-export async function simulateHosts({ seed, breakage, onTrace }: HostsOptions): Promise<HostsOutcome> {
-  const world = new World(seed, onTrace);
-  const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
-  process.on('unhandledRejection', onUnhandled);
-  try {
-    return await new HostsWorld(world, seed, breakage).run();
-  } finally {
-    process.off('unhandledRejection', onUnhandled);
-  }
+export function simulateHosts({ breakage, ...options }: HostsOptions): Promise<HostsOutcome> {
+  return inNewWorld(options, (world) => new HostsWorld(world, options.seed, breakage).run());
 }
 
 /** A recipe with its workload manager, and what was seen of it. */
@@ -129,7 +117,7 @@ class HostsWorld {
     const isBusy = world.happens(0.3);
     const turbulentMs = (isBusy ? world.between(12, 25) : world.between(2, 15)) * MINUTE_MS;
     this.#handIn(isBusy ? world.between(60, 150) : world.between(3, 40), turbulentMs);
-    this.#beginFaults();
+    beginFaults(world, () => this.#fault());
     world.after(turbulentMs, () => this.#calm());
     const giveUpAtMs = turbulentMs + PATIENCE_MS;
     while (world.nowMs < giveUpAtMs && !this.#isOver) {
@@ -176,30 +164,17 @@ class HostsWorld {
   #openHubs(): SimulatedHubs {
     const world = this.#world;
     const isOnServer = this.#seed % SERVER_WORLDS === 0;
-    const server = isOnServer ? new DatabaseServer(world, worldLog(world, 'database')) : undefined;
-    const areTwo = isOnServer && Math.floor(this.#seed / SERVER_WORLDS) % 2 === 1;
-    const shared: SharedByHubs | undefined = areTwo
-      ? { keptForMs: KEPT_LONG_MS, drains: hubDrains(), blobs: new SimulatedBlobDisk(world) }
-      : undefined;
-    const all = (areTwo ? ['hub', 'hub-2'] : ['hub']).map((name) => {
-      const hub = new SimulatedHub({
-        ...{ world, network: this.#network, name },
-        logFor: (process: Process) => worldLog(world, process.name),
-        breakage: this.#breakage?.hub && { name: this.#breakage.name, seed: 1, hub: this.#breakage.hub },
-        ...(server ? { database: { server, link: new DatabaseLink(world, server) } } : {}),
-        ...(shared ? { shared } : {}),
-        hostRecipesOf: (process) =>
-          this.#sites.map(({ recipe, manager }) => {
-            const port = manager.portFor(process);
-            return { recipe, manager: this.#breakage?.manager?.(port, world) ?? port };
-          }),
-      });
-      hub.observer = SILENT_OBSERVER;
-      return hub;
+    const areTwo = Math.floor(this.#seed / SERVER_WORLDS) % 2 === 1;
+    return hubsOf({
+      ...{ world, network: this.#network, name: 'hub', breakage: this.#breakage },
+      store: isOnServer ? (areTwo ? 'SHARED SERVER' : 'SERVER') : 'DISK',
+      keptForMs: () => KEPT_LONG_MS,
+      hostRecipesOf: (process) =>
+        this.#sites.map(({ recipe, manager }) => {
+          const port = manager.portFor(process);
+          return { recipe, manager: this.#breakage?.manager?.(port, world) ?? port };
+        }),
     });
-    const hubs = new SimulatedHubs(world, all);
-    if (server && areTwo) hubs.observe(server, SILENT_OBSERVER);
-    return hubs;
   }
 
   #agentOf(id: string, { instances, name }: HostRecipe): SimulatedAgent {
@@ -231,18 +206,13 @@ class HostsWorld {
 
   #runHub(hub: SimulatedHub): void {
     const world = this.#world;
-    const start = () =>
-      hub.start().catch((error: unknown) => {
-        if (hub.database) return hub.kill();
-        world.violated('no defect', `${hub.name} does not start: ${String(error)}`);
-      });
+    const start = () => void startHub(hub, world);
     hub.onEnd = () => {
       this.#troubled();
-      const isLong = world.turbulent && world.happens(0.15);
-      world.after(isLong ? world.between(10_000, 200_000) : world.between(50, 5000), start);
+      startLater(world, start);
     };
     hub.onReady = () => this.#troubled();
-    void start();
+    start();
   }
 
   #endProcesses(): void {
@@ -378,17 +348,6 @@ class HostsWorld {
 
   // ---- faults
 
-  #beginFaults(): void {
-    const world = this.#world;
-    const everyMs = world.random.of([8000, 20_000, 60_000]);
-    const next = () => {
-      if (!world.turbulent) return;
-      this.#fault();
-      world.after(world.between(500, 2 * everyMs), next);
-    };
-    world.after(world.between(2000, 20_000), next);
-  }
-
   #fault(): void {
     const world = this.#world;
     const { manager, recipe } = world.random.of(this.#sites);
@@ -403,7 +362,7 @@ class HostsWorld {
       ['hub stopped', () => void hub.stop()],
       ['recipe paused', () => this.#pause(recipe.name)],
       ['recipe drained', () => this.#drain(recipe.name)],
-      ['shutdown prepared', () => this.#prepare(hub)],
+      ['shutdown prepared', () => prepareShutdown(hub)],
       ['job preempted', () => void manager.preempt()],
       ['job put back', () => void manager.putBack()],
       ...(this.#isGentle ? [] : this.#roughFaults(hub, manager)),
@@ -478,13 +437,6 @@ class HostsWorld {
   #ask(work: Parameters<SimulatedHubs['request']>[0]): undefined {
     this.#hubs.request(work, () => undefined);
     return undefined;
-  }
-
-  #prepare(hub: SimulatedHub): () => void {
-    const change = (isPrepared: boolean) =>
-      void hub.engine?.shutdown.change(isPrepared).catch(() => undefined);
-    change(true);
-    return () => change(false);
   }
 
   #calm(): void {

@@ -9,21 +9,17 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
 import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
-import { SimulatedBlobDisk } from '../blob-disk.js';
 import type { Breakage } from '../breakages/breakage.js';
-import { DatabaseLink } from '../database/link.js';
-import { DatabaseServer } from '../database/server.js';
-import { hubDrains } from '../hub-drains.js';
 import { Network } from '../network.js';
 import type { Process } from '../process.js';
 import { KEPT_LONG_MS, KEPT_SHORTLY_MS } from '../settings.js';
 import { SimulatedAgent } from '../simulated-agent.js';
-import { type SharedByHubs, SimulatedHub } from '../simulated-hub.js';
-import { SimulatedHubs } from '../simulated-hubs.js';
+import type { SimulatedHub } from '../simulated-hub.js';
+import type { SimulatedHubs } from '../simulated-hubs.js';
 import { ENDED } from '../task-states.js';
 import { transferWith } from '../transfer.js';
-import { SILENT_OBSERVER } from '../watched-ports.js';
-import { type Violation, World } from '../world.js';
+import type { Violation, World } from '../world.js';
+import { beginFaults, hubsOf, inNewWorld, prepareShutdown, startHub, startLater } from '../world-frame.js';
 import { worldLog } from '../world-log.js';
 
 export interface SitesOutcome {
@@ -64,15 +60,8 @@ const SERVER_WORLDS = 4;
 const ENOUGH_VIOLATIONS = 5;
 const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
 
-export async function simulateSites({ seed, breakage, onTrace }: SitesOptions): Promise<SitesOutcome> {
-  const world = new World(seed, onTrace);
-  const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
-  process.on('unhandledRejection', onUnhandled);
-  try {
-    return await new Sites(world, seed, breakage).run();
-  } finally {
-    process.off('unhandledRejection', onUnhandled);
-  }
+export function simulateSites({ breakage, ...options }: SitesOptions): Promise<SitesOutcome> {
+  return inNewWorld(options, (world) => new Sites(world, options.seed, breakage).run());
 }
 
 /** A hub of the world, or two on one database, with the one that it joins and the agents that join it. */
@@ -117,7 +106,7 @@ class Sites {
     const turbulentMs = world.between(60_000, 600_000);
     this.#handIn(this.#home, world.between(3, 25), turbulentMs);
     for (const place of this.#places.slice(1)) this.#handIn(place, world.between(0, 5), turbulentMs);
-    this.#beginFaults();
+    beginFaults(world, () => this.#fault());
     world.after(turbulentMs, () => this.#calm());
     const giveUpAtMs = turbulentMs + PATIENCE_MS;
     let overAtMs: number | undefined;
@@ -152,33 +141,15 @@ class Sites {
     const world = this.#world;
     const number = this.#places.length;
     const isOnServer = this.#seed % SERVER_WORLDS === number;
-    const server = isOnServer ? new DatabaseServer(world, worldLog(world, 'database')) : undefined;
-    const areTwo = isOnServer && Math.floor(this.#seed / SERVER_WORLDS) % 2 === 1;
-    const shared: SharedByHubs | undefined = areTwo
-      ? {
-          keptForMs: world.random.of([KEPT_SHORTLY_MS, KEPT_LONG_MS]),
-          drains: hubDrains(),
-          blobs: new SimulatedBlobDisk(world),
-        }
-      : undefined;
-    const all = (areTwo ? [name, `${name}-2`] : [name]).map((hubName) => {
-      const hub: SimulatedHub = new SimulatedHub({
-        world,
-        network: this.#network,
-        logFor: (process) => worldLog(world, process.name),
-        breakage: this.#breakage?.hub && { name: this.#breakage.name, seed: 1, hub: this.#breakage.hub },
-        name: hubName,
-        id: `0190b5a0-0000-7000-8000-00000000000${number + 1}`,
-        ...(server ? { database: { server, link: new DatabaseLink(world, server) } } : {}),
-        ...(shared ? { shared } : {}),
-        upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
-      });
-      hub.observer = SILENT_OBSERVER;
-      hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
-      return hub;
+    const areTwo = Math.floor(this.#seed / SERVER_WORLDS) % 2 === 1;
+    const hubs = hubsOf({
+      ...{ world, network: this.#network, name, breakage: this.#breakage },
+      id: `0190b5a0-0000-7000-8000-00000000000${number + 1}`,
+      store: isOnServer ? (areTwo ? 'SHARED SERVER' : 'SERVER') : 'DISK',
+      keptForMs: () => world.random.of([KEPT_SHORTLY_MS, KEPT_LONG_MS]),
+      upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
     });
-    const hubs = new SimulatedHubs(world, all);
-    if (server && areTwo) hubs.observe(server, SILENT_OBSERVER);
+    for (const hub of hubs.all) hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
     const place = { name, hubs, above, agents: [] };
     this.#places.push(place);
     return place;
@@ -302,24 +273,14 @@ class Sites {
   #runPlace(place: Place): void {
     const world = this.#world;
     for (const hub of place.hubs.all) {
-      const start = () =>
-        hub.start().catch((error: unknown) => {
-          if (hub.database) return hub.kill();
-          world.violated('no defect', `${hub.name} does not start: ${String(error)}`);
-        });
-      hub.onEnd = () => this.#later(start);
-      void start();
+      const start = () => void startHub(hub, world);
+      hub.onEnd = () => startLater(world, start);
+      start();
     }
     for (const agent of place.agents) {
-      agent.onEnd = () => this.#later(() => agent.start());
+      agent.onEnd = () => startLater(world, () => agent.start());
       world.after(world.between(0, 3000), () => agent.start());
     }
-  }
-
-  #later(start: () => void): void {
-    const world = this.#world;
-    const isLong = world.turbulent && world.happens(0.15);
-    world.after(isLong ? world.between(10_000, 200_000) : world.between(50, 5000), start);
   }
 
   #endProcesses(): void {
@@ -385,17 +346,6 @@ class Sites {
 
   // ---- faults
 
-  #beginFaults(): void {
-    const world = this.#world;
-    const everyMs = world.random.of([8000, 20_000, 60_000]);
-    const next = () => {
-      if (!world.turbulent) return;
-      this.#fault();
-      world.after(world.between(500, 2 * everyMs), next);
-    };
-    world.after(world.between(2000, 20_000), next);
-  }
-
   #fault(): void {
     const world = this.#world;
     const place = world.random.of(this.#places);
@@ -413,7 +363,7 @@ class Sites {
       ['disk full', () => this.#refuse(hub, 'SQLITE_FULL')],
       ['clock set', () => this.#setClock(hub)],
       ['loan canceled', () => this.#cancelLoan(place)],
-      ['shutdown prepared', () => this.#prepare(hub)],
+      ['shutdown prepared', () => prepareShutdown(hub)],
     ];
     const [kind, happen] = world.random.of(faults);
     world.fault(kind, hub.name);
@@ -464,13 +414,6 @@ class Sites {
       if (this.#created.every((task) => task.id !== id)) this.#cancel(place, id);
     }
     return undefined;
-  }
-
-  #prepare(hub: SimulatedHub): () => void {
-    const change = (isPrepared: boolean) =>
-      void hub.engine?.shutdown.change(isPrepared).catch(() => undefined);
-    change(true);
-    return () => change(false);
   }
 
   #calm(): void {
