@@ -23,7 +23,12 @@ describe('joining', () => {
   test('introduces itself with its instances', async () => {
     await startReadyAgent({ instance: { labels: ['gears'], revision: '4711' } });
     const hello = await hub.receives('hello');
-    expect(hello).toMatchObject({ agent: { id: 'host-1', version: '1.0.0' }, running: [], spooled: [] });
+    const installation = { kind: 'CHECKOUT', os: 'linux', arch: 'x64' };
+    expect(hello).toMatchObject({
+      agent: { id: 'host-1', version: '1.0.0', installation },
+      running: [],
+      spooled: [],
+    });
     expect(hello.instances).toMatchObject([
       { id: SIM, version: '9.1.0', revision: '4711', labels: ['gears'] },
     ]);

@@ -2,6 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
+import type { Installation } from '@workbench-hub/shared/domain/installation';
 import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
 import type { AgentSecret } from '@workbench-hub/shared/hub-link/secret';
@@ -40,6 +41,7 @@ export interface AgentOverrides {
   /** Version and revision of this build. */
   readonly version: string;
   readonly revision: string;
+  readonly installation: Installation;
   /** Environment of instance programs, before the agent's own settings are removed. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runtime?: Runtime;
@@ -196,12 +198,12 @@ class AgentStart {
   }
 
   #hub(id: string, secret: AgentSecret): Hub {
-    const { version, revision, tls } = this.#options;
+    const { version, revision, installation, tls } = this.#options;
     const dispatcher = hubConnections(tls);
     this.#onStop(() => dispatcher.destroy());
     return hubLink({
       addresses: hubAddresses(this.#config),
-      agent: { id: this.#config.id, nodeId: id, version, revision },
+      agent: { id: this.#config.id, nodeId: id, version, revision, installation },
       secret,
       tls: () => tls.current(),
       runtime: this.#runtime,

@@ -2,6 +2,7 @@
  *  than to refuse its configuration. */
 import { fault, isSound, reportOf, sentencesOf } from '@workbench-hub/shared/checks/finding';
 import { logStep, reloading } from '@workbench-hub/shared/config/reload';
+import { installationOn } from '@workbench-hub/shared/domain/installation';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger, OpenLog } from '@workbench-hub/shared/runtime/logger';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
@@ -79,12 +80,11 @@ async function runManaged(): Promise<void> {
   if ('faults' in start) return refuse(start.faults);
   const { config, hubGone, onLogLevel } = start;
   const { createAgent } = await import('./agent.js');
-  const { version, revision } = buildInfo;
   await runLogged(
     { name: 'agent', level: config.log.level, file: null, rotation: null },
     (log, opened) => {
       onLogLevel((level) => void opened.reload({ level, file: null, rotation: null }));
-      return { service: createAgent(config, { log, version, revision, environment: process.env }) };
+      return { service: createAgent(config, { log, ...thisBuild(), environment: process.env }) };
     },
     hubGone,
   );
@@ -99,12 +99,10 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   const configFile = options.config ?? null;
   if (options.checkConfig) return printHostCheck(config, configFile);
   const { createAgent, RELOADABLE_KEYS } = await import('./agent.js');
-  const { version, revision } = buildInfo;
   const start = (log: Logger, opened: OpenLog) => {
     const agent = createAgent(config, {
       log,
-      version,
-      revision,
+      ...thisBuild(),
       environment: process.env,
       configFile: options.config,
     });
@@ -118,6 +116,11 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
     return { service: agent, reload };
   };
   await runLogged({ name: 'agent', ...logSettingsOf(config) }, start, stopSignalOf(config));
+}
+
+function thisBuild() {
+  const { version, revision, installation } = buildInfo;
+  return { version, revision, installation: installationOn(installation, process) };
 }
 
 /** Signal that stops the agent when its time is over; undefined for one that has no end. */

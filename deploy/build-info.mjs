@@ -1,5 +1,5 @@
-// Writes shared/dist/build-info.json: version, revision and date of this build. Rewritten only when version or revision
-// changes, so that a second build changes no file.
+// Writes shared/dist/build-info.json: version, revision, date and kind of this build. Rewritten only when one of them but the
+// date changes, so that a second build changes no file.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -43,8 +43,15 @@ function formatTimestamp(date) {
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const revision = readRevision();
 const previous = readJson(file);
-if (previous?.version !== version || previous?.revision !== revision) {
-  const info = { version, revision, buildDate: formatTimestamp(new Date()), vendor: 'Workbench Hub' };
+/** Kind of installation; packages have their own (deploy/package). */
+const installation = 'CHECKOUT';
+if (
+  previous?.version !== version ||
+  previous?.revision !== revision ||
+  previous?.installation !== installation
+) {
+  const buildDate = formatTimestamp(new Date());
+  const info = { version, revision, buildDate, vendor: 'Workbench Hub', installation };
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(info, null, 2)}\n`);
 }

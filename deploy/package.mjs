@@ -2,7 +2,7 @@
 // is in it, and the digests of all. Options: --out DIR (dist-packages), --only npm|deb|clients|file, --version VERSION (that of package.json),
 // --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL say, or the author of the last commit),
 // --systems LIST of the single files (linux-x64,linux-arm64,win-x64), --sign COMMAND that signs a single file whose path is
-// appended, --quick (little compression, for tests), --as-built (packs what is built already).
+// appended, --for-image (npm tarballs for a container image, which say so), --quick (little compression, for tests), --as-built (packs what is built already).
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
@@ -93,11 +93,12 @@ async function main() {
       maintainer: { type: 'string', default: maintainerOfBuild() },
       systems: { type: 'string', default: Object.keys(SYSTEMS).join(',') },
       sign: { type: 'string' },
+      'for-image': { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       'as-built': { type: 'boolean', default: false },
     },
   });
-  const { version, maintainer, quick, sign, 'as-built': asBuilt } = values;
+  const { version, maintainer, quick, sign, 'as-built': asBuilt, 'for-image': isForImage } = values;
   if (!/^[^<>\n]+ <[^<>\s]+@[^<>\s]+>$/.test(maintainer))
     throw new Error(`--maintainer is "NAME <ADDRESS>", not ${JSON.stringify(maintainer)}`);
   const systems = systemsOf(values.systems);
@@ -118,6 +119,7 @@ async function main() {
         seconds,
         maintainer,
         quick,
+        isForImage,
         systems,
         sign,
         log: console.log,

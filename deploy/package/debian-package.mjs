@@ -33,7 +33,8 @@ export function debianPackage({ root, program, version, work, out, seconds, main
   const debianVersion = version.replace('-', '~');
   const architecture = said('dpkg', ['--print-architecture']);
 
-  const packages = stage({ root, program, version, folder: home, addon: 'binary' });
+  const ofPackage = { addon: 'binary', installation: 'DEBIAN' };
+  const packages = stage({ root, program, version, folder: home, ...ofPackage });
   rmSync(join(home, 'LICENSE'));
   const node = join(home, 'bin/node');
   mkdirSync(dirname(node));

@@ -10,14 +10,15 @@ const TOP = 'package';
 /**
  * Packed by tar, since `npm pack` leaves out of bundled packages whatever their own "files" do not name: the add-on's binary.
  *
- * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, work: string, out: string, seconds: number, quick: boolean }}
- *   options `work` is an empty folder for intermediate files, `seconds` the time of every file
+ * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, work: string, out: string, seconds: number, quick: boolean, isForImage: boolean }}
+ *   options `isForImage`: whether only a container image gets it; `work` is an empty folder for intermediate files, `seconds` the time of every file
  * @returns {import('./contents.mjs').Made}
  */
-export function npmTarball({ root, program, version, work, out, seconds, quick }) {
+export function npmTarball({ root, program, version, work, out, seconds, quick, isForImage }) {
   const { name, description, bin } = PROGRAMS[program];
   const folder = join(work, TOP);
-  const packages = stage({ root, program, version, folder, addon: 'sources' });
+  const installation = isForImage ? 'CONTAINER' : 'NPM';
+  const packages = stage({ root, program, version, folder, addon: 'sources', installation });
   if (program === 'hub') addPrebuild(root, folder, seconds);
   const modules = join(folder, 'node_modules');
   const bundled = topLevelPackages(modules);

@@ -43,7 +43,8 @@ async function makeParts({ root, version, work, log }) {
   const at = (name) => join(work, name);
   const packages = await bundleParts({ root, outdir: work });
   const here = nodeBinary(systemHere());
-  writeJson(at('build-info.json'), { ...readJson(join(root, 'shared/dist/build-info.json')), version });
+  const buildInfo = readJson(join(root, 'shared/dist/build-info.json'));
+  writeJson(at('build-info.json'), { ...buildInfo, version, installation: 'FILE' });
   const node = { version: NODE_VERSION, license: here.license };
   writeFileSync(at('licenses.txt'), licenseTexts({ root, packages, node }));
   return { packages, builder: here.program };

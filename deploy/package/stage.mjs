@@ -69,11 +69,11 @@ export const INSTANCE_PROGRAMS = {
 /**
  * Copies a program and its packages into `folder`, below `node_modules`.
  *
- * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, folder: string, addon: 'sources' | 'binary' }}
- *   options `addon`: the SQLite add-on as what it is compiled from, or as compiled for this Node
+ * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, folder: string, addon: 'sources' | 'binary', installation: string }}
+ *   options `installation`: kind of installation that the program tells (shared/domain/installation.ts); `addon`: the SQLite add-on as what it is compiled from, or as compiled for this Node
  * @returns the packages, as {@link productionPackages} gives them
  */
-export function stage({ root, program, version, folder, addon }) {
+export function stage({ root, program, version, folder, addon, installation }) {
   const locked = readJson(join(root, 'package-lock.json')).packages;
   const { workspaces } = PROGRAMS[program];
   const without = [
@@ -91,7 +91,7 @@ export function stage({ root, program, version, folder, addon }) {
     if (isOurs) makeExecutable(each, folder);
   }
   const buildInfo = join(folder, 'node_modules/@workbench-hub/shared/dist/build-info.json');
-  if (existsSync(buildInfo)) writeJson(buildInfo, { ...readJson(buildInfo), version });
+  if (existsSync(buildInfo)) writeJson(buildInfo, { ...readJson(buildInfo), version, installation });
   copy(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   return packages;
 }

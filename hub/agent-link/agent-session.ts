@@ -10,6 +10,7 @@ import {
   MAX_HUBS,
   type REFUSALS,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import { knownInstallation } from '@workbench-hub/shared/domain/installation';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentConnection, AgentRequest, ShownAttempt } from '../core/ports/agents.js';
 import type { Agents } from '../engine/agents/agents.js';
@@ -95,7 +96,8 @@ export class AgentSession {
     this.#connection = connection;
     return agents.join(
       {
-        ...{ agent, address: remoteAddress, clockMs, joinNumber, instances, hub: hello.hub },
+        agent: { ...agent, installation: knownInstallation(agent.installation ?? {}) },
+        ...{ address: remoteAddress, clockMs, joinNumber, instances, hub: hello.hub },
         running: running.map(shown),
         spooled: spooled.map(shown),
       },

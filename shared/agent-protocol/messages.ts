@@ -184,6 +184,13 @@ const joinedHub: z.ZodType<JoinedHub> = z.object({
     .max(MAX_LOWER_HUBS),
 });
 
+/** How the agent was installed, and its system, by the names of domain/installation.ts; agents of later versions may have others. */
+const installation = z.object({
+  kind: z.string().max(MAX_NAME_LENGTH).optional(),
+  os: z.string().max(MAX_NAME_LENGTH).optional(),
+  arch: z.string().max(MAX_NAME_LENGTH).optional(),
+});
+
 /** A hub, and one of its users. */
 const origin = z.object({
   hub: z.string().max(MAX_ADDRESS_LENGTH),
@@ -207,6 +214,8 @@ export const helloMessage = z.object({
     nodeId: z.uuid(),
     version: z.string().max(200),
     revision: z.string().max(200),
+    /** Absent from older agents, and from hubs that join as agents. A value that the agent does not know is absent. */
+    installation: installation.optional(),
   }),
   /** The agent's wall clock, in milliseconds since 1970. Absent from older agents. */
   clockMs: z.int().optional(),

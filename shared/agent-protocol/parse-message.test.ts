@@ -14,6 +14,30 @@ const ACKNOWLEDGED = { type: 'acknowledged', ref: REF, counted: true };
 const REPORT = { ...REF, outcome: 'OK', message: null, outputFiles: [], log: null };
 const report = (change: object) => ({ type: 'report', report: { ...REPORT, ...change } });
 
+const HELLO = {
+  type: 'hello',
+  protocolVersions: [1],
+  agent: { id: 'host-1', nodeId: '0c0e5e0e-0000-4000-8000-000000000001', version: '2', revision: 'abc' },
+  ...{ instances: [], running: [], spooled: [] },
+};
+
+describe('the installation of an agent', () => {
+  const saying = (installation: unknown) => ({ ...HELLO, agent: { ...HELLO.agent, installation } });
+
+  it.each([{}, { kind: 'FILE', os: 'windows', arch: 'x64' }, { kind: 'OF_A_LATER_VERSION', os: 'haiku' }])(
+    'is taken as it is told, also by later versions: %j',
+    (installation) => expect(parseAgentMessage(saying(installation))).toEqual(saying(installation)),
+  );
+
+  it('is left out by older agents', () => expect(parseAgentMessage(HELLO)).toEqual(HELLO));
+
+  it('is bounded', () => {
+    expect(() => parseAgentMessage(saying({ os: 'x'.repeat(201) }))).toThrow(
+      expect.objectContaining({ path: 'agent.installation.os' }),
+    );
+  });
+});
+
 describe('a frequent message', () => {
   it.each([
     ASSIGN,

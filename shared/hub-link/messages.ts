@@ -6,20 +6,25 @@ import {
   LATER_MESSAGES,
   LATER_REQUESTS,
 } from '../agent-protocol/messages.js';
+import type { Installation } from '../domain/installation.js';
 import type { InstanceState, Introduction } from '../joining/ports/hub.js';
 
-export type AgentNames = HelloMessage['agent'];
+/** Names and build of the agent. */
+export interface AgentNames extends Omit<HelloMessage['agent'], 'installation'> {
+  /** Absent for a hub that joins as an agent. */
+  readonly installation?: Installation;
+}
 
 /** The first message; `nowMs` is the time of this host, in milliseconds since 1970, `joinNumber` above that of all earlier ones. */
 export function helloMessage(
-  agent: AgentNames,
+  { installation, ...names }: AgentNames,
   { instances, running, spooled, hub }: Introduction,
   { nowMs, joinNumber }: { readonly nowMs: number; readonly joinNumber: number },
 ): HelloMessage {
   return {
     type: 'hello',
     protocolVersions: [...AGENT_PROTOCOL_VERSIONS],
-    agent,
+    agent: { ...names, ...(installation && { installation: installationMessage(installation) }) },
     clockMs: Math.round(nowMs),
     joinNumber,
     instances: instances.map(instanceMessage),
@@ -29,6 +34,11 @@ export function helloMessage(
     running: [...running],
     spooled: [...spooled],
   };
+}
+
+/** What is known of an installation, in the form of the protocol. */
+function installationMessage({ kind, os, arch }: Installation) {
+  return { ...(kind && { kind }), ...(os && { os }), ...(arch && { arch }) };
 }
 
 /** State of an instance in the form of the protocol. */

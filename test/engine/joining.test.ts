@@ -2,6 +2,7 @@
 import type { HubError } from '@workbench-hub/hub/core/errors';
 import type { AgentConnection } from '@workbench-hub/hub/core/ports/agents';
 import { describe, expect, it, vi } from 'vitest';
+import { INSTALLATION } from '../support/agents/fake-agent.js';
 import {
   create,
   engine,
@@ -353,7 +354,7 @@ async function slowJoins() {
     const connection = new Proxy({} as AgentConnection, {
       get: (_, name) => () => void heard.push(String(name)),
     });
-    const agent = { id: 'agent-1', nodeId, version: '1', revision: '1' };
+    const agent = { id: 'agent-1', nodeId, version: '1', revision: '1', installation: INSTALLATION };
     const [clockMs, joinNumber, address] = [null, null, null];
     const introduction = { agent, address, clockMs, joinNumber, instances: [], running: [], spooled: [] };
     return { connection, heard, joined: engine.agents.join(introduction, connection) };

@@ -1,5 +1,5 @@
 /** Packages contain compiled files of present sources, not those of removed and renamed ones. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -10,6 +10,7 @@ interface Staging {
   readonly version: string;
   readonly folder: string;
   readonly addon: 'binary';
+  readonly installation: 'DEBIAN';
 }
 
 const STAGE = new URL('../../deploy/package/stage.mjs', import.meta.url).href;
@@ -44,8 +45,10 @@ it('a compiled file without a source is not packed', async () => {
 
   const folder = join(site.path, 'package');
   const { stage } = (await import(STAGE)) as { stage: (options: Staging) => unknown };
-  stage({ root, program: 'agent', version: '1.2.3', folder, addon: 'binary' });
+  stage({ root, program: 'agent', version: '1.2.3', folder, addon: 'binary', installation: 'DEBIAN' });
 
   const compiled = join(folder, 'node_modules/@workbench-hub/agent/dist');
   expect(readdirSync(compiled, { recursive: true }).sort()).toEqual(['engine', 'engine/kept.cjs', 'main.js']);
+  const told = join(folder, 'node_modules/@workbench-hub/shared/dist/build-info.json');
+  expect(JSON.parse(readFileSync(told, 'utf8'))).toEqual({ version: '1.2.3', installation: 'DEBIAN' });
 });

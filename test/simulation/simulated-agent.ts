@@ -232,7 +232,13 @@ export class SimulatedAgent {
     const { network, world, hubs, addresses, onAssigned, onCancel, onSettled } = this.#around;
     const link = hubLink({
       addresses,
-      agent: { id: this.id, nodeId: this.#nodeId, version: '1', revision: '1' },
+      agent: {
+        id: this.id,
+        nodeId: this.#nodeId,
+        version: '1',
+        revision: '1',
+        installation: { kind: 'FILE', os: 'windows', arch: 'x64' },
+      },
       secret: { read: () => Promise.resolve('secret'), advice: '' },
       tls: () => Promise.resolve({}),
       runtime: process.runtime,

@@ -1,4 +1,5 @@
 /** Agents as the engine sees them: their introduction, and the connection to them. */
+import type { Installation } from '@workbench-hub/shared/domain/installation';
 import type {
   InstanceCommand,
   InstanceCrashes,
@@ -24,6 +25,7 @@ export interface AgentIntroduction {
     readonly nodeId: string;
     readonly version: string;
     readonly revision: string;
+    readonly installation: Installation;
   };
   /** Address of its host, as far as it is known. */
   readonly address: string | null;

@@ -120,6 +120,7 @@ export class SimulatedAgent {
         nodeId,
         version: '0.1.0',
         revision: 'simulated',
+        installation: { kind: 'FILE', os: 'linux', arch: 'x64' },
       },
       instances: Array.from({ length: instances }, (_, at) => ({
         id: `${id}-${at}`,

@@ -42,7 +42,10 @@ function addAgent(
   let connection: HubConnection | undefined;
   const hub = hubLink({
     addresses,
-    agent: { id, nodeId, version: '0.1.0', revision: 'simulated' },
+    agent: {
+      ...{ id, nodeId, version: '0.1.0', revision: 'simulated' },
+      installation: { kind: 'FILE', os: 'linux', arch: 'x64' },
+    },
     secret: { read: async () => token, advice: '' },
     tls: async () => ({}),
     runtime: systemRuntime,

@@ -26,6 +26,8 @@ export interface FakeAgentSetup {
   readonly id?: string;
   readonly nodeId?: string;
   readonly joinNumber?: number;
+  /** Null for an old agent, which does not tell it. */
+  readonly installation?: HelloMessage['agent']['installation'] | null;
   readonly instances?: readonly Partial<InstanceReport>[];
   readonly running?: HelloMessage['running'];
   readonly spooled?: HelloMessage['spooled'];
@@ -39,6 +41,9 @@ export interface FakeAgentSetup {
   /** Called with each message of the hub. */
   readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
 }
+
+/** The default for all agents. */
+export const INSTALLATION = { kind: 'DEBIAN', os: 'linux', arch: 'x64' } as const;
 
 /** The default for all agents: an agent that rejoins is the same agent. */
 const NODE_ID = '0c0e5e0e-0000-4000-8000-000000000000';
@@ -222,6 +227,7 @@ function helloOf(
     protocolVersions = [1],
     clockMs,
     joinNumber,
+    installation = INSTALLATION,
     answers,
     takes,
     hub,
@@ -230,7 +236,7 @@ function helloOf(
   return {
     type: 'hello',
     protocolVersions,
-    agent: { id, nodeId, version: '0.1.0', revision: 'abc1234' },
+    agent: { id, nodeId, version: '0.1.0', revision: 'abc1234', ...(installation && { installation }) },
     ...(clockMs === undefined ? {} : { clockMs }),
     ...(joinNumber === undefined ? {} : { joinNumber }),
     instances: instances.map(instanceReportOf),

@@ -22,7 +22,7 @@ import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { instanceReportOf } from '../agents/fake-agent.js';
+import { INSTALLATION, instanceReportOf } from '../agents/fake-agent.js';
 import { type LogLine, memoryLog } from '../memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from '../temporary-folder.js';
 import { HandDrivenRuntime } from './hand-driven-runtime.js';
@@ -271,7 +271,13 @@ export class SocketlessAgent {
     const hello: HelloMessage = {
       type: 'hello',
       protocolVersions,
-      agent: { id: agent.id, nodeId: agent.nodeId, version: '0.1.0', revision: 'abc1234' },
+      agent: {
+        id: agent.id,
+        nodeId: agent.nodeId,
+        version: '0.1.0',
+        revision: 'abc1234',
+        installation: INSTALLATION,
+      },
       instances: instances.map(instanceReportOf),
       running: [...running],
       spooled: [...spooled],

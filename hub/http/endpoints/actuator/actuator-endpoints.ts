@@ -143,7 +143,10 @@ function buildAndProbeEndpoints({ build, isReady }: HealthOptions): Endpoint[] {
         description: 'Name, version, revision and build date.',
         responses: { 200: { description: 'The build.', schema: infoSchema } },
       },
-      ({ context }) => context.json({ application: { name: 'Workbench Hub', ...build } }),
+      ({ context }) => {
+        const { version, revision, buildDate, vendor } = build;
+        return context.json({ application: { name: 'Workbench Hub', version, revision, buildDate, vendor } });
+      },
     ),
     endpoint(
       {
