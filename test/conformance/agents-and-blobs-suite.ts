@@ -21,10 +21,11 @@ export function describeRememberedThings(open: OpenStore): void {
 
   describe('agents', () => {
     it('are remembered by id, over a restart', async () => {
-      await store.agents.save(agent('b'));
+      const installation = { kind: 'DEBIAN', os: 'linux', arch: null };
+      await store.agents.save(agent('b', { installation }));
       await store.agents.save(agent('a', { instances: [] }));
       store = await store.reopen();
-      expect(await store.agents.all()).toEqual([agent('a', { instances: [] }), agent('b')]);
+      expect(await store.agents.all()).toEqual([agent('a', { instances: [] }), agent('b', { installation })]);
     });
 
     it('are replaced by later records, and can be forgotten', async () => {

@@ -159,6 +159,7 @@ const ROWS: readonly (readonly string[])[] = [
   [
     `INSERT INTO allocation (id, recipe, state, reason, wanted_at) VALUES ('gears-a', 'gears', 'WANTED', '1 task waits', 50)`,
   ],
+  [`UPDATE agent SET installation = '{"kind":"NPM","os":"linux","arch":"x64"}'`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -197,6 +198,14 @@ async function expectStudy(
   expect(await webhooks.ofStudy('study')).toHaveLength(version < 26 ? 0 : 1);
 }
 
+/** The agent in {@link ROWS}. */
+async function expectAgent({ agents }: Pick<TaskStore, 'agents'>, version: number): Promise<void> {
+  const installation = version < 29 ? undefined : { kind: 'NPM', os: 'linux', arch: 'x64' };
+  expect(await agents.all()).toMatchObject([
+    { id: 'a', seenAtMs: 15, installation, instances: [{ id: 's' }] },
+  ]);
+}
+
 describe('the database of tasks', () => {
   it('has test rows for every schema version', () => {
     expect(ROWS).toHaveLength(MIGRATIONS.length);
@@ -227,7 +236,7 @@ describe('the database of tasks', () => {
       expect(await queue.runningOn('a')).toMatchObject([{ id: 'running', attempt: 2 }]);
       const { groups } = await queue.waitingGroups({ afterGroupId: 0, limit: 9, maxKeyBytes: 99 });
       expect(groups).toEqual([{ groupId: 1, requirementKey: '[null,[]]' }]);
-      expect(await store.agents.all()).toMatchObject([{ id: 'a', seenAtMs: 15, instances: [{ id: 's' }] }]);
+      await expectAgent(store, version);
       const listed = async (filter: Partial<TaskQuery>) =>
         (await archive.list({ page: 0, size: 10, statuses: [], ...filter })).tasks.map(({ id }) => id);
       expect(await listed({ name: 'gear', type: 'EXECUTE_BATCH_JOB' })).toEqual(['finished']);
@@ -358,6 +367,7 @@ it('no migration has changed since it was released', () => {
     '45cc4033f40e',
     '39521fe9461f',
     '29dc1370986d',
+    '2622c2a1d8cd',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -39,6 +39,7 @@ export function describeNodes(open: () => Promise<NodesUnderTest>): void {
     revision: 'abc',
     address: '10.0.0.7',
     clockOffsetMs: -7,
+    ...(id === 'b' && { installation: { kind: 'FILE', os: 'windows', arch: 'x64' } }),
     seenAtMs: 5,
     instances,
   });
@@ -63,7 +64,9 @@ export function describeNodes(open: () => Promise<NodesUnderTest>): void {
         ['a', 'UP'],
         ['b', 'UP'],
       ]);
+      expect(agents[0]).toMatchObject({ installation: { kind: null, os: null, arch: null } });
       expect(agents[1]).toMatchObject({
+        installation: { kind: 'FILE', os: 'windows', arch: 'x64' },
         ...{ version: '1', revision: 'abc', address: '10.0.0.7', clockOffsetMs: -7, drain: null },
         instances: [{ profile: { id: 'x' } }, { profile: { id: 'z', labels: ['gears'] }, working: true }],
       });

@@ -33,6 +33,7 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
     revision: 'abc',
     address: '10.0.0.7',
     clockOffsetMs: -7,
+    installation: { kind: 'FILE', os: 'windows', arch: 'x64' },
     seenAtMs: 5,
     instances: [report(`${id}-sim`)],
     ...rest,
@@ -61,6 +62,7 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
       expect(first).toMatchObject({ id: 'a', isConnected: true, instances: [] });
       expect(second).toMatchObject({
         ...{ id: 'b', version: '1', revision: 'abc', address: '10.0.0.7', clockOffsetMs: -7, seenAtMs: 5 },
+        installation: { kind: 'FILE', os: 'windows', arch: 'x64' },
         instances: [
           { profile: { id: 'y' }, status: 'STARTING', startedAtMs: null },
           { profile: { id: 'z', version: '9.1', revision: '4711', labels: ['gears', 'ü'] }, status: 'UP' },
@@ -196,7 +198,10 @@ export function describePresence(open: () => Promise<PresenceUnderTest>): void {
       await opened.presence.leave('a', epoch, 77);
       opened = await opened.restart();
       expect(await opened.presence.all()).toMatchObject([
-        { id: 'a', isConnected: false, seenAtMs: 77, clockOffsetMs: -7 },
+        {
+          ...{ id: 'a', isConnected: false, seenAtMs: 77, clockOffsetMs: -7 },
+          installation: { kind: 'FILE', os: 'windows', arch: 'x64' },
+        },
         { id: 'b', isConnected: false, seenAtMs: 5, instances: [{ profile: { labels: ['gears', 'ü'] } }] },
       ]);
       expect(await join(agent('b', { nodeId: 'other' }))).toBeGreaterThan(0);

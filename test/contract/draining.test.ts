@@ -55,7 +55,10 @@ describe('a drained agent', () => {
     await anna.simulateWork();
     const { ref } = await agent.hear('assign');
     const before = (await vera.get('/api/2.0/workbench/node/agent/list')).text;
-    const idle = { id: 'host-1', version: '0.1.0', status: 'UP', drained: false, runningTasks: 1 };
+    const installed = { installation: 'DEBIAN', operatingSystem: 'linux', architecture: 'x64' };
+    const idle = {
+      ...{ id: 'host-1', version: '0.1.0', ...installed, status: 'UP', drained: false, runningTasks: 1 },
+    };
     const instances = { ...NO_INSTANCES, UP: 1, FAILED: 1 };
     expect(await shown('host-1')).toEqual({ ...idle, instances });
     const drained = { ...idle, drained: true, drainedSince: time, drainedBy: 'anna', instances };

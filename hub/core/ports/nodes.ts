@@ -1,4 +1,5 @@
 /** Agents and instances of all hubs of a store, as clients see them. All reject with HubError `STORE_UNAVAILABLE`. */
+import type { Installation } from '@workbench-hub/shared/domain/installation';
 import type {
   AgentStatus,
   InstanceProfile,
@@ -32,6 +33,7 @@ export interface AgentView {
   readonly seenAtMs: number;
   /** Lead of its clock over the hub's when it joined, in ms; null when it did not report its clock. */
   readonly clockOffsetMs: number | null;
+  readonly installation: Installation;
   readonly drain: AgentDrain | null;
   /** By id. */
   readonly instances: readonly InstanceView[];

@@ -1,4 +1,5 @@
 /** The agents that the hubs of a store know, and their instances. An agent is connected to one hub at most. */
+import type { Installation } from '@workbench-hub/shared/domain/installation';
 import type {
   InstanceProfile,
   InstanceReport,
@@ -33,6 +34,8 @@ export interface KnownAgent {
   readonly seenAtMs: number;
   /** Lead of its clock over the store's when it joined; null when it did not send its time. */
   readonly clockOffsetMs: number | null;
+  /** Absent for an agent that has not joined since hubs keep it. */
+  readonly installation?: Installation | undefined;
 }
 
 export interface JoiningAgent extends KnownAgent {

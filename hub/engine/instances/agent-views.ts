@@ -1,4 +1,5 @@
 /** Agents and instances as clients see them. */
+import { UNKNOWN_INSTALLATION } from '@workbench-hub/shared/domain/installation';
 import type { AgentDrain } from '../../core/ports/agent-drains.js';
 import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { Agent, Instance } from './known-instances.js';
@@ -15,6 +16,7 @@ export function instanceView(
 
 export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {
   const { id, version, revision, address, state, seenAtMs, clockOffsetMs, instances, hub } = agent;
+  const { installation = UNKNOWN_INSTALLATION } = agent;
   const status = state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP';
   const views = [...instances.values()].map((instance) => instanceView(instance, drain));
   const sorted = views.sort(byId(({ profile }) => profile.id));
@@ -28,6 +30,7 @@ export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {
     status,
     seenAtMs,
     clockOffsetMs,
+    installation,
     drain,
     instances: sorted,
   };

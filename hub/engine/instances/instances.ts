@@ -131,7 +131,7 @@ export class Instances {
 
   /** An agent has joined with these instances, some of which run these attempts. It gets no tasks before {@link ready}. */
   connected(
-    agent: Pick<Agent, 'id' | 'version' | 'revision' | 'address' | 'hub' | 'clockOffsetMs'>,
+    agent: Pick<Agent, 'id' | 'version' | 'revision' | 'address' | 'hub' | 'clockOffsetMs' | 'installation'>,
     reports: readonly StartedInstance[],
     running: readonly AttemptRef[],
   ): void {

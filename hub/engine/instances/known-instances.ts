@@ -1,4 +1,5 @@
 /** The known agents and their instances, indexed for matching and counted for explanations. */
+import type { Installation } from '@workbench-hub/shared/domain/installation';
 import {
   type InstanceProfile,
   type InstanceStatus,
@@ -25,6 +26,8 @@ export interface Agent {
   state: Exclude<AgentState, '-'>;
   seenAtMs: number;
   readonly clockOffsetMs: number | null;
+  /** Absent when no hub of this version or a later one has told it. */
+  readonly installation?: Installation | undefined;
   /** By id; written by {@link KnownInstances} only. */
   readonly instances: Map<string, Instance>;
 }

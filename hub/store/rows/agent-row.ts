@@ -1,3 +1,8 @@
+import {
+  type Installation,
+  knownInstallation,
+  type ToldInstallation,
+} from '@workbench-hub/shared/domain/installation';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AgentRecord } from '../../core/ports/agent-store.js';
 
@@ -7,6 +12,8 @@ export interface AgentRow {
   readonly revision: string;
   readonly seen_at: number;
   readonly clock_offset_ms: number | null;
+  /** JSON; null for an agent that has not joined since hubs keep it. */
+  readonly installation: string | null;
   /** JSON. */
   readonly instances: string;
 }
@@ -18,6 +25,16 @@ export function agentOfRow(row: AgentRow): AgentRecord {
     revision: row.revision,
     seenAtMs: row.seen_at,
     clockOffsetMs: row.clock_offset_ms,
+    installation: installationOfText(row.installation),
     instances: JSON.parse(row.instances) as InstanceProfile[],
   };
+}
+
+export function installationText(installation: Installation | undefined): string | null {
+  return installation ? JSON.stringify(installation) : null;
+}
+
+/** The installation in a row, which a hub of a later version may have written. */
+export function installationOfText(text: string | null): Installation | undefined {
+  return text === null ? undefined : knownInstallation(JSON.parse(text) as ToldInstallation);
 }

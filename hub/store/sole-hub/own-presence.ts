@@ -131,11 +131,11 @@ function laterJoinOf(
 }
 
 function recordOf(
-  { id, version, revision, seenAtMs, clockOffsetMs }: KnownAgent,
+  { id, version, revision, seenAtMs, clockOffsetMs, installation }: KnownAgent,
   instances: ReadonlyMap<string, PresentInstance>,
 ): AgentRecord {
   const profiles = [...instances.values()].map(({ profile }) => profile);
-  return { id, version, revision, seenAtMs, clockOffsetMs, instances: profiles };
+  return { id, version, revision, seenAtMs, clockOffsetMs, installation, instances: profiles };
 }
 
 function profileOf({ id, version, revision, labels, runs }: InstanceReport) {
@@ -151,7 +151,7 @@ function connectedAs(
   agent: Connection['agent'],
   instances: ReadonlyMap<string, PresentInstance>,
 ): PresentAgent {
-  const { id, version, revision, seenAtMs, clockOffsetMs, address, hub } = agent;
+  const { id, version, revision, seenAtMs, clockOffsetMs, installation, address, hub } = agent;
   const sorted = [...instances.values()].sort((a, b) => byId(a.profile, b.profile));
   return {
     id,
@@ -159,6 +159,7 @@ function connectedAs(
     revision,
     seenAtMs,
     clockOffsetMs,
+    installation,
     address,
     hub,
     isConnected: true,

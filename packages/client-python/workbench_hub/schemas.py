@@ -72,6 +72,13 @@ class _AgentState(TypedDict):
 class AgentState(_AgentState, total=False):
     # Absent for an agent that has not joined.
     version: str
+    # How it was installed: the single file, by npm, the Debian package, the container image, or from a
+    # clone of the sources. Absent for an agent of an earlier version and for a hub.
+    installation: Literal["FILE", "NPM", "DEBIAN", "CONTAINER", "CHECKOUT"]
+    # Absent for an agent of an earlier version and for a hub.
+    operatingSystem: Literal["aix", "freebsd", "linux", "macos", "openbsd", "sunos", "windows"]
+    # Processor architecture. Absent for an agent of an earlier version and for a hub.
+    architecture: Literal["arm", "arm64", "ia32", "loong64", "ppc64", "riscv64", "s390x", "x64"]
     # Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.
     lastSeenAt: str
     # Only of a hub that has joined this one, while it is UP.

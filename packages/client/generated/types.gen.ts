@@ -1936,6 +1936,18 @@ export type AgentState = {
      * Absent for an agent that has not joined.
      */
     version?: string;
+    /**
+     * How it was installed: the single file, by npm, the Debian package, the container image, or from a clone of the sources. Absent for an agent of an earlier version and for a hub.
+     */
+    installation?: 'FILE' | 'NPM' | 'DEBIAN' | 'CONTAINER' | 'CHECKOUT';
+    /**
+     * Absent for an agent of an earlier version and for a hub.
+     */
+    operatingSystem?: 'aix' | 'freebsd' | 'linux' | 'macos' | 'openbsd' | 'sunos' | 'windows';
+    /**
+     * Processor architecture. Absent for an agent of an earlier version and for a hub.
+     */
+    architecture?: 'arm' | 'arm64' | 'ia32' | 'loong64' | 'ppc64' | 'riscv64' | 's390x' | 'x64';
     status: 'UP' | 'DOWN';
     /**
      * Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.

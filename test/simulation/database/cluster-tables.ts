@@ -27,6 +27,8 @@ export interface AgentRow {
   address: string | null;
   /** Identity and address of a joined hub, and the hubs below it, as JSON; null for any other agent. */
   hub: string | null;
+  /** As JSON. */
+  installation: string | null;
   epoch: number;
 }
 

@@ -27,6 +27,7 @@ interface Joining extends Self, Asking {
   readonly seenAt: number;
   readonly clockOffsetMs: number | null;
   readonly hub: string | null;
+  readonly installation: string | null;
   readonly profiles: string;
   readonly instanceIds: readonly string[];
   readonly versions: readonly string[];
@@ -119,6 +120,7 @@ function join(given: Joining, tables: ClusterTables, nowMs: number): object {
     joinNumber: given.joinNumber,
     address: given.address,
     hub: given.hub,
+    installation: given.installation,
     epoch,
   });
   place(tables, given, epoch);
@@ -183,6 +185,7 @@ function allAgents(asking: Asking, tables: ClusterTables, nowMs: number): object
       clock_offset_ms: agent.clockOffsetMs,
       address: agent.address,
       hub: agent.hub,
+      installation: agent.installation,
       profiles: agent.profiles,
       is_connected: isConnected,
       instances: isConnected && present.length > 0 ? present.map(presentRow) : null,

@@ -1,4 +1,10 @@
 /** Agents and their draining, an extension of the contract. */
+import {
+  ARCHITECTURES,
+  INSTALLATION_KINDS,
+  type Installation,
+  OPERATING_SYSTEMS,
+} from '@workbench-hub/shared/domain/installation';
 import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
@@ -33,6 +39,23 @@ const agentState = z
   .object({
     id: z.string().meta({ example: 'sim-host-1' }),
     version: z.string().optional().meta({ description: 'Absent for an agent that has not joined.' }),
+    installation: z
+      .enum(INSTALLATION_KINDS)
+      .optional()
+      .meta({
+        description:
+          'How it was installed: the single file, by npm, the Debian package, the container image, or from a clone of the ' +
+          'sources. Absent for an agent of an earlier version and for a hub.',
+        example: 'DEBIAN',
+      }),
+    operatingSystem: z.enum(OPERATING_SYSTEMS).optional().meta({
+      description: 'Absent for an agent of an earlier version and for a hub.',
+      example: 'linux',
+    }),
+    architecture: z.enum(ARCHITECTURES).optional().meta({
+      description: 'Processor architecture. Absent for an agent of an earlier version and for a hub.',
+      example: 'x64',
+    }),
     status: z.enum(AGENT_STATUSES),
     lastSeenAt: z.string().optional().meta({
       description:
@@ -84,7 +107,7 @@ function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {
     const drain = known ? known.drain : await drainOf(id);
     return {
       id,
-      ...(known && { version: known.version }),
+      ...(known && { version: known.version, ...presentInstallation(known.installation) }),
       status: known?.status ?? ('DOWN' as const),
       ...(known?.status === 'DOWN' && { lastSeenAt: localTimestamp(known.seenAtMs) }),
       ...(known?.hub && { hub: presentHub(known.hub) }),
@@ -187,6 +210,14 @@ function drainEndpoints(
       },
     ),
   ];
+}
+
+function presentInstallation({ kind, os, arch }: Installation) {
+  return {
+    ...(kind && { installation: kind }),
+    ...(os && { operatingSystem: os }),
+    ...(arch && { architecture: arch }),
+  };
 }
 
 function presentHub({ baseUrl, below }: JoinedHub) {

@@ -1,5 +1,5 @@
 import type { AgentRecord, AgentStore } from '../../../core/ports/agent-store.js';
-import { type AgentRow, agentOfRow } from '../../rows/agent-row.js';
+import { type AgentRow, agentOfRow, installationText } from '../../rows/agent-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
@@ -14,15 +14,17 @@ const SAVE: LaneWrite<AgentRecord, null> = {
       revisions: 'text[]',
       seenAts: 'bigint[]',
       clockOffsets: 'bigint[]',
+      installations: 'text[]',
       instances: 'text[]',
     },
     parts: `
       saved_agents AS (
-        INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances)
-        SELECT given.* FROM held, unnest(:ids, :versions, :revisions, :seenAts, :clockOffsets, :instances)
-          AS given (id, version, revision, seen_at, clock_offset_ms, instances)
+        INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, installation, instances)
+        SELECT given.* FROM held, unnest(:ids, :versions, :revisions, :seenAts, :clockOffsets, :installations, :instances)
+          AS given (id, version, revision, seen_at, clock_offset_ms, installation, instances)
         ON CONFLICT (id) DO UPDATE SET version = excluded.version, revision = excluded.revision,
-          seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms, instances = excluded.instances)`,
+          seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms,
+          installation = excluded.installation, instances = excluded.instances)`,
     outcome: "'null'",
   }),
   isDurable: false,
@@ -33,6 +35,7 @@ const SAVE: LaneWrite<AgentRecord, null> = {
     revisions: agents.map(({ revision }) => revision),
     seenAts: agents.map(({ seenAtMs }) => seenAtMs),
     clockOffsets: agents.map(({ clockOffsetMs }) => clockOffsetMs),
+    installations: agents.map(({ installation }) => installationText(installation)),
     instances: agents.map(({ instances }) => JSON.stringify(instances)),
   }),
   results: (agents) => agents.map(() => null),
@@ -53,7 +56,7 @@ const FORGET: LaneWrite<string, null> = {
 
 const ALL = sql(
   {},
-  'SELECT id, version, revision, seen_at, clock_offset_ms, instances FROM agent ORDER BY id',
+  'SELECT id, version, revision, seen_at, clock_offset_ms, installation, instances FROM agent ORDER BY id',
 );
 
 export function postgresAgentStore(db: Database, { side }: Lanes): AgentStore {

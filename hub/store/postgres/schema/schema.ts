@@ -26,6 +26,7 @@ import { tasksOfStudies } from './migrations/0024-tasks-of-studies.js';
 import { webhooksOfStudies } from './migrations/0025-webhooks-of-studies.js';
 import { bundlesOfPoints } from './migrations/0026-bundles-of-points.js';
 import { allocations } from './migrations/0027-allocations.js';
+import { agentInstallation } from './migrations/0028-agent-installation.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -54,5 +55,6 @@ export const MIGRATIONS: readonly Migration[] = [
   webhooksOfStudies,
   bundlesOfPoints,
   allocations,
+  agentInstallation,
   accounts,
 ];

@@ -32,6 +32,7 @@ import { tasksOfStudies } from '../schema/migrations/0026-tasks-of-studies.js';
 import { webhooksOfStudies } from '../schema/migrations/0027-webhooks-of-studies.js';
 import { bundlesOfPoints } from '../schema/migrations/0028-bundles-of-points.js';
 import { allocations } from '../schema/migrations/0029-allocations.js';
+import { agentInstallation } from '../schema/migrations/0030-agent-installation.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -66,6 +67,7 @@ export const MIGRATIONS: readonly string[] = [
   webhooksOfStudies,
   bundlesOfPoints,
   allocations,
+  agentInstallation,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -3,6 +3,7 @@ import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../../../../core/errors.js';
 import type { JoinRefusal } from '../../../../core/ports/agents.js';
 import { type Joined, type JoiningAgent, joinOutdated } from '../../../../core/ports/presence.js';
+import { installationText } from '../../../rows/agent-row.js';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database } from '../../connection/pool.js';
 import { rowOf, rowsOf } from '../../connection/statement.js';
@@ -124,6 +125,7 @@ function valuesOf(agent: JoiningAgent) {
     seenAt: agent.seenAtMs,
     clockOffsetMs: agent.clockOffsetMs,
     hub: agent.hub ? JSON.stringify(agent.hub) : null,
+    installation: installationText(agent.installation),
     profiles: JSON.stringify(instances.map(profileOf)),
     instanceIds: instances.map(({ id }) => id),
     versions: instances.map(({ version }) => version),

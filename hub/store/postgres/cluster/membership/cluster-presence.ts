@@ -17,6 +17,7 @@ import type {
   PresentInstance,
   StartedInstance,
 } from '../../../../core/ports/presence.js';
+import { installationOfText } from '../../../rows/agent-row.js';
 import type { Database } from '../../connection/pool.js';
 import { rowOf, rowsOf } from '../../connection/statement.js';
 import type { AgentHolders, HolderRow } from '../common/agent-holders.js';
@@ -171,6 +172,7 @@ function agentOf(row: AgentRow, held: ReadonlySet<string>): PresentAgent {
     revision,
     seenAtMs: row.seen_at,
     clockOffsetMs: row.clock_offset_ms,
+    installation: installationOfText(row.installation),
     address: isConnected ? row.address : null,
     hub: isConnected && row.hub !== null ? (JSON.parse(row.hub) as JoinedHub) : undefined,
     isConnected,

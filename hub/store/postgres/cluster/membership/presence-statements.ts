@@ -41,6 +41,7 @@ export const JOIN = sql(
     seenAt: 'bigint',
     clockOffsetMs: 'bigint',
     hub: 'text',
+    installation: 'text',
     profiles: 'text',
     instanceIds: 'text[]',
     versions: 'text[]',
@@ -60,14 +61,16 @@ export const JOIN = sql(
      WHERE agent_instance.id = ANY (:instanceIds) AND agent_instance.agent_id <> :agentId
      ORDER BY array_position(:instanceIds, agent_instance.id) LIMIT 1),
    joined AS (
-     INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances, hub_id, node_id, join_number, address, hub, epoch)
-     SELECT :agentId, :version, :revision, :seenAt, :clockOffsetMs, :profiles, fence.id, :nodeId, :joinNumber, :address, :hub, ${NOW_MS}
+     INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances, hub_id, node_id, join_number, address, hub,
+       installation, epoch)
+     SELECT :agentId, :version, :revision, :seenAt, :clockOffsetMs, :profiles, fence.id, :nodeId, :joinNumber, :address, :hub,
+       :installation, ${NOW_MS}
      FROM fence
      WHERE NOT EXISTS (SELECT FROM refused_id) AND NOT EXISTS (SELECT FROM later) AND NOT EXISTS (SELECT FROM refused_instance)
      ON CONFLICT (id) DO UPDATE SET version = excluded.version, revision = excluded.revision, seen_at = excluded.seen_at,
        clock_offset_ms = excluded.clock_offset_ms, instances = excluded.instances, hub_id = excluded.hub_id,
        node_id = excluded.node_id, join_number = excluded.join_number, address = excluded.address,
-       hub = excluded.hub, epoch = greatest(agent.epoch + 1, 1)
+       hub = excluded.hub, installation = excluded.installation, epoch = greatest(agent.epoch + 1, 1)
      RETURNING epoch),
    dropped AS (
      DELETE FROM agent_instance USING joined
@@ -164,6 +167,8 @@ export interface AgentRow {
   readonly address: string | null;
   /** JSON of what the agent says as a hub; null for any other. */
   readonly hub: string | null;
+  /** JSON; null for an agent that has not joined since hubs keep it. */
+  readonly installation: string | null;
   readonly profiles: string;
   readonly is_connected: boolean;
   /** Null when it is disconnected, or has none. */
@@ -172,8 +177,8 @@ export interface AgentRow {
 
 export const ALL_AGENTS = sql(
   { hubId: 'text', lapseMs: 'bigint' },
-  `SELECT agent.id, agent.version, agent.revision, agent.seen_at, agent.clock_offset_ms, agent.address, agent.hub, agent.instances AS profiles,
-     hub.id IS NOT NULL AS is_connected,
+  `SELECT agent.id, agent.version, agent.revision, agent.seen_at, agent.clock_offset_ms, agent.address, agent.hub, agent.installation,
+     agent.instances AS profiles, hub.id IS NOT NULL AS is_connected,
      CASE WHEN hub.id IS NOT NULL THEN (
        SELECT json_agg(json_build_array(present.id, present.version, present.revision, present.labels, present.status,
          present.started_at, present.runs, present.lent)) FROM agent_instance AS present
