@@ -7,6 +7,7 @@ import type { TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
 import { STUDY_STATES } from '../core/studies/study.js';
 import { originOf } from '../core/webhook-addresses.js';
+import { AGENT_BUILD_LABELS, agentBuilds } from './agent-builds.js';
 import type { HubMetrics } from './hub-metrics.js';
 
 export interface Observable {
@@ -41,6 +42,12 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
       ['UP', 'DOWN'],
       (await nodes.agents()).filter(({ id }) => !isOwnAgentId(id)).map(({ status }) => status),
     ),
+  );
+  metrics.observeAll(
+    'agents_by_build',
+    'Connected agents, by version, installation, operating system and architecture.',
+    AGENT_BUILD_LABELS,
+    async () => agentBuilds(await nodes.agents()),
   );
   metrics.observe(
     'agents_drained',

@@ -92,6 +92,8 @@ describe('the metrics', () => {
         seen.get('workbench_hub_instances{status="FAILED"}') === 0,
     );
     expect((await metrics()).get('workbench_hub_agents_drained')).toBe(0);
+    const build = 'version="0.1.0",installation="DEBIAN",os="linux",arch="x64"';
+    expect((await metrics()).get(`workbench_hub_agents_by_build{${build}}`)).toBe(1);
     await api.post(`/api/x/agents/${agent.id}/drain`, {});
     await agent.leave();
     const seen = await metrics();
