@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { loadConfig } from '@workbench-hub/shared/config/load';
+import { installationOn, platformLabels } from '@workbench-hub/shared/domain/installation';
 import { describe, expect, test } from 'vitest';
 import { agentConfigSchema, ENVIRONMENT_PREFIX, hubAddresses, instanceSettings } from './config.js';
 
@@ -44,6 +45,31 @@ describe("an agent's configuration", () => {
     expect(hubAddresses(config({ hub: ['ws://a:1', 'ws://b:2'] }))).toEqual(['ws://a:1', 'ws://b:2']);
     for (const hub of ['http://a', 'a:8080', 'ws://', 'ws://u@a', 'ws://a/?x', []])
       expect(faults({ hub })).toHaveLength(1);
+  });
+
+  describe('with labels of the system', () => {
+    const OWN = platformLabels(installationOn(null, process));
+    const of = (labels: readonly string[], rest: object = { platformLabels: true }) => ({
+      ...{ instances: [{ id: 'a', version: '1', labels }], ...rest },
+    });
+    const labelsOf = (...given: Parameters<typeof of>) => instanceSettings(config(of(...given)))[0]?.labels;
+
+    test('has them for all instances, each once, only if it says so', () => {
+      expect(labelsOf(['gears'], {})).toEqual(['gears']);
+      expect(labelsOf(['os:another'], {})).toEqual(['os:another']);
+      expect(labelsOf(['gears', ...OWN.map((label) => label.toUpperCase())])).toEqual(['gears', ...OWN]);
+    });
+
+    test('refuses a label that contradicts them, and more than a message may have', () => {
+      expect(faults(of(['gears', 'OS:another']))).toEqual([
+        expect.stringMatching(
+          /instances\[0\]\.labels\[1\]: .*with platformLabels, no label that begins with os: or arch: but os:\w+ and arch:\w+/,
+        ),
+      ]);
+      const many = Array.from({ length: 199 }, (_, at) => `label-${at}`);
+      expect(faults(of(many))).toEqual([expect.stringMatching(/at most 200 with those of platformLabels/)]);
+      expect(faults(of(many.slice(1)))).toEqual([]);
+    });
   });
 
   test('takes a sandbox by its name, or with what it is to show', () => {

@@ -13,6 +13,9 @@ export const absolutePath = z
   .refine(isAbsolute, { error: ABSOLUTE_ALLOWED });
 
 const VERSION_ALLOWED = 'a text of 1 to 200 characters, in quotes: "9.1.0"';
+/** As the protocol has it for every instance. */
+export const MAX_LABELS = 200;
+
 const LABEL_ALLOWED = 'a text of 1 to 200 characters without a comma';
 const label = z
   .string({ error: LABEL_ALLOWED })
@@ -55,7 +58,7 @@ const instance = z.strictObject({
     .min(1, { error: VERSION_ALLOWED })
     .max(200, { error: VERSION_ALLOWED }),
   revision: z.string({ error: 'a text, in quotes: "4711"' }).max(200).default(''),
-  labels: z.array(label).max(200).default([]),
+  labels: z.array(label).max(MAX_LABELS).default([]),
   count: z.int().min(1).max(1000).default(1),
   autostart: z.boolean().default(true),
   command: z

@@ -44,6 +44,18 @@ export function installationOn(
   return knownInstallation({ kind, os: NAMES_OF_NODE[platform] ?? platform, arch });
 }
 
+const LABEL_OF_PLATFORM = /^(?:os|arch):/i;
+
+/** Labels that tell the system of a host: `os:windows`, `arch:x64`. */
+export function platformLabels({ os, arch }: Pick<Installation, 'os' | 'arch'>): string[] {
+  return [...(os ? [`os:${os}`] : []), ...(arch ? [`arch:${arch}`] : [])];
+}
+
+/** Whether a label is told as {@link platformLabels} are, but tells another system than this one. */
+export function contradictsPlatform(label: string, platform: Pick<Installation, 'os' | 'arch'>): boolean {
+  return LABEL_OF_PLATFORM.test(label) && !platformLabels(platform).includes(label.toLowerCase());
+}
+
 function knownOf<Value extends string>(
   values: readonly Value[],
   told: string | null | undefined,
