@@ -13,6 +13,10 @@ import { Api } from '../support/interface/api.js';
 /** Animation of the first icon that turns. */
 const ANIMATION = "getComputedStyle(document.querySelector('.icon.turning')).animationName";
 
+/** Chooses German, from the next page on. */
+const IN_GERMAN = `localStorage.setItem('workbench-preferences', JSON.stringify({
+  ...JSON.parse(localStorage.getItem('workbench-preferences') ?? '{}'), language: 'de' }))`;
+
 async function tokenOfAnna(): Promise<string> {
   return (await logIn(new Api(hub), 'anna')).accessToken;
 }
@@ -55,6 +59,28 @@ describe.runIf(hasBrowser)('the screens of instances', () => {
     await page.locator('.log-line').first().waitFor();
     await page.getByRole('heading', { name: 'Latest tasks here' }).waitFor();
     await expectAccessible(page);
+  });
+
+  it('show the system of an agent and how it was installed, also in German, and that neither is known', async () => {
+    const windows = { kind: 'FILE', os: 'windows', arch: 'x64' };
+    for (const [id, installation] of [['host-new', windows] as const, ['host-old', null] as const]) {
+      const agent = await FakeAgent.join(hub, { id, nodeId: randomUUID(), instances: [], installation });
+      onTestFinished(async () => agent.leave(await tokenOfAnna()));
+    }
+    const page = await visitAs('anna', '/instances');
+    const region = (name: string) => page.getByRole('region', { name });
+    await region('host-new').getByText('Windows x64').waitFor();
+    await region('host-new').getByText('one file').waitFor();
+    await region('host-old').getByText('unknown system').waitFor();
+    await expectAccessible(page);
+    await page.goto(`${hub.address}/administration`);
+    await page.getByRole('row', { name: 'host-new' }).getByText('one file').waitFor();
+    await page.getByRole('row', { name: 'host-old' }).getByText('unknown installation').waitFor();
+    await expectAccessible(page);
+    await page.evaluate(IN_GERMAN);
+    await page.goto(`${hub.address}/instances`);
+    await region('host-new').getByText('eine Datei').waitFor();
+    await region('host-old').getByText('Installation unbekannt').waitFor();
   });
 
   it('show the crashes of an instance with their task, and that there are none', async () => {

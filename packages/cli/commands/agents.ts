@@ -14,6 +14,13 @@ const COLUMNS: readonly Column<AgentState>[] = [
   { title: 'LAST SEEN', of: ({ lastSeenAt }) => localTime(lastSeenAt), isRare: true },
   { title: 'HUB', of: ({ hub }) => hub && (hub.baseUrl ?? 'yes'), isRare: true },
   { title: 'VERSION', of: ({ version }) => version },
+  {
+    title: 'SYSTEM',
+    of: ({ operatingSystem, architecture }) =>
+      [operatingSystem, architecture].filter((part) => part !== undefined).join(' ') || undefined,
+    isRare: true,
+  },
+  { title: 'INSTALLED', of: ({ installation }) => installation, isRare: true },
   { title: 'UP', of: ({ instances }) => instances.UP },
   { title: 'TASKS', of: ({ runningTasks }) => runningTasks },
   {

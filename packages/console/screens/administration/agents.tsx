@@ -15,6 +15,7 @@ import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { installationText, systemText } from '../../words/installation.js';
 import { useHosts } from '../instances/use-instances.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -96,6 +97,8 @@ function AgentList() {
             words.columns.agent,
             words.columns.state,
             [words.columns.version, 'detail'],
+            [words.columns.system, 'detail'],
+            [words.columns.installation, 'detail'],
             [words.columns.actions, 'actions'],
           ]}
         >
@@ -130,8 +133,11 @@ interface AgentRowProps {
   readonly onRevoke: () => void;
 }
 
-function AgentRow({ agent: { id, status, version, drained }, onRevoke }: AgentRowProps) {
+function AgentRow({ agent, onRevoke }: AgentRowProps) {
   const words = useWords<typeof en>({ en, de });
+  const [{ language }] = usePreferences();
+  const { id, status, version, drained } = agent;
+  const isAgent = version !== undefined && agent.hub === undefined;
   const isUp = status === 'UP';
   return (
     <tr>
@@ -153,6 +159,8 @@ function AgentRow({ agent: { id, status, version, drained }, onRevoke }: AgentRo
         )}
       </td>
       <td className="detail faint">{version}</td>
+      <td className="detail faint">{isAgent && systemText(agent, language)}</td>
+      <td className="detail faint">{isAgent && installationText(agent, language)}</td>
       <td className="actions">
         <button
           type="button"

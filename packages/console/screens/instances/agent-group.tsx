@@ -8,6 +8,7 @@ import { Duration, Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { installationText, systemText } from '../../words/installation.js';
 import { useTaskName } from '../../words/task-name.js';
 import { InstanceCommands } from './instance-commands.js';
 import { type Group, type InstanceState, stateOf } from './instance-list.js';
@@ -133,7 +134,13 @@ function AgentFacts({ agent, actions }: { readonly agent: AgentState; readonly a
         )}
         {version !== undefined && agent.hub && <HubFacts version={version} joined={agent.hub} />}
         {runningTasks > 0 && <span>{words.tasks(numberText(runningTasks, language))}</span>}
-        {version !== undefined && !agent.hub && <span>{words.agentVersion(version)}</span>}
+        {version !== undefined && !agent.hub && (
+          <>
+            <span>{words.agentVersion(version)}</span>
+            <span>{systemText(agent, language)}</span>
+            <span>{installationText(agent, language)}</span>
+          </>
+        )}
       </span>
       {isAdmin && (
         <button
