@@ -1,13 +1,9 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
-import { calculateJwkThumbprint, FlattenedSign } from 'jose';
-import type { ManifestSigner, PublicKey } from '../core/ports/manifest-signer.js';
+import type { TextSigner } from '../core/ports/text-signer.js';
 import { keyLines } from './key-lines.js';
+import { textSigner } from './text-signer.js';
 
 export const MANIFEST_KEYS_FILE = 'manifest-keys';
-
-/** Beginning of an Ed25519 key in PKCS #8, before its 32 bytes (RFC 8410). */
-const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** Keys that sign manifests: the lines of `<dataDir>/manifest-keys`, as {@link keyLines}. */
 export function manifestKeys(dataDir: string): Promise<Buffer[]> {
@@ -18,32 +14,6 @@ export function manifestKeys(dataDir: string): Promise<Buffer[]> {
 }
 
 /** Signer with the keys of the data folder. Throws as {@link keyLines} does. */
-export async function openManifestSigner(dataDir: string): Promise<ManifestSigner> {
-  const keys = await Promise.all((await manifestKeys(dataDir)).map(keyOf));
-  const [newest] = keys as [SigningKey];
-  return {
-    sign: async (text) => {
-      const signed = await new FlattenedSign(Buffer.from(text))
-        .setProtectedHeader({ alg: 'EdDSA', kid: newest.publicKey.kid })
-        .sign(newest.privateKey);
-      return { protected: signed.protected ?? '', payload: signed.payload, signature: signed.signature };
-    },
-    publicKeys: keys.map(({ publicKey }) => publicKey),
-  };
-}
-
-interface SigningKey {
-  readonly privateKey: KeyObject;
-  readonly publicKey: PublicKey;
-}
-
-async function keyOf(bytes: Buffer): Promise<SigningKey> {
-  const key = Buffer.concat([PKCS8_PREFIX, bytes]);
-  const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
-  const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
-  const jwk = { kty: 'OKP', crv: 'Ed25519', x } as const;
-  return {
-    privateKey,
-    publicKey: { ...jwk, kid: await calculateJwkThumbprint(jwk), alg: 'EdDSA', use: 'sig' },
-  };
+export async function openManifestSigner(dataDir: string): Promise<TextSigner> {
+  return textSigner(await manifestKeys(dataDir));
 }

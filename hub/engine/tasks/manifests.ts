@@ -1,7 +1,7 @@
 /** Manifests: signed statements of what a task got, where it ran, and what came of it (contract 12.46). */
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import { HubError } from '../../core/errors.js';
-import type { ManifestSigner, SignedText } from '../../core/ports/manifest-signer.js';
+import type { SignedText, TextSigner } from '../../core/ports/text-signer.js';
 import { type Manifest, manifestOf, type SigningHub } from './manifest.js';
 import type { TaskDetailsReader } from './task-details.js';
 import type { Tasks } from './tasks.js';
@@ -14,7 +14,7 @@ export interface SignedManifest extends SignedText {
 export interface ManifestsOptions {
   readonly tasks: Pick<Tasks, 'get'>;
   readonly details: Pick<TaskDetailsReader, 'read' | 'inputs'>;
-  readonly signer: ManifestSigner;
+  readonly signer: TextSigner;
   readonly hub: SigningHub;
 }
 
@@ -39,7 +39,7 @@ export class Manifests {
   }
 
   /** Public keys that verify manifests, the newest first. */
-  get keys(): ManifestSigner['publicKeys'] {
+  get keys(): TextSigner['publicKeys'] {
     return this.#options.signer.publicKeys;
   }
 }

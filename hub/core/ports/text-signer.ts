@@ -20,7 +20,7 @@ export interface PublicKey {
   readonly use: 'sig';
 }
 
-export interface ManifestSigner {
+export interface TextSigner {
   /** Signs with the newest key: the same text always gets the same signature. */
   sign(text: string): Promise<SignedText>;
   /** The public keys, the newest first. */
