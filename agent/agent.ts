@@ -1,10 +1,13 @@
 /** Composition root of the agent: the one file that wires all adapters. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { AGENT_PROTOCOL_VERSIONS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
 import type { Installation } from '@workbench-hub/shared/domain/installation';
+import { livenessUrl } from '@workbench-hub/shared/hub-link/addresses';
 import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import { pinnedKeys, verifiedOrder } from '@workbench-hub/shared/hub-link/pinned-keys';
 import type { AgentSecret } from '@workbench-hub/shared/hub-link/secret';
 import { hubConnections, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
 import type { Hub } from '@workbench-hub/shared/joining/ports/hub';
@@ -18,17 +21,21 @@ import {
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type OnStop, type Service, serviceOf } from '@workbench-hub/shared/runtime/service';
+import { SINGLE_FILE } from '@workbench-hub/shared/runtime/single-file';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { secretOf } from './agent-secret.js';
 import { type AgentConfig, hubAddresses, instanceSettings } from './config.js';
 import { thisHostsPathFault } from './core/host-names.js';
 import { inheritedEnvironment } from './core/job-environment.js';
+import type { Launcher } from './core/ports/launcher.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
 import { type DiskWorkspace, openWorkspace } from './disk/disk-workspace.js';
 import { Leftovers } from './disk/leftovers.js';
 import { nodeId } from './disk/node-id.js';
+import { versionFolders, versionsFolder } from './disk/version-folders.js';
 import { AgentEngine, type EngineSettings } from './engine/agent-engine.js';
+import type { UpdateAbility } from './engine/updates.js';
 import type { ControlGroups } from './process/control-groups.js';
 import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';
@@ -49,6 +56,10 @@ export interface AgentOverrides {
   readonly configFile?: string | undefined;
   /** True: uses no control groups, as on a system without them. */
   readonly withoutControlGroups?: boolean;
+  /** The launcher that has started this agent; null or absent for none. */
+  readonly launcher?: Launcher | null;
+  /** Stops this agent in order, so that its launcher starts another version. */
+  readonly restart?: () => void;
   /** Rules for file names of another system, for tests. */
   readonly hostPathFault?: (path: string) => string | undefined;
 }
@@ -120,16 +131,20 @@ class AgentStart {
     const { cache, workspace, spool } = await this.#openStorage();
     sandbox = await this.#openSandbox(workspace);
     const hub = this.#hub(id, secret);
-    const engine = new AgentEngine(this.#engineSettings(), {
-      hub,
-      programs,
-      cache,
-      workspace,
-      spool,
-      runtime: this.#runtime,
-      log: this.#log,
-      tracing: await this.#openTracing(),
-    });
+    const updates = await this.#updateAbility();
+    const engine = new AgentEngine(
+      { ...this.#engineSettings(), updates },
+      {
+        hub,
+        programs,
+        cache,
+        workspace,
+        spool,
+        runtime: this.#runtime,
+        log: this.#log,
+        tracing: await this.#openTracing(),
+      },
+    );
     await engine.start();
     this.#onStop(() => engine.stop());
     const instances = this.#config.instances.length;
@@ -229,7 +244,25 @@ class AgentStart {
     return opened;
   }
 
-  #engineSettings(): EngineSettings {
+  /** What a hub may do with the version of this agent. */
+  async #updateAbility(): Promise<UpdateAbility> {
+    const { dataDir, launcher = null, restart } = this.#options;
+    const { id: agentId, updates } = this.#config;
+    if (SINGLE_FILE === null && launcher === null) return { unable: NOT_ONE_FILE, system: SYSTEM };
+    if (!updates) return { unable: SWITCHED_OFF, system: SYSTEM };
+    if ((await pinnedKeys(dataDir)).length === 0) return { unable: NOT_ENROLLED, system: SYSTEM };
+    if (launcher === null || restart === undefined) return { unable: NOT_LAUNCHED, system: SYSTEM };
+    return {
+      agent: { agentId, system: SYSTEM, protocol: Math.max(...AGENT_PROTOCOL_VERSIONS) },
+      versions: versionFolders(versionsFolder(dataDir), { installed: launcher.launch.installed }),
+      launcher,
+      readOrder: async (order) => verifiedOrder(order, await pinnedKeys(dataDir)),
+      livenessUrlOf: livenessUrl,
+      restart,
+    };
+  }
+
+  #engineSettings(): Omit<EngineSettings, 'updates'> {
     const { fileRoots, uncMounts, keepWorkingDirectories, drainTimeout, limits } = this.#config;
     return {
       instances: instanceSettings(this.#config),
@@ -247,6 +280,15 @@ class AgentStart {
     };
   }
 }
+
+/** Reasons why hubs never update an agent. */
+const NOT_ONE_FILE = 'this agent was not installed as one file: update it in the way it was installed';
+const SWITCHED_OFF = 'the configuration of this agent forbids updates by the hub ("updates")';
+const NOT_ENROLLED = 'this agent knows no key of the hub: enroll it at a hub that updates agents';
+const NOT_LAUNCHED = 'this agent was started before it was enrolled: restart it';
+
+/** The system of this agent, as the files for it are named. */
+const SYSTEM = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
 
 function refuseStart(error: Error): never {
   throw new StartRefused(error.message, { cause: error });

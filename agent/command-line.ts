@@ -11,6 +11,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command, Option } from 'commander';
 import { startOfManaged } from './commands/managed.js';
 import { type AgentConfig, ENVIRONMENT_PREFIX, loadAgentConfig, logSettingsOf } from './config.js';
+import { joinLauncher } from './updates/launcher-channel.js';
 
 const command = new Command('workbench-agent')
   .description('Holds workbench instances on a simulation host and joins a hub.')
@@ -86,7 +87,7 @@ async function runManaged(): Promise<void> {
       onLogLevel((level) => void opened.reload({ level, file: null, rotation: null }));
       return { service: createAgent(config, { log, ...thisBuild(), environment: process.env }) };
     },
-    hubGone,
+    { stopSignal: hubGone },
   );
 }
 
@@ -99,8 +100,12 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   const configFile = options.config ?? null;
   if (options.checkConfig) return printHostCheck(config, configFile);
   const { createAgent, RELOADABLE_KEYS } = await import('./agent.js');
+  const launcher = joinLauncher(process.env);
+  const restarts = new AbortController();
   const start = (log: Logger, opened: OpenLog) => {
     const agent = createAgent(config, {
+      launcher,
+      restart: () => restarts.abort('its launcher starts another version'),
       log,
       ...thisBuild(),
       environment: process.env,
@@ -115,7 +120,11 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
     });
     return { service: agent, reload };
   };
-  await runLogged({ name: 'agent', ...logSettingsOf(config) }, start, stopSignalOf(config));
+  const stops = [restarts.signal, launcher?.stopSignal, stopSignalOf(config)];
+  await runLogged({ name: 'agent', ...logSettingsOf(config) }, start, {
+    stopSignal: AbortSignal.any(stops.filter((signal) => signal !== undefined)),
+    ignoresSignals: launcher !== null,
+  });
 }
 
 function thisBuild() {

@@ -38,6 +38,8 @@ export const agentConfigSchema = z
     drainTimeout: duration({ minMs: 0 }).prefault('0s'),
     /** Time after its start at which the agent stops by itself; by default, it does not. */
     stopAfter: duration({ minMs: 1000 }).nullable().default(null),
+    /** Whether the hub may update this agent. */
+    updates: z.boolean().default(true),
     keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
     uncMounts: z.record(z.string(), absolutePath).default({}),
     /** Whether all instances have labels of the system of this host. */

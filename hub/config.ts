@@ -197,6 +197,10 @@ export const hubConfigSchema = z
       unreachableAfter: duration({ minMs: 1000 }).default(30_000),
       leaseTimeout: duration().default(30 * 60_000),
       forgetAfter: duration().default(30 * 86_400_000),
+      updates: section({
+        /** Folder with the files of the agent of this version; without it, the hub updates no agents. */
+        folder: absolutePath.nullable().default(null),
+      }),
     }),
     tasks: section({
       maxAttempts: z.int().min(1).default(3),

@@ -28,6 +28,7 @@ import { storageKey } from './security/storage-key.js';
 import { openTlsFiles } from './security/tls-files.js';
 import type { Resolver } from './webhooks/webhook-sender.js';
 import { openAccounts } from './wiring/accounts.js';
+import { openUpdates } from './wiring/agent-updates.js';
 import { openAudit } from './wiring/hub-audit.js';
 import { openEngine } from './wiring/hub-engine.js';
 import { openBlobPlace, openFiles } from './wiring/hub-files.js';
@@ -135,12 +136,14 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const proofs = attemptProofs(key);
   const { audit, auditReader, reopenAudit } = await openAudit(setup, store, onStop);
   const upstreams = await upstreamsOf(storing, hubId, onStop);
+  const updates = await openUpdates(config);
   const engine = await openEngine(
     storing,
     {
       ...{ store, files, accounts, metrics, tracing, proofs, hubId, audit, upstreams },
       hostRecipes: await hostRecipesOf(storing),
       allocationCredential: secrets.of,
+      updateOffer: updates.offer,
     },
     onStop,
   );
@@ -158,6 +161,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     files,
     engine,
     manifests: await openManifests(config, engine, hubId),
+    updates,
     hubs: store.cluster.hubs,
     otherHubs: setup.otherHubs ?? (() => store.cluster.hubs.otherAddresses().map(agentAddress)),
     beginStopOfStore: () => store.beginStop(),

@@ -16,13 +16,17 @@ import { Instances } from './instances.js';
 import { BatchJobs, type BatchSettings } from './jobs/batch-job.js';
 import { Blobs } from './jobs/blobs.js';
 import { Jobs } from './jobs/jobs.js';
+import { runProbeJob } from './probe-job.js';
 import type { InstanceSettings } from './supervisor.js';
+import { type UpdateAbility, Updates } from './updates.js';
 
 export interface EngineSettings extends BatchSettings {
   readonly instances: readonly InstanceSettings[];
   readonly taskLogLimitBytes: number;
   /** Maximum time for which a stop waits for running attempts. */
   readonly drainTimeoutMs: number;
+  /** Whether a hub may update this agent, and how. */
+  readonly updates: UpdateAbility;
 }
 
 export interface EnginePorts {
@@ -42,6 +46,7 @@ export class AgentEngine implements Service {
   readonly #jobs: Jobs;
   readonly #reporting: Reporting;
   readonly #session: HubSession;
+  readonly #updates: Updates;
   readonly #runtime: Runtime;
   readonly #log: Logger;
   readonly #drainTimeoutMs: number;
@@ -75,7 +80,8 @@ export class AgentEngine implements Service {
       {
         introduce: () => {
           introduced = instances.states();
-          return { instances: introduced, running: jobs.running(), spooled: reporting.pending() };
+          const { isTrial } = updates;
+          return { instances: introduced, running: jobs.running(), spooled: reporting.pending(), isTrial };
         },
         onJoined: (connection) => {
           instances.joined(connection, introduced);
@@ -85,10 +91,25 @@ export class AgentEngine implements Service {
         onAssign: (assignment) => jobs.assign(assignment),
         onCancel: (ref) => jobs.cancel(ref),
         onAcknowledged: (ref, counted) => reporting.acknowledged(ref, counted),
-        onRequest: (request) => instances.reply(request),
+        onRequest: (request) => ('instanceId' in request ? instances.reply(request) : updates.reply(request)),
       },
       { runtime, log },
     );
+    const updates: Updates = new Updates(
+      settings.updates,
+      {
+        connected: (signal) => session.connected(signal),
+        hubAddress: () => session.state.joined?.address ?? null,
+        isEmpty: () => jobs.running().length === 0 && reporting.pending().length === 0,
+        emptied: () => jobs.ended().then(() => reporting.delivered()),
+        hold: () => instances.hold(),
+        release: () => instances.release(),
+        startInstances: () => instances.start(),
+        probe: (nonce) => runProbeJob(nonce, { programs, cache, workspace, runtime }),
+      },
+      { runtime, log },
+    );
+    this.#updates = updates;
     this.#instances = instances;
     this.#jobs = jobs;
     this.#reporting = reporting;
@@ -99,13 +120,15 @@ export class AgentEngine implements Service {
   }
 
   async start(): Promise<void> {
-    this.#instances.start();
+    // A version on trial takes no tasks: nothing is lost if it fails.
+    if (!this.#updates.isTrial) this.#instances.start();
     await this.#session.start();
   }
 
   /** Drains for the drain time, evicts what still runs, ends every instance, then leaves the hub. Reports that are not
    *  acknowledged stay in the spool. */
   async stop(): Promise<void> {
+    this.#updates.stop();
     await this.#drain();
     this.#jobs.evict();
     await this.#instances.stop();

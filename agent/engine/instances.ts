@@ -1,6 +1,6 @@
 import type {
   HubConnection,
-  HubRequest,
+  InstanceRequest,
   InstanceState,
   Reply,
 } from '@workbench-hub/shared/joining/ports/hub';
@@ -31,6 +31,7 @@ export class Instances {
   #cooldown: Timer | null = null;
   #connection: HubConnection | null = null;
   #stopping = false;
+  #isHeld = false;
 
   constructor(settings: readonly InstanceSettings[], options: InstancesOptions) {
     this.#options = options;
@@ -57,6 +58,15 @@ export class Instances {
     for (const supervisor of this.#supervisors.values()) {
       if (supervisor.settings.autostart) supervisor.command('start');
     }
+  }
+
+  /** Lets no instance take a task until {@link release}. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
   }
 
   /** Stops each instance as soon as it has no task. Does not wait. */
@@ -86,7 +96,7 @@ export class Instances {
   }
 
   reserve(instanceId: string, task: TaskNames): Reservation | undefined {
-    return this.#supervisors.get(instanceId)?.reserve(task);
+    return this.#isHeld ? undefined : this.#supervisors.get(instanceId)?.reserve(task);
   }
 
   /** Begins a cooldown after a host fault, longer each time, so that this host does not attract tasks that it would return. The
@@ -109,7 +119,7 @@ export class Instances {
     this.#cooldowns.reset();
   }
 
-  reply(request: HubRequest): Reply {
+  reply(request: InstanceRequest): Reply {
     const supervisor = this.#supervisors.get(request.instanceId);
     if (!supervisor) return { error: `this agent has no instance ${request.instanceId}`, text: null };
     if (request.kind === 'instanceLog') return { error: null, ...supervisor.output.latest(request.logType) };

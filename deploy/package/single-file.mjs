@@ -62,6 +62,7 @@ function contentFor(system, { root, work, packages, builder }) {
     useCodeCache: false,
     assets: {
       'agent.cjs': at('agent.cjs'),
+      'launch.cjs': at('launch.cjs'),
       'build-info.json': at('build-info.json'),
       'licenses.txt': at('licenses.txt'),
       'javascript-globals.cjs': join(root, 'packages/runner/dist/javascript-globals.cjs'),

@@ -96,8 +96,15 @@ export class AgentSession {
     this.#connection = connection;
     return agents.join(
       {
-        agent: { ...agent, installation: knownInstallation(agent.installation ?? {}) },
-        ...{ address: remoteAddress, clockMs, joinNumber, instances, hub: hello.hub },
+        ...{
+          agent: { ...agent, installation: knownInstallation(agent.installation ?? {}) },
+          address: remoteAddress,
+          clockMs,
+          joinNumber,
+          instances,
+          hub: hello.hub,
+          isTrial: hello.trial === true,
+        },
         running: running.map(shown),
         spooled: spooled.map(shown),
       },

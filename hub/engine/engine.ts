@@ -12,6 +12,7 @@ import type { Upstreams } from '../core/ports/upstreams.js';
 import { RunTimeBook } from '../core/run-times.js';
 import { nameOf } from '../core/task.js';
 import type { AgentDrains } from './agents/agent-drains.js';
+import type { AgentUpdates } from './agents/agent-updates.js';
 import type { Agents } from './agents/agents.js';
 import { type AgentPorts, buildAgents } from './agents/build-agents.js';
 import type { SentBlobs } from './agents/sent-blobs.js';
@@ -84,6 +85,7 @@ export interface Engine extends Running {
   readonly instances: Instances;
   readonly nodes: Nodes;
   readonly drains: AgentDrains;
+  readonly updates: AgentUpdates;
   readonly control: InstanceControl;
   readonly upstreams: Upstreams;
   readonly recipeViews: RecipeViews;

@@ -98,7 +98,7 @@ beforeEach(() => {
   app = createApp({
     endpoints,
     openApiDocument: () => ({}),
-    agents: {} as AppOptions['agents'],
+    agents: { updates: { offer: null, publicKeys: [] } } as unknown as AppOptions['agents'],
     readBody: (context, _, permit) => readJson(context, { bytes: 100_000, setBy: 'the test' }, permit),
     admission: new Admission({ requests: 100, openRequests: 100, bodiesInMemory: 1_000_000 }),
     site: null,

@@ -56,7 +56,7 @@ import { signOnWays } from './oidc-sign-on.js';
 const INSTALLATION = fileURLToPath(new URL('../..', import.meta.url));
 
 export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
-  const { config, accounts, credentials, engine, files, runtime, log } = parts;
+  const { config, accounts, engine, files, runtime, log } = parts;
   const { security, server, limits } = config;
   const requests = taskRequests({
     tasks: engine.tasks,
@@ -92,7 +92,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     upstreamListEndpoint(engine.upstreams),
     ...hostEndpoints(engine.recipeViews),
     ...storageEndpoints(engine.storage, log),
-    ...agentEndpoints({ nodes: engine.nodes, drains: engine.drains, credentials }),
+    ...endpointsAboutAgents(parts),
     ...explainEndpoints(engine.tasks, engine.explanations),
     taskFormEndpoint({
       requests,
@@ -118,11 +118,6 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       ...{ clock: runtime.clock, timers: runtime.timers, log },
     }),
     ...invalidationEndpoints(engine.invalidations),
-    ...enrollmentEndpoints({
-      credentials,
-      nodes: engine.nodes,
-      enrolledOnly: config.agents.enrolledOnly,
-    }),
     ...storageListEndpoints(engine.storage),
     ...storedInputEndpoints(engine.storage, engine.tasks, log),
     ...uploadEndpoints(engine.uploads),
@@ -132,6 +127,14 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       ...taskEndpointsV1(generation, engine.tasks, requests),
       ...nodeEndpointsV1(generation, engine.nodes, engine.control, server.publicUrl ?? ''),
     ]),
+  ];
+}
+
+function endpointsAboutAgents({ config, credentials, engine, runtime }: HubParts) {
+  const { nodes, drains, updates } = engine;
+  return [
+    ...agentEndpoints({ nodes, drains, updates, credentials, clock: runtime.clock }),
+    ...enrollmentEndpoints({ credentials, nodes, enrolledOnly: config.agents.enrolledOnly }),
   ];
 }
 

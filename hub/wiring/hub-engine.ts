@@ -3,6 +3,7 @@ import type { OnStop } from '@workbench-hub/shared/runtime/service';
 import type { HubConfig } from '../config.js';
 import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { Store } from '../core/ports/store.js';
+import type { UpdateOffer } from '../engine/agents/agent-updates.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { ConfiguredRecipe } from '../engine/hosts/build-hosts.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
@@ -32,10 +33,12 @@ export async function openEngine(
     hostRecipes,
     allocationCredential,
     audit,
+    updateOffer,
   }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing' | 'audit'> & {
     readonly store: Store;
     readonly proofs: AttemptProofs;
     readonly hubId: string;
+    readonly updateOffer: UpdateOffer | null;
     readonly upstreams: readonly ConfiguredUpstream[];
     readonly hostRecipes: readonly ConfiguredRecipe[];
     readonly allocationCredential: (id: string) => string;
@@ -71,6 +74,7 @@ export async function openEngine(
     cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,
     proofs,
+    updateOffer,
     files,
     names: store.namedObjects,
     uploads: store.uploads,

@@ -12,6 +12,7 @@ import type { Manifests } from '../engine/tasks/manifests.js';
 import type { HubMetrics } from '../metrics/hub-metrics.js';
 import type { TlsFiles } from '../security/tls-files.js';
 import type { Accounts } from './accounts.js';
+import type { OpenedUpdates } from './agent-updates.js';
 
 export interface HubParts {
   readonly config: HubConfig;
@@ -28,6 +29,7 @@ export interface HubParts {
   readonly files: BlobStore;
   readonly engine: Engine;
   readonly manifests: Manifests;
+  readonly updates: OpenedUpdates;
   readonly hubs: Hubs;
   /** Addresses at which agents reach the other hubs of the cluster; none of a hub that is alone. */
   readonly otherHubs: () => readonly string[];

@@ -10,6 +10,7 @@ import { hubIdentity } from '../security/hub-identity.js';
 import { manifestKeys } from '../security/manifest-keys.js';
 import { makeSigningKeys } from '../security/signing-keys.js';
 import { storageKey } from '../security/storage-key.js';
+import { updateKeys } from '../security/update-keys.js';
 import { webhookKeys } from '../security/webhook-keys.js';
 
 /** Takes over the keys of the hubs on the same database, and makes those that none has yet. Rejects with `StartRefused` when a key is
@@ -52,4 +53,5 @@ async function makeKeyFiles({ dataDir, agents, storage, security, webhooks }: Hu
   if (security.enabled) await makeSigningKeys(dataDir);
   if (webhooks.receivers.length + webhooks.notify.length > 0) await webhookKeys(dataDir);
   await manifestKeys(dataDir);
+  await updateKeys(dataDir);
 }

@@ -61,6 +61,7 @@ function ownServer(parts: HubParts): WebServer {
     files,
     sentBlobs: engine.sentBlobs,
     credentials,
+    updates: parts.updates,
     guard: authenticator,
     metrics: metrics.requests,
     tracing,

@@ -71,6 +71,7 @@ function createWebApp(parts: HubParts, { proxies, authenticator, isReady }: Acce
       files,
       sentBlobs: engine.sentBlobs,
       credentials,
+      updates: parts.updates,
       guard: authenticator,
       timers: runtime.timers,
     },

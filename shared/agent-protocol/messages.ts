@@ -3,6 +3,12 @@
  * describes their order, the deadlines and the retries.
  */
 import { z } from 'zod';
+import {
+  type AgentUpdate,
+  MAX_UPDATE_LOG_LENGTH,
+  MAX_UPDATE_REASON_LENGTH,
+  UPDATE_PHASES,
+} from '../domain/agent-update.js';
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '../domain/attempt.js';
 import {
   INSTANCE_COMMANDS,
@@ -31,6 +37,9 @@ export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** Maximum size of the blobs that this build takes and sends in a report. */
 export const INLINE_BLOB_BYTES = 16 * 1024;
 
+/** Form of the text whose SHA-256 a probe job prints. */
+const PROBE_NONCE = /^[\w-]{1,100}$/;
+
 /** Leaves room for the numbers of later joins. */
 const MAX_JOIN_NUMBER = 2 ** 52;
 const MAX_NAME_LENGTH = 200;
@@ -49,7 +58,7 @@ const durationMs = z.number().nonnegative().max(MAX_DURATION_MS);
 const MAX_MESSAGE_LENGTH = 10_000;
 
 /** Kinds of requests that agents of earlier versions do not know; `hello` names those that the agent answers. */
-export const LATER_REQUESTS = ['instanceCrashes'] as const;
+export const LATER_REQUESTS = ['instanceCrashes', 'updateState', 'update', 'probe', 'proven'] as const;
 
 /** Types of messages of a hub that agents of earlier versions do not know; `hello` names those that the agent takes. */
 export const LATER_MESSAGES = ['hubs', 'move'] as const;
@@ -128,6 +137,48 @@ const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
     )
     .max(MAX_CRASHES),
 });
+
+const reason = z.string().max(MAX_UPDATE_REASON_LENGTH);
+const versionName = z.string().min(1).max(MAX_NAME_LENGTH);
+
+const agentUpdate: z.ZodType<AgentUpdate> = z.object({
+  unable: reason.nullable(),
+  system: z.string().max(MAX_NAME_LENGTH),
+  phase: z.enum(UPDATE_PHASES),
+  running: versionName.nullable(),
+  target: versionName.nullable(),
+  problem: reason.nullable(),
+  failed: z
+    .object({
+      name: versionName,
+      reason,
+      log: z.string().max(MAX_UPDATE_LOG_LENGTH),
+      agoMs: durationMs,
+    })
+    .nullable(),
+});
+
+const base64Url = z
+  .string()
+  .max(4096)
+  .regex(/^[\w-]+$/);
+
+/** A text with its signature: a flattened JWS (RFC 7515), by a key for Ed25519. */
+const signedText = z.object({ protected: base64Url, payload: base64Url, signature: base64Url });
+export type SignedText = z.infer<typeof signedText>;
+
+/** The signed text of an order to update: valid for one agent, system and file. */
+export const updateOrder = z.object({
+  agentId: identifier,
+  /** Version of the file, which is that of the hub. */
+  version: z.string().min(1).max(MAX_NAME_LENGTH),
+  system: z.string().min(1).max(MAX_NAME_LENGTH),
+  digest: digestSchema,
+  sizeBytes: z.int().positive(),
+  /** Best version of this protocol that the file speaks. */
+  protocol: z.int().positive(),
+});
+export type UpdateOrder = z.infer<typeof updateOrder>;
 
 /** Form of an input, for a joined hub, which keeps it in the same form. */
 const inputForm = { encrypted: z.literal(true).exactOptional() };
@@ -223,6 +274,8 @@ export const helloMessage = z.object({
    *  older agents, whose joins count in the order in which hubs process them. */
   joinNumber: z.int().nonnegative().max(MAX_JOIN_NUMBER).optional(),
   instances: z.array(instanceReport).max(MAX_INSTANCES).superRefine(eachOnce),
+  /** Whether this version of the agent is on trial: it takes tasks once it has answered `probe` and got `proven`. */
+  trial: z.literal(true).optional(),
   /** {@link LATER_REQUESTS} that the agent answers, and others of later versions. Absent from older agents. */
   answers: z.array(z.string().max(MAX_NAME_LENGTH)).max(100).optional(),
   /** {@link LATER_MESSAGES} that the agent takes, and others of later versions. Absent from older agents. */
@@ -264,6 +317,7 @@ export const agentMessage = z.discriminatedUnion('type', [
     /** Position of the first unit of a log's `text`, in UTF-16 units since the agent started. Absent from older agents. */
     offset: z.int().nonnegative().optional(),
     crashes: instanceCrashes.optional(),
+    update: agentUpdate.optional(),
   }),
   /** The agent is connected to another hub, and joins it as soon as this one has closed the connection. Only after `move`. */
   z.object({ type: z.literal('leaving') }),
@@ -344,6 +398,14 @@ export const hubMessage = z.discriminatedUnion('type', [
       }),
       /** Sent only to agents that answer it. */
       z.object({ kind: z.literal('instanceCrashes'), instanceId: identifier }),
+      /** These, too, and only to agents: answered with `update`. */
+      z.object({ kind: z.literal('updateState') }),
+      /** Answered before it is carried out. `again`: also a version that has failed on this host. */
+      z.object({ kind: z.literal('update'), order: signedText, again: z.boolean() }),
+      /** Only to an agent on trial: runs a job, whose output is the `text` of the answer. */
+      z.object({ kind: z.literal('probe'), nonce: z.string().regex(PROBE_NONCE) }),
+      /** Only to an agent on trial: it has proven itself. */
+      z.object({ kind: z.literal('proven') }),
     ]),
   }),
 ]);
@@ -376,6 +438,8 @@ export const AGENT_PATHS = {
   ENROLL: '/agent/enroll',
 } as const;
 
+const MAX_UPDATE_KEYS = 20;
+
 /** Request of an agent for its own credential. */
 export const enrollmentRequest = z.object({ agentId: agentIdSchema, code: z.string().min(1).max(200) });
 
@@ -385,4 +449,11 @@ export const enrollmentResponse = z.object({
     .string()
     .max(200)
     .regex(/^[\x21-\x7e]+$/),
+  /** Public keys for Ed25519 (`x` of a JWK, RFC 8037) with which the hub signs orders to update, the newest first. Absent from older
+   *  hubs, and from one that updates no agents. */
+  updateKeys: z
+    .array(z.string().regex(/^[\w-]{43}$/))
+    .min(1)
+    .max(MAX_UPDATE_KEYS)
+    .optional(),
 });

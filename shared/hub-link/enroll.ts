@@ -6,7 +6,7 @@ import { JoinFailed } from '../joining/ports/hub.js';
 import { PRIVATE_FOLDER_MODE } from '../runtime/private-files.js';
 import { replaceFile } from '../runtime/replace-file.js';
 import { StartRefused } from '../runtime/run-program.js';
-import { fetchCredential } from './enrollment.js';
+import { type Enrolled, fetchCredential } from './enrollment.js';
 import { hubConnections, TlsFiles } from './tls.js';
 
 export interface EnrollOptions {
@@ -15,18 +15,21 @@ export interface EnrollOptions {
   readonly tls: ConstructorParameters<typeof TlsFiles>[0];
   /** File that keeps the credential. */
   readonly file: string;
+  /** Keeps the keys with which the hub signs orders to update. */
+  readonly pinKeys?: (keys: readonly string[]) => Promise<void>;
 }
 
 /** Reads the code from the terminal or from standard input, and keeps the credential. Rejects with {@link StartRefused}. */
-export async function enroll({ addresses, agentId, tls, file }: EnrollOptions): Promise<void> {
+export async function enroll({ addresses, agentId, tls, file, pinKeys }: EnrollOptions): Promise<void> {
   const code = await readCode();
   if (code === '') throw new StartRefused('no code was given: enter it on standard input');
   const dispatcher = hubConnections(new TlsFiles(tls));
   try {
-    const credential = await fromFirstHub(addresses, (address) =>
+    const { credential, updateKeys } = await fromFirstHub(addresses, (address) =>
       fetchCredential(address, { agentId, code, dispatcher }),
     );
     await keepCredential(file, credential);
+    await pinKeys?.(updateKeys);
   } catch (error) {
     if (error instanceof JoinFailed) throw new StartRefused(error.message, { cause: error });
     throw error;
@@ -53,8 +56,8 @@ async function readCode(): Promise<string> {
 /** Hubs of a cluster know the same codes; an unreachable one is skipped. */
 async function fromFirstHub(
   addresses: readonly string[],
-  fetchFrom: (address: string) => Promise<string>,
-): Promise<string> {
+  fetchFrom: (address: string) => Promise<Enrolled>,
+): Promise<Enrolled> {
   const failures: string[] = [];
   for (const address of addresses) {
     try {

@@ -13,11 +13,18 @@ export interface EnrollmentOptions {
   readonly dispatcher: Dispatcher;
 }
 
+/** What a hub gives for a code. */
+export interface Enrolled {
+  readonly credential: string;
+  /** Keys with which the hub signs orders to update; none of a hub that updates no agents. */
+  readonly updateKeys: readonly string[];
+}
+
 /** Exchanges the code. Rejects with {@link JoinFailed}, which names the remedy. */
 export async function fetchCredential(
   address: string,
   { agentId, code, dispatcher }: EnrollmentOptions,
-): Promise<string> {
+): Promise<Enrolled> {
   let answer: Dispatcher.ResponseData;
   let text: string;
   try {
@@ -34,7 +41,10 @@ export async function fetchCredential(
   const { statusCode } = answer;
   if (statusCode === 200) {
     const parsed = enrollmentResponse.safeParse(parsedJson(text));
-    if (parsed.success) return parsed.data.credential;
+    if (parsed.success) {
+      const { credential, updateKeys = [] } = parsed.data;
+      return { credential, updateKeys };
+    }
   }
   if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOfBody(text)}`);
   if (statusCode === 401 || statusCode === 400) {

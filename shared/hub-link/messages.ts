@@ -18,7 +18,7 @@ export interface AgentNames extends Omit<HelloMessage['agent'], 'installation'> 
 /** The first message; `nowMs` is the time of this host, in milliseconds since 1970, `joinNumber` above that of all earlier ones. */
 export function helloMessage(
   { installation, ...names }: AgentNames,
-  { instances, running, spooled, hub }: Introduction,
+  { instances, running, spooled, hub, isTrial }: Introduction,
   { nowMs, joinNumber }: { readonly nowMs: number; readonly joinNumber: number },
 ): HelloMessage {
   return {
@@ -31,6 +31,7 @@ export function helloMessage(
     answers: [...LATER_REQUESTS],
     takes: [...LATER_MESSAGES],
     ...(hub && { hub }),
+    ...(isTrial && { trial: true as const }),
     running: [...running],
     spooled: [...spooled],
   };

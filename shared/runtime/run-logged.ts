@@ -1,5 +1,5 @@
 import { type Logger, type LogOptions, type OpenLog, openLog } from './logger.js';
-import { EXIT, failureInWords, runProgram } from './run-program.js';
+import { EXIT, failureInWords, type ProgramOptions, runProgram } from './run-program.js';
 import type { Service } from './service.js';
 
 /** A service with what SIGHUP does to it. */
@@ -12,17 +12,14 @@ export interface ReloadableService {
 export async function runLogged(
   options: LogOptions,
   create: (log: Logger, opened: OpenLog) => ReloadableService,
-  stopSignal?: AbortSignal,
+  stop: Pick<ProgramOptions, 'stopSignal' | 'ignoresSignals'> = {},
 ): Promise<void> {
   // Without a listener the signal ends the process.
   process.on('SIGHUP', () => undefined);
   try {
     const opened = await openLog(options);
     const { service, reload } = create(opened.log, opened);
-    await runProgram(service, opened, {
-      ...(stopSignal && { stopSignal }),
-      ...(reload && { reload }),
-    });
+    await runProgram(service, opened, { ...stop, ...(reload && { reload }) });
   } catch (error) {
     const words = failureInWords(error);
     if (words === undefined) throw error;

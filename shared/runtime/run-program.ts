@@ -22,6 +22,8 @@ export interface RunningLog {
 export interface ProgramOptions {
   /** Stops the service as SIGTERM does. */
   readonly stopSignal?: AbortSignal;
+  /** Whether SIGTERM and SIGINT are ignored: the process that gives `stopSignal` gets them, too. */
+  readonly ignoresSignals?: boolean;
   /** Called on SIGHUP, except on Windows, once the service has started, never while an earlier call is under way. */
   readonly reload?: () => Promise<void>;
 }
@@ -44,7 +46,11 @@ const STOP_SIGNALS: readonly NodeJS.Signals[] = isWindows
 export async function runProgram(
   service: Service,
   { log, flush }: RunningLog,
-  { stopSignal, reload = async () => log.info('SIGHUP: there is nothing to reload') }: ProgramOptions = {},
+  {
+    stopSignal,
+    ignoresSignals = false,
+    reload = async () => log.info('SIGHUP: there is nothing to reload'),
+  }: ProgramOptions = {},
 ): Promise<void> {
   const exit = async (code: number) => {
     await Promise.race([flush().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 1000))]);
@@ -78,6 +84,7 @@ export async function runProgram(
     }
   };
   const onSignal = (signal: NodeJS.Signals) => {
+    if (ignoresSignals) return undefined;
     if (!stopping) return stop({ signal });
     log.warn({ signal }, 'second signal: stopping at once');
     return exit(EXIT.CRASHED);

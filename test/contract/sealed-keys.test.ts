@@ -58,6 +58,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
       'manifest-keys',
       'seal',
       'token-keys.json',
+      'update-keys',
     ]);
     const secret = /"secret": *"([^"]+)"/.exec(await fileOf('first', 'token-keys.json'))?.[1] ?? '';
     expect(secret).toHaveLength(43);
@@ -66,7 +67,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
       expect(stored).not.toContain(kept);
     const second = await start('second', key);
     expect(await statusFor(new Api(second), accessToken)).toBe(200);
-    for (const file of ['agent-token', 'manifest-keys', 'token-keys.json'])
+    for (const file of ['agent-token', 'manifest-keys', 'update-keys', 'token-keys.json'])
       expect(await fileOf('second', file)).toBe(await fileOf('first', file));
   });
 
@@ -80,6 +81,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
       ['manifest-keys', true],
       ['seal', true],
       ['token-keys.json', true],
+      ['update-keys', true],
     ]);
     await expect(start('second', null)).rejects.toThrow(
       /this one has no key for it: .* file storage-key in the dataDir of the hub that runs/,
@@ -135,6 +137,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
       ['manifest-keys', false],
       ['storage-key', false],
       ['token-keys.json', false],
+      ['update-keys', false],
     ]);
     const sealing = await start('hub', newKey());
     expect(await statusFor(new Api(sealing), accessToken)).toBe(200);
@@ -146,6 +149,7 @@ describe.runIf(hasPostgres)('the keys of hubs on a database', () => {
       ['manifest-keys', true],
       ['seal', true],
       ['token-keys.json', true],
+      ['update-keys', true],
     ]);
   });
 });

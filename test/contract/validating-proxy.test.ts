@@ -1,11 +1,13 @@
 /** An independent validating proxy with the hub's own document finds no violation on a walk through every endpoint, in requests
  *  or responses. */
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { offerAgentFile } from '../support/agents/agent-files.js';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
 import { countAnswer, operationsOf } from '../support/interface/exercised.js';
-import { type Call, callAt, walkThroughInterface } from '../support/interface/interface-walk.js';
+import { ANSWERS, type Call, callAt, walkThroughInterface } from '../support/interface/interface-walk.js';
 import { type PrismProxy, startPrism } from '../support/interface/prism-proxy.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -23,9 +25,12 @@ let prism: PrismProxy;
 let agent: FakeAgent;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  hub = await startHub({ users: USERS, config: { hosts: [HOSTS] } });
+  const files = join(folder.path, 'agents');
+  offerAgentFile(files, 'the next version');
+  const config = { hosts: [HOSTS], agents: { updates: { folder: files } } };
+  hub = await startHub({ users: USERS, config });
   prism = await startPrism(hub.address, folder.path);
-  agent = await FakeAgent.join(hub, { answers: ['instanceCrashes'] });
+  agent = await FakeAgent.join(hub, { answers: ANSWERS });
 });
 afterAll(async () => {
   await agent.leave();
@@ -62,7 +67,7 @@ it('the validating proxy finds no violation on a walk through every endpoint', a
     if (counted !== undefined && status < 400) called.add(counted);
     return { status, headers, text };
   };
-  await walkThroughInterface(call, agent);
+  await walkThroughInterface(call, agent, { updates: true });
   const walked = operationsOf(document).filter((operation) => !WITH_PROVIDER.includes(operation));
   expect([...called].sort()).toEqual(walked.sort());
 });

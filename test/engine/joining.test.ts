@@ -356,7 +356,16 @@ async function slowJoins() {
     });
     const agent = { id: 'agent-1', nodeId, version: '1', revision: '1', installation: INSTALLATION };
     const [clockMs, joinNumber, address] = [null, null, null];
-    const introduction = { agent, address, clockMs, joinNumber, instances: [], running: [], spooled: [] };
+    const introduction = {
+      agent,
+      address,
+      clockMs,
+      joinNumber,
+      instances: [],
+      running: [],
+      spooled: [],
+      isTrial: false,
+    };
     return { connection, heard, joined: engine.agents.join(introduction, connection) };
   };
   const hearOf = async (at: number) => {

@@ -293,6 +293,15 @@ export const THREAT_MODEL: PagePromises = {
       ],
     },
     {
+      begins: '| somebody between hub and agents',
+      heldBy: [
+        test('agent/updates.test.ts', 'is refused unless it is signed by a pinned key, and for this agent'),
+        test('agent/updates.test.ts', 'an agent that hubs never update says why'),
+        test('agent/disk/version-folders.test.ts', 'refuses and forgets a damaged download'),
+        test('test/contract/agent-updates.test.ts', 'an order is signed with a key that enrollment gives'),
+      ],
+    },
+    {
       begins: '| a machine that poses as',
       heldBy: [
         test('test/contract/agent-credentials.test.ts', 'other than that of the credential is refused'),

@@ -49,6 +49,7 @@ type Cover =
 const HOSTS = { by: 'test/scenarios/readme-hosts.test.ts' };
 const README = { by: 'test/scenarios/readme.test.ts' };
 const QUICKSTART = { by: 'test/scenarios/quickstart.test.ts' };
+const UPDATES = { by: 'test/scenarios/agent-updates.test.ts' };
 const COMMANDS = { by: 'test/scenarios/page-commands.test.ts' };
 const STORAGE = { by: 'test/scenarios/storage.test.ts' };
 const PROTOCOL = { by: 'test/conformance/instance-program.test.ts' };
@@ -297,6 +298,9 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
   'packages/docs/threat-model.md': [['sandbox: bubblewrap', { config: 'agent' }]],
   'packages/docs/upgrading.md': [
     ['drainTimeout: 20h', { config: 'agent' }],
+    ['--out /srv/workbench-agents', UPDATES],
+    ['updates: { folder', { config: 'hub' }],
+    ['/agents/sim-host-1/update', UPDATES],
     ['TimeoutStopSec=20h', { by: 'test/repository/systemd-units.test.ts' }],
     ['prepare-shutdown/change', COMMANDS],
   ],

@@ -109,7 +109,7 @@ describe('a backup of a running hub', () => {
     expect(await other.task(waiting)).toMatchObject({ status: 'WAITING', name: 'later' });
     const stored = await other.get('/api/2.0/storage/input/secret.wbpz');
     expect(stored.body).toMatchObject({ exists: true });
-    for (const key of ['agent-token', 'storage-key', 'manifest-keys', 'cluster-id']) {
+    for (const key of ['agent-token', 'storage-key', 'manifest-keys', 'update-keys', 'cluster-id']) {
       expect(readFileSync(join(dataOf('two'), key))).toEqual(readFileSync(join(dataOf('one'), key)));
       expect(statSync(join(dataOf('two'), key)).mode & 0o777).toBe(0o600);
     }

@@ -120,6 +120,7 @@ describe('the hub', () => {
     'token-keys.json',
     'webhook-keys',
     'manifest-keys',
+    'update-keys',
     'cluster-id',
   ])('refuses a dataDir where %s is something else', async (entry) => {
     mkdirSync(at('data'), { mode: 0o700 });

@@ -10,7 +10,7 @@ import { laterHub } from '../support/hubs/later-hub.js';
 import { logIn } from '../support/hubs/login.js';
 import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
 import { Api } from '../support/interface/api.js';
-import { callAt, walkThroughInterface } from '../support/interface/interface-walk.js';
+import { ANSWERS, callAt, walkThroughInterface } from '../support/interface/interface-walk.js';
 import {
   endPrograms,
   type HubProgram,
@@ -74,7 +74,7 @@ describe.runIf(hasPostgres)('a rolling upgrade', () => {
     );
 
   async function walk(hub: Door, reader: string): Promise<void> {
-    const agent = await FakeAgent.join(hub, { answers: ['instanceCrashes'] });
+    const agent = await FakeAgent.join(hub, { answers: ANSWERS });
     await walkThroughInterface((...call) => callAt(hub.address, ...call), agent);
     await agent.leave(reader);
   }

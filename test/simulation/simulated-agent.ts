@@ -138,6 +138,7 @@ export class SimulatedAgent {
         })),
         taskLogLimitBytes: 1000,
         drainTimeoutMs: this.#drainTimeoutMs,
+        updates: { unable: 'it is simulated', system: 'none' },
         fileRoots: [],
         uncMounts: {},
         keepWorkingDirectories: 'never',

@@ -38,7 +38,7 @@ export function keepSecretsOfDataDir(dataDir: string): void {
     return existsSync(path) ? readFileSync(path, 'utf8') : '';
   };
   for (const name of ['agent-token', 'storage-key', 'credential']) keepSecret(read(name).trim());
-  for (const name of ['webhook-keys', 'manifest-keys'])
+  for (const name of ['webhook-keys', 'manifest-keys', 'update-keys'])
     for (const key of read(name).trim().split('\n')) keepSecret(key);
   for (const [, key] of read('token-keys.json').matchAll(/"secret": *"([^"]+)"/g)) keepSecret(key ?? '');
 }

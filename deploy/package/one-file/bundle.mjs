@@ -1,4 +1,5 @@
-// The parts of the single file as CommonJS modules, each with all that it needs: the main script, with the runner, and the agent.
+// The parts of the single file as CommonJS modules, each with all that it needs: the main script, with the runner, the agent, and its
+// launcher.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
@@ -8,7 +9,7 @@ import { nativeModule } from './native-module.mjs';
 const NEVER_INSIDE = ['bufferutil', 'utf-8-validate'];
 
 /**
- * Bundles the compiled modules as main.cjs and agent.cjs.
+ * Bundles the compiled modules as main.cjs, agent.cjs and launch.cjs.
  *
  * @param {{ root: string, outdir: string }} options
  * @returns {Promise<{ from: string, entry: object }[]>} the packages of npm inside, with their folders in the clone and their
@@ -17,7 +18,7 @@ const NEVER_INSIDE = ['bufferutil', 'utf-8-validate'];
 export async function bundleParts({ root, outdir }) {
   const { metafile, warnings } = await build({
     absWorkingDir: root,
-    entryPoints: ['main', 'agent'].map((part) => join(root, `packages/one-file/dist/${part}.js`)),
+    entryPoints: ['main', 'agent', 'launch'].map((part) => join(root, `packages/one-file/dist/${part}.js`)),
     outdir,
     outExtension: { '.js': '.cjs' },
     bundle: true,

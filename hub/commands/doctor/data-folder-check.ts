@@ -9,6 +9,7 @@ import type { HubConfig } from '../../config.js';
 import { KEY_FILES } from '../../core/ports/key-files.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { MANIFEST_KEYS_FILE, manifestKeys } from '../../security/manifest-keys.js';
+import { UPDATE_KEYS_FILE, updateKeys } from '../../security/update-keys.js';
 import { storeMaintenance } from '../../store/open-store.js';
 
 const MUCH_LOG_BYTES = 1024 ** 3;
@@ -36,7 +37,8 @@ async function keysIn(config: HubConfig): Promise<Finding[]> {
     const mode = (info.mode & 0o777).toString(8);
     if ((info.mode & 0o077) === 0) {
       findings.push(ok('keys', `only the owner can read ${name}`));
-      if (name === MANIFEST_KEYS_FILE) findings.push(...(await unusableManifestKeys(dataDir)));
+      if (name === MANIFEST_KEYS_FILE) findings.push(...(await unusableKeys(manifestKeys(resolve(dataDir)))));
+      if (name === UPDATE_KEYS_FILE) findings.push(...(await unusableKeys(updateKeys(resolve(dataDir)))));
     } else {
       findings.push(
         fault('keys', `${path} can be read by other users (mode ${mode})`, `run "chmod 600 ${path}"`),
@@ -46,9 +48,9 @@ async function keysIn(config: HubConfig): Promise<Finding[]> {
   return findings;
 }
 
-async function unusableManifestKeys(dataDir: string): Promise<Finding[]> {
+async function unusableKeys(keys: Promise<unknown>): Promise<Finding[]> {
   try {
-    await manifestKeys(resolve(dataDir));
+    await keys;
     return [];
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;

@@ -1,5 +1,6 @@
 /** Agents as the engine sees them: their introduction, and the connection to them. */
 import type { Installation } from '@workbench-hub/shared/domain/installation';
+import type { AgentUpdate } from '@workbench-hub/shared/domain/agent-update';
 import type {
   InstanceCommand,
   InstanceCrashes,
@@ -10,6 +11,7 @@ import type { Job } from '@workbench-hub/shared/domain/job';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { TaskOrigin } from '../task.js';
+import type { SignedText } from './text-signer.js';
 
 /** An attempt that an agent says it has, with the proof of its assignment; null when it shows none. */
 export interface ShownAttempt {
@@ -36,6 +38,8 @@ export interface AgentIntroduction {
   readonly instances: readonly InstanceReport[];
   /** Only of a hub that joins as an agent. */
   readonly hub?: JoinedHub | undefined;
+  /** Whether the version of the agent is on trial. */
+  readonly isTrial: boolean;
   /** Running attempts. */
   readonly running: readonly ShownAttempt[];
   /** Ended attempts whose reports are not delivered yet. */
@@ -75,7 +79,11 @@ export type AgentRequest =
       readonly asker?: TaskOrigin | undefined;
     }
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
-  | { readonly kind: 'instanceCrashes'; readonly instanceId: string };
+  | { readonly kind: 'instanceCrashes'; readonly instanceId: string }
+  | { readonly kind: 'updateState' }
+  | { readonly kind: 'update'; readonly order: SignedText; readonly again: boolean }
+  | { readonly kind: 'probe'; readonly nonce: string }
+  | { readonly kind: 'proven' };
 
 /** Response of an agent to a request. */
 export interface AgentReply {
@@ -85,6 +93,7 @@ export interface AgentReply {
   /** Position of the first unit of a log's text, in UTF-16 units since the agent started; absent from older agents. */
   readonly offset?: number | undefined;
   readonly crashes?: InstanceCrashes | undefined;
+  readonly update?: AgentUpdate | undefined;
 }
 
 /** One connection of an agent. No method throws; calls on an ended connection are ignored. */

@@ -7,6 +7,7 @@ export const KEY_FILES = [
   'token-keys.json',
   'webhook-keys',
   'manifest-keys',
+  'update-keys',
   'cluster-id',
 ] as const;
 

@@ -16,6 +16,7 @@ import type { TaskOutput } from '../following/task-output.js';
 import type { Instances } from '../instances/instances.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { AgentSessions } from './agent-sessions.js';
+import type { AgentUpdates } from './agent-updates.js';
 import type { Attempts } from './attempts.js';
 import { reconcile } from './reconciliation.js';
 import { withStoredFiles } from './report-files.js';
@@ -33,6 +34,7 @@ export interface AgentsOptions {
   readonly attempts: Attempts;
   readonly proofs: Pick<AttemptProofs, 'holds'>;
   readonly output: TaskOutput;
+  readonly updates: Pick<AgentUpdates, 'prove'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Pick<TaskMetrics, 'agentLeft'>;
@@ -76,6 +78,7 @@ export class Agents {
     sessions.reconciled(agent.id);
     signals.tell({ kind: 'READY', agentId: agent.id });
     log.info({ agentId: agent.id, instances: instances.length, running: running.length }, 'agent joined');
+    if (introduction.isTrial) void this.#options.updates.prove(agent.id);
     return true;
   }
 

@@ -20,6 +20,7 @@ import { AgentDrains } from './agent-drains.js';
 import { AgentExclusions } from './agent-exclusions.js';
 import { AgentSessions } from './agent-sessions.js';
 import { AgentSpread } from './agent-spread.js';
+import { AgentUpdates, type UpdateOffer } from './agent-updates.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
 import { Dispatcher } from './dispatcher.js';
@@ -41,6 +42,8 @@ export interface AgentPorts {
   readonly leaseTimeoutMs: number;
   /** Identity of this hub, or of all hubs on its database, and its public address; null without one. */
   readonly ownHub: { readonly id: string; readonly baseUrl: string | null };
+  /** The files of the agent that the hub offers; null or absent for a hub that updates no agents. */
+  readonly updateOffer?: UpdateOffer | null;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -67,9 +70,11 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
   const dispatcher = new Dispatcher({ sessions, transitions, signals, log });
+  const offer = ports.updateOffer ?? null;
+  const updates = new AgentUpdates({ offer, sessions, relay, runtime, log });
   const agents = new Agents({
     ...{ queue, transitions, presence, signals, files, sessions, instances, sentBlobs, attempts, proofs },
-    ...{ output, clock, log },
+    ...{ output, updates, clock, log },
     metrics: metrics ?? NO_TASK_METRICS,
     isOutputStorageOn: storage.isOutputStorageOn,
     ownHubId: ownHub.id,
@@ -79,7 +84,19 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   transitions.subscribe(attempts.onTask);
   for (const { onSignal } of [leases, dispatcher, sessions, exclusions, drains]) signals.hear(onSignal);
   relay.serve(relayReceiver(sessions, output));
-  return { exclusions, drains, sessions, sentBlobs, attempts, leases, dispatcher, agents, held, spread };
+  return {
+    exclusions,
+    drains,
+    updates,
+    sessions,
+    sentBlobs,
+    attempts,
+    leases,
+    dispatcher,
+    agents,
+    held,
+    spread,
+  };
 }
 
 /** Agents that get no tasks: all, or those that they have failed at. */

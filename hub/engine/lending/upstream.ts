@@ -340,6 +340,7 @@ export class Upstream {
   }
 
   async #carryOut(request: HubRequest): Promise<Reply> {
+    if (!('instanceId' in request)) return { error: 'a hub is not updated by another one', text: null };
     const instanceId = this.#lent.localIdOf(request.instanceId);
     if (instanceId === undefined)
       return { error: `instance ${request.instanceId} is not lent any more`, text: null };

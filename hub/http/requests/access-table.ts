@@ -100,6 +100,8 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/agents/{id}': 'VIEWER',
   'POST /api/x/agents/{id}/drain': 'ADMIN',
   'POST /api/x/agents/{id}/undrain': 'ADMIN',
+  'GET /api/x/agents/{id}/update': 'ADMIN',
+  'POST /api/x/agents/{id}/update': 'ADMIN',
   'POST /api/x/hosts/{name}/pause': 'ADMIN',
   'POST /api/x/hosts/{name}/resume': 'ADMIN',
   'POST /api/x/hosts/{name}/drain': 'ADMIN',

@@ -101,6 +101,8 @@ WITHOUT: Dict[str, str] = {
     "getAgent": "agent() reads that of /api/x",
     "getLiveness": "for orchestrators, which ask the hub without a library",
     "getReadiness": "for orchestrators, which ask the hub without a library",
+    "getAgentUpdate": "for administrators, who update agents with an HTTP client",
+    "updateAgent": "for administrators, who update agents with an HTTP client",
     "enrollAgent": "for administrators, who enroll agents with workbench-hub",
     "revokeAgent": "for administrators, who revoke agents with workbench-hub",
     "listUsers": "for administrators, who manage users in the console or with workbench-hub",

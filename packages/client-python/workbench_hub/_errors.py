@@ -157,6 +157,7 @@ class Conflict(HubError):
         "TASK_NOT_DELETABLE",
         "STUDY_NOT_CHANGEABLE",
         "AGENT_NOT_ENROLLED",
+        "AGENT_NOT_UPDATABLE",
         "USER_EXISTS",
         "USER_CONFIGURED",
         "OWN_USER",

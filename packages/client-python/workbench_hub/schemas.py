@@ -119,6 +119,27 @@ class AgentStatePage(TypedDict):
     last: bool
 
 
+class _AgentUpdate(TypedDict):
+    # Whether hubs may update this agent.
+    updatable: bool
+    # System that its file is for.
+    system: str
+    phase: Literal["IDLE", "DOWNLOADING", "WAITING", "TRIAL"]
+
+
+class AgentUpdate(_AgentUpdate, total=False):
+    # Why hubs may not update it.
+    reason: str
+    # Version from a hub that runs; absent for the file that was installed.
+    running: str
+    # Version that the phase is about; absent while that is `IDLE`.
+    target: str
+    # Why the latest order was not carried out, although its version was never started.
+    problem: str
+    # The latest version that did not prove itself there.
+    failed: FailedAgentUpdate
+
+
 class _AttemptInstance(TypedDict):
     id: str
     version: str
@@ -643,6 +664,14 @@ class ExtendedStudyPoints(TypedDict):
     INFRASTRUCTURE: int
     CANCELED: int
     REUSED: int
+
+
+class FailedAgentUpdate(TypedDict):
+    version: str
+    reason: str
+    # End of what it printed, 16,384 characters at most.
+    log: str
+    at: str
 
 
 class FinishedSignOn(TypedDict):

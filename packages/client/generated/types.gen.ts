@@ -2012,6 +2012,48 @@ export type EnrollmentCode = {
     expiresAt: string;
 };
 
+export type AgentUpdate = {
+    /**
+     * Whether hubs may update this agent.
+     */
+    updatable: boolean;
+    /**
+     * Why hubs may not update it.
+     */
+    reason?: string;
+    /**
+     * System that its file is for.
+     */
+    system: string;
+    phase: 'IDLE' | 'DOWNLOADING' | 'WAITING' | 'TRIAL';
+    /**
+     * Version from a hub that runs; absent for the file that was installed.
+     */
+    running?: string;
+    /**
+     * Version that the phase is about; absent while that is `IDLE`.
+     */
+    target?: string;
+    /**
+     * Why the latest order was not carried out, although its version was never started.
+     */
+    problem?: string;
+    /**
+     * The latest version that did not prove itself there.
+     */
+    failed?: FailedAgentUpdate;
+};
+
+export type FailedAgentUpdate = {
+    version: string;
+    reason: string;
+    /**
+     * End of what it printed, 16,384 characters at most.
+     */
+    log: string;
+    at: string;
+};
+
 /**
  * For a task that does not wait, only its status in words.
  */
@@ -6668,6 +6710,176 @@ export type UndrainAgentResponses = {
 
 export type UndrainAgentResponse = UndrainAgentResponses[keyof UndrainAgentResponses];
 
+export type GetAgentUpdateData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/agents/{id}/update';
+};
+
+export type GetAgentUpdateErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such agent.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The agent is not connected, did not answer within 10 s, or is of a version that knows no updates.
+     */
+    502: Error;
+    /**
+     * The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetAgentUpdateError = GetAgentUpdateErrors[keyof GetAgentUpdateErrors];
+
+export type GetAgentUpdateResponses = {
+    /**
+     * The state of the agent.
+     */
+    200: AgentUpdate;
+};
+
+export type GetAgentUpdateResponse = GetAgentUpdateResponses[keyof GetAgentUpdateResponses];
+
+export type UpdateAgentData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: {
+        /**
+         * Whether to try a version again that has failed there.
+         */
+        again?: boolean;
+    };
+    url: '/api/x/agents/{id}/update';
+};
+
+export type UpdateAgentErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such agent.
+     */
+    404: Error;
+    /**
+     * The hub updates no agents, hubs may not update this one, or this version has failed there before.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The agent is not connected, did not answer within 10 s, or is of a version that knows no updates.
+     */
+    502: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type UpdateAgentError = UpdateAgentErrors[keyof UpdateAgentErrors];
+
+export type UpdateAgentResponses = {
+    /**
+     * The state of the agent.
+     */
+    200: AgentUpdate;
+};
+
+export type UpdateAgentResponse = UpdateAgentResponses[keyof UpdateAgentResponses];
+
+export type RevokeAgentData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/agents/{id}/revoke';
+};
+
+export type RevokeAgentErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * There is no such agent.
+     */
+    404: Error;
+    /**
+     * The agent has neither a credential nor an unused code.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type RevokeAgentError = RevokeAgentErrors[keyof RevokeAgentErrors];
+
+export type RevokeAgentResponses = {
+    /**
+     * The credential is no longer valid.
+     */
+    204: void;
+};
+
+export type RevokeAgentResponse = RevokeAgentResponses[keyof RevokeAgentResponses];
+
 export type ExplainTaskData = {
     body?: never;
     path: {
@@ -8469,61 +8681,6 @@ export type DeleteInvalidationResponses = {
 };
 
 export type DeleteInvalidationResponse = DeleteInvalidationResponses[keyof DeleteInvalidationResponses];
-
-export type RevokeAgentData = {
-    body?: never;
-    path: {
-        id: string;
-    };
-    query?: never;
-    url: '/api/x/agents/{id}/revoke';
-};
-
-export type RevokeAgentErrors = {
-    /**
-     * The parameters are not valid.
-     */
-    400: Error;
-    /**
-     * Unauthorized.
-     */
-    401: Error;
-    /**
-     * Forbidden.
-     */
-    403: Error;
-    /**
-     * There is no such agent.
-     */
-    404: Error;
-    /**
-     * The agent has neither a credential nor an unused code.
-     */
-    409: Error;
-    /**
-     * Unexpected error.
-     */
-    500: Error;
-    /**
-     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
-     */
-    503: Error;
-    /**
-     * The disk of the hub is full; nothing was changed.
-     */
-    507: Error;
-};
-
-export type RevokeAgentError = RevokeAgentErrors[keyof RevokeAgentErrors];
-
-export type RevokeAgentResponses = {
-    /**
-     * The credential is no longer valid.
-     */
-    204: void;
-};
-
-export type RevokeAgentResponse = RevokeAgentResponses[keyof RevokeAgentResponses];
 
 export type ListInputFilesData = {
     body?: never;

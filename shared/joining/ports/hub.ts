@@ -1,4 +1,5 @@
 /** The hub as the agent sees it: it can be joined, and then assigns attempts. */
+import type { AgentUpdate } from '../../domain/agent-update.js';
 import type { AttemptReport } from '../../domain/attempt.js';
 import type {
   InstanceCommand,
@@ -34,6 +35,8 @@ export interface Introduction {
   readonly spooled: readonly HeldAttempt[];
   /** Only of a hub that joins as an agent. */
   readonly hub?: JoinedHub | undefined;
+  /** Whether this version of the agent is on trial. */
+  readonly isTrial?: boolean;
 }
 
 export interface Assignment {
@@ -50,7 +53,9 @@ export interface Assignment {
   readonly proof?: string | undefined;
 }
 
-export type HubRequest =
+export type HubRequest = InstanceRequest | UpdateRequest;
+
+export type InstanceRequest =
   | {
       readonly kind: 'instanceCommand';
       readonly instanceId: string;
@@ -61,6 +66,20 @@ export type HubRequest =
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
   | { readonly kind: 'instanceCrashes'; readonly instanceId: string };
 
+/** Requests about the version of the agent (decision 0092). */
+export type UpdateRequest =
+  | { readonly kind: 'updateState' }
+  | { readonly kind: 'update'; readonly order: SignedOrder; readonly again: boolean }
+  | { readonly kind: 'probe'; readonly nonce: string }
+  | { readonly kind: 'proven' };
+
+/** An order to update with the signature of the hub. */
+export interface SignedOrder {
+  readonly protected: string;
+  readonly payload: string;
+  readonly signature: string;
+}
+
 /** Response to a request; `error` says why it failed. */
 export interface Reply {
   readonly error: string | null;
@@ -68,6 +87,7 @@ export interface Reply {
   /** Position of the first unit of a log's text, in UTF-16 units since the agent started. */
   readonly offset?: number;
   readonly crashes?: InstanceCrashes;
+  readonly update?: AgentUpdate;
 }
 
 /** Request of a hub to join another one. */

@@ -34,6 +34,8 @@ export interface FakeAgentSetup {
   readonly protocolVersions?: number[];
   /** Kinds of later requests that it answers; those of an old agent by default. */
   readonly answers?: readonly string[];
+  /** Whether its version is on trial. */
+  readonly trial?: true;
   /** Types of later messages that it takes; those of an old agent by default. */
   readonly takes?: readonly string[];
   /** Identity and address of a joining hub, and the hubs below it; left out for an agent. */
@@ -231,6 +233,7 @@ function helloOf(
     answers,
     takes,
     hub,
+    trial,
   }: FakeAgentSetup,
 ): HelloMessage {
   return {
@@ -243,6 +246,7 @@ function helloOf(
     ...(answers && { answers: [...answers] }),
     ...(takes && { takes: [...takes] }),
     ...(hub && { hub }),
+    ...(trial && { trial }),
     running: [...running],
     spooled: [...spooled],
   };

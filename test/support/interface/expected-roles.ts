@@ -125,6 +125,8 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/agents/{id}
   ADMIN   POST   /api/x/agents/{id}/drain
   ADMIN   POST   /api/x/agents/{id}/undrain
+  ADMIN   GET    /api/x/agents/{id}/update
+  ADMIN   POST   /api/x/agents/{id}/update
   ADMIN   POST   /api/x/hosts/{name}/pause
   ADMIN   POST   /api/x/hosts/{name}/resume
   ADMIN   POST   /api/x/hosts/{name}/drain

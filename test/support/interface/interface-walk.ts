@@ -37,8 +37,15 @@ const NOWHERE = [
   { type: 'PRIORITY', value: 'LOW' },
 ];
 
-/** Walks as the ADMIN `anna` over a hub to which the agent has joined with the instance `sim-1` and nothing to do. */
-export async function walkThroughInterface(call: Call, agent: FakeAgent): Promise<void> {
+/** Kinds of later requests that the agent of a walk answers. */
+export const ANSWERS = ['instanceCrashes', 'updateState', 'update'];
+
+/** Walks as the ADMIN `anna` over a hub to which the agent has joined with the instance `sim-1` and nothing to do; `updates`: the hub updates agents. */
+export async function walkThroughInterface(
+  call: Call,
+  agent: FakeAgent,
+  { updates = false }: { readonly updates?: boolean } = {},
+): Promise<void> {
   const authorization = `Bearer ${await walkThroughLogIn(call)}`;
   const expected: Walker['expected'] = async (status, method, path, json, headers = {}) => {
     const answer = await call(method, path, json, { authorization, ...headers });
@@ -85,6 +92,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   }
   await walkThroughEvents(expected);
   await walkThroughDrains(expected, agent);
+  await walkThroughUpdates(expected, agent, updates);
   await walkThroughTokens({ expected, created });
   await walkThroughUsers(expected);
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
@@ -389,6 +397,30 @@ async function walkThroughCrashes(expected: Walker['expected'], agent: FakeAgent
   await asked(200, { error: null, crashes: { agentUpForMs: 1000, count: 2, latest } });
   await asked(502, { error: 'it cannot be done' });
   await expected(404, 'GET', '/api/x/instances/nobody/crashes');
+}
+
+/** The agent answers such requests. */
+async function walkThroughUpdates(expected: Walker['expected'], agent: FakeAgent, updates: boolean) {
+  const path = `/api/x/agents/${agent.id}/update`;
+  const failed = { name: '0.2.0-9f86d081884c7d65', reason: 'it ended', log: 'why', agoMs: 10 };
+  const idle = { unable: null, system: 'linux-x64', running: null, problem: null, failed };
+  const tell = async (phase: 'IDLE' | 'DOWNLOADING', target: string | null) => {
+    const { requestId } = await agent.hear('request');
+    agent.say({ type: 'reply', requestId, error: null, text: null, update: { ...idle, phase, target } });
+  };
+  const state = expected(200, 'GET', path);
+  await tell('IDLE', null);
+  expect(await state).toContain('"version":"0.2.0-9f86d081884c7d65"');
+  const untold = expected(502, 'GET', path);
+  const { requestId } = await agent.hear('request');
+  agent.say({ type: 'reply', requestId, error: 'it cannot be told', text: null });
+  await untold;
+  for (const method of ['GET', 'POST']) await expected(404, method, '/api/x/agents/nobody/update');
+  if (!updates) return void (await expected(409, 'POST', path));
+  const ordered = expected(200, 'POST', `${path}?again=true`);
+  await tell('IDLE', null);
+  await tell('DOWNLOADING', '0.1.0-0123456789abcdef');
+  expect(await ordered).toContain('"phase":"DOWNLOADING"');
 }
 
 async function walkThroughNodes(

@@ -6,7 +6,7 @@ import { eventually } from '../eventually.js';
 import { passwordOf } from '../hubs/running-hub.js';
 import { keepSecret } from '../secrets.js';
 import { leastOf } from './bad-requests.js';
-import { callAt, walkThroughInterface } from './interface-walk.js';
+import { ANSWERS, callAt, walkThroughInterface } from './interface-walk.js';
 import { type Operation, operationsIn } from './openapi-operations.js';
 
 /** Requests at the same time. */
@@ -60,7 +60,7 @@ export class KindsOfRequests {
 
   /** Every endpoint with success, by an agent that the test plays. */
   async walk(): Promise<void> {
-    const agent = await FakeAgent.join(this.#hub, { answers: ['instanceCrashes'] });
+    const agent = await FakeAgent.join(this.#hub, { answers: ANSWERS });
     await walkThroughInterface((...call) => {
       this.sent++;
       return callAt(this.#hub.address, ...call);

@@ -135,6 +135,8 @@ export const ADDITIONS = parse(`
   GET    /api/x/agents/{id}                                        200 404
   POST   /api/x/agents/{id}/drain                                  200 404
   POST   /api/x/agents/{id}/undrain                                200 404
+  GET    /api/x/agents/{id}/update                                 200 404 502
+  POST   /api/x/agents/{id}/update                                 200 404 409 502
   POST   /api/x/hosts/{name}/pause                                 204 404
   POST   /api/x/hosts/{name}/resume                                204 404
   POST   /api/x/hosts/{name}/drain                                 204 404

@@ -4,6 +4,7 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Context, Handler, Hono } from 'hono';
+import type { AgentFiles } from '../../../core/ports/agent-files.js';
 import type { BlobStore } from '../../../core/ports/blobs.js';
 import type { RequestMetrics } from '../../../core/ports/metrics.js';
 import type { RequestTracing } from '../../../core/ports/tracing.js';
@@ -21,12 +22,21 @@ export interface AgentRouteOptions {
   readonly files: BlobStore;
   readonly sentBlobs: SentBlobs;
   readonly credentials: Pick<AgentCredentials, 'exchange'>;
+  readonly updates: OfferedUpdates;
   readonly guard: AgentGuard;
   readonly timers: Timers;
   readonly metrics: RequestMetrics;
   readonly tracing: RequestTracing;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** What agents get for updates. */
+export interface OfferedUpdates {
+  /** Null for a hub that updates no agents. */
+  readonly offer: { readonly files: Pick<AgentFiles, 'find'> } | null;
+  /** Keys that agents pin when they are enrolled, the newest first. */
+  readonly publicKeys: readonly string[];
 }
 
 interface AgentRoute {
@@ -38,8 +48,9 @@ interface AgentRoute {
 }
 
 export function serveAgentRoutes(app: Hono, options: AgentRouteOptions): void {
-  const blobs = new BlobTransfer(options);
-  const enrollment = new Enrollment(options);
+  const { offer, publicKeys } = options.updates;
+  const blobs = new BlobTransfer({ ...options, agentFiles: offer?.files ?? null });
+  const enrollment = new Enrollment({ ...options, updateKeys: publicKeys });
   const serve = (pattern: string, route: AgentRoute) => app.all(pattern, observed(route, options));
   serve(AGENT_PATHS.ENROLL, {
     path: AGENT_PATHS.ENROLL,

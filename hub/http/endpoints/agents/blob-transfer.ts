@@ -6,6 +6,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import { HubError } from '../../../core/errors.js';
+import type { AgentFiles } from '../../../core/ports/agent-files.js';
 import {
   type BlobStore,
   DigestMismatch,
@@ -22,6 +23,8 @@ import { refusal, refusalAfterBody } from './refusal.js';
 export interface BlobTransferOptions {
   readonly files: BlobStore;
   readonly sentBlobs: SentBlobs;
+  /** Files of the agent for updates; null for a hub that updates none. */
+  readonly agentFiles: Pick<AgentFiles, 'find'> | null;
   readonly guard: AgentGuard;
   readonly clock: Clock;
   readonly log: Logger;
@@ -55,10 +58,12 @@ export class BlobTransfer {
   }
 
   async #send(context: Context, agentId: string | null, digest: string): Promise<Response> {
-    const { files, sentBlobs, clock, log } = this.#options;
+    const { files, sentBlobs, agentFiles, clock, log } = this.#options;
     // An agent asks by HEAD which blobs it need not send before it reports.
     const isToBeReported = context.req.raw.method === 'HEAD';
-    const file = await (isToBeReported ? sentBlobs.findForReport(agentId, digest) : files.find(digest));
+    const file = await (isToBeReported
+      ? sentBlobs.findForReport(agentId, digest)
+      : (agentFiles?.find(digest) ?? files.find(digest)));
     if (file) return blobResponse(context, { name: null, digest, file }, log);
     const receivedBytes = await files.receivedBytes(digest);
     const headers = { [UPLOAD_OFFSET]: `${receivedBytes}` };

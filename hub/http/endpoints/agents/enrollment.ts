@@ -14,6 +14,8 @@ import { refusal } from './refusal.js';
 export interface EnrollmentOptions {
   readonly credentials: Pick<AgentCredentials, 'exchange'>;
   readonly guard: AgentGuard;
+  /** Keys that sign orders to update, the newest first. */
+  readonly updateKeys: readonly string[];
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -71,7 +73,7 @@ export class Enrollment {
   }
 
   async #exchange(context: Context, agentId: string, code: string): Promise<Response> {
-    const { credentials, guard } = this.#options;
+    const { credentials, guard, updateKeys } = this.#options;
     const { incoming } = context.env as HttpBindings;
     const outcome = await credentials.exchange(agentId, code);
     if ('refusal' in outcome) {
@@ -81,7 +83,7 @@ export class Enrollment {
       return this.#refusal(context, 401, REFUSED);
     }
     guard.enrolled(incoming, agentId);
-    return context.json({ credential: outcome.credential });
+    return context.json({ credential: outcome.credential, updateKeys });
   }
 
   /** Rejects with BadBody. */

@@ -8,6 +8,7 @@ import {
 import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { z } from 'zod';
 import { HubError } from '../../../core/errors.js';
 import type { AgentView, Nodes } from '../../../core/ports/nodes.js';
@@ -18,6 +19,7 @@ import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { pageFrom, pageSchema } from '../../routing/responses/page.js';
 import { listAgents } from '../common/lookups.js';
+import { type AgentUpdateEndpointsOptions, agentUpdateEndpoints } from './agent-update-endpoints.js';
 
 const PATH = '/api/x/agents';
 
@@ -92,12 +94,19 @@ const agentResponses = {
 export interface AgentEndpointsOptions {
   readonly nodes: Nodes;
   readonly drains: AgentDrains;
+  readonly updates: AgentUpdateEndpointsOptions['updates'];
   readonly credentials: Pick<AgentCredentials, 'isEnrolled'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
 export function agentEndpoints(options: AgentEndpointsOptions): Endpoint[] {
   const states = agentStates(options);
-  return [...stateEndpoints(options, states), ...drainEndpoints(options, states)];
+  const { refuseUnknown } = states;
+  return [
+    ...stateEndpoints(options, states),
+    ...drainEndpoints(options, states),
+    ...agentUpdateEndpoints({ ...options, refuseUnknown }),
+  ];
 }
 
 function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {

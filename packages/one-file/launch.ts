@@ -1,0 +1,133 @@
+/** Starts the agent: by the launcher where a hub may update it, otherwise in this process. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { get as getHttp } from 'node:http';
+import { get as getHttps } from 'node:https';
+import {
+  type FromLauncher,
+  LAUNCH_VARIABLE,
+  type Launch,
+  type ToLauncher,
+} from '@workbench-hub/agent/core/ports/launcher';
+import {
+  programOf,
+  readVersionState,
+  versionsFolder,
+  writeVersionState,
+} from '@workbench-hub/agent/disk/version-folders';
+import { MAX_UPDATE_LOG_LENGTH } from '@workbench-hub/shared/domain/agent-update';
+import { pinnedKeysFile } from '@workbench-hub/shared/hub-link/pinned-keys';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { dataDirOf, readArguments } from './launch-arguments.js';
+import { type AgentEnd, type LaunchedAgent, Launcher } from './launcher.js';
+import { runModuleInside } from './module-inside.js';
+
+const AGENT = 'agent.cjs';
+
+const HUB_ANSWER_LIMIT_MS = 2000;
+/** Timers of the runtime keep no process alive. */
+const KEEP_ALIVE_MS = 60_000;
+
+void start(process.argv.slice(2));
+
+async function start(args: readonly string[]): Promise<void> {
+  const { config, isStart } = readArguments(args);
+  const dataDir = config === null && !isStart ? null : dataDirOf(config, process.env);
+  if (dataDir === null) return runModuleInside(AGENT);
+  const folder = versionsFolder(dataDir);
+  const current = await currentVersion(folder);
+  if (isStart && (current !== null || existsSync(pinnedKeysFile(dataDir)))) return launch(folder, args);
+  // Commands know the configuration that the agent knows.
+  if (current !== null) return passOn(programOf(folder, current), args);
+  return runModuleInside(AGENT);
+}
+
+/** Null for the installed file, also when the state cannot be read, of which the launcher tells. */
+function currentVersion(folder: string): Promise<string | null> {
+  return readVersionState(folder).then(
+    (state) => state?.current ?? null,
+    () => null,
+  );
+}
+
+function passOn(program: string, args: readonly string[]): void {
+  // With any value, the file does not start a launcher of its own.
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, [LAUNCH_VARIABLE]: '' } });
+  child.once('error', () => runModuleInside(AGENT));
+  child.once('exit', (exitCode) => {
+    process.exitCode = exitCode ?? 1;
+  });
+}
+
+async function launch(folder: string, args: readonly string[]): Promise<void> {
+  const launcher = await Launcher.open({
+    installed: process.execPath,
+    build: `${buildInfo.version} ${buildInfo.revision} ${buildInfo.buildDate}`,
+    start: (launched, onMessage) => startAgent(folder, args, launched, onMessage),
+    isHubThere,
+    readState: () => readVersionState(folder),
+    writeState: (state) => writeVersionState(folder, state),
+    runtime: systemRuntime,
+    note: (sentence) => process.stderr.write(`workbench-agent launcher: ${sentence}\n`),
+  });
+  setInterval(() => undefined, KEEP_ALIVE_MS);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => launcher.stop());
+  process.exit(await launcher.run());
+}
+
+/** The agent as a child, whose output is passed on; that of a version from a hub is kept as well. */
+function startAgent(
+  folder: string,
+  args: readonly string[],
+  launched: Launch,
+  onMessage: (message: ToLauncher) => void,
+): LaunchedAgent {
+  const { version } = launched;
+  const output = version === null ? 'inherit' : 'pipe';
+  const child = spawn(version === null ? process.execPath : programOf(folder, version), args, {
+    stdio: ['inherit', output, output, 'ipc'],
+    env: { ...process.env, [LAUNCH_VARIABLE]: JSON.stringify(launched) },
+    windowsHide: true,
+  });
+  let log = '';
+  for (const [from, to] of [
+    [child.stdout, process.stdout],
+    [child.stderr, process.stderr],
+  ] as const) {
+    to.on('error', () => undefined);
+    from?.pipe(to, { end: false });
+    from?.on('data', (chunk: Buffer) => {
+      log = `${log}${chunk.toString()}`.slice(-MAX_UPDATE_LOG_LENGTH);
+    });
+  }
+  const ended = new Promise<AgentEnd>((resolve) => {
+    child.once('error', ({ message }) => resolve({ exitCode: null, signal: null, fault: message }));
+    child.once('close', (exitCode, signal) => resolve({ exitCode, signal }));
+  });
+  child.on('message', (message) => onMessage(message as ToLauncher));
+  const hangUp = () => void child.kill('SIGHUP');
+  process.on('SIGHUP', hangUp);
+  void ended.then(() => process.off('SIGHUP', hangUp));
+  return {
+    ended,
+    log: () => log,
+    // An agent that has just ended takes no message.
+    send: (message: FromLauncher) => void (child.connected && child.send(message, () => undefined)),
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
+
+/** Any hub counts that answers: certificates are a matter of the agent. */
+function isHubThere(livenessUrl: string): Promise<boolean> {
+  return new Promise((answer) => {
+    const get = livenessUrl.startsWith('https:') ? getHttps : getHttp;
+    const options = { rejectUnauthorized: false, timeout: HUB_ANSWER_LIMIT_MS };
+    const request = get(livenessUrl, options, (response) => {
+      response.resume();
+      answer(response.statusCode === 200);
+    });
+    request.once('timeout', () => request.destroy());
+    request.once('error', () => answer(false));
+  });
+}

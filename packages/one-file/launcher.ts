@@ -1,0 +1,206 @@
+/**
+ * The launcher: starts the version of the agent that is wanted, and takes a new one back that does not prove itself (decision 0092). It is
+ * the installed file, which no update changes: what it does must hold for all later versions of the agent.
+ */
+import type { FromLauncher, Launch, ToLauncher } from '@workbench-hub/agent/core/ports/launcher';
+import {
+  crashed,
+  stateFor,
+  takenBack,
+  trialBegun,
+  trialFailed,
+  trialProven,
+  trialStarted,
+  type VersionState,
+  wantedVersion,
+} from '@workbench-hub/agent/core/version-states';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+
+/** A started agent. */
+export interface LaunchedAgent {
+  readonly ended: Promise<AgentEnd>;
+  /** End of what it has printed. */
+  log(): string;
+  send(message: FromLauncher): void;
+  kill(): void;
+}
+
+export interface AgentEnd {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Reason why it could not be started. */
+  readonly fault?: string;
+}
+
+export interface LauncherPorts {
+  /** Path of the installed file. */
+  readonly installed: string;
+  /** Build of the installed file. */
+  readonly build: string;
+  /** Never throws: an agent that cannot be started has ended. */
+  readonly start: (launch: Launch, onMessage: (message: ToLauncher) => void) => LaunchedAgent;
+  /** Whether a hub answers at this address. */
+  readonly isHubThere: (livenessUrl: string) => Promise<boolean>;
+  readonly readState: () => Promise<VersionState | null>;
+  readonly writeState: (state: VersionState) => Promise<void>;
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  /** Takes a sentence for the log. */
+  readonly note: (sentence: string) => void;
+}
+
+const OK = 0;
+const CRASHED = 1;
+
+/** Time for a trial, while its hub can be reached. With the stop that follows, the version before is back within a minute. */
+export const TRIAL_LIMIT_MS = 45_000;
+const TRIAL_CHECK_MS = 1000;
+/** Time to stop for an agent that has failed; it runs no tasks. */
+const STOP_LIMIT_MS = 5000;
+
+export class Launcher {
+  readonly #ports: LauncherPorts;
+  #state: VersionState;
+  #agent: LaunchedAgent | null = null;
+  /** End of what the agent before has printed. */
+  #lastLog = '';
+  #stops = 0;
+
+  private constructor(ports: LauncherPorts, state: VersionState) {
+    this.#ports = ports;
+    this.#state = state;
+  }
+
+  static async open(ports: LauncherPorts): Promise<Launcher> {
+    return new Launcher(ports, stateFor(ports.build, await ports.readState()));
+  }
+
+  /** Runs agents until one ends for good; resolves with the exit code. */
+  async run(): Promise<number> {
+    for (;;) {
+      await this.#beginTrial();
+      const tried = this.#state.trial?.name;
+      const end = await this.#runOnce();
+      if (this.#stops > 0) return end.exitCode ?? CRASHED;
+      if (tried !== undefined && this.#state.trial?.name === tried) await this.#giveUp(inWords(end));
+      else if (this.#isOver(tried) && !(await this.#isTakenBack(end))) return end.exitCode ?? CRASHED;
+    }
+  }
+
+  /** Whether no version is to be started after the end of this one, which was on trial if it has a name. */
+  #isOver(tried: string | undefined): boolean {
+    const { trial, current } = this.#state;
+    return trial === null && (tried === undefined || tried === current);
+  }
+
+  /** Stops the agent in order; a second call ends it at once. */
+  stop(): void {
+    this.#stops++;
+    this.#agent?.send({ type: 'stop' });
+  }
+
+  /** Counts the start of a trial before it begins. On a full disk, the version before is started instead. */
+  async #beginTrial(): Promise<void> {
+    const before = this.#state;
+    if (before.trial === null) return;
+    const started = trialStarted(before, this.#ports.runtime.clock.nowMs());
+    const fault = await this.#save(started);
+    if (fault !== null) this.#state = { ...before, trial: null };
+  }
+
+  async #runOnce(): Promise<AgentEnd> {
+    const { start, note, installed } = this.#ports;
+    const version = wantedVersion(this.#state);
+    const launch: Launch = { version, isTrial: this.#state.trial !== null, installed };
+    if (launch.isTrial) note(`version ${launch.version} is on trial`);
+    const agent = start(launch, (message) => void this.#answer(agent, message));
+    this.#agent = agent;
+    const watch = launch.isTrial ? this.#watchTrial(agent) : undefined;
+    const end = await agent.ended;
+    watch?.();
+    this.#lastLog = agent.log();
+    this.#agent = null;
+    return end;
+  }
+
+  async #answer(agent: LaunchedAgent, message: ToLauncher): Promise<void> {
+    const nowMs = this.#ports.runtime.clock.nowMs();
+    const next =
+      message.type === 'try'
+        ? trialBegun(this.#state, message.name, message.livenessUrl)
+        : trialProven(this.#state, nowMs);
+    agent.send({ type: 'answer', fault: await this.#save(next) });
+  }
+
+  /** Ends the agent when its time is over, which passes only while the hub can be reached; returns the end of the watch. */
+  #watchTrial(agent: LaunchedAgent): () => void {
+    const { runtime, isHubThere } = this.#ports;
+    const name = this.#state.trial?.name;
+    let leftMs = TRIAL_LIMIT_MS;
+    let isOver = false;
+    const check = async () => {
+      const { trial } = this.#state;
+      if (isOver || trial?.name !== name || trial === undefined || trial === null) return;
+      if (await isHubThere(trial.livenessUrl)) leftMs -= TRIAL_CHECK_MS;
+      if (isOver || this.#state.trial?.name !== name) return;
+      if (leftMs > 0) runtime.timers.after(TRIAL_CHECK_MS, () => void check());
+      else await this.#endTrial(agent);
+    };
+    runtime.timers.after(TRIAL_CHECK_MS, () => void check());
+    return () => {
+      isOver = true;
+    };
+  }
+
+  async #endTrial(agent: LaunchedAgent): Promise<void> {
+    const reason = `it did not join its hub and finish the probe job within ${TRIAL_LIMIT_MS / 1000} s`;
+    this.#lastLog = agent.log();
+    await this.#giveUp(reason);
+    agent.send({ type: 'stop' });
+    const kill = this.#ports.runtime.timers.after(STOP_LIMIT_MS, () => agent.kill());
+    void agent.ended.then(() => kill.cancel());
+  }
+
+  /** The version of the trial has failed: the one before is started next. */
+  async #giveUp(reason: string): Promise<void> {
+    const { runtime, note } = this.#ports;
+    note(`version ${this.#state.trial?.name} has failed: ${reason}; the version before is started again`);
+    const failed = trialFailed(this.#state, { reason, log: this.#lastLog }, runtime.clock.nowMs());
+    // On a full disk, too: a later launcher starts the trial again.
+    if ((await this.#save(failed)) !== null) this.#state = failed;
+  }
+
+  /** Counts the crash of a version on probation; true when the version before is started again. */
+  async #isTakenBack(end: AgentEnd): Promise<boolean> {
+    if (end.exitCode !== CRASHED && end.signal === null && end.fault === undefined) return false;
+    const { runtime, note } = this.#ports;
+    const before = this.#state;
+    const why = { reason: `${inWords(end)}, after it had proven itself`, log: this.#lastLog };
+    const nowMs = runtime.clock.nowMs();
+    const after = end.fault === undefined ? crashed(before, why, nowMs) : takenBack(before, why, nowMs);
+    if (after === before) return false;
+    if ((await this.#save(after)) !== null) this.#state = after;
+    if (after.current === before.current) return false;
+    note(`version ${before.current} is taken back: ${why.reason}; the version before is started again`);
+    return true;
+  }
+
+  /** Resolves with null when the state is durable, or with the reason why it stays as it was. */
+  async #save(state: VersionState): Promise<string | null> {
+    try {
+      await this.#ports.writeState(state);
+    } catch (error) {
+      const fault = `the state of the versions cannot be written: ${messageOf(error)}`;
+      this.#ports.note(fault);
+      return fault;
+    }
+    this.#state = state;
+    return null;
+  }
+}
+
+function inWords({ exitCode, signal, fault }: AgentEnd): string {
+  if (fault !== undefined) return `it could not be started: ${fault}`;
+  if (signal !== null) return `it was ended by ${signal}`;
+  return exitCode === OK ? 'it ended' : `it ended with exit code ${exitCode}`;
+}
