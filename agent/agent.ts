@@ -246,14 +246,14 @@ class AgentStart {
 
   /** What a hub may do with the version of this agent. */
   async #updateAbility(): Promise<UpdateAbility> {
-    const { dataDir, launcher = null, restart } = this.#options;
+    const { dataDir, launcher = null, restart, version } = this.#options;
     const { id: agentId, updates } = this.#config;
     if (SINGLE_FILE === null && launcher === null) return { unable: NOT_ONE_FILE, system: SYSTEM };
     if (!updates) return { unable: SWITCHED_OFF, system: SYSTEM };
     if ((await pinnedKeys(dataDir)).length === 0) return { unable: NOT_ENROLLED, system: SYSTEM };
     if (launcher === null || restart === undefined) return { unable: NOT_LAUNCHED, system: SYSTEM };
     return {
-      agent: { agentId, system: SYSTEM, protocol: Math.max(...AGENT_PROTOCOL_VERSIONS) },
+      agent: { agentId, system: SYSTEM, version, protocol: Math.max(...AGENT_PROTOCOL_VERSIONS) },
       versions: versionFolders(versionsFolder(dataDir), { installed: launcher.launch.installed }),
       launcher,
       readOrder: async (order) => verifiedOrder(order, await pinnedKeys(dataDir)),

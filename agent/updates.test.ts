@@ -103,6 +103,31 @@ describe('an order', () => {
       .toBe('the hub answered GET with 404');
   });
 
+  test('is not carried out after its time, and what was fetched serves the next one', async () => {
+    await startLaunched();
+    const ref = newRef();
+    hub.assign(ref, batchJob(waiting()));
+    const name = store();
+    await ask({ ...order(), withinMs: 60_000 });
+    await phaseBecomes('WAITING');
+    // Takes the place of the time before.
+    await ask({ ...order(), withinMs: 1 });
+    await phaseBecomes('IDLE');
+    writeFileSync(join(directory, 'go'), '');
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'OK' });
+    await ask({ ...order(), withinMs: 60_000 });
+    await expect.poll(() => tried).toEqual([name]);
+    expect(hub.movedBytes.get(digestOf(FILE))).toBe(FILE.length);
+  });
+
+  test('changes nothing when its version is that of the installed file', async () => {
+    const installed = Buffer.from('the installed program');
+    await startLaunched();
+    const { error, update } = await ask(order({ version: '1.0.0', digest: digestOf(installed) }));
+    expect(error).toBeNull();
+    expect(update).toMatchObject({ phase: 'IDLE', running: versionName('1.0.0', digestOf(installed)) });
+  });
+
   test('changes nothing when its version runs', async () => {
     const name = versionName('0.2.0', digestOf(FILE));
     await startLaunched({ version: name });

@@ -108,6 +108,8 @@ const STORE_ALLOWED =
 const ENDPOINT_ALLOWED =
   'the address of the object store, such as https://s3.example.com, without path or user';
 
+const TIME_ALLOWED = 'a time of the day in quotes, such as "22:30"';
+
 const s3Schema = z.strictObject({
   bucket: z.string().min(1, { error: 'the name of the bucket' }),
   /** Default: that of Amazon in the region. */
@@ -129,6 +131,12 @@ const s3Schema = z.strictObject({
   /** File of trusted certificates instead of Node's. */
   ca: z.string().min(1).nullable().default(null),
 });
+
+/** Minutes since midnight. */
+const timeOfDay = z
+  .string({ error: TIME_ALLOWED })
+  .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, { error: TIME_ALLOWED })
+  .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
 
 export const hubConfigSchema = z
   .strictObject({
@@ -200,6 +208,11 @@ export const hubConfigSchema = z
       updates: section({
         /** Folder with the files of the agent of this version; without it, the hub updates no agents. */
         folder: absolutePath.nullable().default(null),
+        /** Groups of agents that are updated without being asked for, one after the other. */
+        groups: z.array(z.strictObject({ labels: z.array(z.string().min(1)).default([]) })).default([]),
+        canaries: z.int().min(0).max(1000).default(1),
+        atOnce: z.int().min(1).max(1000).default(5),
+        hours: z.strictObject({ from: timeOfDay, to: timeOfDay }).nullable().default(null),
       }),
     }),
     tasks: section({
@@ -292,6 +305,10 @@ export const hubConfigSchema = z
     if (config.agents.leaseTimeout < config.agents.unreachableAfter) {
       const message = 'at least agents.unreachableAfter: an agent is unreachable before it is lost';
       context.addIssue({ code: 'custom', path: ['agents', 'leaseTimeout'], message });
+    }
+    if (config.agents.updates.groups.length > 0 && config.agents.updates.folder === null) {
+      const message = 'none without agents.updates.folder, which has the files for them';
+      context.addIssue({ code: 'custom', path: ['agents', 'updates', 'groups'], message });
     }
     const usernames = config.security.users.map(({ username }) => username);
     for (const [index, username] of usernames.entries()) {

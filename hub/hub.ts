@@ -143,7 +143,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
       ...{ store, files, accounts, metrics, tracing, proofs, hubId, audit, upstreams },
       hostRecipes: await hostRecipesOf(storing),
       allocationCredential: secrets.of,
-      updateOffer: updates.offer,
+      updates,
     },
     onStop,
   );

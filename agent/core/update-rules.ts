@@ -5,6 +5,8 @@ import type { UpdateOrder } from './ports/update-orders.js';
 export interface UpdatedAgent {
   readonly agentId: string;
   readonly system: string;
+  /** Version of the installed file, if that runs. */
+  readonly version: string;
   /** Best version of the agent protocol that this agent speaks. */
   readonly protocol: number;
 }

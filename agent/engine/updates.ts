@@ -5,7 +5,6 @@ import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
 import {
   type HubConnection,
   type Reply,
-  type SignedOrder,
   TransferFailed,
   type UpdateRequest,
 } from '@workbench-hub/shared/joining/ports/hub';
@@ -13,7 +12,7 @@ import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { BlobMismatch } from '../core/ports/blob-cache.js';
 import type { Launcher } from '../core/ports/launcher.js';
 import type { ReadOrder } from '../core/ports/update-orders.js';
@@ -72,6 +71,7 @@ export class Updates {
   #isTrial: boolean;
   /** Ends the order that is being carried out. */
   #current: AbortController | null = null;
+  #deadline: Timer | null = null;
 
   constructor(
     ability: UpdateAbility,
@@ -95,6 +95,7 @@ export class Updates {
   }
 
   stop(): void {
+    this.#deadline?.cancel();
     this.#current?.abort(new Error('the agent is stopping'));
   }
 
@@ -105,7 +106,7 @@ export class Updates {
         case 'updateState':
           return await this.#state();
         case 'update':
-          return await this.#ordered(request.order, request.again);
+          return await this.#ordered(request);
         case 'probe':
           return { error: null, text: await this.#parts.probe(request.nonce) };
         case 'proven':
@@ -131,13 +132,13 @@ export class Updates {
       ...now,
       unable: null,
       system: ability.agent.system,
-      running: ability.launcher.launch.version,
+      running: await runningVersion(ability),
       failed: latest ? { name: latest.name, reason: latest.reason, log: latest.log, agoMs } : null,
     });
   }
 
   /** Takes an order, which is carried out in the background. */
-  async #ordered(signed: SignedOrder, again: boolean): Promise<Reply> {
+  async #ordered({ order: signed, again, withinMs }: UpdateRequest & { kind: 'update' }): Promise<Reply> {
     const ability = this.#ability;
     if ('unable' in ability) return refusal(ability.unable);
     const order = await ability.readOrder(signed);
@@ -148,14 +149,24 @@ export class Updates {
     const name = versionName(order.version, order.digest);
     const failed = (await ability.versions.state())?.failed.find((each) => each.name === name);
     if (failed && !again) return refusal(`version ${name} has failed on this host: ${failed.reason}`);
-    const { version: running } = ability.launcher.launch;
-    const isRunning =
-      running === null ? order.digest === (await ability.versions.installedDigest()) : running === name;
-    if (!isRunning && this.#progress.target !== name) {
+    if (name === (await runningVersion(ability))) return this.#state();
+    this.#limit(withinMs);
+    if (this.#progress.target !== name) {
       const file = { digest: order.digest, sizeBytes: order.sizeBytes };
       void this.#carryOut({ name, file }, ability);
     }
     return this.#state();
+  }
+
+  /** Ends an order that is not carried out within this time; what was fetched stays for the next one. */
+  #limit(withinMs: number | undefined): void {
+    this.#deadline?.cancel();
+    this.#deadline = null;
+    if (withinMs === undefined) return;
+    this.#deadline = this.#runtime.timers.after(withinMs, () => {
+      this.#current?.abort(new Error('the hours for updates are over'));
+      this.#progress = IDLE;
+    });
   }
 
   /** Never rejects. */
@@ -215,6 +226,7 @@ export class Updates {
       signal.throwIfAborted();
       address = hubAddress();
     }
+    this.#deadline?.cancel();
     hold();
     const fault = await ports.launcher.tryVersion(name, ports.livenessUrlOf(address));
     if (fault === null) return ports.restart();
@@ -234,6 +246,10 @@ export class Updates {
     this.#parts.startInstances();
     return this.#state();
   }
+}
+
+async function runningVersion({ agent, launcher, versions }: UpdatePorts): Promise<string> {
+  return launcher.launch.version ?? versionName(agent.version, await versions.installedDigest());
 }
 
 /** Whether another try may succeed: a hub that does not have the file will not have it then. */

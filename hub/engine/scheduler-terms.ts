@@ -1,6 +1,7 @@
 /** Work of the hub that has the role of the scheduler, in each of its terms. */
 import type { RoleHolder } from '../core/ports/roles.js';
 import type { AgentExclusions } from './agents/agent-exclusions.js';
+import type { AgentRollout } from './agents/agent-rollout.js';
 import type { Leases } from './agents/leases.js';
 import type { Hosts } from './hosts/hosts.js';
 import type { DoubtedAttempts } from './instances/doubted-attempts.js';
@@ -20,6 +21,7 @@ export interface SchedulerTermsParts {
   readonly lending: Lending;
   readonly studyDriver: StudyDriver;
   readonly hosts: Hosts;
+  readonly rollout: AgentRollout;
 }
 
 /** `onGain` is called at the beginning of each term. */
@@ -34,11 +36,12 @@ export function schedulerTerms(
     lending,
     studyDriver,
     hosts,
+    rollout,
   }: SchedulerTermsParts,
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
-    const driven = [studyDriver.stop(), hosts.stop()];
+    const driven = [studyDriver.stop(), hosts.stop(), rollout.stop()];
     await lending.stop();
     await scheduler.stop();
     doubted.stop();
@@ -59,6 +62,7 @@ export function schedulerTerms(
         await lending.start();
         studyDriver.start();
         hosts.start();
+        rollout.start();
       } catch (error) {
         // Leases that began must not count in the next term.
         await end();

@@ -3,13 +3,13 @@ import type { OnStop } from '@workbench-hub/shared/runtime/service';
 import type { HubConfig } from '../config.js';
 import type { AttemptProofs } from '../core/ports/attempt-proofs.js';
 import type { Store } from '../core/ports/store.js';
-import type { UpdateOffer } from '../engine/agents/agent-updates.js';
 import { createEngine, type Engine } from '../engine/engine.js';
 import type { ConfiguredRecipe } from '../engine/hosts/build-hosts.js';
 import type { ConfiguredUpstream } from '../engine/lending/lending.js';
 import type { StorageSettings } from '../engine/storage/storage-settings.js';
 import { pointTables } from '../output-values/point-tables.js';
 import { openValueReader } from '../output-values/value-reader.js';
+import type { OpenedUpdates } from './agent-updates.js';
 import type { HubParts } from './hub-parts.js';
 import { openWebhooks } from './outgoing-webhooks.js';
 import type { Setup } from './setup.js';
@@ -33,12 +33,12 @@ export async function openEngine(
     hostRecipes,
     allocationCredential,
     audit,
-    updateOffer,
+    updates,
   }: Pick<HubParts, 'files' | 'accounts' | 'metrics' | 'tracing' | 'audit'> & {
     readonly store: Store;
     readonly proofs: AttemptProofs;
     readonly hubId: string;
-    readonly updateOffer: UpdateOffer | null;
+    readonly updates: OpenedUpdates;
     readonly upstreams: readonly ConfiguredUpstream[];
     readonly hostRecipes: readonly ConfiguredRecipe[];
     readonly allocationCredential: (id: string) => string;
@@ -74,7 +74,8 @@ export async function openEngine(
     cluster: store.cluster,
     agentDrains: store.accounts.agentDrains,
     proofs,
-    updateOffer,
+    updateOffer: updates.offer,
+    rolloutRules: updates.rules,
     files,
     names: store.namedObjects,
     uploads: store.uploads,

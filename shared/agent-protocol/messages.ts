@@ -400,8 +400,14 @@ export const hubMessage = z.discriminatedUnion('type', [
       z.object({ kind: z.literal('instanceCrashes'), instanceId: identifier }),
       /** These, too, and only to agents: answered with `update`. */
       z.object({ kind: z.literal('updateState') }),
-      /** Answered before it is carried out. `again`: also a version that has failed on this host. */
-      z.object({ kind: z.literal('update'), order: signedText, again: z.boolean() }),
+      /** Answered before it is carried out. `again`: also a version that has failed on this host. `withinMs`: time within which the
+       *  agent may restart for it; absent without a limit. */
+      z.object({
+        kind: z.literal('update'),
+        order: signedText,
+        again: z.boolean(),
+        withinMs: durationMs.optional(),
+      }),
       /** Only to an agent on trial: runs a job, whose output is the `text` of the answer. */
       z.object({ kind: z.literal('probe'), nonce: z.string().regex(PROBE_NONCE) }),
       /** Only to an agent on trial: it has proven itself. */

@@ -17,7 +17,7 @@ export interface AgentUpdate {
   /** System that its file is for: `linux-x64`. */
   readonly system: string;
   readonly phase: UpdatePhase;
-  /** Name of the version that runs; null for the file that was installed. */
+  /** Name of the version that runs; null for an agent that hubs never update. */
   readonly running: string | null;
   /** Name of the version that the phase is about; null when it is IDLE. */
   readonly target: string | null;

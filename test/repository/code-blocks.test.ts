@@ -300,6 +300,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['drainTimeout: 20h', { config: 'agent' }],
     ['--out /srv/workbench-agents', UPDATES],
     ['updates: { folder', { config: 'hub' }],
+    ['canaries: 2', { config: 'hub' }],
     ['/agents/sim-host-1/update', UPDATES],
     ['TimeoutStopSec=20h', { by: 'test/repository/systemd-units.test.ts' }],
     ['prepare-shutdown/change', COMMANDS],

@@ -82,6 +82,15 @@ writeFileSync('v.txt', process.execPath);`),
   await expect.poll(current, { timeout: 60_000 }).toContain(`${buildInfo.version}-`);
 });
 
+it('updates an agent without being asked, if it is in a group', async () => {
+  const groups = [{ labels: ['belts'] }];
+  const folder = join(packages.path, buildInfo.version);
+  const hub = await startHub(site.path, { agents: { enrolledOnly: true, updates: { folder, groups } } });
+  installOld(hub, ['belts']).start();
+  const running = () => state(hub).then(({ body }) => body.running);
+  await expect.poll(running, { timeout: 120_000 }).toContain(`${buildInfo.version}-`);
+});
+
 it('goes back from a version that crashes, tells its log, and does not try it again by itself', async () => {
   const bad = join(site.path, 'bad');
   offerAgentFile(bad, "#!/bin/sh\necho 'the library of tomorrow is missing' >&2\nexit 1\n", SYSTEM);
@@ -145,7 +154,7 @@ function scriptJob(script: string) {
 }
 
 /** An enrolled agent of the old version in a folder of its own. */
-function installOld(hub: HubProgram) {
+function installOld(hub: HubProgram, labels: readonly string[] = []) {
   const folder = join(site.path, 'host');
   mkdirSync(folder);
   const agent = join(folder, 'workbench-agent');
@@ -157,7 +166,7 @@ function installOld(hub: HubProgram) {
       id: AGENT_ID,
       hub: hub.baseUrl.replace('http', 'ws'),
       dataDir: join(folder, 'data'),
-      instances: [{ id: 'node', version: '1' }],
+      instances: [{ id: 'node', version: '1', labels }],
     }),
   );
   const code = execFileSync(

@@ -81,7 +81,14 @@ export type AgentRequest =
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType }
   | { readonly kind: 'instanceCrashes'; readonly instanceId: string }
   | { readonly kind: 'updateState' }
-  | { readonly kind: 'update'; readonly order: SignedText; readonly again: boolean }
+  | {
+      readonly kind: 'update';
+      readonly order: SignedText;
+      /** Whether to try also a version that has failed there. */
+      readonly again: boolean;
+      /** Time within which the agent may restart for it; absent without a limit. */
+      readonly withinMs?: number;
+    }
   | { readonly kind: 'probe'; readonly nonce: string }
   | { readonly kind: 'proven' };
 

@@ -35,7 +35,7 @@ beforeEach(() => {
 
 describe('an order', () => {
   it('names agent, version, file and protocol, and is answered with the state of the agent', async () => {
-    expect(await updates().order('host-1', false)).toMatchObject({ phase: 'DOWNLOADING', target: NAME });
+    expect(await updates().order('host-1')).toMatchObject({ phase: 'DOWNLOADING', target: NAME });
     const [, sent] = asked;
     if (sent?.kind !== 'update') throw new Error('no order was sent');
     expect(sent.again).toBe(false);
@@ -69,7 +69,7 @@ describe('an order', () => {
     ],
   ])('is refused because %s', async (_, state, offer, message) => {
     answers.updateState = told(state);
-    const refused = updates(offer).order('host-1', false);
+    const refused = updates(offer).order('host-1');
     await expect(refused).rejects.toMatchObject({
       code: 'AGENT_NOT_UPDATABLE',
       message: expect.stringMatching(message),
@@ -79,13 +79,13 @@ describe('an order', () => {
 
   it('is given in spite of an earlier failure when that is asked for', async () => {
     answers.updateState = told({ ...IDLE, failed: { name: NAME, reason: 'it ended', log: '', agoMs: 1 } });
-    await updates().order('host-1', true);
+    await updates().order('host-1', { again: true });
     expect(asked[1]).toMatchObject({ kind: 'update', again: true });
   });
 
   it('fails for an agent that cannot be asked', async () => {
     answers.updateState = new AgentUnavailable('it is not connected');
-    await expect(updates().order('host-1', false)).rejects.toMatchObject({ code: 'AGENT_UNAVAILABLE' });
+    await expect(updates().order('host-1')).rejects.toMatchObject({ code: 'AGENT_UNAVAILABLE' });
     answers.updateState = { error: null, text: null };
     await expect(updates().state('host-1')).rejects.toMatchObject({ code: 'AGENT_UNAVAILABLE' });
   });

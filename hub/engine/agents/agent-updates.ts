@@ -28,6 +28,13 @@ export interface AgentUpdatesOptions {
   readonly log: Pick<Logger, 'info' | 'error'>;
 }
 
+export interface OrderOptions {
+  /** Whether to try also a version that has failed there. */
+  readonly again?: boolean;
+  /** Time within which the agent may restart for it; undefined without a limit. */
+  readonly withinMs?: number | undefined;
+}
+
 const ANSWER_LIMIT_MS = 10_000;
 /** Longer than the agent gives the probe job. */
 const PROBE_LIMIT_MS = 25_000;
@@ -47,9 +54,9 @@ export class AgentUpdates {
     throw new HubError('AGENT_UNAVAILABLE', `agent ${agentId} did not tell the state of its version`);
   }
 
-  /** Orders an agent to update to the version of this hub once it is empty; `again`: also if that has failed there. Resolves when it has
-   *  taken the order. Rejects as {@link state} does, and with AGENT_NOT_UPDATABLE. */
-  async order(agentId: string, again: boolean): Promise<AgentUpdate> {
+  /** Orders an agent to update to the version of this hub once it is empty. Resolves when it has taken the order. Rejects as {@link state}
+   *  does, and with AGENT_NOT_UPDATABLE. */
+  async order(agentId: string, { again = false, withinMs }: OrderOptions = {}): Promise<AgentUpdate> {
     const { offer, log } = this.#options;
     if (offer === null) {
       const remedy = 'set agents.updates.folder of the hub';
@@ -66,7 +73,13 @@ export class AgentUpdates {
       throw notUpdatable(agentId, `version ${name} has failed there: ${before.failed.reason}`);
     const text = JSON.stringify({ agentId, version, ...file, protocol: offer.protocol });
     const order = await offer.signer.sign(text);
-    const { update = before } = await this.#ask(agentId, { kind: 'update', order, again });
+    const request: AgentRequest = {
+      kind: 'update',
+      order,
+      again,
+      ...(withinMs === undefined ? {} : { withinMs }),
+    };
+    const { update = before } = await this.#ask(agentId, request);
     log.info({ agentId, version: name }, 'an agent is ordered to update');
     return update;
   }

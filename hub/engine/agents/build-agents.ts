@@ -1,6 +1,7 @@
 /** Agents and the attempts that they hold. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { RolloutRules } from '../../core/agent-rollout.js';
 import type { RetryLimits } from '../../core/attempt-consequences.js';
 import type { AgentDrainStore } from '../../core/ports/agent-drains.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
@@ -18,6 +19,7 @@ import type { TaskTraces } from '../transitions/task-traces.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import { AgentDrains } from './agent-drains.js';
 import { AgentExclusions } from './agent-exclusions.js';
+import { AgentRollout } from './agent-rollout.js';
 import { AgentSessions } from './agent-sessions.js';
 import { AgentSpread } from './agent-spread.js';
 import { AgentUpdates, type UpdateOffer } from './agent-updates.js';
@@ -44,6 +46,8 @@ export interface AgentPorts {
   readonly ownHub: { readonly id: string; readonly baseUrl: string | null };
   /** The files of the agent that the hub offers; null or absent for a hub that updates no agents. */
   readonly updateOffer?: UpdateOffer | null;
+  /** Rules by which it updates agents without being asked; null or absent for a hub that updates them on request only. */
+  readonly rolloutRules?: RolloutRules | null;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -72,6 +76,11 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const dispatcher = new Dispatcher({ sessions, transitions, signals, log });
   const offer = ports.updateOffer ?? null;
   const updates = new AgentUpdates({ offer, sessions, relay, runtime, log });
+  const rollout = new AgentRollout({
+    ...{ offer, updates, runtime, log },
+    rules: ports.rolloutRules ?? null,
+    agents: () => instances.agents(),
+  });
   const agents = new Agents({
     ...{ queue, transitions, presence, signals, files, sessions, instances, sentBlobs, attempts, proofs },
     ...{ output, updates, clock, log },
@@ -88,6 +97,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
     exclusions,
     drains,
     updates,
+    rollout,
     sessions,
     sentBlobs,
     attempts,

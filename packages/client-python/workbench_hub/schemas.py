@@ -130,7 +130,7 @@ class _AgentUpdate(TypedDict):
 class AgentUpdate(_AgentUpdate, total=False):
     # Why hubs may not update it.
     reason: str
-    # Version from a hub that runs; absent for the file that was installed.
+    # Version that runs; absent for an agent that hubs may not update.
     running: str
     # Version that the phase is about; absent while that is `IDLE`.
     target: str

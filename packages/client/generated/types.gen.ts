@@ -2027,7 +2027,7 @@ export type AgentUpdate = {
     system: string;
     phase: 'IDLE' | 'DOWNLOADING' | 'WAITING' | 'TRIAL';
     /**
-     * Version from a hub that runs; absent for the file that was installed.
+     * Version that runs; absent for an agent that hubs may not update.
      */
     running?: string;
     /**

@@ -69,7 +69,14 @@ export type InstanceRequest =
 /** Requests about the version of the agent (decision 0092). */
 export type UpdateRequest =
   | { readonly kind: 'updateState' }
-  | { readonly kind: 'update'; readonly order: SignedOrder; readonly again: boolean }
+  | {
+      readonly kind: 'update';
+      readonly order: SignedOrder;
+      /** Whether to try also a version that has failed on this host. */
+      readonly again: boolean;
+      /** Time within which the agent may restart for it; absent without a limit. */
+      readonly withinMs?: number | undefined;
+    }
   | { readonly kind: 'probe'; readonly nonce: string }
   | { readonly kind: 'proven' };
 

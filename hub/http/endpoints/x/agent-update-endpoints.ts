@@ -28,7 +28,7 @@ const agentUpdate = z
     system: z.string().meta({ description: 'System that its file is for.', example: 'linux-x64' }),
     phase: z.enum(UPDATE_PHASES),
     running: z.string().optional().meta({
-      description: 'Version from a hub that runs; absent for the file that was installed.',
+      description: 'Version that runs; absent for an agent that hubs may not update.',
       example: '0.2.0-9f86d081884c7d65',
     }),
     target: z.string().optional().meta({
@@ -115,7 +115,7 @@ export function agentUpdateEndpoints({
       },
       async ({ params: { id }, query: { again }, context }) => {
         await refuseUnknown(id);
-        return context.json(presented(await updates.order(id, again), clock));
+        return context.json(presented(await updates.order(id, { again }), clock));
       },
     ),
   ];
