@@ -18,6 +18,7 @@ export type { EventOptions, HubEvent, TaskFilter } from './events.js';
 export * as api from './generated/index.js';
 export type {
   AgentState,
+  AgentUpdate,
   BulkOutcome,
   Health,
   Invalidation,

@@ -301,7 +301,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['--out /srv/workbench-agents', UPDATES],
     ['updates: { folder', { config: 'hub' }],
     ['canaries: 2', { config: 'hub' }],
-    ['/agents/sim-host-1/update', UPDATES],
+    ['wb agent update', UPDATES],
     ['TimeoutStopSec=20h', { by: 'test/repository/systemd-units.test.ts' }],
     ['prepare-shutdown/change', COMMANDS],
   ],

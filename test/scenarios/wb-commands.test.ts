@@ -279,6 +279,8 @@ const ROWS: readonly Row[] = [
   row('agent drain', (mode) => [`host-${mode}`], /by \S+ since/, valid(AGENT)),
   row('agents', () => [], /^ID +STATUS +VERSION/m, each(valid(AGENT))),
   row('agent undrain', (mode) => [`host-${mode}`], /^host-terminal|^host-pipe/m, valid(AGENT)),
+  row('agent version', (mode) => [`host-${mode}`], /is not connected/, valid(AGENT), 4),
+  row('agent update', (mode) => [`host-${mode}`], /this hub updates no agents/, valid(AGENT), 1),
   row(
     'agent revoke',
     (mode) => [`host-${mode}`],

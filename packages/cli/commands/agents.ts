@@ -1,8 +1,8 @@
 /** `wb agents` and `wb agent`. */
-import { type AgentState, api } from '@workbench-hub/client';
+import { type AgentState, type AgentUpdate, api } from '@workbench-hub/client';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { type Column, print, table } from '../console.js';
+import { type Column, print, printable, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
 import { localTime } from '../times.js';
 
@@ -48,7 +48,7 @@ export function addAgentCommands(program: Command, run: Run): void {
       }),
     );
 
-  const agent = program.command('agent').description('drain, enroll or revoke an agent');
+  const agent = program.command('agent').description('drain, update, enroll or revoke an agent');
   for (const [name, call] of [
     ['drain', api.drainAgent],
     ['undrain', api.undrainAgent],
@@ -83,6 +83,7 @@ export function addAgentCommands(program: Command, run: Run): void {
         return EXIT.FINISHED;
       }),
     );
+  addUpdateCommands(agent, run);
   agent
     .command('revoke')
     .argument('<id>')
@@ -94,4 +95,46 @@ export function addAgentCommands(program: Command, run: Run): void {
         return EXIT.FINISHED;
       }),
     );
+}
+
+function addUpdateCommands(agent: Command, run: Run): void {
+  agent
+    .command('version')
+    .argument('<id>')
+    .description('show the version of an agent, and its update by the hub')
+    .action(
+      run(async (hub, output, id: string) => {
+        const { data } = await api.getAgentUpdate({ client: hub.client, path: { id }, throwOnError: true });
+        print(data, output, () => updateInWords(data));
+        return EXIT.FINISHED;
+      }),
+    );
+  agent
+    .command('update')
+    .argument('<id>')
+    .description('have an agent update to the version of the hub, once it runs no task')
+    .option('--again', 'also if this version has failed there')
+    .action(
+      run(async (hub, output, id: string, { again = false }: { again?: boolean }) => {
+        const options = { client: hub.client, path: { id }, query: { again } };
+        const { data } = await api.updateAgent({ ...options, throwOnError: true });
+        print(data, output, () => updateInWords(data));
+        return EXIT.FINISHED;
+      }),
+    );
+}
+
+function updateInWords({ running, phase, target, reason, problem, failed }: AgentUpdate): string {
+  const lines = [
+    running === undefined ? `not updated by hubs: ${reason}` : `runs ${running}`,
+    ...(target === undefined ? [] : [`${phase} ${target}`]),
+    ...(problem === undefined ? [] : [`not carried out: ${problem}`]),
+    ...(failed
+      ? [
+          `${failed.version} failed at ${localTime(failed.at)}: ${failed.reason}`,
+          ...failed.log.trimEnd().split('\n'),
+        ]
+      : []),
+  ];
+  return lines.map(printable).join('\n');
 }
