@@ -1,6 +1,7 @@
 /** Agents as the engine sees them: their introduction, and the connection to them. */
-import type { Installation } from '@workbench-hub/shared/domain/installation';
+
 import type { AgentUpdate } from '@workbench-hub/shared/domain/agent-update';
+import type { Installation } from '@workbench-hub/shared/domain/installation';
 import type {
   InstanceCommand,
   InstanceCrashes,

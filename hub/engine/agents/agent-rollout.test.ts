@@ -159,6 +159,7 @@ function viewOf(id: string, isUp: boolean): AgentView {
     status: isUp ? 'UP' : 'DOWN',
     seenAtMs: 0,
     clockOffsetMs: null,
+    installation: { kind: null, os: null, arch: null },
     drain: null,
     instances: [],
   };
