@@ -244,7 +244,7 @@ class AgentStart {
     return opened;
   }
 
-  /** What a hub may do with the version of this agent. */
+  /** Ports that update this agent, or the reason why hubs may not update it. */
   async #updateAbility(): Promise<UpdateAbility> {
     const { dataDir, launcher = null, restart, version } = this.#options;
     const { id: agentId, updates } = this.#config;

@@ -1,7 +1,7 @@
 /** Rules for orders to update (decision 0092). */
 import type { UpdateOrder } from './ports/update-orders.js';
 
-/** What an order must fit to. */
+/** Agent that an order must fit. */
 export interface UpdatedAgent {
   readonly agentId: string;
   readonly system: string;

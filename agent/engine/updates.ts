@@ -19,7 +19,7 @@ import type { ReadOrder } from '../core/ports/update-orders.js';
 import type { OfferedVersion, Versions } from '../core/ports/versions.js';
 import { orderFault, type UpdatedAgent } from '../core/update-rules.js';
 
-/** What an agent needs to be updated. */
+/** Parts and settings of an agent that updates need. */
 export interface UpdatePorts {
   readonly agent: UpdatedAgent;
   readonly versions: Versions;

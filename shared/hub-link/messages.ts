@@ -37,7 +37,7 @@ export function helloMessage(
   };
 }
 
-/** What is known of an installation, in the form of the protocol. */
+/** Known parts of an installation, in the form of the protocol. */
 function installationMessage({ kind, os, arch }: Installation) {
   return { ...(kind && { kind }), ...(os && { os }), ...(arch && { arch }) };
 }

@@ -1,7 +1,7 @@
 /** Orders of a hub to update this agent. */
 import type { SignedOrder } from '@workbench-hub/shared/joining/ports/hub';
 
-/** What a signed order says. */
+/** Content of a signed order. */
 export interface UpdateOrder {
   readonly agentId: string;
   readonly version: string;

@@ -27,7 +27,7 @@ const RULES: RolloutRules = { groups: [{ labels: [] }], canaries: 1, atOnce: 10,
 const LOOK_MS = 30_000;
 
 let runtime: ManualRuntime;
-/** What each agent tells; undefined for one that is not connected. */
+/** Update state by agent; undefined for one that is not connected. */
 let told: Map<string, Partial<AgentUpdate> | undefined>;
 let ordered: [string, OrderOptions][];
 let errors: object[];

@@ -104,7 +104,7 @@ export class AgentRollout {
     }
   }
 
-  /** What the agents tell that take part. */
+  /** States of the agents that take part, as they tell them. */
   async #members(files: UpdateOffer['files']): Promise<RolloutMember[]> {
     const members: RolloutMember[] = [];
     const agents = this.#options.agents().filter(({ hub }) => hub === undefined);

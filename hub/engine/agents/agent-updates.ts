@@ -10,7 +10,7 @@ import { AgentUnavailable, type Relay } from '../../core/ports/relay.js';
 import type { TextSigner } from '../../core/ports/text-signer.js';
 import type { AgentSessions } from './agent-sessions.js';
 
-/** What a hub needs to update agents. */
+/** Files, keys and protocol with which a hub updates agents. */
 export interface UpdateOffer {
   readonly files: AgentFiles;
   /** Signs with the keys that agents pin when they are enrolled. */

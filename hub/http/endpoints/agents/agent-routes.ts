@@ -31,7 +31,7 @@ export interface AgentRouteOptions {
   readonly log: Logger;
 }
 
-/** What agents get for updates. */
+/** Files and keys for the updates of agents. */
 export interface OfferedUpdates {
   /** Null for a hub that updates no agents. */
   readonly offer: { readonly files: Pick<AgentFiles, 'find'> } | null;
