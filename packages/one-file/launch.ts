@@ -18,6 +18,7 @@ import {
 import { MAX_UPDATE_LOG_LENGTH } from '@workbench-hub/shared/domain/agent-update';
 import { pinnedKeysFile } from '@workbench-hub/shared/hub-link/pinned-keys';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { RELOADS_ON_HANG_UP, STOP_SIGNALS } from '@workbench-hub/shared/runtime/stop-signals';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { dataDirOf, readArguments } from './launch-arguments.js';
 import { type AgentEnd, type LaunchedAgent, Launcher } from './launcher.js';
@@ -72,7 +73,7 @@ async function launch(folder: string, args: readonly string[]): Promise<void> {
     note: (sentence) => process.stderr.write(`workbench-agent launcher: ${sentence}\n`),
   });
   setInterval(() => undefined, KEEP_ALIVE_MS);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => launcher.stop());
+  for (const signal of STOP_SIGNALS) process.on(signal, () => launcher.stop());
   process.exit(await launcher.run());
 }
 
@@ -106,9 +107,11 @@ function startAgent(
     child.once('close', (exitCode, signal) => resolve({ exitCode, signal }));
   });
   child.on('message', (message) => onMessage(message as ToLauncher));
-  const hangUp = () => void child.kill('SIGHUP');
-  process.on('SIGHUP', hangUp);
-  void ended.then(() => process.off('SIGHUP', hangUp));
+  if (RELOADS_ON_HANG_UP) {
+    const hangUp = () => void child.kill('SIGHUP');
+    process.on('SIGHUP', hangUp);
+    void ended.then(() => process.off('SIGHUP', hangUp));
+  }
   return {
     ended,
     log: () => log,

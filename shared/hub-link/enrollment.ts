@@ -13,7 +13,7 @@ export interface EnrollmentOptions {
   readonly dispatcher: Dispatcher;
 }
 
-/** What a hub gives for a code. */
+/** Credential and keys that a hub gives for a code. */
 export interface Enrolled {
   readonly credential: string;
   /** Keys with which the hub signs orders to update; none of a hub that updates no agents. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Service } from './service.js';
+import { RELOADS_ON_HANG_UP, STOP_SIGNALS } from './stop-signals.js';
 
 /** Exit codes of a program (contract 13.3). */
 export const EXIT = { OK: 0, CRASHED: 1, REFUSED: 2 } as const;
@@ -22,21 +23,13 @@ export interface RunningLog {
 export interface ProgramOptions {
   /** Stops the service as SIGTERM does. */
   readonly stopSignal?: AbortSignal;
-  /** Whether SIGTERM and SIGINT are ignored: the process that gives `stopSignal` gets them, too. */
+  /** Whether the signals that stop a program are ignored: the process that gives `stopSignal` gets them, too. */
   readonly ignoresSignals?: boolean;
   /** Called on SIGHUP, except on Windows, once the service has started, never while an earlier call is under way. */
   readonly reload?: () => Promise<void>;
 }
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
-
-const isWindows = process.platform === 'win32';
-
-/** Signals that stop a program. On Windows, Ctrl+Break is SIGBREAK, and SIGHUP comes when the console is closed: Windows ends the
- *  program some seconds later. */
-const STOP_SIGNALS: readonly NodeJS.Signals[] = isWindows
-  ? ['SIGTERM', 'SIGINT', 'SIGBREAK', 'SIGHUP']
-  : ['SIGTERM', 'SIGINT'];
 
 /**
  * Runs a service until SIGTERM, SIGINT (on Windows also Ctrl+Break or the end of the console) or `stopSignal`, then stops it and exits with 0; a second signal exits at once.
@@ -90,7 +83,7 @@ export async function runProgram(
     return exit(EXIT.CRASHED);
   };
   for (const name of STOP_SIGNALS) process.on(name, (signal) => void onSignal(signal));
-  if (!isWindows)
+  if (RELOADS_ON_HANG_UP)
     onHangUp(async () => {
       await started;
       if (!stopping) await reload();
