@@ -44,4 +44,5 @@ export const TESTS_NOT_ON_WINDOWS: Readonly<Record<string, string>> = {
   'is private, in a folder that is created, and appended to': 'there are no modes',
   'begins anew when it is full, with whole lines, and keeps the latest full files': 'there are no modes',
   'creates a file for its owner once, and leaves nothing beside it': 'there are no modes',
+  'keeps a version that is whole, as a program that its owner alone may use': 'there are no modes',
 };
