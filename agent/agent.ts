@@ -21,8 +21,9 @@ import {
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type OnStop, type Service, serviceOf } from '@workbench-hub/shared/runtime/service';
-import { SINGLE_FILE } from '@workbench-hub/shared/runtime/single-file';
+import { SINGLE_FILE, UNPACKED_PROGRAMS } from '@workbench-hub/shared/runtime/single-file';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { removeEarlierPrograms } from '@workbench-hub/shared/runtime/unpacked-parts';
 import { secretOf } from './agent-secret.js';
 import { type AgentConfig, hubAddresses, instanceSettings } from './config.js';
 import { thisHostsPathFault } from './core/host-names.js';
@@ -127,6 +128,7 @@ class AgentStart {
       log: this.#log,
     });
     await this.#takeOver(programs);
+    this.#removeEarlierPrograms();
 
     const { cache, workspace, spool } = await this.#openStorage();
     sandbox = await this.#openSandbox(workspace);
@@ -180,6 +182,19 @@ class AgentStart {
     process.once('exit', programs.killAll);
     this.#onStop(() => process.off('exit', programs.killAll));
     this.#logEnded(await programs.sweep());
+  }
+
+  /** Removes what an earlier version of the single file has unpacked; what is still open stays until the next start. */
+  #removeEarlierPrograms(): void {
+    if (SINGLE_FILE === null) return;
+    try {
+      removeEarlierPrograms(this.#options.dataDir, UNPACKED_PROGRAMS);
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        'programs of an earlier version could not be removed; the next start tries again',
+      );
+    }
   }
 
   #logEnded(processes: number): void {

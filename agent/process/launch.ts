@@ -3,7 +3,6 @@ import { constants } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { liesOnPath, searchPath } from '@workbench-hub/shared/runtime/find-program';
-import { startedCommand } from '@workbench-hub/shared/runtime/single-file';
 import { startFolder } from '@workbench-hub/shared/runtime/start-folder';
 import { execa } from 'execa';
 import type { ProgramEnd } from '../core/ports/programs.js';
@@ -62,8 +61,7 @@ export async function reasonNotStarted({ child, file, environment }: Launched): 
   return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
 }
 
-function commandOf({ command: configured }: ProcessCommand, { sandbox }: LaunchOptions): readonly string[] {
-  const command = startedCommand(configured);
+function commandOf({ command }: ProcessCommand, { sandbox }: LaunchOptions): readonly string[] {
   return sandbox ? sandbox.sandbox.wrap(command, sandbox.directory, sandbox.settings) : command;
 }
 

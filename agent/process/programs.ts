@@ -4,6 +4,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { startedCommand } from '@workbench-hub/shared/runtime/single-file';
 import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
@@ -68,7 +69,7 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
     try {
       sandbox = sandboxFor(options, settings);
     } catch (error) {
-      return notStarted(settings, error);
+      return notStarted(settings, 'its working directory could not be created', error);
     }
     const processOptions = optionsOf(id, `${nodeId}/${id}`, sandbox);
     const process = new ProgramProcess(settings, soleListener(listener), processOptions);
@@ -92,10 +93,17 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
   const starter = { find: (name: string) => common.get(name), launch, startSole };
 
   return {
-    start: (settings, listener) =>
-      settings.commonProcess === null || settings.sandbox !== null
+    start: (configured, listener) => {
+      let settings: ProgramSettings;
+      try {
+        settings = { ...configured, command: startedCommand(configured.command) };
+      } catch (error) {
+        return notStarted(configured, 'it could not be unpacked from the single file', error);
+      }
+      return settings.commonProcess === null || settings.sandbox !== null
         ? startSole(settings, listener)
-        : new SharedProgram(settings, listener, starter),
+        : new SharedProgram(settings, listener, starter);
+    },
     sweep: () => sweep(`${nodeId}/`),
     killAll: () => {
       for (const process of running) process.signal('SIGKILL');
@@ -147,9 +155,9 @@ function sandboxFor({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: s
   return { sandbox: found, settings, directory: prepareDirectory() };
 }
 
-/** A program whose working directory could not be created; it never runs without its sandbox. */
-function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): Program {
-  const reason = `its working directory could not be created: ${messageOf(error)}`;
+/** A program that lacks something that it must not run without. */
+function notStarted({ command: [file = ''] }: ProgramSettings, lack: string, error: unknown): Program {
+  const reason = `${lack}: ${messageOf(error)}`;
   const end = { kind: 'NOT_STARTED', program: file, reason } as const;
   const lost = () => Promise.reject(new ProgramLost(`the instance program ${describeEnd(end)}`));
   const nothing = () => undefined;

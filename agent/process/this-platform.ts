@@ -1,5 +1,6 @@
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { unpackInto } from '@workbench-hub/shared/runtime/unpacked-parts';
 import { openBubblewrap } from './bubblewrap.js';
 import type { FoundControlGroups } from './control-groups.js';
 import { linux } from './linux.js';
@@ -17,14 +18,15 @@ export interface HostPlatform {
   findControlGroups(nodeId: string, runtime: Runtime): Promise<FoundControlGroups>;
 }
 
-/** Opens the implementation for this system; a native module may be unpacked into `folder`, which only this user may write. Never
- *  rejects. */
+/** Opens the implementation for this system; parts of the single file may be unpacked into `folder`, which only this user may write.
+ *  Never rejects. */
 export async function openPlatform(folder: string): Promise<HostPlatform> {
+  unpackInto(folder);
   switch (process.platform) {
     case 'linux':
       return { platform: linux, groupKind: 'control group', findControlGroups: openControlGroups };
     case 'win32':
-      return openWindows(folder);
+      return openWindows();
     default:
       return {
         platform: portable,
@@ -34,7 +36,7 @@ export async function openPlatform(folder: string): Promise<HostPlatform> {
   }
 }
 
-async function openWindows(folder: string): Promise<HostPlatform> {
+async function openWindows(): Promise<HostPlatform> {
   const groupKind = 'job object';
   try {
     // Imported on demand: no other system has them.
@@ -44,7 +46,7 @@ async function openWindows(folder: string): Promise<HostPlatform> {
       import('./windows/windows.js'),
       import('./windows/job-objects.js'),
     ]);
-    const calls = systemCalls(await loadKoffi(folder));
+    const calls = systemCalls(await loadKoffi());
     const findControlGroups: HostPlatform['findControlGroups'] = (_, runtime) =>
       Promise.resolve(openJobObjects(calls, runtime));
     return { platform: windows(calls), groupKind, findControlGroups };

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import postject from 'postject';
-import { bundleParts, licenseTexts } from './one-file/bundle.mjs';
+import { bundleParts, licenseTexts, packagesOf } from './one-file/bundle.mjs';
+import { mujocoProgram } from './one-file/mujoco-program.mjs';
 import { NATIVE_MODULE, nativePackage } from './one-file/native-module.mjs';
 import { NODE_VERSION, nodeBinary, SYSTEMS, systemHere } from './one-file/node-binary.mjs';
 import { withoutSignature } from './one-file/signature.mjs';
@@ -41,17 +42,19 @@ export async function singleFiles({ root, version, work, out, systems, sign, log
 async function makeParts({ root, version, work, log }) {
   log('Single file: bundling the agent ...');
   const at = (name) => join(work, name);
-  const packages = await bundleParts({ root, outdir: work });
+  const inputs = await bundleParts({ root, outdir: work });
+  const mujoco = await mujocoProgram({ root, work, version });
+  const packages = packagesOf(root, [...inputs, ...mujoco.inputs]);
   const here = nodeBinary(systemHere());
   const buildInfo = readJson(join(root, 'shared/dist/build-info.json'));
   writeJson(at('build-info.json'), { ...buildInfo, version, installation: 'FILE' });
   const node = { version: NODE_VERSION, license: here.license };
   writeFileSync(at('licenses.txt'), licenseTexts({ root, packages, node }));
-  return { packages, builder: here.program };
+  return { packages, mujoco, builder: here.program };
 }
 
 /** No snapshot and no compiled code, which only the system that made them could read. */
-function contentFor(system, { root, work, packages, builder }) {
+function contentFor(system, { root, work, packages, mujoco, builder }) {
   const at = (name) => join(work, name);
   const native = system.startsWith('win-') ? nativePackage(root) : undefined;
   writeJson(at('sea.json'), {
@@ -66,6 +69,7 @@ function contentFor(system, { root, work, packages, builder }) {
       'build-info.json': at('build-info.json'),
       'licenses.txt': at('licenses.txt'),
       'javascript-globals.cjs': join(root, 'packages/runner/dist/javascript-globals.cjs'),
+      ...mujoco.assets,
       ...(native && { [NATIVE_MODULE]: native.file }),
     },
   });

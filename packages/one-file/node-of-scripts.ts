@@ -1,6 +1,6 @@
 /** The Node.js inside the single file as the interpreter of scripts, which an executable file of Node.js is not by itself. */
 import { runMain } from 'node:module';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { getAsset } from 'node:sea';
 import type { PrepareNode } from '@workbench-hub/runner/script-node';
 import { runModuleInside } from './module-inside.js';
@@ -31,6 +31,15 @@ export function runScript(): void {
   const [file = '', , script = '', ...parameters] = process.argv;
   process.argv = [file, resolve(script), ...parameters];
   runModuleInside(GLOBALS);
+  runMain(process.argv[1]);
+}
+
+/** Runs an instance program from the folder into which the agent has unpacked it (shared/runtime/unpacked-parts.ts). */
+export function runProgram(): void {
+  const [file = '', , , folder = '', ...parameters] = process.argv;
+  // What its jobs fork are scripts.
+  process.env[AS_NODE] = '1';
+  process.argv = [file, join(folder, 'dist/main.js'), ...parameters];
   runMain(process.argv[1]);
 }
 

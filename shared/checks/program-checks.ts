@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { liesOnPath, searchPath } from '../runtime/find-program.js';
-import { startedCommand } from '../runtime/single-file.js';
+import { startedProgram } from '../runtime/single-file.js';
 import { type Finding, fault, ok } from './finding.js';
 
 export interface ConfiguredProgram {
@@ -24,7 +24,7 @@ export async function checkPrograms(
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { id, command, env } of instances) {
-    const [program = ''] = startedCommand(command);
+    const program = startedProgram(command);
     const check = `program of ${id}`;
     const why = await faultOf(program, searchPath(env['PATH'] ?? environment['PATH'], directory));
     if (why === undefined) findings.push(ok(check, program));

@@ -1,13 +1,22 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { placeFile, SINGLE_FILE, startedCommand, unpackedModule } from './single-file.js';
+import { expect, it } from 'vitest';
+import { SINGLE_FILE, startedCommand, startedProgram } from './single-file.js';
 
 it('starts a program that lies inside the single file as a command of it', () => {
   const file = '/opt/workbench-agent';
   expect(startedCommand(['workbench-runner', '--interpreter', 'sh'], file)).toEqual([
     ...[file, 'runner', '--interpreter', 'sh'],
+  ]);
+});
+
+it('starts a program that is unpacked from its folder', () => {
+  const file = '/opt/workbench-agent';
+  const command = ['workbench-mujoco', '--isolation', 'thread'];
+  const unpack = (program: string) => `/data/programs/${program}-1`;
+  expect(startedCommand(command, file, unpack)).toEqual([
+    ...[file, 'mujoco', '/data/programs/workbench-mujoco-1', '--isolation', 'thread'],
+  ]);
+  expect([startedProgram(command, file), startedProgram(command), startedProgram(['solver'], file)]).toEqual([
+    ...[file, 'workbench-mujoco', 'solver'],
   ]);
 });
 
@@ -18,23 +27,4 @@ it('leaves the commands of other programs, and all commands outside of a single 
   }
   expect(SINGLE_FILE).toBe(null);
   expect(startedCommand(['workbench-runner'])).toEqual(['workbench-runner']);
-});
-
-it('places a module once, and again when it was changed', () => {
-  const above = mkdtempSync(join(tmpdir(), 'single-file-'));
-  onTestFinished(() => rmSync(above, { recursive: true, force: true }));
-  const folder = join(above, 'native');
-  const place = () => placeFile(Buffer.from('module'), 'koffi.node', folder);
-  const path = place();
-  expect(readFileSync(path, 'utf8')).toBe('module');
-  const { ino } = statSync(path);
-  expect([place(), statSync(path).ino]).toEqual([path, ino]);
-  writeFileSync(path, 'broken');
-  expect([place(), readFileSync(path, 'utf8')]).toEqual([path, 'module']);
-  expect(placeFile(Buffer.from('newer'), 'koffi.node', folder)).not.toBe(path);
-  expect(readdirSync(folder)).toHaveLength(2);
-});
-
-it('knows no place of a module that was not unpacked', () => {
-  expect(() => unpackedModule('koffi.node')).toThrow('koffi.node was not unpacked');
 });

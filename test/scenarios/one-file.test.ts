@@ -1,7 +1,15 @@
 /** The agent as one executable file, which `npm run package` makes (installing.md): on a host where no Node.js is found. */
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -18,6 +26,9 @@ const VERSION = '1.2.3';
 const SYSTEM = `linux-${process.arch}`;
 const NAME = `workbench-agent-${VERSION}-${SYSTEM}`;
 const WINDOWS_NAME = `workbench-agent-${VERSION}-win-x64.exe`;
+
+const FALLING =
+  '<mujoco><worldbody><body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>';
 
 /** Programs of the host, in the only folder of its search path. */
 const TOOLS = ['sh', 'bwrap', 'true'];
@@ -41,7 +52,7 @@ afterEach(async () => {
   await site.remove();
 });
 
-it('enrolls, runs scripts on the Node.js inside and in a sandbox, and stops', async () => {
+it('enrolls, runs scripts and MuJoCo on the Node.js inside and in a sandbox, and stops', async () => {
   const isSandboxed = await hasSandbox();
   const host = hostWithoutNode();
   const hub = await startHub(site.path, { agents: { enrolledOnly: true } });
@@ -63,16 +74,8 @@ it('enrolls, runs scripts on the Node.js inside and in a sandbox, and stops', as
         labels: ['other'],
         command: ['workbench-runner', '--interpreter', process.execPath],
       },
-      ...(isSandboxed
-        ? [
-            {
-              id: 'shut',
-              version: '1',
-              labels: ['shut'],
-              sandbox: { kind: 'bubblewrap', readOnly: [host.tools] },
-            },
-          ]
-        : []),
+      { id: 'mujoco', version: '1', labels: ['mujoco'], command: ['workbench-mujoco'], count: 2 },
+      ...(isSandboxed ? sandboxed({ readOnly: [host.tools] }) : []),
     ],
   });
   expect(host.run(['--version'])).toBe(`${VERSION}\n`);
@@ -85,9 +88,10 @@ it('enrolls, runs scripts on the Node.js inside and in a sandbox, and stops', as
 
   const agent = startCommand([host.agent, '--config', config], host.folder, { PATH: host.tools });
   const client = restClient(hub.baseUrl);
-  const outputs = async (label: string, script: string) => {
+  const outputs = async (label: string, script: string, model?: string) => {
     const id = await client.createBatchJob({
       classifiers: [{ type: 'LABLES', value: label }],
+      ...(model === undefined ? {} : { inputModel: { type: 'MJCF', content: base64(model) } }),
       inputScripts: [{ content: base64(script) }],
       variablesToInject: [{ key: 'load', value: '42' }],
     });
@@ -104,11 +108,32 @@ const answers = [Error.stackTraceLimit, require.main === module, process.argv.le
 writeFileSync('child.cjs', 'println(load); process.send(Error.stackTraceLimit);');
 fork('./child.cjs').on('message', (message) => writeFileSync('result.txt', [...answers, message].join(' ')));`;
   expect(await outputs('options', script)).toMatchObject({ 'result.txt': '3 true 2 3' });
+  // A script that needs Node.js runs in a thread of its own, others in a realm.
+  const fall = `mujoco.mj_step(model, data);
+require('node:fs').writeFileSync('result.txt', [load, data.qpos[2] < 1].join(' '));`;
+  const forked = `${fall}
+require('node:fs').writeFileSync('child.cjs', "require('node:fs').writeFileSync('child.txt', process.execPath)");
+require('node:child_process').execFileSync(process.execPath, ['child.cjs']);`;
+  expect(await outputs('mujoco', fall, FALLING)).toEqual({ 'result.txt': '42 true' });
+  expect(await outputs('mujoco', forked, FALLING)).toMatchObject({
+    ...{ 'result.txt': '42 true', 'child.txt': host.agent },
+  });
   if (isSandboxed) {
+    expect(await outputs('mujoco-shut', fall, FALLING)).toEqual({ 'result.txt': '42 true' });
     expect(await outputs('shut', '#!/bin/sh\necho $HOME > home.txt')).toEqual({ 'home.txt': '/tmp/home\n' });
     expect(await outputs('shut', module)).toEqual({ 'result.txt': `42 ${host.agent}` });
   }
   expect(await agent.stop()).toBe(0);
+
+  // An agent of another version has left its own.
+  const programs = join(host.folder, 'data', 'programs');
+  const unpacked = readdirSync(programs);
+  expect(unpacked).toEqual([expect.stringMatching(/^workbench-mujoco-[0-9a-f]{16}$/)]);
+  mkdirSync(join(programs, 'workbench-mujoco-earlier', 'dist'), { recursive: true });
+  const next = startCommand([host.agent, '--config', config], host.folder, { PATH: host.tools });
+  expect(await outputs('mujoco', fall, FALLING)).toEqual({ 'result.txt': '42 true' });
+  expect(readdirSync(programs)).toEqual(unpacked);
+  expect(await next.stop()).toBe(0);
 });
 
 it('says what is inside, and has digests beside it', () => {
@@ -169,6 +194,15 @@ function sectionAt(program: Buffer, header: number, address: number): Buffer {
 interface Contents {
   readonly metadata: { readonly component: { readonly hashes: readonly { readonly content: string }[] } };
   readonly components: readonly { readonly name: string; readonly version: string; readonly purl: string }[];
+}
+
+/** Instances in a sandbox each. */
+function sandboxed(settings: { readonly readOnly: readonly string[] }) {
+  const sandbox = { kind: 'bubblewrap', ...settings };
+  return [
+    { id: 'shut', version: '1', labels: ['shut'], sandbox },
+    { id: 'mujoco-shut', version: '1', labels: ['mujoco-shut'], command: ['workbench-mujoco'], sandbox },
+  ];
 }
 
 /** A folder with the file, and a search path on which there is no Node.js. */

@@ -12,8 +12,7 @@ const NEVER_INSIDE = ['bufferutil', 'utf-8-validate'];
  * Bundles the compiled modules as main.cjs, agent.cjs and launch.cjs.
  *
  * @param {{ root: string, outdir: string }} options
- * @returns {Promise<{ from: string, entry: object }[]>} the packages of npm inside, with their folders in the clone and their
- *   entries in the lock file
+ * @returns {Promise<string[]>} paths of the modules inside, from the root of the clone
  */
 export async function bundleParts({ root, outdir }) {
   const { metafile, warnings } = await build({
@@ -37,7 +36,17 @@ export async function bundleParts({ root, outdir }) {
     logLevel: 'error',
   });
   if (warnings.length > 0) throw new Error(`esbuild warns: ${warnings.map(({ text }) => text).join('; ')}`);
-  const inputs = Object.keys(metafile.inputs).filter((input) => !input.startsWith('native:'));
+  return Object.keys(metafile.inputs).filter((input) => !input.startsWith('native:'));
+}
+
+/**
+ * The packages that modules belong to.
+ *
+ * @param {string} root
+ * @param {readonly string[]} inputs paths of modules, from the root of the clone
+ * @returns {{ from: string, entry: object }[]} the packages of npm, with their folders in the clone and their entries in the lock file
+ */
+export function packagesOf(root, inputs) {
   const folders = new Set(inputs.map((input) => packageFolder(root, input)));
   const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   return [...folders].sort().map((from) => {
@@ -69,14 +78,16 @@ export function licenseTexts({ root, packages, node }) {
       .filter(({ from }) => from.includes('node_modules/'))
       .map(({ from, entry }) => ({
         title: `${from.split('node_modules/').at(-1)} ${entry.version}: ${entry.license ?? 'see below'}`,
-        text: licenseOf(join(root, from)),
+        text: licenseOf(join(root, from), entry, root),
       })),
   ];
   return parts.map(({ title, text }) => `${'='.repeat(78)}\n${title}\n\n${text.trim()}\n\n`).join('');
 }
 
-function licenseOf(folder) {
+function licenseOf(folder, { license }, root) {
   const files = readdirSync(folder).filter((name) => /^(?:license|copying|notice)(?:[.-].*)?$/i.test(name));
+  // The product has the same license.
+  if (files.length === 0 && license === 'Apache-2.0') return readFileSync(join(root, 'LICENSE'), 'utf8');
   if (files.length === 0)
     throw new Error(`${folder} has no text of its license, which the file must contain`);
   return files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n\n');

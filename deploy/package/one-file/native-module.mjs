@@ -20,7 +20,7 @@ export function nativeModule(root) {
         path === PACKAGE ? { path, namespace: 'native' } : { path, external: true },
       );
       build.onLoad({ filter: /.*/, namespace: 'native' }, () => ({
-        contents: `const { unpackedModule } = require('./shared/dist/runtime/single-file.js');
+        contents: `const { unpackedModule } = require('./shared/dist/runtime/unpacked-parts.js');
 const native = { exports: {} };
 process.dlopen(native, unpackedModule('${NATIVE_MODULE}'));
 module.exports = native.exports;`,
