@@ -68,6 +68,7 @@ function contentFor(system, { root, work, packages, mujoco, builder }) {
       'launch.cjs': at('launch.cjs'),
       'build-info.json': at('build-info.json'),
       'licenses.txt': at('licenses.txt'),
+      'workbench-agent.service': join(root, 'deploy/systemd/workbench-agent.service'),
       'javascript-globals.cjs': join(root, 'packages/runner/dist/javascript-globals.cjs'),
       ...mujoco.assets,
       ...(native && { [NATIVE_MODULE]: native.file }),

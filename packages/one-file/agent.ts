@@ -1,6 +1,7 @@
 /** The command line of the agent with the commands that only the single file has. */
 import { getAsset } from 'node:sea';
 import { agentCommand } from '@workbench-hub/agent/command-line';
+import { addServiceCommand } from './service/service-command.js';
 
 // Its arguments are those of the runner: main.ts takes them before they come here.
 agentCommand
@@ -16,4 +17,5 @@ agentCommand
     process.stdout.on('error', () => undefined);
     process.stdout.write(getAsset('licenses.txt', 'utf8'));
   });
+addServiceCommand(agentCommand);
 void agentCommand.parseAsync();

@@ -21,11 +21,29 @@ it.each([
   [['--version'], { config: null, isStart: false }],
   [['--managed'], { config: null, isStart: false }],
 ])('reads %j', (args, expected) => {
-  expect(readArguments(args)).toEqual(expected);
+  expect(readArguments(args)).toMatchObject({ ...expected, service: null, ofAgent: args });
+});
+
+it('takes the name of a service out of the arguments of the agent', () => {
+  expect(readArguments(['--config', 'a.yaml', '--service', 'one'])).toEqual({
+    config: 'a.yaml',
+    isStart: true,
+    isServiceCommand: false,
+    service: 'one',
+    ofAgent: ['--config', 'a.yaml'],
+  });
 });
 
 it.each([
-  ['dataDir: /var/lib/a\nkeyOfTheFuture: [1]', '/var/lib/a'],
+  [['service', 'status'], true],
+  [['--config', 'a.yaml', 'service', 'install'], true],
+  [['doctor', 'service'], false],
+])('%j: command about the installed file: %s', (args, expected) => {
+  expect(readArguments(args).isServiceCommand).toBe(expected);
+});
+
+it.each([
+  ['dataDir: /var/lib/a\nkeyOfTheFuture: [1]', resolve('/var/lib/a')],
   ['{"dataDir": "./a"}', resolve('a')],
   ['id: host-1', resolve('workbench-agent-data')],
   ['', resolve('workbench-agent-data')],
@@ -40,7 +58,7 @@ it.each([
 it('finds the data folder of the environment, and the one without a configuration', () => {
   const file = join(folder, 'agent.yaml');
   writeFileSync(file, 'dataDir: /var/lib/a');
-  expect(dataDirOf(file, { WORKBENCH_AGENT_DATA_DIR: '/srv/b' })).toBe('/srv/b');
+  expect(dataDirOf(file, { WORKBENCH_AGENT_DATA_DIR: '/srv/b' })).toBe(resolve('/srv/b'));
   expect(dataDirOf(null, {})).toBe(resolve('workbench-agent-data'));
   expect(dataDirOf(join(folder, 'no.yaml'), {})).toBeNull();
 });

@@ -11,17 +11,39 @@ export interface LaunchArguments {
   readonly config: string | null;
   /** Whether an agent is to be started: there is no command, and no other option. */
   readonly isStart: boolean;
+  /** Whether the command is `service`, which is about the installed file itself. */
+  readonly isServiceCommand: boolean;
+  /** Name of the service of Windows as which the agent starts; null: as none. */
+  readonly service: string | null;
+  /** The arguments that are the agent's. */
+  readonly ofAgent: readonly string[];
 }
 
+const SERVICE_OPTION = '--service';
+
 export function readArguments(args: readonly string[]): LaunchArguments {
+  const { service, ofAgent } = takeService(args);
   let config: string | null = null;
-  let isStart = true;
-  for (let at = 0; at < args.length; at++) {
-    const [, name, value] = /^(--config|-c)(?:=?(.*))$/s.exec(args[at] ?? '') ?? [];
-    if (name === undefined) isStart = false;
-    else config = value === undefined || value === '' ? (args[++at] ?? '') : value;
+  const others: string[] = [];
+  for (let at = 0; at < ofAgent.length; at++) {
+    const argument = ofAgent[at] ?? '';
+    const [, name, value] = /^(--config|-c)(?:=?(.*))$/s.exec(argument) ?? [];
+    if (name === undefined) others.push(argument);
+    else config = value === undefined || value === '' ? (ofAgent[++at] ?? '') : value;
   }
-  return { config, isStart };
+  return {
+    config,
+    isStart: others.length === 0,
+    isServiceCommand: others[0] === 'service',
+    service,
+    ofAgent,
+  };
+}
+
+function takeService(args: readonly string[]): Pick<LaunchArguments, 'service' | 'ofAgent'> {
+  const at = args.indexOf(SERVICE_OPTION);
+  if (at < 0) return { service: null, ofAgent: args };
+  return { service: args[at + 1] ?? '', ofAgent: [...args.slice(0, at), ...args.slice(at + 2)] };
 }
 
 /** Absolute path of the data folder; null when the configuration cannot be read, of which the agent tells. */

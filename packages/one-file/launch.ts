@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
+import { dirname, resolve } from 'node:path';
 import {
   type FromLauncher,
   LAUNCH_VARIABLE,
@@ -33,7 +34,9 @@ const KEEP_ALIVE_MS = 60_000;
 void start(process.argv.slice(2));
 
 async function start(args: readonly string[]): Promise<void> {
-  const { config, isStart } = readArguments(args);
+  const { config, isStart, isServiceCommand, service, ofAgent } = readArguments(args);
+  if (isServiceCommand) return runModuleInside(AGENT);
+  if (service !== null) return launchAsService(service, config, ofAgent);
   const dataDir = config === null && !isStart ? null : dataDirOf(config, process.env);
   if (dataDir === null) return runModuleInside(AGENT);
   const folder = versionsFolder(dataDir);
@@ -62,30 +65,56 @@ function passOn(program: string, args: readonly string[]): void {
 }
 
 async function launch(folder: string, args: readonly string[]): Promise<void> {
-  const launcher = await Launcher.open({
+  const note = (sentence: string) => void process.stderr.write(`workbench-agent launcher: ${sentence}\n`);
+  const launcher = await openLauncher(folder, args, note);
+  setInterval(() => undefined, KEEP_ALIVE_MS);
+  for (const signal of STOP_SIGNALS) process.on(signal, () => launcher.stop());
+  process.exit(await launcher.run());
+}
+
+function openLauncher(
+  folder: string,
+  args: readonly string[],
+  note: (sentence: string) => void,
+  keepsLog = false,
+) {
+  return Launcher.open({
     installed: process.execPath,
     build: `${buildInfo.version} ${buildInfo.revision} ${buildInfo.buildDate}`,
-    start: (launched, onMessage) => startAgent(folder, args, launched, onMessage),
+    start: (launched, onMessage) => startAgent(folder, args, { launched, keepsLog, onMessage }),
     isHubThere,
     readState: () => readVersionState(folder),
     writeState: (state) => writeVersionState(folder, state),
     runtime: systemRuntime,
-    note: (sentence) => process.stderr.write(`workbench-agent launcher: ${sentence}\n`),
+    note,
   });
+}
+
+/** The launcher is the service, so that it can tell the end of each agent. Relative paths are in the folder of the configuration. */
+async function launchAsService(name: string, config: string | null, args: readonly string[]): Promise<void> {
+  if (config !== null) process.chdir(dirname(resolve(config)));
+  // Imported on demand: only a service needs them.
+  const { runLauncherAsService } = await import('./service/run-as-service.js');
+  const folder = versionsFolder(dataDirOf(config, process.env) ?? process.cwd());
   setInterval(() => undefined, KEEP_ALIVE_MS);
-  for (const signal of STOP_SIGNALS) process.on(signal, () => launcher.stop());
-  process.exit(await launcher.run());
+  process.exit(await runLauncherAsService(name, (note) => openLauncher(folder, args, note, true)));
+}
+
+interface AgentStart {
+  readonly launched: Launch;
+  /** Whether the output of the installed version is kept, too. */
+  readonly keepsLog: boolean;
+  readonly onMessage: (message: ToLauncher) => void;
 }
 
 /** The agent as a child, whose output is passed on; that of a version from a hub is kept as well. */
 function startAgent(
   folder: string,
   args: readonly string[],
-  launched: Launch,
-  onMessage: (message: ToLauncher) => void,
+  { launched, keepsLog, onMessage }: AgentStart,
 ): LaunchedAgent {
   const { version } = launched;
-  const output = version === null ? 'inherit' : 'pipe';
+  const output = version === null && !keepsLog ? 'inherit' : 'pipe';
   const child = spawn(version === null ? process.execPath : programOf(folder, version), args, {
     stdio: ['inherit', output, output, 'ipc'],
     env: { ...process.env, [LAUNCH_VARIABLE]: JSON.stringify(launched) },

@@ -93,6 +93,11 @@ export class Launcher {
     return trial === null && (tried === undefined || tried === current);
   }
 
+  /** End of what the latest agent has printed. */
+  get lastLog(): string {
+    return this.#lastLog;
+  }
+
   /** Stops the agent in order; a second call ends it at once. */
   stop(): void {
     this.#stops++;

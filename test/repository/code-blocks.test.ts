@@ -137,6 +137,10 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['npm install --global', PACKAGES],
     ['scp dist-packages/', { unavailable: 'a host that SSH reaches' }],
     ['--sign ./sign.sh', { unavailable: 'a certificate' }],
+    [
+      'mkdir "C:',
+      { unavailable: 'Windows; test/windows/service-on-windows.test.ts has these commands under Wine' },
+    ],
     ['docker compose build', { unavailable: 'a container engine' }],
     ['FROM workbench-agent', { unavailable: 'a container engine' }],
     ['for host in', { unavailable: 'hosts that SSH reaches' }],

@@ -2,101 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
-import {
-  endPrograms,
-  type HubProgram,
-  type Program,
-  startCommand,
-  startHub,
-} from '../support/programs/programs.js';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { describe, expect, it } from 'vitest';
+import { base64, outputsOf } from '../support/interface/rest-client.js';
+import { agent, kills, windowsHost } from './windows-host.js';
 
-interface Wine {
-  readonly system: string;
-  readonly windows: string;
-}
-
-const { wineSession } = (await import(new URL('../../deploy/windows/wine.mjs', import.meta.url).href)) as {
-  wineSession(wine: Wine, script: string, folders: readonly string[]): string[];
-};
-const { wine, agent, kills } = JSON.parse(process.env['WINDOWS_HOST'] ?? '') as {
-  readonly wine: Wine;
-  /** Path of the single file. */
-  readonly agent: string;
-  /** Number of times that an agent is killed. */
-  readonly kills: number;
-};
-
-const ID = 'windows-host';
 /** A folder whose paths are longer than MAX_PATH. */
 const DEEP = Array.from({ length: 8 }, (_, index) => `${index}`.repeat(40)).join('/');
 
-let site: TemporaryFolder;
-let hub: HubProgram;
-let sessions: Program[];
-
-beforeEach(async () => {
-  site = await temporaryFolder();
-  hub = await startHub(site.path);
-  sessions = [];
-});
-afterEach(async () => {
-  // Nothing of Windows outlives the first process of a session.
-  await Promise.all(sessions.map((session) => session.kill()));
-  await endPrograms();
-  await site.remove();
-});
-
-/** Writes the configuration of the agent. Its folders lie on drive Z:, which is the root of Linux. */
-function configure(keys: object = {}): void {
-  const config = {
-    id: ID,
-    hub: hub.baseUrl.replace('http', 'ws'),
-    tokenFile: hub.tokenFile,
-    dataDir: 'data',
-    instances: [
-      { id: 'node', version: '1', labels: ['node'] },
-      {
-        id: 'batch',
-        version: '1',
-        labels: ['batch'],
-        command: ['workbench-runner', '--interpreter', 'cmd /d /c'],
-      },
-    ],
-    ...keys,
-  };
-  writeFileSync(join(site.path, 'agent.yaml'), JSON.stringify(config));
-}
-
-/** Runs a script of sh in which `agent` is the agent; its output is in a file. */
-function session(script: string): Program {
-  const commands = `cd ${site.path} || exit 1
-agent() { wine ${agent} "$@"; }
-${script}`;
-  const started = startCommand(wineSession(wine, commands, [site.path, join(agent, '..')]), site.path);
-  sessions.push(started);
-  return started;
-}
-
-const startAgent = () => session('agent --config agent.yaml >> agent.log 2>&1');
-const agentLog = () => readFileSync(join(site.path, 'agent.log'), 'utf8');
-const client = () => restClient(hub.baseUrl);
-
-async function ready(): Promise<void> {
-  await expect
-    .poll(async () => (await client().instances()).map(({ status }) => status), { timeout: 60_000 })
-    .toEqual(['UP', 'UP']);
-}
-
-function createJob(label: string, script: string, keys: object = {}): Promise<string> {
-  return client().createBatchJob({
-    classifiers: [{ type: 'LABLES', value: label }],
-    inputScripts: [{ content: base64(script) }],
-    ...keys,
-  });
-}
+const host = windowsHost();
+const { client, configure, session, startAgent, agentLog, ready, createJob } = host;
 
 /** Ids of the processes with a word in their command lines, among all of this machine. */
 function processesWith(...words: readonly string[]): number[] {
@@ -129,8 +43,8 @@ describe('the agent as one file on Windows', () => {
     );
     void checks;
     await ready();
-    expect(readFileSync(join(site.path, 'version.txt'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\r?\n$/m);
-    const found = readFileSync(join(site.path, 'doctor.txt'), 'utf8');
+    expect(readFileSync(join(host.folder, 'version.txt'), 'utf8')).toMatch(/^\d+\.\d+\.\d+\r?\n$/m);
+    const found = readFileSync(join(host.folder, 'doctor.txt'), 'utf8');
     expect(found).toMatch(/job objects: each instance program gets one of its own/);
     expect(found).toMatch(
       /start of node, batch: workbench-runner .* has started|start of node: workbench-runner/,
@@ -162,7 +76,7 @@ chmodSync('locked.txt', 0o444);`;
     const id = await createJob('node', script);
     const result = await client().batchJobResult(id);
     expect(outputsOf(result)).toEqual({ 'locked.txt': 'x' });
-    await expect.poll(() => readdirSync(join(site.path, 'data/work'))).toEqual([]);
+    await expect.poll(() => readdirSync(join(host.folder, 'data/work'))).toEqual([]);
     for (const filename of ['a/CON.txt', 'a/b:c', 'a/name.']) {
       const refused = await createJob('node', 'console.log(1);', {
         additionalFiles: [{ filename, content: base64('x') }],
@@ -196,7 +110,7 @@ chmodSync('locked.txt', 0o444);`;
   it('leaves no process behind when it is killed, and its jobs run again', async () => {
     configure();
     const marks: string[] = [];
-    const go = join(site.path, 'go');
+    const go = join(host.folder, 'go');
     const mark = randomUUID();
     const id = await createJob(
       'node',
@@ -221,12 +135,12 @@ setInterval(() => { if (existsSync('Z:${go}')) { writeFileSync('done.txt', 'x');
     startAgent();
     expect(await client().batchJobResult(id)).toMatchObject({ batchExecutionStatus: 'OK' });
     await expect.poll(() => processesWith(mark)).toEqual([]);
-    expect(existsSync(join(site.path, 'data'))).toBe(true);
+    expect(existsSync(join(host.folder, 'data'))).toBe(true);
   });
 
   it('is refused a second time on the same data folder, and starts after the first one has ended by force', async () => {
     configure();
-    mkdirSync(join(site.path, 'data'), { recursive: true });
+    mkdirSync(join(host.folder, 'data'), { recursive: true });
     const both = session(
       'agent --config agent.yaml >> agent.log 2>&1 & until grep -q "agent started" agent.log; do sleep 0.1; done; agent --config agent.yaml > second.txt 2>&1; echo "exit $?" >> second.txt; wait',
     );
@@ -234,13 +148,13 @@ setInterval(() => { if (existsSync('Z:${go}')) { writeFileSync('done.txt', 'x');
     await expect
       .poll(
         () =>
-          existsSync(join(site.path, 'second.txt'))
-            ? readFileSync(join(site.path, 'second.txt'), 'utf8')
+          existsSync(join(host.folder, 'second.txt'))
+            ? readFileSync(join(host.folder, 'second.txt'), 'utf8')
             : '',
         { timeout: 60_000 },
       )
       .toMatch(/exit \d+/);
-    const second = readFileSync(join(site.path, 'second.txt'), 'utf8');
+    const second = readFileSync(join(host.folder, 'second.txt'), 'utf8');
     expect(second).toContain('is in use by another agent');
     expect(second).toContain('exit 2');
   });

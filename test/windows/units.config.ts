@@ -6,7 +6,7 @@ const titles = Object.keys(TESTS_NOT_ON_WINDOWS).map((title) => title.replace(/[
 /** Unit tests of what runs on a simulation host. */
 export default defineConfig({
   test: {
-    include: ['{agent,shared,packages/runner}/**/*.test.ts'],
+    include: ['{agent,shared,packages/runner,packages/one-file}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**', ...Object.keys(FILES_NOT_ON_WINDOWS)],
     ...(titles.length > 0 ? { testNamePattern: new RegExp(`^(?!.*(?:${titles.join('|')}))`) } : {}),
     testTimeout: 60_000,

@@ -7,7 +7,8 @@ import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { FoundControlGroups, ProgramGroup } from '../control-groups.js';
-import type { Handle, SystemCalls } from './system-calls.js';
+import type { Handle } from './foreign-functions.js';
+import type { SystemCalls } from './system-calls.js';
 
 /** Maximum wait for the end of processes. Only one that the kernel cannot interrupt takes longer. */
 const END_LIMIT_MS = 5000;

@@ -1,14 +1,6 @@
 /** Functions of Windows (kernel32.dll and ntdll.dll) that this folder calls, by koffi. Sizes and places of fields are those of 64-bit
  *  Windows. */
-import type { LibraryHandle } from 'koffi';
-
-/** The part of koffi that is used. */
-export interface ForeignFunctions {
-  load(library: string): LibraryHandle;
-}
-
-/** A handle of Windows; null: none. */
-export type Handle = object;
+import { type ForeignFunctions, type Handle, WindowsError } from './foreign-functions.js';
 
 export interface SystemCalls {
   /** Creates a job object whose processes end with its last handle. Throws with the number of the error. */
@@ -30,17 +22,6 @@ export interface SystemCalls {
   processes(): { readonly pid: number; readonly parentPid: number }[];
   /** Environment of a process as `NAME=value` texts; undefined where it cannot be read. */
   environmentOf(pid: number): string[] | undefined;
-}
-
-/** A call that failed, with the number of the error. */
-class WindowsError extends Error {
-  override readonly name = 'WindowsError';
-  readonly number: number;
-
-  constructor(call: string, number: number) {
-    super(`${call}: error ${number} of Windows`);
-    this.number = number;
-  }
 }
 
 const ACCESS = { TERMINATE: 0x1, SET_QUOTA: 0x100, READ_MEMORY: 0x10, QUERY: 0x400, QUERY_LIMITED: 0x1000 };

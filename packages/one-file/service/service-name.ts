@@ -1,0 +1,2 @@
+/** Names of services. */
+export const SERVICE_NAME = { DEFAULT: 'workbench-agent', FORM: /^[\w-]{1,80}$/ } as const;
