@@ -581,6 +581,37 @@ describe('what is easily overlooked', () => {
     expect(agent.assigned).toHaveLength(1);
   });
 
+  it('a host that becomes unreachable soon after it joined is not counted as one that comes', async () => {
+    await startWith();
+    await create();
+    const { agent } = await bringHost();
+    await agent.disconnect();
+    await create();
+    await pass(MINUTE_MS);
+    expect(manager.live).toHaveLength(2);
+    expect(manager.canceled).toEqual([]);
+  });
+
+  it('a host that becomes unreachable while an instance has never been up is still counted with it', async () => {
+    await startWith({
+      instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 2 }],
+    });
+    await create();
+    await pass();
+    const name = onlyJob();
+    manager.run(name);
+    const second = { id: `${name}-sim-2`, status: 'STARTING', upForMs: null } as const;
+    const agent = await join({ id: name, instances: [{ id: `${name}-sim` }, second] });
+    await pass();
+    await agent.disconnect();
+    await create();
+    await pass(30_000);
+    expect(manager.launches).toHaveLength(1);
+    await create();
+    await pass();
+    expect(manager.launches).toHaveLength(2);
+  });
+
   it('a host whose agent is gone while its job runs is given back, and another one comes', async () => {
     await startWith({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
     await create();

@@ -16,6 +16,7 @@ import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Instances } from '../instances/instances.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { RecipeDriver } from './recipe-driver.js';
+import { StartingInstances } from './starting-instances.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
 
 export interface HostPlannerOptions extends WaitingWorkOptions {
@@ -55,6 +56,7 @@ export class HostPlanner {
   readonly #surplusSinceMs = new Map<string, number>();
   /** Time since which no instance of an allocation that has joined is up. */
   readonly #uselessSinceMs = new Map<string, number>();
+  readonly #startingInstances = new StartingInstances();
   /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
   /** Time of the latest request to give all allocations back that this term has followed, by recipe; null before its first look. */
@@ -73,6 +75,7 @@ export class HostPlanner {
     this.#lastWantedAtMs = Number.NEGATIVE_INFINITY;
     this.#surplusSinceMs.clear();
     this.#uselessSinceMs.clear();
+    this.#startingInstances.reset();
     this.#followedDrains = null;
     this.#askedBack.clear();
     this.#justWanted.clear();
@@ -83,6 +86,7 @@ export class HostPlanner {
     const { queue, ends, isPaused, allocations } = this.#options;
     const notes = new Map((await allocations.notes()).map((note) => [note.recipe, note]));
     await this.#lookAfterOpen(notes);
+    this.#startingInstances.keep(new Set(this.#options.book.all.map(({ id }) => id)));
     const recipes = this.#recipes;
     const groups = isPaused() ? [] : await readWaitingWork(recipes, { queue, ends });
     const planned = await this.#planned(recipes, notes);
@@ -151,14 +155,17 @@ export class HostPlanner {
     return planned;
   }
 
-  /** Instances, by allocation, that have not come up since their agent joined a short while ago. */
+  /** Instances, by allocation, that have never come up since their agent joined a short while ago. */
   #starting({ joinWithinMs }: HostRecipe, open: readonly Allocation[]): ReadonlyMap<string, number> {
     const { instances, clock } = this.#options;
     const starting = new Map<string, number>();
     for (const { id, state, joinedAtMs } of open) {
       if (state !== 'JOINED' || joinedAtMs === null || clock.nowMs() - joinedAtMs > joinWithinMs) continue;
       const views = instances.findAgent(id)?.instances ?? [];
-      starting.set(id, views.filter(({ status }) => status !== 'UP').length);
+      starting.set(
+        id,
+        this.#startingInstances.countOf(id, { isReady: instances.isReady(id), instances: views }),
+      );
     }
     return starting;
   }
