@@ -26,6 +26,10 @@ try {
   if (!checked) console.error('Checks failed; see their output above the tests.');
   if (leftOut.length > 0)
     console.log(`NOT RUN, left to CI (npm test -- --all runs them too): ${leftOut.join(', ')}`);
+  if (!isPart)
+    console.log(
+      'NOT RUN, commands of their own, each with a Debian 13: npm run test:condor, npm run test:windows',
+    );
   if (!checked || !tested) process.exitCode = 1;
 } catch (error) {
   console.error(error.message);

@@ -48,6 +48,10 @@ describe('a recipe of hosts', () => {
       { manager: { kind: 'slurmrestd', url: 'slurm', user: 'u', tokenFile: 't' } },
       'manager.url: the address of slurmrestd',
     ],
+    [
+      { manager: { kind: 'htcondor', options: ['hold = true\nqueue 5'] } },
+      'manager.options.0: a line of a submit description',
+    ],
     [{ wallTime: '1m' }, 'wallTime: a duration such as'],
     [{ wallTime: '1h', drainBefore: '1h' }, 'drainBefore: less than wallTime'],
     [

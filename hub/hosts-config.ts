@@ -11,7 +11,7 @@ const command = z.array(argument).min(1, { error: 'a program and its arguments' 
 /** The beginning of each command; none for this machine. */
 const via = z.array(argument).default([]);
 
-const MANAGER_ALLOWED = 'a group of keys with "kind": slurm, slurmrestd, grid-engine or command';
+const MANAGER_ALLOWED = 'a group of keys with "kind": slurm, slurmrestd, grid-engine, htcondor or command';
 const manager = z.discriminatedUnion(
   'kind',
   [
@@ -19,6 +19,17 @@ const manager = z.discriminatedUnion(
       kind: z.enum(['slurm', 'grid-engine']),
       via,
       options: z.array(argument).default([]),
+    }),
+    z.strictObject({
+      kind: z.literal('htcondor'),
+      via,
+      options: z
+        .array(
+          z.string().regex(/^[^\n=]+=[^\n]*$/, {
+            error: 'a line of a submit description, such as "request_memory = 4G"',
+          }),
+        )
+        .default([]),
     }),
     z.strictObject({
       kind: z.literal('slurmrestd'),

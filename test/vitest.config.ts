@@ -16,6 +16,8 @@ const exclude = [
   '**/dist/**',
   // deploy/test-windows.mjs has Windows.
   ...(process.env['WINDOWS_HOST'] === undefined ? ['**/windows/**'] : []),
+  // deploy/test-condor.mjs has HTCondor.
+  ...(process.env['CONDOR_SYSTEM'] === undefined ? ['test/condor/**'] : []),
   ...leftOut,
   ...(process.env['STORE'] === 'postgres' ? OF_SQLITE : []),
   ...(process.env['HUBS'] === undefined ? [] : Object.keys(NOT_BY_SEVERAL_HUBS)),
@@ -28,7 +30,7 @@ const OWN_PROCESS = [
   'shared/hub-link/**/*.test.ts',
   'hub/{own-agent,workload-managers}/*.test.ts',
   'packages/{runner,workbench-mujoco}/**/*.test.ts',
-  'test/{bench,chaos,hosts,scenarios,simulation,soak}/**/*.test.ts',
+  'test/{bench,chaos,condor,hosts,scenarios,simulation,soak}/**/*.test.ts',
 ];
 
 export default defineConfig({

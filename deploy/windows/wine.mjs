@@ -1,12 +1,11 @@
 // Wine 10 on Linux, in which the tests of Windows run: that of the system, or that of Debian 13 in a folder of its own.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { debianFolder } from '../debian-folder.mjs';
 
 /** Wine 8 has no taskkill /T, and jobs could not fetch their files there. */
 const OLDEST = 10;
-const SUITE = 'trixie';
-const DONE = 'installed';
 
 /** Everything ends with the first process: Wine's servers, too. `$BINDS` are folders that are visible inside, `$ROOT` is the folder of
  *  the system inside, or empty. `$LAYER`, if it is not empty, has the folder `upper`, which is laid over `$BELOW`. */
@@ -80,20 +79,9 @@ function hasWine() {
 
 /** Folder of a Debian with Wine. */
 function debianWithWine(folder, log) {
-  const system = join(folder, SUITE);
-  if (existsSync(join(system, DONE))) return system;
-  const advice = `tests of Windows need Wine ${OLDEST} or newer on this machine`;
-  if (process.getuid?.() !== 0) throw new Error(`${advice}; as root, this would make a Debian with one`);
-  if (spawnSync('debootstrap', ['--version'], { stdio: 'ignore' }).status !== 0)
-    throw new Error(`${advice}, or debootstrap: apt-get install debootstrap`);
-  rmSync(system, { recursive: true, force: true });
-  log(`Windows: Debian ${SUITE} for Wine (1.5 GB, about two minutes) ...`);
-  const quiet = { stdio: ['ignore', 'ignore', 'inherit'] };
-  execFileSync('debootstrap', ['--variant=minbase', SUITE, system], quiet);
-  copyFileSync('/etc/resolv.conf', join(system, 'etc/resolv.conf'));
-  const install =
-    'export DEBIAN_FRONTEND=noninteractive; apt-get -qq update && apt-get -qq -y --no-install-recommends install wine wine64 && apt-get clean';
-  execFileSync('chroot', [system, 'sh', '-c', install], { stdio: ['ignore', 'ignore', 'ignore'] });
-  writeFileSync(join(system, DONE), '');
-  return system;
+  return debianFolder(join(folder, 'trixie'), {
+    packages: ['wine', 'wine64'],
+    advice: `tests of Windows need Wine ${OLDEST} or newer on this machine`,
+    log: () => log('Windows: Debian 13 for Wine (1.5 GB, about two minutes) ...'),
+  });
 }

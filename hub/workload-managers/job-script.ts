@@ -24,6 +24,8 @@ export function jobScript({ scratch, agentCommand }: AllocationSettings, folder:
   return `#!/bin/sh
 # Job of Workbench Hub: runs an agent, hands signals on to it, and removes its data.
 umask 077
+# HTCondor gives none, and the shell keeps its own to itself.
+export PATH
 exec >>${shellWord(`${folder}/${ALLOCATION_FILES.output}`)} 2>&1 </dev/null
 agent=
 canary=

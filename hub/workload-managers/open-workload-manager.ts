@@ -5,6 +5,7 @@ import type { ManagedJob, WorkloadManager } from '../core/ports/workload-manager
 import { allocationFiles, checkedName } from './allocation-files.js';
 import type { Driver } from './driver.js';
 import { gridEngine } from './grid-engine.js';
+import { htcondor } from './htcondor.js';
 import { commandRunner, type RunCommand } from './run-command.js';
 import { siteCommands } from './site-commands.js';
 import { slurm } from './slurm.js';
@@ -57,5 +58,7 @@ function driverOf({ manager, allocation, runtime }: WorkloadManagerOptions, run:
       return slurmrestd(manager, allocation, runtime);
     case 'grid-engine':
       return gridEngine(manager, allocation, run, runtime.clock);
+    case 'htcondor':
+      return htcondor(manager, allocation, run);
   }
 }

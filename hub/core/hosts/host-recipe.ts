@@ -10,6 +10,12 @@ export type ManagerSettings =
       readonly options: readonly string[];
     }
   | {
+      readonly kind: 'htcondor';
+      readonly via: readonly string[];
+      /** Further lines of the submit description. */
+      readonly options: readonly string[];
+    }
+  | {
       readonly kind: 'slurmrestd';
       readonly via: readonly string[];
       readonly url: string;

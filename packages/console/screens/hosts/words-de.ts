@@ -11,6 +11,7 @@ export const de: DictionaryLike<typeof en> = {
     slurm: 'Slurm',
     slurmrestd: 'Slurm über seine REST-Schnittstelle',
     'grid-engine': 'Grid Engine',
+    htcondor: 'HTCondor',
     command: 'eigene Befehle',
   },
   states: {

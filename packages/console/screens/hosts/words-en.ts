@@ -9,6 +9,7 @@ export const en = {
     slurm: 'Slurm',
     slurmrestd: 'Slurm by its REST interface',
     'grid-engine': 'Grid Engine',
+    htcondor: 'HTCondor',
     command: 'commands of the site',
   },
   states: {
