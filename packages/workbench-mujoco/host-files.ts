@@ -69,7 +69,9 @@ export class OpenHostFiles implements HostFiles {
       const { dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, atimeMs, mtimeMs, ctimeMs } =
         fs.statSync(textFrom(file));
       const times = [atimeMs, mtimeMs, ctimeMs];
-      return [dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, ...times].join('/');
+      return [dev, ino, nlink, mode | searchable(mode), uid, gid, rdev, size, blksize, blocks, ...times].join(
+        '/',
+      );
     });
 
   readonly chmod = (file: string, mode: number): number =>
@@ -110,6 +112,11 @@ export class OpenHostFiles implements HostFiles {
   #own(descriptor: number): number {
     return this.#descriptors.has(descriptor) ? descriptor : -1;
   }
+}
+
+/** Permissions that Windows never tells: whoever may read a file there may execute it, and look into it when it is a folder. */
+function searchable(mode: number): number {
+  return process.platform === 'win32' ? (mode & 0o444) >> 2 : 0;
 }
 
 function bytesAndNumbers([bytes, offset, length, position]: [Uint8Array, number, number, number]) {
