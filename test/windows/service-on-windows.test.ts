@@ -1,5 +1,5 @@
 /** The agent as a service of Windows (Wine), by the commands of installing.md; `npm run test:windows` runs these tests. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { windowsHost } from './windows-host.js';
@@ -22,7 +22,9 @@ done`);
   return async (command) => {
     number++;
     const at = (ending: string) => join(host.folder, `${number}.${ending}`);
-    writeFileSync(at('sh'), `${command}\n`);
+    // Whole at once: the shell looks for it all the time.
+    writeFileSync(at('new'), `${command}\n`);
+    renameSync(at('new'), at('sh'));
     await expect.poll(() => existsSync(at('done')), { timeout: 60_000 }).toBe(true);
     return readFileSync(at('txt'), 'utf8');
   };
@@ -31,6 +33,8 @@ done`);
 it('is installed, runs jobs, drains when it is stopped, and is removed', async () => {
   host.configure({ drainTimeout: '60s' });
   const run = openShell();
+  // A test that was ended has left its own: all of them have the same Windows.
+  await run('agent service uninstall');
   expect(await run('agent service status')).toMatch(/Service workbench-agent is not installed\.\s+exit 3/);
   expect(await run('agent service start')).toMatch(/it is not installed: .* install --config FILE\s+exit 2/);
 
@@ -71,6 +75,7 @@ setInterval(() => { if (existsSync('Z:${join(host.folder, 'go')}')) process.exit
 it('tells the exit code of an agent that cannot start', async () => {
   host.configure();
   const run = openShell();
+  await run('agent service uninstall --name second');
   await run('agent --config agent.yaml service install --name second');
   writeFileSync(join(host.folder, 'agent.yaml'), 'noSuchKey: 1');
   await run('agent service start --name second');

@@ -15,6 +15,8 @@ let status: Partial<ServiceStatus>;
 let registered: boolean;
 let restricted: string[];
 let fault: WindowsError | null;
+/** Whether another program has a removed service open. */
+let isHeld: boolean;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'windows-service-'));
   runtime = manualRuntime();
@@ -23,6 +25,7 @@ beforeEach(() => {
   registered = false;
   restricted = [];
   fault = null;
+  isHeld = false;
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -41,7 +44,9 @@ function service() {
       services.set(definition.name, definition);
       return ['delayed start'];
     },
-    remove: (name) => void services.delete(name),
+    remove: (name) => {
+      if (!isHeld) services.delete(name);
+    },
     start: () => {
       if (fault !== null) throw fault;
       status = { state: 2, checkpoint: 1 };
@@ -142,6 +147,17 @@ it.each([
   await service().install(target(), null);
   fault = new WindowsError('StartService', number);
   await expect(service().start()).rejects.toThrow(expected);
+});
+
+it('is removed when nothing has it open, and says so when something has', async () => {
+  await service().install(target(), null);
+  isHeld = true;
+  const held = service().uninstall();
+  await runtime.advance(11_000);
+  expect(await held).toContain('is removed as soon as no program has it open');
+  expect(registered).toBe(false);
+  isHeld = false;
+  expect(await service().uninstall()).toBe('Service one is removed; configuration and data folder stay.');
 });
 
 it('shows its state', async () => {

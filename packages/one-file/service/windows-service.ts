@@ -30,6 +30,8 @@ const SHUTDOWN_MARGIN_MS = 30_000;
 const POLL_MS = 250;
 /** Time for a step of a start or stop, after which it counts as stuck. */
 const STEP_LIMIT_MS = 60_000;
+/** Time in which the last process of a removed service has ended. */
+const REMOVAL_LIMIT_MS = 10_000;
 
 const STATE_WORDS: Readonly<Record<number, string>> = {
   [SERVICE_STATES.STOPPED]: 'stopped',
@@ -94,7 +96,9 @@ export function windowsService(ports: WindowsServicePorts): HostService {
         calls.remove(name);
         events.unregister();
       });
-      return `Service ${name} is removed; configuration and data folder stay.`;
+      const isGone = await removed(ports);
+      const when = isGone ? '' : ' as soon as no program has it open, such as the list of services';
+      return `Service ${name} is removed${when}; configuration and data folder stay.`;
     },
 
     async start() {
@@ -166,6 +170,16 @@ async function settled(
     seen = step;
     await pause(runtime.timers, POLL_MS);
   }
+}
+
+/** Waits until Windows has no such service, which it has while a process of it, or another program, holds it. */
+async function removed({ name, calls, runtime }: WindowsServicePorts): Promise<boolean> {
+  const deadlineMs = runtime.clock.monotonicMs() + REMOVAL_LIMIT_MS;
+  while (calls.status(name) !== undefined) {
+    if (runtime.clock.monotonicMs() > deadlineMs) return false;
+    await pause(runtime.timers, POLL_MS);
+  }
+  return true;
 }
 
 function exitOf({ state, exitCode, specificExitCode }: ServiceStatus): string {
