@@ -11,6 +11,8 @@ import { temporaryFolder } from '../temporary-folder.js';
 
 const CLONE = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 const PORT = 9618;
+/** Kinds of namespaces that the pool has for itself. */
+const KINDS = ['--net', '--pid', '--mount'];
 /** Makes a copy of the system that is gone with the namespaces, and has it as root of all that follows. */
 const SYSTEM = `set -e
 ip link set lo up
@@ -50,8 +52,7 @@ export interface CondorPool {
 export async function condorPool(system: string): Promise<CondorPool> {
   const { path: folder, remove } = await temporaryFolder();
   await writeConfiguration(folder);
-  const kinds = ['--net', '--pid', '--mount'];
-  const holder = spawn('unshare', [...kinds, '--fork', '--kill-child', '--mount-proc', 'sh', '-c', SYSTEM], {
+  const holder = spawn('unshare', [...KINDS, '--fork', '--kill-child', '--mount-proc', 'sh', '-c', SYSTEM], {
     stdio: ['pipe', 'pipe', 'inherit'],
     cwd: folder,
     env: { ...process.env, SYSTEM: system, CLONE, NODE: process.execPath },
@@ -65,32 +66,35 @@ export async function condorPool(system: string): Promise<CondorPool> {
     await remove();
   };
   await Promise.race([once(holder.stdout, 'data'), once(holder, 'exit')]);
-  if (holder.exitCode !== null) {
-    await stop();
-    throw new Error('the system of HTCondor does not start; its complaint is above');
-  }
-  const [init] = childrenOf(holder);
-  const inside = [
-    ...['nsenter', '--target', String(init), ...kinds, 'unshare', '--user'],
-    ...['--map-user=1000', '--map-group=1000', 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
-    `CONDOR_CONFIG=${join(folder, 'condor.config')}`,
-  ];
-  const [program = '', ...words] = inside;
-  const run = (...command: readonly string[]) =>
-    execFileSync(program, [...words, ...command], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-  const answers = () => eventually(() => run('condor_q', '-af', 'ClusterId') !== undefined);
-  const nsenter = spawn(program, [...words, 'condor_master', '-f'], { stdio: 'ignore' });
-  const master = () => childrenOf(nsenter)[0] ?? 0;
   try {
-    await eventually(() => run('condor_status', '-af', 'Name').trim() !== '');
-    await answers();
+    if (holder.exitCode !== null) throw new Error('its system does not start; the complaint is above');
+    return { ...(await startedPool(holder, folder)), folder, stop };
   } catch (error) {
     await stop();
     throw new Error('HTCondor does not start', { cause: error });
   }
+}
+
+/** Starts the daemons in the namespaces of the holder. */
+async function startedPool(
+  holder: ChildProcess,
+  folder: string,
+): Promise<Pick<CondorPool, 'via' | 'endSchedd' | 'startSchedd'>> {
+  const [init] = childrenOf(holder);
+  const [program = '', ...words] = [
+    ...['nsenter', '--target', String(init), ...KINDS, 'unshare', '--user'],
+    ...['--map-user=1000', '--map-group=1000', 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
+    `CONDOR_CONFIG=${join(folder, 'condor.config')}`,
+  ];
+  const run = (...command: readonly string[]) =>
+    execFileSync(program, [...words, ...command], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  const answers = () => eventually(() => run('condor_q', '-af', 'ClusterId') !== undefined);
+  const daemons = spawn(program, [...words, 'condor_master', '-f'], { stdio: 'ignore' });
+  const master = () => childrenOf(daemons)[0] ?? 0;
+  await eventually(() => run('condor_status', '-af', 'Name').trim() !== '');
+  await answers();
   return {
-    via: [...inside, 'sh', '-c', 'exec sh -c "$*"', 'via'],
-    folder,
+    via: [program, ...words, 'sh', '-c', 'exec sh -c "$*"', 'via'],
     endSchedd() {
       // Else the master starts it again.
       process.kill(master(), 'SIGSTOP');
@@ -99,11 +103,10 @@ export async function condorPool(system: string): Promise<CondorPool> {
     },
     async startSchedd() {
       process.kill(master(), 'SIGCONT');
-      // It stops with its child, and does not go on with it.
-      nsenter.kill('SIGCONT');
+      // The program that has started it stops with it, and does not go on with it.
+      daemons.kill('SIGCONT');
       await answers();
     },
-    stop,
   };
 }
 
