@@ -92,6 +92,12 @@ export const hostRecipeSchema = z
       allocations: z.int().min(1).max(10_000).default(10),
       queued: z.int().min(1).max(10_000).default(4),
       hostHoursPerDay: z.number().positive().nullable().default(null),
+      perUser: z
+        .strictObject({
+          allocations: z.int().min(1).max(10_000).nullable().default(null),
+          hostHoursPerDay: z.number().positive().nullable().default(null),
+        })
+        .optional(),
     }),
     idleTimeout: duration({ minMs: 1000 }).default(300_000),
     startTimeout: duration({ minMs: 1000 }).default(300_000),
@@ -105,6 +111,13 @@ export const hostRecipeSchema = z
       context.addIssue({
         code: 'custom',
         path: ['max', 'hostHoursPerDay'],
+        message: 'at least the hours of one wallTime',
+      });
+    const perUser = max.perUser?.hostHoursPerDay ?? null;
+    if (perUser !== null && perUser * HOUR_MS < wallTime)
+      context.addIssue({
+        code: 'custom',
+        path: ['max', 'perUser', 'hostHoursPerDay'],
         message: 'at least the hours of one wallTime',
       });
     for (const key of Object.keys(agent.config)) {

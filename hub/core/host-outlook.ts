@@ -3,8 +3,8 @@ import { amountInWords, durationInWords } from './amounts-in-words.js';
 
 /**
  * Reasons why a recipe brings no more hosts for a task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS:
- * the latest starts have failed, and the next try is later. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time for
- * the task.
+ * the latest starts have failed, and the next try is later. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of its
+ * user is. TIME: its hosts have too little time for the task.
  */
 export const RECIPE_OBSTACLES = [
   'PAUSED',
@@ -12,6 +12,8 @@ export const RECIPE_OBSTACLES = [
   'FAILED_STARTS',
   'MAX_ALLOCATIONS',
   'HOST_HOURS',
+  'USER_ALLOCATIONS',
+  'USER_HOST_HOURS',
   'TIME',
 ] as const;
 export type RecipeObstacle = (typeof RECIPE_OBSTACLES)[number];
@@ -42,6 +44,8 @@ const OBSTACLES_IN_WORDS = {
   FAILED_STARTS: 'its latest starts have failed',
   MAX_ALLOCATIONS: 'it has all that it may have at a time',
   HOST_HOURS: 'its host-hours of the day are used up',
+  USER_ALLOCATIONS: 'its user has all that one user may have at a time',
+  USER_HOST_HOURS: 'the host-hours of the day that one user may have are used up',
   TIME: 'they have too little time for it',
 } as const satisfies Record<RecipeObstacle, string>;
 

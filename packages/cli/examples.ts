@@ -71,6 +71,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   events: ["wb events --name 'nightly *' --json | jq -r .task.status"],
   upstreams: ['wb upstreams'],
   hosts: ['wb hosts'],
+  'host hours': ['wb host hours --months 3'],
   'host pause': ['wb host pause gears'],
   'host resume': ['wb host resume gears'],
   'host drain': ['wb host drain gears'],

@@ -22,6 +22,7 @@ export function describeAllocations(open: OpenStore): void {
   describe('allocations', () => {
     it('are kept with all that they say, over a restart', async () => {
       const full = allocation('gears-a', {
+        forUser: 'anna',
         ...{ state: 'LOST', jobId: '17', cause: 'GONE', message: 'node failure' },
         ...{ startedAtMs: 1100, joinedAtMs: 1200, endsAtMs: 9000, endedAtMs: 1300 },
       });
@@ -99,6 +100,42 @@ export function describeAllocations(open: OpenStore): void {
           ['belts', 10],
         ]),
       );
+    });
+
+    it('tell how long those of a recipe ran for each user since a time', async () => {
+      const { allocations } = store;
+      await allocations.add({ ...ended('a', 50, 300), forUser: 'anna' }, TERM);
+      await allocations.add({ ...ended('b', 400, 500), forUser: '' }, TERM);
+      await allocations.add(ended('for nobody', 400, 500), TERM);
+      await allocations.add(allocation('runs', { state: 'JOINED', startedAtMs: 600, forUser: 'anna' }), TERM);
+      await allocations.add(allocation('waits', { state: 'QUEUED', forUser: 'vera' }), TERM);
+      expect(await allocations.ranForUsersSince(100, 1000)).toEqual([
+        { recipe: 'gears', forUser: '', ranMs: 100 },
+        { recipe: 'gears', forUser: 'anna', ranMs: 200 + 400 },
+      ]);
+    });
+
+    it('tell how long those of a recipe ran in periods', async () => {
+      const { allocations } = store;
+      await allocations.add(ended('before', 0, 100), TERM);
+      await allocations.add(ended('through all', 50, 900), TERM);
+      await allocations.add(ended('within', 210, 220), TERM);
+      await allocations.add(ended('other', 150, 250, 'belts'), TERM);
+      await allocations.add(allocation('runs', { state: 'JOINED', startedAtMs: 280 }), TERM);
+      await allocations.add(allocation('waits', { state: 'QUEUED' }), TERM);
+      const periods = [
+        { fromMs: 300, untilMs: 400 },
+        { fromMs: 200, untilMs: 300 },
+        { fromMs: 100, untilMs: 200 },
+      ];
+      expect(await allocations.ranIn(periods, 310)).toEqual([
+        { at: 0, recipe: 'gears', ranMs: 100 + 10 },
+        { at: 1, recipe: 'belts', ranMs: 50 },
+        { at: 1, recipe: 'gears', ranMs: 100 + 10 + 20 },
+        { at: 2, recipe: 'belts', ranMs: 50 },
+        { at: 2, recipe: 'gears', ranMs: 100 },
+      ]);
+      expect(await allocations.ranIn([], 310)).toEqual([]);
     });
 
     it('show another version when one is over', async () => {

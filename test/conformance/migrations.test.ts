@@ -160,6 +160,7 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO allocation (id, recipe, state, reason, wanted_at) VALUES ('gears-a', 'gears', 'WANTED', '1 task waits', 50)`,
   ],
   [`UPDATE agent SET installation = '{"kind":"NPM","os":"linux","arch":"x64"}'`],
+  [`UPDATE allocation SET for_user = 'anna'`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -368,6 +369,7 @@ it('no migration has changed since it was released', () => {
     '39521fe9461f',
     '29dc1370986d',
     '2622c2a1d8cd',
+    '0dc7861054be',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -257,6 +257,19 @@ export function describeTaskQueue(open: OpenStore): void {
       expect((await headsOf(ANYTHING, 9)).map(({ timeLimitS }) => timeLimitS)).toEqual(limits);
     });
 
+    it('allow counting the tasks that a time limit lets end within a time by their creators', async () => {
+      const creators = ['anna', null, 'anna', 'vera'];
+      await store.queue.insert(creators.map((creator) => newTask({ creator, timeLimitS: 60 })));
+      await store.queue.insert([newTask({ creator: 'vera' })]);
+      const groupIds = await groupIdsOf(ANYTHING);
+      const counts = async (timeLimitS: number, withoutLimit: boolean, limit = 9) =>
+        Object.fromEntries(await store.queue.countByCreator(groupIds, { timeLimitS, withoutLimit }, limit));
+      expect(await counts(60, true)).toEqual({ '': 1, anna: 2, vera: 2 });
+      expect(await counts(60, false)).toEqual({ '': 1, anna: 2, vera: 1 });
+      expect(await counts(60, true, 3)).toEqual({ '': 1, anna: 2 });
+      expect(await counts(59, false)).toEqual({});
+    });
+
     it('are removed without tasks, and their ids are never reused', async () => {
       const groupWith = (label: string) => newTask({ requirement: { version: null, labels: [label] } });
       const tasks = ['a', 'b', 'c', 'd'].map(groupWith);

@@ -67,6 +67,12 @@ describe.runIf(hasBrowser)('the screen of hosts', () => {
     const agent = await tableOf('cloud').join(hub, name);
     await row.getByText('Works').waitFor();
     expect(await page.getByRole('button', { name: /cloud/ }).count()).toBe(0);
+    const months = page.getByRole('region', { name: 'Host-hours by month' });
+    await eventually(async () => {
+      await page.reload();
+      await recipe.getByText('1 of 20').waitFor();
+      return (await months.getByRole('row', { name: /cloud.* h$/ }).count()) > 0;
+    });
     await expectAccessible(page);
     await row.getByRole('link', { name }).click();
     await page

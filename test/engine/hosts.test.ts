@@ -1,6 +1,8 @@
 /** Hosts that a workload manager brings: the pitfalls that users of other systems report, each as a test. */
 
 import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { allocationWith } from '@workbench-hub/hub/core/hosts/fixtures/allocation';
+import { latestMonths } from '@workbench-hub/hub/core/hosts/months';
 import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join, restart } from '../support/engine/engine-for-each-test.js';
 import { joinAs, MINUTE_MS, manager, pass, SOON_MS, startWith } from '../support/engine/engine-with-hosts.js';
@@ -173,6 +175,61 @@ describe('a host', () => {
     for (const name of manager.live) manager.run(name);
     await pass(MINUTE_MS);
     expect(manager.live).toHaveLength(3);
+  });
+});
+
+describe('bounds by user', () => {
+  const PER_USER = { allocations: 10, queued: 10, hostHoursPerDay: null };
+  const createFor = async (creator: string) => {
+    const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+    return engine.tasks.create({ name: null, creator, classifiers: [], job, timeLimitS: null });
+  };
+  const obstacleOf = async (id: string) => {
+    const { outlooks } = await engine.explanations.ofTask(await engine.tasks.get(id));
+    return outlooks[0]?.obstacle;
+  };
+
+  it('keep the tasks of one user from all hosts, and say so', async () => {
+    await startWith({ limits: { ...PER_USER, perUser: { allocations: 2, hostHoursPerDay: null } } });
+    const ofAnna = await Promise.all([1, 2, 3, 4].map(() => createFor('anna')));
+    const ofVera = await createFor('vera');
+    await pass(MINUTE_MS);
+    const open = await engine.store.allocations.open();
+    expect(open.map(({ forUser }) => forUser).toSorted()).toEqual(['anna', 'anna', 'vera']);
+    expect(await obstacleOf(ofAnna[0]?.id ?? '')).toBe('USER_ALLOCATIONS');
+    expect(await obstacleOf(ofVera.id)).toBeNull();
+  });
+
+  it('keep the tasks of one user from all host-hours of the day, and say so', async () => {
+    await startWith({ limits: { ...PER_USER, perUser: { allocations: null, hostHoursPerDay: 1.5 } } });
+    const { id } = await createFor('anna');
+    await createFor('anna');
+    await pass(MINUTE_MS);
+    expect(manager.live).toHaveLength(1);
+    expect(await obstacleOf(id)).toBe('USER_HOST_HOURS');
+  });
+});
+
+describe('host-hours by month', () => {
+  it('are those that hosts ran, also by a recipe that is not configured any more', async () => {
+    await startWith();
+    await create();
+    await bringHost();
+    await pass(30 * MINUTE_MS);
+    const [month] = latestMonths(engine.runtime.clock.nowMs(), 1);
+    const former = allocationWith({
+      ...{ id: 'belts-1', recipe: 'belts', state: 'ENDED', cause: 'IDLE' },
+      ...{ startedAtMs: (month?.fromMs ?? 0) - 7_200_000, endedAtMs: (month?.fromMs ?? 0) - 3_600_000 },
+    });
+    await engine.store.allocations.add(former, 0);
+    const hours = await engine.recipeViews.hostHours(13);
+    expect(hours.filter(({ recipe }) => recipe === 'belts')).toMatchObject([{ hostHours: 1 }]);
+    expect(hours[0]).toMatchObject({ month: month?.month, recipe: 'gears' });
+    const sum = hours
+      .filter(({ recipe }) => recipe === 'gears')
+      .reduce((all, each) => all + each.hostHours, 0);
+    expect(sum).toBeCloseTo(0.5, 1);
+    expect((await engine.recipeViews.hostHours(1)).map(({ recipe }) => recipe)).toEqual(['gears']);
   });
 });
 

@@ -258,6 +258,7 @@ const ROWS: readonly Row[] = [
   ),
   row('upstreams', () => [], /^NAME +STATUS +JOINED/m, equal([])),
   row('hosts', () => [], /^RECIPE +IS +ALLOCATIONS.*\r?\nbelts +READY +0 of \d+/m, validRecipes),
+  row('host hours', () => ['--months', '3'], /^MONTH +RECIPE +HOST-HOURS/m, equal([])),
   row('host pause', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
   row('host resume', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),
   row('host drain', () => ['belts'], /^belts\r?$/m, equal({ name: 'belts' })),

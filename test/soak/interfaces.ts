@@ -118,6 +118,7 @@ export const USES: Readonly<Record<string, Use>> = {
       '/api/x/hubs',
       '/api/x/upstreams',
       '/api/x/hosts',
+      '/api/x/hosts/hours',
       '/api/x/manifest-keys',
       '/api/2.0/workbench/node/instance/list?size=20',
       '/actuator/prometheus',

@@ -81,6 +81,8 @@ export interface Allocation {
   readonly jobId: string | null;
   /** Why it was wanted, in words. */
   readonly reason: string;
+  /** User for whose tasks it was wanted, empty for tasks without a creator; null unless a recipe has bounds by user. */
+  readonly forUser: string | null;
   /** Why it is given back, or over; null before. */
   readonly cause: AllocationCause | null;
   /** Latest statement of the workload manager, or the way in which it ended, in words. */
@@ -94,7 +96,9 @@ export interface Allocation {
 }
 
 /** Fields that a transition may change. */
-export type AllocationChange = Partial<Omit<Allocation, 'id' | 'recipe' | 'state' | 'reason' | 'wantedAtMs'>>;
+export type AllocationChange = Partial<
+  Omit<Allocation, 'id' | 'recipe' | 'state' | 'reason' | 'forUser' | 'wantedAtMs'>
+>;
 
 /** The allocation after a transition; undefined when its state does not permit it. */
 export function changed(

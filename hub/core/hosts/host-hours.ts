@@ -15,3 +15,18 @@ export function reservedHostHours(
   );
   return restMs.reduce((sum, each) => sum + each, 0) / HOUR_MS;
 }
+
+/** Host-hours of a recipe by user: those that ran, and those that its open allocations may still run. */
+export function hostHoursByUser(
+  open: readonly Pick<Allocation, 'startedAtMs' | 'forUser'>[],
+  recipe: Pick<HostRecipe, 'name' | 'wallTimeMs'>,
+  ran: readonly { readonly recipe: string; readonly forUser: string; readonly ranMs: number }[],
+  nowMs: number,
+): ReadonlyMap<string, number> {
+  const hours = new Map<string, number>();
+  const add = (user: string, amount: number) => hours.set(user, (hours.get(user) ?? 0) + amount);
+  for (const { recipe: name, forUser, ranMs } of ran) if (name === recipe.name) add(forUser, ranMs / HOUR_MS);
+  for (const allocation of open)
+    if (allocation.forUser !== null) add(allocation.forUser, reservedHostHours([allocation], recipe, nowMs));
+  return hours;
+}

@@ -55,6 +55,14 @@ export interface RecipeLimits {
   readonly queued: number;
   /** Host-hours that begin within 24 hours; null for no bound. */
   readonly hostHoursPerDay: number | null;
+  /** Bounds of those that are wanted for the tasks of one user; left out for none. */
+  readonly perUser?: UserLimits | undefined;
+}
+
+/** Bounds by user; null for none. */
+export interface UserLimits {
+  readonly allocations: number | null;
+  readonly hostHoursPerDay: number | null;
 }
 
 /** A recipe, as the engine needs it. */

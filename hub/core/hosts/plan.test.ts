@@ -29,6 +29,7 @@ const planned = (fields: Partial<PlannedRecipe> = {}): PlannedRecipe => ({
   isHeld: false,
   isTried: false,
   hostHours: 0,
+  hostHoursOf: new Map(),
   ...fields,
 });
 
@@ -38,10 +39,11 @@ const waiting = (
     labels = ['gears'],
     medianMs = null,
     recipe = 'gears',
-  }: { labels?: string[]; medianMs?: number | null; recipe?: string } = {},
+    forUser = null,
+  }: { labels?: string[]; medianMs?: number | null; recipe?: string; forUser?: string | null } = {},
 ): WaitingGroup => {
   const requirement: Requirement = { version: null, labels };
-  return { requirement, waitingFor: new Map([[recipe, count]]), medianMs };
+  return { requirement, forUser, waitingFor: new Map([[recipe, count]]), medianMs };
 };
 
 const inStates = (...states: AllocationState[]) =>
@@ -153,5 +155,45 @@ describe('the plan of hosts', () => {
     expect(surplus(0)).toEqual(['gears-4', 'gears-3', 'gears-2']);
     expect(surplus(3)).toEqual(['gears-4', 'gears-3']);
     expect(surplus(8)).toEqual([]);
+  });
+});
+
+describe('bounds by user', () => {
+  const one = { instances: [{ instanceClass: GEARS, count: 1 }] };
+  const bound = (perUser: { allocations?: number; hostHoursPerDay?: number }) => {
+    const limits = { allocations: 10, queued: 10, hostHoursPerDay: null };
+    const none = { allocations: null, hostHoursPerDay: null };
+    return recipeOf({ ...one, limits: { ...limits, perUser: { ...none, ...perUser } } });
+  };
+  const usersOf = (groups: WaitingGroup[], recipe: PlannedRecipe) =>
+    planHosts(groups, [], [recipe]).wanted.map(({ forUser }) => forUser);
+  const groups = [
+    waiting(5, { forUser: 'anna' }),
+    waiting(3, { forUser: '' }),
+    waiting(1, { forUser: 'vera' }),
+  ];
+
+  it('leave hosts for the tasks of others', () => {
+    const recipe = bound({ allocations: 2 });
+    expect(usersOf(groups, planned({ recipe }))).toEqual(['anna', 'anna', '', '', 'vera']);
+    const allocations = [
+      allocationWith({ id: 'gears-1', state: 'JOINED', forUser: 'anna' }),
+      allocationWith({ id: 'gears-2', state: 'DRAINING', forUser: '' }),
+    ];
+    expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['anna', '', 'vera']);
+  });
+
+  it('count host-hours of the day, with those that are wanted now', () => {
+    const recipe = bound({ hostHoursPerDay: 3 });
+    const hostHoursOf = new Map([['anna', 1.5]]);
+    expect(usersOf(groups, planned({ recipe, hostHoursOf }))).toEqual(['anna', '', '', '', 'vera']);
+  });
+
+  it('count an allocation that comes for the user for whom it was wanted', () => {
+    const recipe = bound({ allocations: 1 });
+    const allocations = [allocationWith({ id: 'gears-1', state: 'QUEUED', forUser: 'vera' })];
+    expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['anna', '']);
+    const { surplus } = planHosts([waiting(2, { forUser: 'anna' })], [], [planned({ recipe, allocations })]);
+    expect(surplus).toEqual([]);
   });
 });

@@ -8,9 +8,11 @@ import type { InstanceClass } from '../idle-instances.js';
 import { type Allocation, isQueued } from './allocation.js';
 import type { HostRecipe } from './host-recipe.js';
 
-/** The waiting tasks of one requirement. */
+/** The waiting tasks of one requirement; of one user, if a recipe has bounds by user. */
 export interface WaitingGroup {
   readonly requirement: Requirement;
+  /** Empty for tasks without a creator; null for those of all users. */
+  readonly forUser: string | null;
   /** Number of tasks by recipe, as far as they end within the time of its allocations; at most as many as matter. */
   readonly waitingFor: ReadonlyMap<string, number>;
   /** Median run time of its tasks; null when it is not known. */
@@ -36,15 +38,25 @@ export interface PlannedRecipe {
   readonly isTried: boolean;
   /** Host-hours that began within the last 24 hours. */
   readonly hostHours: number;
+  /** The same by user, of those that were wanted for a user. */
+  readonly hostHoursOf: ReadonlyMap<string, number>;
+}
+
+/** An allocation to be wanted. */
+export interface WantedAllocation {
+  readonly recipe: HostRecipe;
+  readonly reason: string;
+  readonly forUser: string | null;
 }
 
 export interface HostPlan {
   /** New allocations by recipe. */
-  readonly wanted: readonly { readonly recipe: HostRecipe; readonly reason: string }[];
+  readonly wanted: readonly WantedAllocation[];
   /** Allocations that have not started and that no waiting task needs. */
   readonly surplus: readonly Allocation[];
 }
 
+const HOUR_MS = 3_600_000;
 /** Work that one instance is expected to take on before another host could be there. */
 const WORK_OF_AN_INSTANCE_MS = 60_000;
 /** Median run time up to which a busy instance is expected to be free again before another host could be there. */
@@ -74,13 +86,14 @@ export function planHosts(
   }
   const surplus: Allocation[] = [];
   for (const planned of recipes) surplus.push(...cover(needs, planned));
-  const wanted: { recipe: HostRecipe; reason: string }[] = [];
+  const wanted: WantedAllocation[] = [];
   for (const planned of recipes) {
     const room = roomOf(planned);
+    const users = new RoomByUser(planned);
     for (let count = 0; count < room; count++) {
-      const reason = takeAllocation(needs, planned.recipe);
-      if (reason === undefined) break;
-      wanted.push({ recipe: planned.recipe, reason });
+      const next = takeAllocation(needs, planned.recipe, users);
+      if (next === undefined) break;
+      wanted.push(next);
     }
   }
   return { wanted, surplus };
@@ -137,8 +150,9 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
       }
       continue;
     }
+    const ordered = ofUserFirst(needs, allocation.forUser);
     const taken = recipe.instances.map(({ instanceClass, count }) =>
-      take(needs, instanceClass, count, recipe.name),
+      take(ordered, instanceClass, count, recipe.name),
     );
     if (isQueued(allocation) && taken.every((count) => count === 0)) unneeded.push(allocation);
   }
@@ -148,7 +162,7 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
 /** Further allocations for which a recipe has host-hours. */
 export function roomByHours({ limits, wallTimeMs }: HostRecipe, hostHours: number): number {
   if (limits.hostHoursPerDay === null) return Number.POSITIVE_INFINITY;
-  return Math.floor((limits.hostHoursPerDay - hostHours) / (wallTimeMs / 3_600_000));
+  return Math.floor((limits.hostHoursPerDay - hostHours) / (wallTimeMs / HOUR_MS));
 }
 
 /** Further allocations that the limits of a recipe permit. */
@@ -169,17 +183,68 @@ function roomOf({ recipe, allocations, isHeld, isTried, hostHours }: PlannedReci
   );
 }
 
-/** Gives the instances of a new allocation to the groups; returns why it is needed, or undefined when it is not. */
-function takeAllocation(needs: readonly Need[], recipe: HostRecipe): string | undefined {
+/** Needs in the order in which an allocation that is wanted for a user is given to them. */
+function ofUserFirst(needs: readonly Need[], user: string | null): readonly Need[] {
+  if (user === null) return needs;
+  const isOfUser = ({ group: { forUser } }: Need) => forUser === user;
+  return [...needs.filter(isOfUser), ...needs.filter((need) => !isOfUser(need))];
+}
+
+/** Further allocations that the bounds by user of a recipe permit. */
+class RoomByUser {
+  readonly #planned: PlannedRecipe;
+  /** Allocations that this plan wants. */
+  readonly #wanted = new Map<string, number>();
+
+  constructor(planned: PlannedRecipe) {
+    this.#planned = planned;
+  }
+
+  has(user: string | null): boolean {
+    if (user === null) return true;
+    const { recipe, allocations, hostHoursOf } = this.#planned;
+    const wanted = this.#wanted.get(user) ?? 0;
+    const open = allocations.filter(({ forUser }) => forUser === user).length + wanted;
+    const hostHours = (hostHoursOf.get(user) ?? 0) + (wanted * recipe.wallTimeMs) / HOUR_MS;
+    return userObstacle(recipe, { open, hostHours }) === null;
+  }
+
+  take(user: string | null): void {
+    if (user !== null) this.#wanted.set(user, (this.#wanted.get(user) ?? 0) + 1);
+  }
+}
+
+/** Bound by user that keeps a recipe from one more allocation for a user with so many that are open, and host-hours; null for none. */
+export function userObstacle(
+  { limits: { perUser }, wallTimeMs }: HostRecipe,
+  { open, hostHours }: { readonly open: number; readonly hostHours: number },
+): 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | null {
+  if (!perUser) return null;
+  if (perUser.allocations !== null && open >= perUser.allocations) return 'USER_ALLOCATIONS';
+  if (perUser.hostHoursPerDay === null) return null;
+  return hostHours + wallTimeMs / HOUR_MS > perUser.hostHoursPerDay ? 'USER_HOST_HOURS' : null;
+}
+
+/** Gives the instances of a new allocation to the groups, beginning with the user for whom it is wanted; undefined when none is needed. */
+function takeAllocation(
+  needs: readonly Need[],
+  recipe: HostRecipe,
+  users: RoomByUser,
+): WantedAllocation | undefined {
   const first = needs.find(
     (need) =>
       leftFor(need, recipe.name) > 0 &&
-      recipe.instances.some(({ instanceClass }) => fits(need.group.requirement, instanceClass)),
+      recipe.instances.some(({ instanceClass }) => fits(need.group.requirement, instanceClass)) &&
+      users.has(need.group.forUser),
   );
   if (!first) return undefined;
-  const waiting = first.group.waitingFor.get(recipe.name) ?? 0;
-  for (const { instanceClass, count } of recipe.instances) take(needs, instanceClass, count, recipe.name);
-  return `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(first.group.requirement)}`;
+  const { requirement, waitingFor, forUser } = first.group;
+  users.take(forUser);
+  const waiting = waitingFor.get(recipe.name) ?? 0;
+  const ordered = ofUserFirst(needs, forUser);
+  for (const { instanceClass, count } of recipe.instances) take(ordered, instanceClass, count, recipe.name);
+  const reason = `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(requirement)}`;
+  return { recipe, reason, forUser };
 }
 
 function inWords({ version, labels, modelType }: Requirement): string {

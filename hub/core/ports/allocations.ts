@@ -23,6 +23,25 @@ export interface RecipeNote {
   readonly fault: string | null;
 }
 
+/** Time that the allocations of a recipe have run for a user, in ms. */
+export interface RanForUser {
+  readonly recipe: string;
+  readonly forUser: string;
+  readonly ranMs: number;
+}
+
+export interface Period {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Time that the allocations of a recipe have run in the period at this place of the list, in ms. */
+export interface RanInPeriod {
+  readonly at: number;
+  readonly recipe: string;
+  readonly ranMs: number;
+}
+
 /** Change of a {@link RecipeNote}; what is left out stays. */
 export type RecipeNoteChange = Partial<Omit<RecipeNote, 'recipe'>>;
 
@@ -41,6 +60,10 @@ export interface Allocations {
   latest(query: AllocationQuery): Promise<Allocation[]>;
   /** Time that allocations have run since then, in ms, by recipe; those that run count up to `nowMs`. */
   ranSince(sinceMs: number, nowMs: number): Promise<ReadonlyMap<string, number>>;
+  /** The same by recipe and user, of those that were wanted for a user. */
+  ranForUsersSince(sinceMs: number, nowMs: number): Promise<readonly RanForUser[]>;
+  /** Time that allocations have run in each of these periods, which begin and end at these times, by recipe; nothing for one in which none ran. */
+  ranIn(periods: readonly Period[], nowMs: number): Promise<readonly RanInPeriod[]>;
   /** Differs from its earlier values whenever an allocation may be over that was not. */
   version(): Promise<string>;
   /** Removes those that were over before this time, at most `limit`; resolves with their number. */

@@ -158,6 +158,12 @@ export interface TaskQueue {
   keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
   /** Number of tasks that wait in these groups and have at most this time limit. Counts up to `limit`. */
   countWithin(groupIds: readonly number[], within: TimeLimitBound, limit: number): Promise<number>;
+  /** The same by the creators of the tasks, empty for those without one: of the first `limit` in the order of the queue. */
+  countByCreator(
+    groupIds: readonly number[],
+    within: TimeLimitBound,
+    limit: number,
+  ): Promise<ReadonlyMap<string, number>>;
   runningOn(agentId: string): Promise<Task[]>;
   /** The attempts of all running tasks. */
   running(): Promise<RunningAttempt[]>;

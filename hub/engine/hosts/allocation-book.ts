@@ -64,16 +64,30 @@ export class AllocationBook {
   }
 
   /** Adds an allocation; undefined when the term is over. Rejects as the store does. */
-  async want(recipe: HostRecipe, reason: string): Promise<Allocation | undefined> {
+  async want(
+    recipe: HostRecipe,
+    { reason, forUser }: { readonly reason: string; readonly forUser: string | null },
+  ): Promise<Allocation | undefined> {
     const { clock, newName, log } = this.#options;
     const allocation: Allocation = {
-      ...{ id: newName(recipe.name), recipe: recipe.name, state: 'WANTED', jobId: null, reason, cause: null },
+      ...{
+        id: newName(recipe.name),
+        recipe: recipe.name,
+        state: 'WANTED',
+        jobId: null,
+        reason,
+        forUser,
+        cause: null,
+      },
       ...{ message: null, wantedAtMs: clock.nowMs(), startedAtMs: null, joinedAtMs: null, endsAtMs: null },
       endedAtMs: null,
     };
     if (!(await this.#add(allocation))) return undefined;
     this.#keep(allocation);
-    log.info({ allocation: allocation.id, recipe: recipe.name, reason }, 'an allocation is wanted');
+    log.info(
+      { allocation: allocation.id, recipe: recipe.name, reason, forUser: forUser ?? undefined },
+      'an allocation is wanted',
+    );
     return allocation;
   }
 

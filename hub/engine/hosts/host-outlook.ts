@@ -6,7 +6,7 @@ import type { RecipeObstacle, RecipeOutlook } from '../../core/host-outlook.js';
 import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
 import { hostEndOf, timeLeftMs, usableMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
-import { roomByHours } from '../../core/hosts/plan.js';
+import { roomByHours, userObstacle } from '../../core/hosts/plan.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 import type { RecipeView, RecipeViews } from './recipe-views.js';
 
@@ -44,10 +44,10 @@ export class HostOutlook {
     return { ending: ends.tooShortFor(task), recipes: able.map(({ name }) => name) };
   }
 
-  /** The same, and more, from the store. Rejects as the store does. */
+  /** The same, and more, from the store; `user` is the creator of the task, or null when it is not known. Rejects as the store does. */
   async of(
     requirement: Requirement,
-    timeLimitS: number | null,
+    { timeLimitS, user }: { readonly timeLimitS: number | null; readonly user: string | null },
   ): Promise<{ readonly outlooks: readonly RecipeOutlook[]; readonly ending: readonly string[] }> {
     const { recipes, views, ends, clock } = this.#options;
     if (recipes.length === 0) return { outlooks: [], ending: [] };
@@ -56,7 +56,7 @@ export class HostOutlook {
     const all = await views.all();
     const outlooks = all
       .filter(({ recipe }) => isFitting(recipe, requirement))
-      .map((view) => outlookOf(view, timeMs, nowMs));
+      .map((view) => outlookOf(view, { timeMs, user }, nowMs));
     const ending = all.flatMap(({ recipe, allocations }) =>
       allocations.filter((each) => isOpen(each) && leftMs(each, recipe, nowMs) < timeMs),
     );
@@ -73,7 +73,11 @@ function leftMs(allocation: Allocation, { wallTimeMs }: HostRecipe, nowMs: numbe
   return end === null ? Number.POSITIVE_INFINITY : timeLeftMs(end, nowMs);
 }
 
-function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlook {
+function outlookOf(
+  view: RecipeView,
+  { timeMs, user }: { readonly timeMs: number; readonly user: string | null },
+  nowMs: number,
+): RecipeOutlook {
   const { recipe, allocations, failed, isReachable } = view;
   const coming = allocations.filter(({ state }) => isComing(state));
   const sinceMs = coming.length === 0 ? null : Math.min(...coming.map(({ wantedAtMs }) => wantedAtMs));
@@ -83,7 +87,7 @@ function outlookOf(view: RecipeView, timeMs: number, nowMs: number): RecipeOutlo
     joined: allocations.filter((each) => isOpen(each) && !isComing(each.state)).length,
     sinceMs,
     expectedMs: sinceMs !== null && isReachable ? expectedMsOf(sinceMs, allocations, nowMs) : null,
-    obstacle: timeMs > usableMs(recipe) ? 'TIME' : obstacleOf(view, nowMs),
+    obstacle: timeMs > usableMs(recipe) ? 'TIME' : obstacleOf(view, user, nowMs),
     nextTryAtMs: failed.nextTryAtMs > nowMs ? failed.nextTryAtMs : null,
   };
 }
@@ -107,12 +111,16 @@ function usualStartMs(allocations: readonly Allocation[]): number | null {
 }
 
 function obstacleOf(
-  { recipe, state, failed, hostHours, reservedHostHours, allocations }: RecipeView,
+  { recipe, state, failed, hostHours, reservedHostHours, hostHoursOf, allocations }: RecipeView,
+  user: string | null,
   nowMs: number,
 ): RecipeObstacle | null {
   const open = allocations.filter(isOpen);
   if (state === 'PAUSED' || state === 'UNREACHABLE') return state;
   if (failed.nextTryAtMs > nowMs) return 'FAILED_STARTS';
   if (open.length >= recipe.limits.allocations) return 'MAX_ALLOCATIONS';
-  return roomByHours(recipe, hostHours + reservedHostHours) < 1 ? 'HOST_HOURS' : null;
+  if (roomByHours(recipe, hostHours + reservedHostHours) < 1) return 'HOST_HOURS';
+  if (user === null) return null;
+  const ofUser = open.filter(({ forUser }) => forUser === user);
+  return userObstacle(recipe, { open: ofUser.length, hostHours: hostHoursOf.get(user) ?? 0 });
 }

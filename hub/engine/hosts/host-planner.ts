@@ -6,9 +6,9 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
-import { reservedHostHours } from '../../core/hosts/host-hours.js';
+import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
-import { type PlannedRecipe, planHosts, type Supply } from '../../core/hosts/plan.js';
+import { type PlannedRecipe, planHosts, type Supply, type WantedAllocation } from '../../core/hosts/plan.js';
 import { classKey, type InstanceClass } from '../../core/idle-instances.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
@@ -24,7 +24,7 @@ export interface HostPlannerOptions extends WaitingWorkOptions {
   /** By name of the recipe. */
   readonly drivers: ReadonlyMap<string, Pick<RecipeDriver, 'wake' | 'whyNotJoined'>>;
   readonly book: AllocationBook;
-  readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'notes'>;
+  readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
   readonly instances: Pick<Instances, 'list' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf'>;
   readonly drains: Pick<AgentDrains, 'drain'>;
   /** Whether no tasks are dispatched. */
@@ -93,10 +93,8 @@ export class HostPlanner {
     const { wanted, surplus } = planHosts(groups, this.#supply(), planned);
     const now = new Map<string, number>();
     for (const { recipe } of wanted) now.set(recipe.name, (now.get(recipe.name) ?? 0) + 1);
-    for (const [name, count] of this.#wantedTwice(now)) {
-      const { reason = '' } = wanted.find(({ recipe }) => recipe.name === name) ?? {};
-      await this.#want(name, count, reason);
-    }
+    for (const [name, count] of this.#wantedTwice(now))
+      await this.#want(name, wanted.filter(({ recipe }) => recipe.name === name).slice(0, count));
     if (!isPaused()) await this.#giveUpSurplus(surplus);
     return groups.length > 0 || this.#options.book.all.length > 0;
   }
@@ -119,14 +117,14 @@ export class HostPlanner {
     });
   }
 
-  async #want(recipeName: string, count: number, reason: string): Promise<void> {
+  async #want(recipeName: string, wanted: readonly WantedAllocation[]): Promise<void> {
     const { recipes, book, drivers } = this.#options;
     const recipe = recipes.find(({ name }) => name === recipeName);
-    if (!recipe || count === 0) return;
+    if (!recipe || wanted.length === 0) return;
     // Together, so that they share a commit.
     await Promise.all(
-      Array.from({ length: count }, async () => {
-        const allocation = await book.want(recipe, reason);
+      wanted.map(async (each) => {
+        const allocation = await book.want(recipe, each);
         if (allocation) this.#justWanted.add(allocation.id);
       }),
     );
@@ -137,6 +135,9 @@ export class HostPlanner {
     const { allocations, book, clock } = this.#options;
     const nowMs = clock.nowMs();
     const ran = await allocations.ranSince(nowMs - DAY_MS, nowMs);
+    const ranForUsers = recipes.some(({ limits }) => limits.perUser !== undefined)
+      ? await allocations.ranForUsersSince(nowMs - DAY_MS, nowMs)
+      : [];
     const planned: PlannedRecipe[] = [];
     for (const recipe of recipes) {
       const latest = await allocations.latest({ recipe: recipe.name, limit: LATEST, nowMs });
@@ -150,6 +151,7 @@ export class HostPlanner {
         isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
         isTried: failed.count > 0,
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + reservedHostHours(open, recipe, nowMs),
+        hostHoursOf: hostHoursByUser(open, recipe, ranForUsers, nowMs),
       });
     }
     return planned;

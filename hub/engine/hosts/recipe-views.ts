@@ -3,8 +3,9 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { Allocation } from '../../core/hosts/allocation.js';
 import { FAILURES_BEFORE_PAUSE, type FailedStarts, failedStarts } from '../../core/hosts/failed-starts.js';
-import { reservedHostHours } from '../../core/hosts/host-hours.js';
+import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import { latestMonths } from '../../core/hosts/months.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 
 /** PAUSED: by an administrator. FAILING: several starts in a row have failed, and the next try is later. UNREACHABLE: the workload manager does not
@@ -26,8 +27,17 @@ export interface RecipeView {
   readonly hostHours: number;
   /** Host-hours that its open allocations may still run. */
   readonly reservedHostHours: number;
+  /** Both by user, if it has bounds by user. */
+  readonly hostHoursOf: ReadonlyMap<string, number>;
   /** Those that are open, oldest first, then the latest that are over. */
   readonly allocations: readonly Allocation[];
+}
+
+export interface HostHoursOfMonth {
+  /** Such as 2026-11. */
+  readonly month: string;
+  readonly recipe: string;
+  readonly hostHours: number;
 }
 
 export interface RecipeViewsOptions {
@@ -56,6 +66,9 @@ export class RecipeViews {
     const nowMs = clock.nowMs();
     const open = await allocations.open();
     const ran = await allocations.ranSince(nowMs - DAY_MS, nowMs);
+    const ranForUsers = recipes.some(({ limits }) => limits.perUser !== undefined)
+      ? await allocations.ranForUsersSince(nowMs - DAY_MS, nowMs)
+      : [];
     const notes = new Map((await allocations.notes()).map((note) => [note.recipe, note]));
     const views: RecipeView[] = [];
     for (const recipe of recipes) {
@@ -76,10 +89,23 @@ export class RecipeViews {
         failed,
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000,
         reservedHostHours: reservedHostHours(ofRecipe, recipe, nowMs),
+        hostHoursOf: hostHoursByUser(ofRecipe, recipe, ranForUsers, nowMs),
         allocations: [...ofRecipe, ...latest],
       });
     }
     return views;
+  }
+
+  /** Host-hours by month of the hub's local time, the latest first, and by recipe, configured or not; months without any are left out. Allocations are
+   *  kept for 400 days. Rejects as the store does. */
+  async hostHours(months: number): Promise<HostHoursOfMonth[]> {
+    const { allocations, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const periods = latestMonths(nowMs, months);
+    const ran = await allocations.ranIn(periods, nowMs);
+    return ran.map(({ at, recipe, ranMs }) => ({
+      ...{ month: periods[at]?.month ?? '', recipe, hostHours: ranMs / 3_600_000 },
+    }));
   }
 
   /** Wants no more allocations of a recipe. Rejects with HubError `RECIPE_NOT_FOUND`, and as the store does. */

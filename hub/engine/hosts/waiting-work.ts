@@ -15,32 +15,48 @@ const MAX_GROUPS = 200;
 const MAX_TASKS = 10_000;
 
 export interface WaitingWorkOptions {
-  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'countWithin'>;
+  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'countWithin' | 'countByCreator'>;
   readonly ends: Pick<HostEnds, 'expectedMs' | 'medianMs'>;
 }
 
 /** Rejects as the store does. */
 export async function readWaitingWork(
   recipes: readonly HostRecipe[],
-  { queue, ends }: WaitingWorkOptions,
+  options: WaitingWorkOptions,
 ): Promise<WaitingGroup[]> {
   const groups: WaitingGroup[] = [];
-  for (const group of await fittingGroups(recipes, queue)) {
-    const { groupId, requirementKey } = group;
-    const requirement = requirementOfKey(requirementKey);
-    const expectedMs = ends.expectedMs(requirementKey);
-    const waitingFor = new Map<string, number>();
+  const areByUser = recipes.some(({ limits }) => limits.perUser !== undefined);
+  for (const group of await fittingGroups(recipes, options.queue)) {
+    const requirement = requirementOfKey(group.requirementKey);
+    const medianMs = options.ends.medianMs(group.requirementKey);
+    const byUser = new Map<string | null, Map<string, number>>();
     for (const recipe of recipes) {
-      const timeMs = usableMs(recipe);
       if (!fitsAny(recipe, group)) continue;
-      const within = { timeLimitS: Math.floor(timeMs / 1000), withoutLimit: expectedMs <= timeMs };
-      const count = await queue.countWithin([groupId], within, MAX_TASKS);
-      if (count > 0) waitingFor.set(recipe.name, count);
+      for (const [user, count] of await countsOf(group, recipe, areByUser, options)) {
+        const ofUser = byUser.get(user) ?? new Map<string, number>();
+        byUser.set(user, ofUser.set(recipe.name, count));
+      }
     }
-    if (waitingFor.size > 0)
-      groups.push({ requirement, waitingFor, medianMs: ends.medianMs(requirementKey) });
+    for (const [forUser, waitingFor] of byUser) groups.push({ requirement, forUser, waitingFor, medianMs });
   }
   return groups;
+}
+
+/** Tasks of a group that end within the time of a recipe, by user; all of them under null, unless they are told apart. */
+async function countsOf(
+  { groupId, requirementKey }: QueueGroup,
+  recipe: HostRecipe,
+  areByUser: boolean,
+  { queue, ends }: WaitingWorkOptions,
+): Promise<Iterable<readonly [user: string | null, count: number]>> {
+  const timeMs = usableMs(recipe);
+  const within = {
+    timeLimitS: Math.floor(timeMs / 1000),
+    withoutLimit: ends.expectedMs(requirementKey) <= timeMs,
+  };
+  if (areByUser) return queue.countByCreator([groupId], within, MAX_TASKS);
+  const count = await queue.countWithin([groupId], within, MAX_TASKS);
+  return count === 0 ? [] : [[null, count]];
 }
 
 async function fittingGroups(

@@ -53,6 +53,8 @@ interface Subject {
   readonly types: readonly TaskType[];
   /** In seconds; null without one. */
   readonly timeLimitS: number | null;
+  /** Creator, empty without one; null when it is not known. */
+  readonly user: string | null;
   readonly requestedAtMs: number;
   readonly place: QueuePlace;
 }
@@ -100,8 +102,12 @@ export class Explanations {
 
   /** Explains why this task waits. */
   async ofTask(task: Task): Promise<Explanation> {
-    const { requirement, type, timeLimitS, requestedAtMs, id } = task;
-    return this.#explain({ requirement, types: [type], timeLimitS, requestedAtMs, place: { taskId: id } });
+    const { requirement, type, timeLimitS, requestedAtMs, id, creator } = task;
+    const user = creator ?? '';
+    return this.#explain({
+      ...{ requirement, types: [type], timeLimitS, user, requestedAtMs },
+      place: { taskId: id },
+    });
   }
 
   /** Explains how a task with these valid classifiers, and with a model of this type, would wait if it were created now. */
@@ -115,6 +121,7 @@ export class Explanations {
       requirement,
       types: ['EXECUTE_BATCH_JOB', 'SIMULATE_WORK'],
       timeLimitS: null,
+      user: null,
       requestedAtMs: 0,
       place: { newWithPriorityRank: priorityRank(priority) },
     });
@@ -129,7 +136,14 @@ export class Explanations {
     return `Waiting for ${Math.floor(waitedMs / 60_000)} min: ${message}\n`;
   }
 
-  async #explain({ requirement, types, timeLimitS, requestedAtMs, place }: Subject): Promise<Explanation> {
+  async #explain({
+    requirement,
+    types,
+    timeLimitS,
+    user,
+    requestedAtMs,
+    place,
+  }: Subject): Promise<Explanation> {
     await this.#options.caughtUp();
     const { instances, shutdown, clock, exclusions, hostOutlook } = this.#options;
     const taskId = 'taskId' in place ? place.taskId : undefined;
@@ -147,7 +161,7 @@ export class Explanations {
     const unforeseeable = runTimes
       ? await this.#running.unforeseeable(fitting, runTimes, clock.nowMs())
       : new Set<string>();
-    const { outlooks, ending } = await hostOutlook.of(requirement, timeLimitS);
+    const { outlooks, ending } = await hostOutlook.of(requirement, { timeLimitS, user });
     const candidates = instances.list().map((view) => ({
       ...view,
       isEnding: ending.includes(view.agentId),

@@ -60,6 +60,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/x/hubs': 'VIEWER',
   'GET /api/x/upstreams': 'VIEWER',
   'GET /api/x/hosts': 'VIEWER',
+  'GET /api/x/hosts/hours': 'VIEWER',
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/statistics': 'VIEWER',
   'GET /api/x/studies': 'VIEWER',

@@ -1,5 +1,5 @@
 import type { Allocation, AllocationCause, AllocationState } from '../../core/hosts/allocation.js';
-import type { RecipeNote, RecipeNoteChange } from '../../core/ports/allocations.js';
+import type { RanForUser, RanInPeriod, RecipeNote, RecipeNoteChange } from '../../core/ports/allocations.js';
 
 export interface AllocationRow {
   readonly id: string;
@@ -7,6 +7,7 @@ export interface AllocationRow {
   readonly state: string;
   readonly job_id: string | null;
   readonly reason: string;
+  readonly for_user: string | null;
   readonly cause: string | null;
   readonly message: string | null;
   readonly wanted_at: number;
@@ -17,7 +18,7 @@ export interface AllocationRow {
 }
 
 export const ALLOCATION_COLUMNS =
-  'id, recipe, state, job_id, reason, cause, message, wanted_at, started_at, joined_at, ends_at, ended_at';
+  'id, recipe, state, job_id, reason, for_user, cause, message, wanted_at, started_at, joined_at, ends_at, ended_at';
 
 /** Condition of the allocations that are not over, as an index has it. */
 export const IS_OPEN_ALLOCATION = 'ended_at IS NULL';
@@ -41,6 +42,7 @@ export function allocationOfRow(row: AllocationRow): Allocation {
     state: row.state as AllocationState,
     jobId: row.job_id,
     reason: row.reason,
+    forUser: row.for_user,
     cause: row.cause as AllocationCause | null,
     message: row.message,
     wantedAtMs: row.wanted_at,
@@ -52,13 +54,36 @@ export function allocationOfRow(row: AllocationRow): Allocation {
 }
 
 export function rowOfAllocation(allocation: Allocation): AllocationRow {
-  const { id, recipe, state, jobId, reason, cause, message } = allocation;
+  const { id, recipe, state, jobId, reason, forUser, cause, message } = allocation;
   const { wantedAtMs, startedAtMs, joinedAtMs, endsAtMs, endedAtMs } = allocation;
   return {
-    ...{ id, recipe, state, job_id: jobId, reason, cause, message },
+    ...{ id, recipe, state, job_id: jobId, reason, for_user: forUser, cause, message },
     ...{ wanted_at: wantedAtMs, started_at: startedAtMs, joined_at: joinedAtMs },
     ...{ ends_at: endsAtMs, ended_at: endedAtMs },
   };
+}
+
+/** Query of a time by which an allocation that ended later cannot have run before. */
+export const LONGEST_ALLOCATION = 'SELECT coalesce(max(ended_at - started_at), 0) + 1 FROM allocation';
+
+export interface RanForUserRow {
+  readonly recipe: string;
+  readonly for_user: string;
+  readonly ran: number | string;
+}
+
+export function ranForUserOfRow({ recipe, for_user: forUser, ran }: RanForUserRow): RanForUser {
+  return { recipe, forUser, ranMs: Number(ran) };
+}
+
+export interface RanInPeriodRow {
+  readonly at: number;
+  readonly recipe: string;
+  readonly ran: number | string;
+}
+
+export function ranInPeriodOfRow({ at, recipe, ran }: RanInPeriodRow): RanInPeriod {
+  return { at: Number(at), recipe, ranMs: Number(ran) };
 }
 
 export interface RecipeNoteRow {

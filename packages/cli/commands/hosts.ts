@@ -1,6 +1,6 @@
 /** `wb hosts` and `wb host`. */
 import { api } from '@workbench-hub/client';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Run } from '../command-action.js';
 import { type Column, print, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
@@ -9,6 +9,9 @@ import { localTime } from '../times.js';
 const PAGE_SIZE = 500;
 /** Allocations that are over, of each recipe, in the table. */
 const ENDED_SHOWN = 5;
+
+/** Months of which the hub knows host-hours. */
+const MAX_MONTHS = 13;
 
 /** An allocation with its recipe. */
 interface Row {
@@ -41,8 +44,15 @@ const ALLOCATION_COLUMNS: readonly Column<Row>[] = [
   { title: 'JOB', of: ({ allocation }) => allocation.jobId },
   { title: 'WANTED', of: ({ allocation }) => localTime(allocation.wantedAt) },
   { title: 'ENDS', of: ({ allocation }) => localTime(allocation.endedAt ?? allocation.endsAt) },
+  { title: 'FOR', of: ({ allocation }) => allocation.forUser, isRare: true },
   { title: 'CAUSE', of: ({ allocation }) => allocation.cause },
   { title: 'MESSAGE', of: ({ allocation }) => allocation.message, isRare: true },
+];
+
+const HOURS_COLUMNS: readonly Column<api.HostHours['content'][number]>[] = [
+  { title: 'MONTH', of: ({ month }) => month },
+  { title: 'RECIPE', of: ({ recipe }) => recipe },
+  { title: 'HOST-HOURS', of: ({ hostHours }) => hours(hostHours) },
 ];
 
 const HELP = `
@@ -70,7 +80,20 @@ export function addHostCommands(program: Command, run: Run): void {
 
   const host = program
     .command('host')
-    .description('pause or resume a recipe of hosts, or give its hosts back');
+    .description('pause or resume a recipe of hosts, give its hosts back, or list host-hours by month');
+  host
+    .command('hours')
+    .description('list the host-hours of each recipe by month')
+    .option('--months <number>', 'months, the current one among them, 13 at most', monthsOf, 12)
+    .action(
+      run(async (hub, output, { months }: { months: number }) => {
+        const { data } = await api.listHostHours({
+          ...{ client: hub.client, query: { months }, throwOnError: true },
+        });
+        print(data.content, output, () => table(data.content, HOURS_COLUMNS));
+        return EXIT.FINISHED;
+      }),
+    );
   for (const [name, call, description] of [
     ['pause', api.pauseHostRecipe, 'bring no more hosts by a recipe; those that are there stay'],
     ['resume', api.resumeHostRecipe, 'bring hosts by a recipe again'],
@@ -88,6 +111,12 @@ export function addHostCommands(program: Command, run: Run): void {
         }),
       );
   }
+}
+
+function monthsOf(text: string): number {
+  const months = Number(text);
+  if (Number.isInteger(months) && months >= 1 && months <= MAX_MONTHS) return months;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_MONTHS}.`);
 }
 
 /** The recipes and their allocations as two tables. */

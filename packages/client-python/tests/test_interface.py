@@ -87,6 +87,7 @@ CALLS: Dict[str, Callable[[Hub], object]] = {
     "listHubs": lambda hub: hub.hubs(),
     "listUpstreams": lambda hub: hub.upstreams(),
     "listHostRecipes": lambda hub: hub.host_recipes(),
+    "listHostHours": lambda hub: hub.host_hours(),
     "pauseHostRecipe": lambda hub: hub.pause_hosts("gears"),
     "resumeHostRecipe": lambda hub: hub.resume_hosts("gears"),
     "drainHostRecipe": lambda hub: hub.drain_hosts("gears"),

@@ -51,6 +51,11 @@ class ServiceMethods:
         found: Any = self._calls.pages("/api/x/hosts", {})
         return list(found)
 
+    def host_hours(self, months: int = 12) -> List[schemas.HostHoursContentItem]:
+        """Host-hours of each recipe by month, the latest month first."""
+        found: Any = self._calls.json("GET", "/api/x/hosts/hours", query={"months": months})
+        return list(found["content"])
+
     def pause_hosts(self, recipe: str) -> None:
         """Brings no more hosts by a recipe; those that are there stay. For the role ADMIN."""
         self._change_hosts(recipe, "pause")

@@ -361,8 +361,9 @@ class DryRunExplanationHostsItem(_DryRunExplanationHostsItem, total=False):
     expected: str
     # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
     # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
-    # HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
-    obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "TIME"]
+    # HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of
+    # one user is. TIME: its hosts have too little time.
+    obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "USER_ALLOCATIONS", "USER_HOST_HOURS", "TIME"]
     # When it tries again after failed starts. Local time of the hub.
     nextTry: str
 
@@ -753,6 +754,9 @@ class _HostAllocation(TypedDict):
 class HostAllocation(_HostAllocation, total=False):
     # Id of its job, as the workload manager gave it. Absent before.
     jobId: str
+    # User for whose tasks it was wanted. Only by a recipe with bounds by user; absent for tasks without a
+    # creator.
+    forUser: str
     # Why it is given back, or over. Absent before.
     cause: Literal["NOT_NEEDED", "IDLE", "TIME", "NOT_JOINED", "REFUSED", "ENDED_EARLY", "GONE", "ASKED"]
     # For ADMIN: latest statement of the workload manager, or the way in which it ended, with the end of its
@@ -766,6 +770,19 @@ class HostAllocation(_HostAllocation, total=False):
     endsAt: str
     # Only when it is over. Local time of the hub.
     endedAt: str
+
+
+class HostHours(TypedDict):
+    content: List[HostHoursContentItem]
+
+
+class HostHoursContentItem(TypedDict):
+    # Month of the local time of the hub.
+    month: str
+    # Name of the recipe.
+    recipe: str
+    # Host-hours that its allocations ran in this month.
+    hostHours: float
 
 
 class HostModel(TypedDict):
@@ -810,6 +827,10 @@ class HostRecipe(_HostRecipe, total=False):
     nextTryAt: str
     # Bound of the host-hours within 24 hours. Absent without one.
     maxHostHours: float
+    # Allocations at a time for the tasks of one user. Absent without such a bound.
+    maxAllocationsPerUser: int
+    # Bound of the host-hours within 24 hours for the tasks of one user. Absent without one.
+    maxHostHoursPerUser: float
 
 
 class HostRecipePage(TypedDict):
@@ -2326,8 +2347,9 @@ class TaskExplanationHostsItem(_TaskExplanationHostsItem, total=False):
     expected: str
     # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
     # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
-    # HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
-    obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "TIME"]
+    # HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of
+    # one user is. TIME: its hosts have too little time.
+    obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "USER_ALLOCATIONS", "USER_HOST_HOURS", "TIME"]
     # When it tries again after failed starts. Local time of the hub.
     nextTry: str
 

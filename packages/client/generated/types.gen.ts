@@ -1832,6 +1832,14 @@ export type HostRecipe = {
      */
     maxHostHours?: number;
     /**
+     * Allocations at a time for the tasks of one user. Absent without such a bound.
+     */
+    maxAllocationsPerUser?: number;
+    /**
+     * Bound of the host-hours within 24 hours for the tasks of one user. Absent without one.
+     */
+    maxHostHoursPerUser?: number;
+    /**
      * Those that are open, oldest first, then the latest 20 that are over.
      */
     allocations: Array<HostAllocation>;
@@ -1851,6 +1859,10 @@ export type HostAllocation = {
      * Why it was wanted.
      */
     reason: string;
+    /**
+     * User for whose tasks it was wanted. Only by a recipe with bounds by user; absent for tasks without a creator.
+     */
+    forUser?: string;
     /**
      * Why it is given back, or over. Absent before.
      */
@@ -1879,6 +1891,23 @@ export type HostAllocation = {
      * Only when it is over. Local time of the hub.
      */
     endedAt?: string;
+};
+
+export type HostHours = {
+    content: Array<{
+        /**
+         * Month of the local time of the hub.
+         */
+        month: string;
+        /**
+         * Name of the recipe.
+         */
+        recipe: string;
+        /**
+         * Host-hours that its allocations ran in this month.
+         */
+        hostHours: number;
+    }>;
 };
 
 export type InputStatus = {
@@ -2156,9 +2185,9 @@ export type TaskExplanation = {
          */
         expected?: string;
         /**
-         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
+         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of one user is. TIME: its hosts have too little time.
          */
-        obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'TIME';
+        obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | 'TIME';
         /**
          * When it tries again after failed starts. Local time of the hub.
          */
@@ -2305,9 +2334,9 @@ export type DryRunExplanation = {
          */
         expected?: string;
         /**
-         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. TIME: its hosts have too little time.
+         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of one user is. TIME: its hosts have too little time.
          */
-        obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'TIME';
+        obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | 'TIME';
         /**
          * When it tries again after failed starts. Local time of the hub.
          */
@@ -6016,6 +6045,52 @@ export type ListHostRecipesResponses = {
 };
 
 export type ListHostRecipesResponse = ListHostRecipesResponses[keyof ListHostRecipesResponses];
+
+export type ListHostHoursData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Number of months, the current one among them.
+         */
+        months?: number;
+    };
+    url: '/api/x/hosts/hours';
+};
+
+export type ListHostHoursErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListHostHoursError = ListHostHoursErrors[keyof ListHostHoursErrors];
+
+export type ListHostHoursResponses = {
+    /**
+     * Months and recipes with host-hours.
+     */
+    200: HostHours;
+};
+
+export type ListHostHoursResponse = ListHostHoursResponses[keyof ListHostHoursResponses];
 
 export type PauseHostRecipeData = {
     body?: never;

@@ -87,6 +87,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/hubs
   VIEWER  GET    /api/x/upstreams
   VIEWER  GET    /api/x/hosts
+  VIEWER  GET    /api/x/hosts/hours
   VIEWER  GET    /api/x/events
   VIEWER  GET    /api/x/statistics
   VIEWER  GET    /api/x/studies

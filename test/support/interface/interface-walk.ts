@@ -246,6 +246,7 @@ async function walkThroughHosts(expected: Walker['expected']): Promise<void> {
   const { content } = JSON.parse(await expected(200, 'GET', '/api/x/hosts')) as {
     content: { name: string }[];
   };
+  await expected(200, 'GET', '/api/x/hosts/hours?months=2');
   for (const { name } of content)
     for (const action of ['pause', 'resume', 'drain'])
       await expected(204, 'POST', `/api/x/hosts/${name}/${action}`);

@@ -97,6 +97,7 @@ export const ADDITIONS = parse(`
   GET    /api/x/hubs                                               200
   GET    /api/x/upstreams                                          200 503
   GET    /api/x/hosts                                              200
+  GET    /api/x/hosts/hours                                        200
   GET    /api/x/events                                             200
   GET    /api/x/statistics                                         200
   GET    /api/x/studies                                            200

@@ -7,6 +7,7 @@ import {
   type Allocation,
   OPEN_ALLOCATION_STATES,
 } from '../../../core/hosts/allocation.js';
+import type { UserLimits } from '../../../core/hosts/host-recipe.js';
 import { RECIPE_STATES, type RecipeView, type RecipeViews } from '../../../engine/hosts/recipe-views.js';
 import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
@@ -35,6 +36,11 @@ const hostAllocation = z
     reason: z.string().meta({
       description: 'Why it was wanted.',
       example: '3 tasks wait for version 9.1, labels gears',
+    }),
+    forUser: z.string().optional().meta({
+      description:
+        'User for whose tasks it was wanted. Only by a recipe with bounds by user; absent for tasks without a creator.',
+      example: 'anna',
     }),
     cause: z.enum(ALLOCATION_CAUSES).optional().meta({
       description: 'Why it is given back, or over. Absent before.',
@@ -84,11 +90,37 @@ const hostRecipe = z
       description: 'Bound of the host-hours within 24 hours. Absent without one.',
       example: 400,
     }),
+    maxAllocationsPerUser: z.int().optional().meta({
+      description: 'Allocations at a time for the tasks of one user. Absent without such a bound.',
+      example: 4,
+    }),
+    maxHostHoursPerUser: z.number().optional().meta({
+      description: 'Bound of the host-hours within 24 hours for the tasks of one user. Absent without one.',
+      example: 48,
+    }),
     allocations: z.array(hostAllocation).meta({
       description: 'Those that are open, oldest first, then the latest 20 that are over.',
     }),
   })
   .meta({ id: 'HostRecipe' });
+
+const MAX_MONTHS = 13;
+const DEFAULT_MONTHS = 12;
+
+const hostHours = z
+  .object({
+    content: z.array(
+      z.object({
+        month: z.string().meta({ description: 'Month of the local time of the hub.', example: '2026-11' }),
+        recipe: z.string().meta({ description: 'Name of the recipe.', example: 'gears' }),
+        hostHours: z.number().meta({
+          description: 'Host-hours that its allocations ran in this month.',
+          example: 812.25,
+        }),
+      }),
+    ),
+  })
+  .meta({ id: 'HostHours' });
 
 const params = z.object({ name: z.string().meta({ description: 'Name of the recipe.', example: 'gears' }) });
 const responses = {
@@ -97,7 +129,7 @@ const responses = {
 };
 
 export function hostEndpoints(recipes: RecipeViews): Endpoint[] {
-  return [listEndpoint(recipes), ...changeEndpoints(recipes)];
+  return [listEndpoint(recipes), hoursEndpoint(recipes), ...changeEndpoints(recipes)];
 }
 
 function listEndpoint(recipes: RecipeViews): Endpoint {
@@ -117,6 +149,33 @@ function listEndpoint(recipes: RecipeViews): Endpoint {
     async ({ query, caller, context }) => {
       const page = pageFrom(await recipes.all(), query);
       return context.json({ ...page, content: page.content.map((view) => present(view, caller)) });
+    },
+  );
+}
+
+function hoursEndpoint(recipes: RecipeViews): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: `${PATH}/hours`,
+      operationId: 'listHostHours',
+      tag: 'Administration',
+      summary: 'List the host-hours of each recipe by month',
+      description:
+        'The latest month first. Allocations are kept for 400 days; recipes that are not configured any more are listed, too.',
+      query: z.object({
+        months: z.coerce.number().int().min(1).max(MAX_MONTHS).default(DEFAULT_MONTHS).meta({
+          description: 'Number of months, the current one among them.',
+          example: DEFAULT_MONTHS,
+        }),
+      }),
+      responses: { 200: { description: 'Months and recipes with host-hours.', schema: hostHours } },
+    },
+    async ({ query: { months }, context }) => {
+      const content = await recipes.hostHours(months);
+      return context.json({
+        content: content.map((each) => ({ ...each, hostHours: rounded(each.hostHours) })),
+      });
     },
   );
 }
@@ -179,7 +238,15 @@ function present(view: RecipeView, caller: Caller) {
     hostHours: rounded(view.hostHours),
     reservedHostHours: rounded(view.reservedHostHours),
     ...(limits.hostHoursPerDay !== null && { maxHostHours: limits.hostHoursPerDay }),
+    ...presentUserLimits(limits.perUser),
     allocations: allocations.map((allocation) => presentAllocation(allocation, isAdmin)),
+  };
+}
+
+function presentUserLimits({ allocations = null, hostHoursPerDay = null }: Partial<UserLimits> = {}) {
+  return {
+    ...(allocations !== null && { maxAllocationsPerUser: allocations }),
+    ...(hostHoursPerDay !== null && { maxHostHoursPerUser: hostHoursPerDay }),
   };
 }
 
@@ -188,7 +255,7 @@ function rounded(hours: number): number {
 }
 
 function presentAllocation(allocation: Allocation, isAdmin: boolean) {
-  const { id, state, jobId, reason, cause, message, wantedAtMs } = allocation;
+  const { id, state, jobId, reason, forUser, cause, message, wantedAtMs } = allocation;
   const times = {
     startedAt: allocation.startedAtMs,
     joinedAt: allocation.joinedAtMs,
@@ -198,6 +265,8 @@ function presentAllocation(allocation: Allocation, isAdmin: boolean) {
   return {
     ...{ id, state, reason },
     ...(jobId !== null && { jobId }),
+    // Tasks without a creator have the empty one.
+    ...(forUser && { forUser }),
     ...(cause !== null && { cause }),
     ...(isAdmin && message !== null && { message }),
     wantedAt: localTimestamp(wantedAtMs),

@@ -6,8 +6,13 @@ import {
   allocationOfRow,
   IS_OPEN_ALLOCATION,
   LATEST_ALLOCATIONS,
+  LONGEST_ALLOCATION,
   noteOfRow,
+  type RanForUserRow,
+  type RanInPeriodRow,
   type RecipeNoteRow,
+  ranForUserOfRow,
+  ranInPeriodOfRow,
   rowOfAllocation,
   valuesOfNote,
 } from '../../rows/allocation-row.js';
@@ -30,6 +35,7 @@ const ROW_PARAMETERS = {
   state: 'text',
   jobId: 'text',
   reason: 'text',
+  forUser: 'text',
   cause: 'text',
   message: 'text',
   wantedAt: 'bigint',
@@ -45,9 +51,9 @@ const SCHEDULER = `
 
 function valuesOf({ allocation, from, term }: Write) {
   const row = rowOfAllocation(allocation);
-  const { id, recipe, state, job_id: jobId, reason, cause, message } = row;
+  const { id, recipe, state, job_id: jobId, reason, for_user: forUser, cause, message } = row;
   return {
-    ...{ id, recipe, state, jobId, reason, cause, message, from, term },
+    ...{ id, recipe, state, jobId, reason, forUser, cause, message, from, term },
     wantedAt: row.wanted_at,
     startedAt: row.started_at,
     joinedAt: row.joined_at,
@@ -71,7 +77,7 @@ const ADD: LaneWrite<Write, boolean> = {
     parts: `${SCHEDULER},
       changed AS (
         INSERT INTO allocation (${ALLOCATION_COLUMNS})
-        SELECT :id, :recipe, :state, :jobId, :reason, :cause, :message, :wantedAt, :startedAt, :joinedAt, :endsAt, :endedAt
+        SELECT :id, :recipe, :state, :jobId, :reason, :forUser, :cause, :message, :wantedAt, :startedAt, :joinedAt, :endsAt, :endedAt
         FROM scheduler WHERE :from::text IS NULL RETURNING seq)`,
     outcome: 'SELECT to_json(count(*)) FROM changed',
   }),
@@ -87,7 +93,7 @@ const CHANGE: LaneWrite<Write, boolean> = {
           joined_at = :joinedAt, ends_at = :endsAt, ended_at = :endedAt
         FROM scheduler
         WHERE allocation.id = :id AND allocation.state = :from AND allocation.recipe = :recipe
-          AND allocation.reason = :reason AND allocation.wanted_at = :wantedAt
+          AND allocation.reason = :reason AND allocation.for_user IS NOT DISTINCT FROM :forUser AND allocation.wanted_at = :wantedAt
         RETURNING seq)`,
     outcome: 'SELECT to_json(count(*)) FROM changed',
   }),
@@ -161,6 +167,25 @@ const RAN = sql(
      UNION ALL SELECT recipe, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
    WHERE started_at IS NOT NULL GROUP BY recipe`,
 );
+const RAN_FOR_USERS = sql(
+  { since: 'bigint', now: 'bigint' },
+  `SELECT recipe, for_user, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM (
+     SELECT recipe, for_user, started_at, ended_at FROM allocation WHERE ended_at > :since
+     UNION ALL SELECT recipe, for_user, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
+   WHERE started_at IS NOT NULL AND for_user IS NOT NULL
+   GROUP BY recipe, for_user ORDER BY recipe, for_user`,
+);
+const RAN_IN = sql(
+  { since: 'bigint[]', until: 'bigint[]', now: 'bigint' },
+  `WITH period AS (
+     SELECT at - 1 AS at, since, until FROM unnest(:since, :until) WITH ORDINALITY AS asked (since, until, at))
+   SELECT at, recipe, sum(least(coalesce(ended_at, :now), until) - greatest(started_at, since))::bigint AS ran FROM (
+     SELECT at, since, until, recipe, started_at, ended_at FROM period JOIN allocation
+       ON ended_at > since AND ended_at < until + (${LONGEST_ALLOCATION})
+     UNION ALL SELECT at, since, until, recipe, started_at, ended_at FROM period JOIN allocation
+       ON ${IS_OPEN_ALLOCATION} AND :now > since) AS known
+   WHERE started_at < until GROUP BY at, recipe ORDER BY at, recipe`,
+);
 const VERSION = sql(
   {},
   `SELECT coalesce(max(ended_at), 0) || '/' || count(ended_at) AS version FROM allocation`,
@@ -184,6 +209,17 @@ export function postgresAllocations(db: Database, { change }: Lanes): Allocation
     ranSince: async (since, now) => {
       const rows = await rowsOf<{ recipe: string; ran: number }, 'since' | 'now'>(db, RAN, { since, now });
       return new Map(rows.map(({ recipe, ran }) => [recipe, Number(ran)]));
+    },
+    ranForUsersSince: async (since, now) =>
+      (await rowsOf<RanForUserRow, 'since' | 'now'>(db, RAN_FOR_USERS, { since, now })).map(ranForUserOfRow),
+    ranIn: async (periods, now) => {
+      const values = {
+        since: periods.map(({ fromMs }) => fromMs),
+        until: periods.map(({ untilMs }) => untilMs),
+        now,
+      };
+      const rows = await rowsOf<RanInPeriodRow, keyof typeof values>(db, RAN_IN, values);
+      return rows.map(ranInPeriodOfRow);
     },
     version: async () => (await rowOf<{ version: string }, never>(db, VERSION, {}))?.version ?? '',
     removeBefore: (before, limit) => change.write(REMOVE, { before, limit }),

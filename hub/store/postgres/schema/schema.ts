@@ -27,6 +27,7 @@ import { webhooksOfStudies } from './migrations/0025-webhooks-of-studies.js';
 import { bundlesOfPoints } from './migrations/0026-bundles-of-points.js';
 import { allocations } from './migrations/0027-allocations.js';
 import { agentInstallation } from './migrations/0028-agent-installation.js';
+import { allocationsForUsers } from './migrations/0030-allocations-for-users.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -56,5 +57,6 @@ export const MIGRATIONS: readonly Migration[] = [
   bundlesOfPoints,
   allocations,
   agentInstallation,
+  allocationsForUsers,
   accounts,
 ];

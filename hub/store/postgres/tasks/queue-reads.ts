@@ -62,6 +62,17 @@ const WITHIN = sql(
      LIMIT :limit) AS counted`,
 );
 
+const BY_CREATOR = sql(
+  { groupIds: 'bigint[]', timeLimitS: 'bigint', withoutLimit: 'boolean', limit: 'bigint' },
+  `SELECT creator, count(*)::integer AS waiting FROM (
+     SELECT coalesce(task_request.creator, '') AS creator FROM unnest(:groupIds) AS asked (id)
+     JOIN task ON requirement_id = asked.id AND status = 'WAITING'
+     JOIN task_request ON task_request.task_seq = task.seq
+       AND CASE WHEN time_limit_s IS NULL THEN :withoutLimit ELSE time_limit_s <= :timeLimitS END
+     ORDER BY task.priority, task.seq LIMIT :limit) AS counted
+   GROUP BY creator ORDER BY creator`,
+);
+
 const RUNNING = sql(
   { agentId: 'text' },
   `SELECT ${TASK_JSON} AS task FROM task ${TASK_JOINS} WHERE task.status = 'RUNNING' AND task.agent_id = :agentId ORDER BY task.seq`,
@@ -74,7 +85,14 @@ const ATTEMPTS = sql(
 
 type QueueReads = Pick<
   TaskQueue,
-  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'countWithin' | 'runningOn' | 'running'
+  | 'waitingGroups'
+  | 'heads'
+  | 'waiting'
+  | 'countAhead'
+  | 'countWithin'
+  | 'countByCreator'
+  | 'runningOn'
+  | 'running'
 >;
 
 /** The part of the queue port that only reads. */
@@ -106,6 +124,15 @@ export function queueReads(db: Database): QueueReads {
     countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
       const values = { groupIds, timeLimitS, withoutLimit, limit };
       return (await rowOf<{ within: number }, keyof typeof values>(db, WITHIN, values))?.within ?? 0;
+    },
+    countByCreator: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
+      const values = { groupIds, timeLimitS, withoutLimit, limit };
+      const rows = await rowsOf<{ creator: string; waiting: number }, keyof typeof values>(
+        db,
+        BY_CREATOR,
+        values,
+      );
+      return new Map(rows.map(({ creator, waiting }) => [creator, waiting]));
     },
     runningOn: async (agentId) =>
       (await rowsOf<RowWithTask, 'agentId'>(db, RUNNING, { agentId })).map(({ task }) => taskOfRow(task)),

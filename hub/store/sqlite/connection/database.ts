@@ -33,6 +33,7 @@ import { webhooksOfStudies } from '../schema/migrations/0027-webhooks-of-studies
 import { bundlesOfPoints } from '../schema/migrations/0028-bundles-of-points.js';
 import { allocations } from '../schema/migrations/0029-allocations.js';
 import { agentInstallation } from '../schema/migrations/0030-agent-installation.js';
+import { allocationsForUsers } from '../schema/migrations/0032-allocations-for-users.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -68,6 +69,7 @@ export const MIGRATIONS: readonly string[] = [
   bundlesOfPoints,
   allocations,
   agentInstallation,
+  allocationsForUsers,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

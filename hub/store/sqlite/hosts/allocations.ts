@@ -12,10 +12,11 @@ import {
 } from '../../rows/allocation-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
+import { allocationTimes } from './allocation-times.js';
 
 export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allocations {
   const insert = db.prepare<[AllocationRow]>(
-    `INSERT INTO allocation (${ALLOCATION_COLUMNS}) VALUES (@id, @recipe, @state, @job_id, @reason, @cause, @message,
+    `INSERT INTO allocation (${ALLOCATION_COLUMNS}) VALUES (@id, @recipe, @state, @job_id, @reason, @for_user, @cause, @message,
        @wanted_at, @started_at, @joined_at, @ends_at, @ended_at)`,
   );
   const update = db.prepare<[AllocationRow & { readonly from: string }]>(
@@ -31,12 +32,6 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
   );
   const selectLatest = db.prepare<[{ recipe: string | null; limit: number; now: number }], AllocationRow>(
     LATEST_ALLOCATIONS,
-  );
-  const selectRan = db.prepare<[{ since: number; now: number }], { recipe: string; ran: number }>(
-    `SELECT recipe, sum(max(0, coalesce(ended_at, @now) - max(started_at, @since))) AS ran FROM (
-       SELECT recipe, started_at, ended_at FROM allocation WHERE ended_at > @since
-       UNION ALL SELECT recipe, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION})
-     WHERE started_at IS NOT NULL GROUP BY recipe`,
   );
   const selectVersion = db
     .prepare<[], string>("SELECT coalesce(max(ended_at), 0) || '/' || count(ended_at) FROM allocation")
@@ -69,8 +64,7 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
     },
     latest: async ({ recipe, limit, nowMs }) =>
       selectLatest.all({ recipe, limit, now: nowMs }).map(allocationOfRow),
-    ranSince: async (since, now) =>
-      new Map(selectRan.all({ since, now }).map(({ recipe, ran }) => [recipe, ran])),
+    ...allocationTimes(db),
     version: async () => selectVersion.get() as string,
     removeBefore: (endedBeforeMs, limit) => commit.freeing(() => remove.run(endedBeforeMs, limit).changes),
   };

@@ -17,7 +17,14 @@ interface Place {
 
 type QueueReads = Pick<
   TaskQueue,
-  'waitingGroups' | 'heads' | 'waiting' | 'countAhead' | 'countWithin' | 'runningOn' | 'running'
+  | 'waitingGroups'
+  | 'heads'
+  | 'waiting'
+  | 'countAhead'
+  | 'countWithin'
+  | 'countByCreator'
+  | 'runningOn'
+  | 'running'
 >;
 
 /** The part of the queue port that only reads. */
@@ -48,6 +55,12 @@ export function queueReads(db: SqliteDatabase): QueueReads {
         WHERE requirement_id = asked.value AND status = 'WAITING'
           AND iif(time_limit_s IS NULL, ?, time_limit_s <= ?) LIMIT ?)`)
     .pluck();
+  const countByCreator = db.prepare<[string, number, number, number], { creator: string; waiting: number }>(`
+      SELECT coalesce(creator, '') AS creator, count(*) AS waiting FROM (
+        SELECT creator FROM json_each(?) AS asked CROSS JOIN task
+        WHERE requirement_id = asked.value AND status = 'WAITING'
+          AND iif(time_limit_s IS NULL, ?, time_limit_s <= ?) ORDER BY priority, seq LIMIT ?)
+      GROUP BY 1 ORDER BY 1`);
   const selectRunning = db
     .prepare<[string], TaskRow>(
       `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
@@ -81,6 +94,10 @@ export function queueReads(db: SqliteDatabase): QueueReads {
     },
     countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) =>
       countWithin.get(JSON.stringify(groupIds), Number(withoutLimit), timeLimitS, limit) ?? 0,
+    countByCreator: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
+      const rows = countByCreator.all(JSON.stringify(groupIds), Number(withoutLimit), timeLimitS, limit);
+      return new Map(rows.map(({ creator, waiting }) => [creator, waiting]));
+    },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
     running: async () => selectAttempts.all().map(runningAttemptOfRow),
   };

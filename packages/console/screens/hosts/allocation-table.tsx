@@ -103,10 +103,11 @@ function AllocationState({ state }: { readonly state: ShownState }) {
 /** Why it was wanted, why it is over, and what the workload manager says. */
 function Why({ allocation }: AllocationProps) {
   const words = useWords<typeof en>({ en, de });
-  const { id, reason, cause, message } = allocation;
+  const { id, reason, forUser, cause, message } = allocation;
   return (
     <>
       <HubWords>{reason}</HubWords>
+      {forUser !== undefined && <span className="under">{words.forUser(forUser)}</span>}
       {cause !== undefined && <span className="allocation-cause">{words.causes[cause]}</span>}
       {message !== undefined && <Message of={id}>{message}</Message>}
     </>

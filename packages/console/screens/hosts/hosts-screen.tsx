@@ -3,6 +3,7 @@ import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Refusal } from '../../design/refusal.js';
 import { Empty, NoData } from '../../design/states.js';
 import { useWords } from '../../words/dictionary.js';
+import { HoursByMonth } from './hours-by-month.js';
 import { RecipeCard } from './recipe-card.js';
 import { useRecipeActions, useRecipes } from './use-recipes.js';
 import { de } from './words-de.js';
@@ -33,6 +34,7 @@ export function HostsScreen() {
       {query.data?.map((recipe) => (
         <RecipeCard key={recipe.name} recipe={recipe} actions={actions} />
       ))}
+      <HoursByMonth />
       <ConfirmDialog question={actions.question} onClose={actions.closeQuestion} />
     </section>
   );

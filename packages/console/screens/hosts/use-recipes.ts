@@ -11,6 +11,7 @@ import { de } from './words-de.js';
 import { en } from './words-en.js';
 
 const EVERY_MS = 2000;
+const HOURS_EVERY_MS = 60_000;
 const RECIPES_KEY = ['hosts'];
 
 /** All recipes with their allocations; asked for again and again, since the stream tells of tasks only. */
@@ -20,6 +21,18 @@ export function useRecipes(): UseQueryResult<readonly api.HostRecipe[]> {
     refetchInterval: EVERY_MS,
     queryFn: ({ signal }) =>
       allPages((query) => api.listHostRecipes({ client: hub.client, query, signal, throwOnError: true })),
+  });
+}
+
+/** Host-hours by month, which change slowly. */
+export function useHostHours(): UseQueryResult<api.HostHours['content']> {
+  return useQuery({
+    queryKey: [...RECIPES_KEY, 'hours'],
+    refetchInterval: HOURS_EVERY_MS,
+    queryFn: async ({ signal }) => {
+      const { data } = await api.listHostHours({ client: hub.client, signal, throwOnError: true });
+      return data.content;
+    },
   });
 }
 

@@ -66,6 +66,10 @@ export const de: DictionaryLike<typeof en> = {
     FAILED_STARTS: 'es kommen keine weiteren: die letzten Starts sind fehlgeschlagen',
     MAX_ALLOCATIONS: 'es kommen keine weiteren: es hat alle, die es haben darf',
     HOST_HOURS: 'es kommen keine weiteren: seine Rechnerstunden des Tages sind verbraucht',
+    USER_ALLOCATIONS:
+      'es kommen keine weiteren: sein Benutzer hat alle, die ein Benutzer gleichzeitig haben darf',
+    USER_HOST_HOURS:
+      'es kommen keine weiteren: die Rechnerstunden des Tages für einen Benutzer sind verbraucht',
     TIME: 'ihre Zeit reicht dafür nicht',
   },
   nextTry: 'der nächste Versuch',

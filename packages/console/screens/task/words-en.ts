@@ -64,6 +64,8 @@ export const en = {
     FAILED_STARTS: 'no more come: its latest starts have failed',
     MAX_ALLOCATIONS: 'no more come: it has all that it may have',
     HOST_HOURS: 'no more come: its host-hours of the day are used up',
+    USER_ALLOCATIONS: 'no more come: its user has all that one user may have at a time',
+    USER_HOST_HOURS: 'no more come: the host-hours of the day that one user may have are used up',
     TIME: 'they have too little time for it',
   },
   nextTry: 'the next try',
