@@ -44,6 +44,12 @@ const allocationsNow = async () =>
 const over = () =>
   engine.store.allocations.latest({ recipe: null, limit: 20, nowMs: Number.MAX_SAFE_INTEGER });
 
+const createOne = () =>
+  engine.tasks.create({
+    ...{ name: null, creator: null, classifiers: [], timeLimitS: null },
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+
 async function finish(agent: SocketlessAgent): Promise<void> {
   await agent.end(agent.latest.ref, 'OK');
 }
@@ -364,6 +370,36 @@ describe('a workload manager', () => {
     expect(await allocationsNow()).toEqual([{ state: 'JOINED', cause: null }]);
     await finish(agent);
     expect((await engine.store.allocations.find(name))?.state).toBe('JOINED');
+  });
+
+  it('that is another one behind the same name loses what had not joined, and leaves what works alone', async () => {
+    await startWith();
+    await create();
+    const { name, agent } = await bringHost();
+    await create();
+    await pass();
+    const queued = manager.live.find((each) => each !== name) ?? '';
+    // It has a job of somebody else, with the same id.
+    manager.jobList = [
+      { name: 'of-somebody', jobId: '1', state: 'RUNNING', remainingMs: null, reason: null },
+    ];
+    await pass(MINUTE_MS);
+    expect(await over()).toMatchObject([{ id: queued, state: 'LOST', cause: 'GONE' }]);
+    expect((await engine.store.allocations.find(name))?.state).toBe('JOINED');
+    expect(manager.launches).toHaveLength(3);
+    expect(manager.canceled).toEqual([]);
+    expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
+  });
+
+  it('that takes 100 jobs at once gets each once, and each is canceled when no task waits', async () => {
+    await startWith({ limits: { allocations: 100, queued: 100, hostHoursPerDay: null } });
+    const ids = await Promise.all(Array.from({ length: 110 }, () => createOne()));
+    await passUntil(() => expect(manager.live).toHaveLength(100));
+    expect(new Set(manager.launches.map(({ name }) => name)).size).toBe(100);
+    await Promise.all(ids.map(({ id }) => engine.tasks.cancel(id, false, ANYBODY)));
+    await passUntil(() => expect(manager.live).toEqual([]));
+    await passUntil(async () => expect(await allocationsNow()).toEqual([]));
+    expect(manager.launches).toHaveLength(100);
   });
 
   it('that refuses is asked again later and later, and never given up', async () => {
