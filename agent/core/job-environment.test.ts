@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { inheritedEnvironment, jobEnvironment, variablesObject } from './job-environment.js';
+import {
+  inheritedEnvironment,
+  injectedEnvironment,
+  jobEnvironment,
+  variablesObject,
+} from './job-environment.js';
 
 const PATHS = { model: null, variables: '/w/variables.json', outputStorage: '/w/output-storage' };
 
@@ -92,4 +97,20 @@ describe('the environment of programs', () => {
       OMP_NUM_THREADS: '4',
     });
   });
+
+  test('has the search path of Windows under one name', () => {
+    expect(inheritedEnvironment({ Path: 'C:\\Windows' })).toEqual({ PATH: 'C:\\Windows' });
+  });
+});
+
+test.each([
+  ['comspec', true],
+  ['pAtH', true],
+  ['node_options', true],
+  ['pythonpath', true],
+  ['load', false],
+])('the variable %s steers programs where the case of names does not count: %s', (key, steers) => {
+  const variables = [{ key, value: 'x' }];
+  expect(injectedEnvironment(variables, true)).toEqual(steers ? {} : { [key]: 'x' });
+  expect(injectedEnvironment(variables, false)).toEqual({ [key]: 'x' });
 });

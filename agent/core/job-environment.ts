@@ -4,6 +4,7 @@
  */
 
 import type { Variable } from '@workbench-hub/shared/domain/job';
+import { ENVIRONMENT_IGNORES_CASE } from './host-names.js';
 
 export interface JobPaths {
   /** Absolute path of the model, or null when the job has none. */
@@ -28,11 +29,14 @@ export function jobEnvironment(
   return environment;
 }
 
-/** Variables that may stand in the environment of scripts. */
-export function injectedEnvironment(variables: readonly Variable[]): Record<string, string> {
+/** Variables that may stand in the environment of scripts; `ignoresCase` where `Path` and `PATH` are one variable. */
+export function injectedEnvironment(
+  variables: readonly Variable[],
+  ignoresCase: boolean = ENVIRONMENT_IGNORES_CASE,
+): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const { key, value } of variables) {
-    if (mayBeInjected(key) && !value.includes('\0')) environment[key] = value;
+    if (mayBeInjected(key, ignoresCase) && !value.includes('\0')) environment[key] = value;
   }
   return environment;
 }
@@ -43,10 +47,15 @@ export function variablesObject(variables: readonly Variable[]): Record<string, 
 }
 
 /** True for a name that may stand in a script's environment. */
-function mayBeInjected(key: string): boolean {
+function mayBeInjected(key: string, ignoresCase: boolean): boolean {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) return false;
   if (/_proxy$/i.test(key)) return false; // read in either case
-  return !STEERING_NAMES.has(key) && !STEERING_PREFIXES.some((prefix) => key.startsWith(prefix));
+  if (!ignoresCase)
+    return !STEERING_NAMES.has(key) && !STEERING_PREFIXES.some((prefix) => key.startsWith(prefix));
+  const name = key.toUpperCase();
+  return (
+    !STEERING_NAMES.has(name) && !STEERING_PREFIXES.some((prefix) => name.startsWith(prefix.toUpperCase()))
+  );
 }
 
 /** Names by which shells, loaders, interpreters and common tools learn what to load, run or trust. */
@@ -141,7 +150,8 @@ export function inheritedEnvironment(
 ): Record<string, string> {
   const inherited: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && !NOT_INHERITED.test(name)) inherited[name] = value;
+    // Windows has it as `Path`, and takes both names for one.
+    if (value !== undefined && !NOT_INHERITED.test(name)) inherited[name === 'Path' ? 'PATH' : name] = value;
   }
   return inherited;
 }
