@@ -61,9 +61,9 @@ export class AttemptDirectory implements WorkingDirectory {
     return this.#placeInFiles(path, this.#place.cache.pathOf(digest));
   }
 
-  async placeScript(index: number, digest: string): Promise<string> {
+  async placeScript(index: number, digest: string, ending: string): Promise<string> {
     const { given, cache } = this.#place;
-    const name = `script-${index + 1}`;
+    const name = `script-${index + 1}${ending}`;
     this.#beside.push(name);
     await this.#copy(given.directory, name, cache.pathOf(digest));
     return join(given.path, name);

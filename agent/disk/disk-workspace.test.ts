@@ -297,7 +297,7 @@ describe('a working directory', () => {
     await cache.put(SCRIPT, Readable.from([Buffer.from(TEXT)]), 0);
     for (const path of ['model.xml', 'in/a/mesh.obj', 'other']) await work.placeFile(path, SCRIPT.digest);
     expect((await stat(inFiles('other'))).mode & 0o777).toBe(0o644);
-    await work.placeScript(0, SCRIPT.digest);
+    await work.placeScript(0, SCRIPT.digest, '');
     await work.writeVariables({ a: 'b' });
     expect(await readFile(work.variables, 'utf8')).toBe('{"a":"b"}');
     await rm(inFiles('model.xml'));
@@ -334,7 +334,7 @@ describe('a working directory', () => {
     const restarted = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
     const opened = await openWorkspace(join(directory, 'work'), restarted);
     expect(await restarted.pin(SCRIPT)).toBe(true);
-    const script = await (await opened.create(REF)).placeScript(0, SCRIPT.digest);
+    const script = await (await opened.create(REF)).placeScript(0, SCRIPT.digest, '');
     expect((await promisify(execFile)(script)).stdout).toBe('hello\n');
   });
 

@@ -34,7 +34,7 @@ export async function runProbeJob(nonce: string, ports: ProbePorts): Promise<str
     const taskId = runtime.newId();
     const directory = await workspace.create({ taskId, attempt: 1, instanceId: PROBE.id });
     try {
-      const path = await directory.placeScript(0, script.digest);
+      const path = await directory.placeScript(0, script.digest, '');
       return await runIn(directory, path, { taskId, nonce }, ports);
     } finally {
       await directory.discard();

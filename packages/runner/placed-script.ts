@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { RPC_ERROR, RpcError } from '@workbench-hub/shared/instance-protocol/messages';
 import { type Interpreter, isNode, shebang } from './interpreter.js';
 import { isEsModule } from './script-kind.js';
+import type { HostSystem } from './systems/host-system.js';
 
 /** Prefix of names at the top of the working directory that are never outputs (instance protocol). */
 const RESERVED_PREFIX = '.workbench-';
@@ -18,10 +19,17 @@ const DIRECTORY_CLOSED: ReadonlySet<string | undefined> = new Set([
 
 export interface PlacedScript {
   path: string;
-  /** Interpreter of its `#!` line; undefined: the instance's interpreter runs it. */
-  ownInterpreter: Interpreter | undefined;
+  /** Interpreter of its `#!` line or of the ending of its name; undefined: the instance's interpreter runs it. Null: it is a program. */
+  ownInterpreter: Interpreter | null | undefined;
   /** Removes the script. Never throws; logs a file that stays. */
   remove(log: (line: string) => void): void;
+}
+
+export interface ScriptSurroundings {
+  /** Interpreter of the instance. */
+  readonly interpreter: Interpreter;
+  readonly system: HostSystem;
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 /** A script could not be placed in the working directory; the message says why. */
@@ -31,7 +39,7 @@ export class ScriptNotPlaced extends Error {
 
 /**
  * Puts a script into the working directory, so that it finds modules beside itself (`require('./helper.js')`, `import helper`),
- * under a reserved name. For Node its extension tells what kind of module it is, whatever a package.json says. Throws {@link
+ * under a reserved name. It keeps an ending by which the system runs it; for Node its extension tells what kind of module it is, whatever a package.json says. Throws {@link
  * ScriptNotPlaced} when an earlier script, or the disk, prevents it.
  *
  * Synchronous, since the files are small and threads would cost more.
@@ -40,16 +48,21 @@ export function placeScript(
   sourcePath: string,
   scriptNumber: number,
   workingDirectory: string,
-  interpreter: Interpreter,
+  { interpreter, system, environment }: ScriptSurroundings,
 ): PlacedScript {
   const content = readScript(sourcePath);
-  const ownInterpreter = shebang(content);
-  let extension = '';
-  if (isNode(ownInterpreter ?? interpreter)) extension = isEsModule(content.toString()) ? '.mjs' : '.cjs';
+  const kind = system.scriptKind(sourcePath);
+  const line = shebang(content);
+  const ownInterpreter = kind ? kind.interpreter : line && system.interpreterOf(line, environment);
+  let extension = kind?.ending ?? '';
+  if (!kind && isNode(ownInterpreter ?? interpreter))
+    extension = isEsModule(content.toString()) ? '.mjs' : '.cjs';
   const name = `${RESERVED_PREFIX}script-${scriptNumber}${extension}`;
   const path = join(workingDirectory, name);
   try {
-    place(sourcePath, content, path);
+    const changed = kind?.content(content) ?? content;
+    if (changed.equals(content)) place(sourcePath, content, path);
+    else writeFileSync(path, changed, { flag: 'wx', mode: 0o600 });
   } catch (error) {
     throw notPlaced(error as NodeJS.ErrnoException, name);
   }

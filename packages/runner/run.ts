@@ -2,6 +2,7 @@ import { serveProgram } from '@workbench-hub/shared/instance-protocol/program';
 import { readCommandLine, USAGE } from './command-line.js';
 import { runnerProgram } from './runner-program.js';
 import type { PrepareNode } from './script-node.js';
+import { openHostSystem } from './systems/this-system.js';
 
 export interface RunnerOptions {
   readonly version: string;
@@ -30,7 +31,8 @@ export async function runRunner(
       const stop = new AbortController();
       process.once('SIGTERM', () => stop.abort());
       process.once('SIGINT', () => stop.abort());
-      await serveProgram(runnerProgram(version, { command, args }, prepareNode), { stop: stop.signal });
+      const program = runnerProgram(version, { command, args }, prepareNode, await openHostSystem());
+      await serveProgram(program, { stop: stop.signal });
       process.exit(0);
     }
   }

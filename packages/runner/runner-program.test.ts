@@ -2,6 +2,7 @@ import { layOutJob } from '@workbench-hub/shared/instance-protocol/program-under
 import { expect, it } from 'vitest';
 import { runnerProgram } from './runner-program.js';
 import { nodeOfRunner } from './script-node.js';
+import { posix } from './systems/host-system.js';
 
 it.skipIf(process.platform === 'win32')(
   'begins no further script after a cancel, though the one that ran ended well',
@@ -9,7 +10,7 @@ it.skipIf(process.platform === 'win32')(
     const folder = await layOutJob({
       scripts: ["trap 'exit 0' TERM; echo obedient; while :; do sleep 0.01; done"],
     });
-    const program = runnerProgram('1', { command: 'sh', args: [] }, nodeOfRunner);
+    const program = runnerProgram('1', { command: 'sh', args: [] }, nodeOfRunner, posix);
     const abort = new AbortController();
     try {
       // Looking for the second one would be an error.

@@ -7,13 +7,15 @@ import {
 import type { InstanceProgram, JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import { groupGuard } from './group-guard.js';
 import { type Interpreter, isNode, languageOf, missingProgram } from './interpreter.js';
-import { placeScript, ScriptNotPlaced } from './placed-script.js';
+import { type PlacedScript, placeScript, ScriptNotPlaced } from './placed-script.js';
 import type { PreparedInterpreter, PrepareNode } from './script-node.js';
 import { ScriptPipes } from './script-pipes.js';
 import { runScriptProcess, type ScriptCommand, type ScriptEnd, type ScriptHost } from './script-process.js';
+import type { HostSystem } from './systems/host-system.js';
 
 /** Shared by all scripts of a runner. */
 interface RunnerHost extends ScriptHost {
+  readonly system: HostSystem;
   /** Interpreter of scripts without a `#!` line. */
   readonly interpreter: Interpreter;
   readonly prepareNode: PrepareNode;
@@ -26,10 +28,12 @@ export function runnerProgram(
   version: string,
   interpreter: Interpreter,
   prepareNode: PrepareNode,
+  system: HostSystem,
 ): InstanceProgram {
   const host: RunnerHost = {
     guard: groupGuard(),
     pipes: new ScriptPipes(),
+    system,
     interpreter,
     prepareNode,
     // Python would otherwise leave __pycache__ among the outputs, and buffer its output until its end.
@@ -84,14 +88,17 @@ async function runScript(
   context: JobContext,
 ): Promise<ScriptEnd> {
   const inherited = { ...host.environment, ...jobEnvironment };
-  const script = placeScript(sourcePath, scriptNumber, workingDirectory, host.interpreter);
+  const surroundings = { interpreter: host.interpreter, system: host.system, environment: inherited };
+  const script = placeScript(sourcePath, scriptNumber, workingDirectory, surroundings);
   try {
-    const prepared: PreparedInterpreter = script.ownInterpreter ?? withGlobals(host, inherited);
+    const prepared = preparedFor(script, host, inherited);
     const { command, args } = prepared;
     const environment = { ...inherited, ...prepared.environment };
-    const missing = missingProgram({ command, args }, environment, workingDirectory);
+    const missing = missingProgram({ command, args: [...args] }, environment, workingDirectory);
     if (missing !== undefined) throw new RpcError(RPC_ERROR.JOB_FAILED, interpreterMissing(missing));
-    const run: ScriptCommand = { command, args: [...args, script.path], workingDirectory, environment };
+    const started = host.system.start({ command, args }, environment, workingDirectory);
+    if ('fault' in started) throw new RpcError(RPC_ERROR.JOB_FAILED, started.fault);
+    const run: ScriptCommand = { ...started, workingDirectory, environment };
     return await runScriptProcess(run, host, context).catch((error: NodeJS.ErrnoException) => {
       if (error.syscall?.startsWith('spawn') !== true) throw error;
       throw new RpcError(RPC_ERROR.JOB_FAILED, `${command} could not be started: ${error.message}`);
@@ -99,6 +106,17 @@ async function runScript(
   } finally {
     script.remove(context.log);
   }
+}
+
+/** The command that runs a script, with its path. */
+function preparedFor(
+  { path, ownInterpreter }: PlacedScript,
+  host: RunnerHost,
+  environment: NodeJS.ProcessEnv,
+): PreparedInterpreter {
+  if (ownInterpreter === null) return { command: path, args: [] };
+  const prepared = ownInterpreter ?? withGlobals(host, environment);
+  return { ...prepared, args: [...prepared.args, path] };
 }
 
 /** The instance's interpreter; for Node with the variables, `print` and `println` as globals. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GroupGuard } from './group-guard.js';
 import { ScriptPipes } from './script-pipes.js';
 import { runScriptProcess, type ScriptHost } from './script-process.js';
+import { posix } from './systems/host-system.js';
 
 /** All that was watched, in order. */
 let watched: (number | undefined)[];
@@ -29,11 +30,11 @@ afterEach(() => vi.useRealTimers());
 function runShell(
   script: string,
   output: (text: string) => Promise<void> = () => Promise.resolve(),
-  host: ScriptHost = { guard, pipes },
+  host: Pick<ScriptHost, 'guard' | 'pipes'> = { guard, pipes },
 ) {
   return runScriptProcess(
     { command: 'sh', args: ['-c', script], workingDirectory: tmpdir(), environment: process.env },
-    host,
+    { ...host, system: posix },
     { instanceId: 'sim-1', signal: abort.signal, output: (_, text) => output(text), log: () => undefined },
   );
 }

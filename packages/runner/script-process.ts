@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { StringDecoder } from 'node:string_decoder';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import type { GroupGuard } from './group-guard.js';
 import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
 import { ScriptPipe, type ScriptPipes } from './script-pipes.js';
+import type { HostSystem, OutputDecoder, StartedCommand } from './systems/host-system.js';
 
 /** Time for a canceled script to end after SIGTERM. */
 const GRACE_MS = 2_000;
@@ -22,11 +22,10 @@ const IDS_LAST_MS = 10_000;
 export interface ScriptHost {
   readonly guard: GroupGuard;
   readonly pipes: ScriptPipes;
+  readonly system: Pick<HostSystem, 'outputDecoder'>;
 }
 
-export interface ScriptCommand {
-  command: string;
-  args: string[];
+export interface ScriptCommand extends StartedCommand {
   workingDirectory: string;
   environment: NodeJS.ProcessEnv;
 }
@@ -42,7 +41,7 @@ export interface ScriptEnd {
  */
 export async function runScriptProcess(
   run: ScriptCommand,
-  { guard, pipes }: ScriptHost,
+  { guard, pipes, system }: ScriptHost,
   { signal, output, log }: JobContext,
 ): Promise<ScriptEnd> {
   const startedAtMs = performance.now();
@@ -71,8 +70,8 @@ export async function runScriptProcess(
   };
   const onAbort = () => void cancel().catch(notEnded);
   const relays = [
-    relay(stdout, (text) => output('stdout', text)),
-    relay(stderr, (text) => output('stderr', text)),
+    relay(stdout, system.outputDecoder(), (text) => output('stdout', text)),
+    relay(stderr, system.outputDecoder(), (text) => output('stderr', text)),
   ];
   let fault: unknown;
   const watch = () => {
@@ -108,11 +107,12 @@ export async function runScriptProcess(
 
 /** Throws like `spawn` for invalid arguments, such as a variable with a NUL. */
 function startChild(
-  { command, args, workingDirectory, environment }: ScriptCommand,
+  { command, args, windowsVerbatimArguments = false, workingDirectory, environment }: ScriptCommand,
   pipes: ScriptPipe[] | undefined,
 ): ChildProcess {
   try {
-    return spawn(command, args, {
+    return spawn(command, [...args], {
+      windowsVerbatimArguments,
       cwd: workingDirectory,
       env: environment,
       stdio: ['ignore', pipes?.[0]?.writeFd ?? 'pipe', pipes?.[1]?.writeFd ?? 'pipe'],
@@ -143,8 +143,11 @@ interface Relay {
 }
 
 /** Forwards the output of a pipe as text, in pieces of at most 64 KiB with whole characters. */
-function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<void>): Relay {
-  const decoder = new StringDecoder('utf8');
+function relay(
+  source: ScriptPipe | Readable,
+  decoder: OutputDecoder,
+  send: (text: string) => Promise<void>,
+): Relay {
   let watched: WatchedStream | undefined;
   const watch = () => {
     watched ??= watchStream(source instanceof ScriptPipe ? source.stream() : source, decoder, send);
@@ -164,7 +167,7 @@ function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<vo
 }
 
 /** Forwards what an unwatched pipe holds at the end of its script. */
-function forwardNow(pipe: ScriptPipe, decoder: StringDecoder, send: (text: string) => Promise<void>): void {
+function forwardNow(pipe: ScriptPipe, decoder: OutputDecoder, send: (text: string) => Promise<void>): void {
   // Read again for the end, which is missing while another process holds the pipe.
   for (let reads = 0; reads < 2 && !pipe.isEnded; reads++) {
     const piece = pipe.readNow();
@@ -182,7 +185,7 @@ interface WatchedStream {
 /** Back pressure: the next piece is read when the last was accepted. */
 function watchStream(
   stream: Readable,
-  decoder: StringDecoder,
+  decoder: OutputDecoder,
   send: (text: string) => Promise<void>,
 ): WatchedStream {
   let pieces = 0;

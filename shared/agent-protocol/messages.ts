@@ -198,7 +198,8 @@ const batchJob = z.object({
       }),
     ])
     .nullable(),
-  scripts: z.array(fileRef.extend(inputForm)).min(1),
+  /** The name tells an agent on Windows what runs the script. */
+  scripts: z.array(fileRef.extend({ ...inputForm, filename: z.string().exactOptional() })).min(1),
   additionalFiles: z.array(namedInputRef),
   variables: z.array(variable),
   /** Only for an instance that runs several points as one job; agents of earlier versions report none. */

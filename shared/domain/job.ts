@@ -19,12 +19,17 @@ export interface NamedFileRef extends FileRef {
 
 /** An input that is staged under another name than it was handed in with. */
 interface RenamedInput {
-  /** Name for people, a relative path with `/`; absent when none was given. Agents do not use it. */
+  /** Name for people, a relative path with `/`; absent when none was given. Agents use its ending at most. */
   readonly filename?: string;
 }
 
 /** A script of a job; its place in the list tells it from others. */
 export type ScriptRef = FileRef & RenamedInput;
+
+/** Ending of the name of a script that Windows runs by it, such as `.bat`; empty for any other. */
+export function scriptEnding({ filename = '' }: Pick<ScriptRef, 'filename'>): string {
+  return /\.(?:bat|cmd|ps1)$/i.exec(filename)?.[0].toLowerCase() ?? '';
+}
 
 export type ModelSource =
   /** A model that came with the task, staged at `path` (`model.<type>`). */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { namesOfProgram } from './program-names.js';
 
 /**
  * Folders with the programs that come with the product, of which a file in `directory` is a part: that beside its modules, and those of
@@ -26,11 +27,12 @@ export function searchPath(path: string | undefined, directory: string): string 
   return [...productFolders(directory), ...(path ? [path] : []), dirname(process.execPath)].join(delimiter);
 }
 
-/** Whether a file of this name is in a folder of a search path. An unreadable folder counts as empty. */
+/** Whether a program of this name is in a folder of a search path. An unreadable folder counts as empty. */
 export async function liesOnPath(name: string, path: string): Promise<boolean> {
-  for (const folder of path.split(delimiter)) {
-    const found = await stat(join(folder, name)).catch(() => undefined);
-    if (found?.isFile()) return true;
-  }
+  for (const folder of path.split(delimiter))
+    for (const file of namesOfProgram(name, process.env['PATHEXT'])) {
+      const found = await stat(join(folder, file)).catch(() => undefined);
+      if (found?.isFile()) return true;
+    }
   return false;
 }

@@ -66,6 +66,38 @@ console.log('Grüße from ' + process.platform);`;
     expect(await client().log(id)).toContain('Grüße from win32');
   });
 
+  it('runs batch files by their names, and shows what they print', async () => {
+    configure();
+    startAgent();
+    await ready();
+    const batch = (name: string, script: Buffer, label = 'node') =>
+      client().createBatchJob({
+        classifiers: [{ type: 'LABLES', value: label }],
+        inputScripts: [{ filename: name, content: script.toString('base64') }],
+      });
+    // Ends of lines of Linux, which cmd reads wrongly, and a letter in its code page.
+    const lines = [
+      '@echo off',
+      'goto :there',
+      'echo never',
+      ':there',
+      'echo in %CD%> where.txt',
+      'echo done',
+      'exit /b 3',
+    ];
+    const id = await batch('run.bat', Buffer.from(lines.join('\n')));
+    const result = await client().batchJobResult(id);
+    expect(result, await client().log(id)).toMatchObject({ batchExecutionStatus: 'ERROR' });
+    expect(outputsOf(result)['where.txt']).toMatch(/^in [A-Z]:.*\r\n$/);
+    expect(await client().log(id)).toBe('done\n');
+    expect(JSON.stringify(result)).toContain('script 1 of 1 exited with code 3');
+
+    const printed = "process.stdout.write(Buffer.from('Gr\\u00fc\\u00dfe\\r\\n', 'utf16le'));";
+    const utf16 = await batch('print.js', Buffer.from(printed));
+    await client().batchJobResult(utf16);
+    expect(await client().log(utf16)).toBe('Grüße\n');
+  });
+
   it('removes what a job left read-only, and fails a job whose files Windows cannot have', async () => {
     configure();
     startAgent();

@@ -41,7 +41,8 @@ export function windowsHost() {
   let sessions: Program[];
   beforeEach(async () => {
     site = await temporaryFolder();
-    hub = await startHub(site.path);
+    // A job is run again after each kill.
+    hub = await startHub(site.path, { tasks: { maxAttempts: kills + 1 } });
     sessions = [];
   });
   afterEach(async () => {

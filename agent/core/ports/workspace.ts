@@ -14,8 +14,8 @@ export interface WorkingDirectory {
   readonly variables: string;
   /** Places a cached blob at `path` in `files`; returns the absolute path. */
   placeFile(path: string, digest: string): Promise<string>;
-  /** Places a cached blob beside `files`, as script number `index`. */
-  placeScript(index: number, digest: string): Promise<string>;
+  /** Places a cached blob beside `files`, as script number `index`, with the ending of its name. */
+  placeScript(index: number, digest: string, ending: string): Promise<string>;
   /** Copies a file of this host that lies in `root`, both resolved; rejects with {@link FileNotReadable} when a link was put
    *  into the path since. */
   placeLocalFile(path: string, source: string, root: string): Promise<string>;

@@ -7,6 +7,7 @@ import {
   filesOfJob,
   type JobPoint,
   type ModelSource,
+  scriptEnding,
 } from '@workbench-hub/shared/domain/job';
 import type { KeepPolicy } from '@workbench-hub/shared/domain/keep-policy';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
@@ -195,8 +196,8 @@ export class BatchJobs {
     await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be staged`, async () => {
       const placed: (() => Promise<unknown>)[] = [
         () => directory.writeVariables(variablesObject(job.variables)),
-        ...job.scripts.map(({ digest }, index) => async () => {
-          scripts[index] = await directory.placeScript(index, digest);
+        ...job.scripts.map((script, index) => async () => {
+          scripts[index] = await directory.placeScript(index, script.digest, scriptEnding(script));
         }),
         ...job.additionalFiles.map(
           ({ path, digest }) =>

@@ -1,0 +1,3 @@
+/** Names of programs, for instance programs that start some. */
+// biome-ignore lint/performance/noBarrelFile: instance programs import this folder only
+export { namesOfProgram, pathOf } from '../runtime/program-names.js';
