@@ -185,6 +185,7 @@ function observe(
     isShutdownPrepared: () => engine.shutdown.status.initiated,
     disk: () => diskSpace(config.dataDir),
     studies: () => store.studies.states(),
+    rollout: () => engine.rolloutViews.counts(),
     waitingWebhooks: () => store.webhooks.waiting(),
     databaseBytes: () => store.sizes(),
   });

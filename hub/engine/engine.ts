@@ -15,6 +15,7 @@ import type { AgentDrains } from './agents/agent-drains.js';
 import type { AgentUpdates } from './agents/agent-updates.js';
 import type { Agents } from './agents/agents.js';
 import { type AgentPorts, buildAgents } from './agents/build-agents.js';
+import type { RolloutViews } from './agents/rollout-views.js';
 import type { SentBlobs } from './agents/sent-blobs.js';
 import { buildFollowing, buildLogFollower, type FollowingPorts } from './following/build-following.js';
 import type { ChangeFeed } from './following/change-feed.js';
@@ -86,6 +87,7 @@ export interface Engine extends Running {
   readonly nodes: Nodes;
   readonly drains: AgentDrains;
   readonly updates: AgentUpdates;
+  readonly rolloutViews: RolloutViews;
   readonly control: InstanceControl;
   readonly upstreams: Upstreams;
   readonly recipeViews: RecipeViews;

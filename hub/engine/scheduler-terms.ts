@@ -62,7 +62,7 @@ export function schedulerTerms(
         await lending.start();
         studyDriver.start();
         hosts.start();
-        rollout.start();
+        rollout.start(term);
       } catch (error) {
         // Leases that began must not count in the next term.
         await end();

@@ -48,6 +48,10 @@ export function taskMetrics(meters: Meters): TaskMetrics {
     ['cause'],
   );
   const left = meters.counter('agent_disconnects_total', 'Connections of agents that ended.');
+  const wentBack = meters.counter(
+    'agent_rollbacks_total',
+    'Agents that went back from the version of the hub, which had failed there.',
+  );
   // Counters that alerts watch for an increase exist before their first event; otherwise it would be missed.
   for (const cause of ['CRASH', 'LOSS', 'HOST_FAULT', 'RETURN']) lost.labels(cause).inc(0);
   return {
@@ -67,6 +71,7 @@ export function taskMetrics(meters: Meters): TaskMetrics {
     },
     attemptLost: (cause) => lost.labels(cause).inc(),
     agentLeft: () => left.inc(),
+    agentWentBack: () => wentBack.inc(),
   };
 }
 

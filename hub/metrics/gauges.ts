@@ -19,6 +19,8 @@ export interface Observable {
   readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
   /** Number of studies by state. */
   readonly studies: () => Promise<Readonly<Record<string, number>>>;
+  /** Numbers of agents by the progress of the rollout there. */
+  readonly rollout: () => Promise<Readonly<Record<string, number>>>;
   /** Receivers for which webhooks wait. */
   readonly waitingWebhooks: () => Promise<readonly WaitingReceiver[]>;
   /** Sizes by the name of their database. */
@@ -37,35 +39,7 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     return Object.fromEntries(await Promise.all(waiting)) as Record<string, number>;
   });
   metrics.observe('tasks_running', 'Running tasks.', null, () => count({ statuses: ['RUNNING'] }));
-  metrics.observe('agents', 'Known agents, by status.', 'status', async () =>
-    countBy(
-      ['UP', 'DOWN'],
-      (await nodes.agents()).filter(({ id }) => !isOwnAgentId(id)).map(({ status }) => status),
-    ),
-  );
-  metrics.observeAll(
-    'agents_by_build',
-    'Connected agents, by version, installation, operating system and architecture.',
-    AGENT_BUILD_LABELS,
-    async () => agentBuilds(await nodes.agents()),
-  );
-  metrics.observe(
-    'agents_drained',
-    'Drained agents, known or not.',
-    null,
-    async () => (await nodes.drains()).length,
-  );
-  metrics.observe(
-    'agent_clock_offset_seconds',
-    'Offset of the clock of an agent from that of the hub when it joined.',
-    'agent',
-    async () =>
-      Object.fromEntries(
-        (await nodes.agents()).flatMap(({ id, clockOffsetMs }) =>
-          clockOffsetMs === null ? [] : [[id, clockOffsetMs / 1000]],
-        ),
-      ),
-  );
+  observeAgents(metrics, hub);
   metrics.observe('instances', 'Known workbench instances, by status.', 'status', async () =>
     countBy(
       INSTANCE_STATUSES,
@@ -104,6 +78,44 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     async () => (await hub.disk()).totalBytes,
   );
   metrics.observe('database_bytes', 'Size of a database with its log.', 'database', hub.databaseBytes);
+}
+
+function observeAgents(metrics: HubMetrics, { nodes, rollout }: Observable): void {
+  metrics.observe('agents', 'Known agents, by status.', 'status', async () =>
+    countBy(
+      ['UP', 'DOWN'],
+      (await nodes.agents()).filter(({ id }) => !isOwnAgentId(id)).map(({ status }) => status),
+    ),
+  );
+  metrics.observeAll(
+    'agents_by_build',
+    'Connected agents, by version, installation, operating system and architecture.',
+    AGENT_BUILD_LABELS,
+    async () => agentBuilds(await nodes.agents()),
+  );
+  metrics.observe(
+    'agents_by_rollout',
+    'Agents of the groups of the rollout, by its progress there.',
+    'progress',
+    rollout,
+  );
+  metrics.observe(
+    'agents_drained',
+    'Drained agents, known or not.',
+    null,
+    async () => (await nodes.drains()).length,
+  );
+  metrics.observe(
+    'agent_clock_offset_seconds',
+    'Offset of the clock of an agent from that of the hub when it joined.',
+    'agent',
+    async () =>
+      Object.fromEntries(
+        (await nodes.agents()).flatMap(({ id, clockOffsetMs }) =>
+          clockOffsetMs === null ? [] : [[id, clockOffsetMs / 1000]],
+        ),
+      ),
+  );
 }
 
 function countBy(values: readonly string[], found: readonly string[]): Record<string, number> {

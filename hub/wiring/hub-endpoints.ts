@@ -30,6 +30,7 @@ import { instanceCrashesEndpoint } from '../http/endpoints/x/instance-crashes-en
 import { logFollowEndpoint } from '../http/endpoints/x/log-follow-endpoint.js';
 import { manifestEndpoints } from '../http/endpoints/x/manifest-endpoints.js';
 import { presentTaskItem } from '../http/endpoints/x/present-task.js';
+import { rolloutEndpoints } from '../http/endpoints/x/rollout-endpoints.js';
 import { signOnEndpoint } from '../http/endpoints/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from '../http/endpoints/x/statistics-endpoints.js';
 import { storageListEndpoints } from '../http/endpoints/x/storage-list-endpoints.js';
@@ -131,9 +132,10 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
 }
 
 function endpointsAboutAgents({ config, credentials, engine, runtime }: HubParts) {
-  const { nodes, drains, updates } = engine;
+  const { nodes, drains, updates, rolloutViews } = engine;
   return [
     ...agentEndpoints({ nodes, drains, updates, credentials, clock: runtime.clock }),
+    ...rolloutEndpoints(rolloutViews),
     ...enrollmentEndpoints({ credentials, nodes, enrolledOnly: config.agents.enrolledOnly }),
   ];
 }

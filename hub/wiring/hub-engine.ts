@@ -56,6 +56,7 @@ export async function openEngine(
     exclusions: store.exclusions,
     loans: store.loans,
     allocations: store.allocations,
+    rollouts: store.rollouts,
     hostRecipes,
     allocationCredential,
     hostMetrics: metrics.hosts,

@@ -61,6 +61,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'agent undrain': ['wb agent undrain sim-host-1'],
   'agent version': ['wb agent version sim-host-1'],
   'agent update': ['wb agent update sim-host-1', 'wb agent update sim-host-1 --again'],
+  'agent rollout': ['wb agent rollout', 'wb agent rollout stop', 'wb agent rollout resume'],
   'agent enroll': ['wb agent enroll sim-host-1 --valid-for 600'],
   'agent revoke': ['wb agent revoke sim-host-1'],
   'storage ls': ['wb storage ls gear', 'wb storage ls --output'],

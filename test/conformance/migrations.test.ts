@@ -160,6 +160,10 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO allocation (id, recipe, state, reason, wanted_at) VALUES ('gears-a', 'gears', 'WANTED', '1 task waits', 50)`,
   ],
   [`UPDATE agent SET installation = '{"kind":"NPM","os":"linux","arch":"x64"}'`],
+  [
+    `INSERT INTO agent_rollout VALUES ('target', '0.2.0', 60, NULL, NULL)`,
+    `INSERT INTO rollout_member VALUES ('target', 'a', 0, 'DONE', '0.2.0-f', NULL, NULL, 61)`,
+  ],
   [`UPDATE allocation SET for_user = 'anna'`],
 ];
 
@@ -200,11 +204,15 @@ async function expectStudy(
 }
 
 /** The agent in {@link ROWS}. */
-async function expectAgent({ agents }: Pick<TaskStore, 'agents'>, version: number): Promise<void> {
+async function expectAgent(
+  { agents, rollouts }: Pick<TaskStore, 'agents' | 'rollouts'>,
+  version: number,
+): Promise<void> {
   const installation = version < 29 ? undefined : { kind: 'NPM', os: 'linux', arch: 'x64' };
   expect(await agents.all()).toMatchObject([
     { id: 'a', seenAtMs: 15, installation, instances: [{ id: 's' }] },
   ]);
+  expect(await rollouts.members('target')).toHaveLength(version < 30 ? 0 : 1);
 }
 
 describe('the database of tasks', () => {
@@ -369,6 +377,7 @@ it('no migration has changed since it was released', () => {
     '39521fe9461f',
     '29dc1370986d',
     '2622c2a1d8cd',
+    'a4de8f61bf71',
     '0dc7861054be',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([

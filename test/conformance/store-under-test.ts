@@ -1,5 +1,6 @@
 /** Functions of every store, and records for tests. A suite gets a function that opens an empty store. */
 import { newTaskWith } from '@workbench-hub/hub/core/fixtures/task';
+import type { AgentRollouts } from '@workbench-hub/hub/core/ports/agent-rollouts';
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { Allocations } from '@workbench-hub/hub/core/ports/allocations';
 import type { BlobCatalogue } from '@workbench-hub/hub/core/ports/blob-catalogue';
@@ -28,6 +29,7 @@ export interface StoreUnderTest {
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
   readonly allocations: Allocations;
+  readonly rollouts: AgentRollouts;
   readonly studies: Studies;
   readonly invalidations: Invalidations;
   readonly webhooks: WebhookDeliveries;

@@ -1,5 +1,6 @@
 /** All suites of task stores, in one list, so that each store passes every one of them. */
 import { describe } from 'vitest';
+import { describeAgentRollouts } from './agent-rollouts-suite.js';
 import { describeRememberedThings } from './agents-and-blobs-suite.js';
 import { describeAllocations } from './allocations-suite.js';
 import { describeAttemptTransitions } from './attempt-transitions-suite.js';
@@ -31,6 +32,7 @@ export function describeTaskStore(name: string, open: OpenStore): void {
     ['exclusions', describeTaskExclusions],
     ['open loans', describeOpenLoans],
     ['allocations', describeAllocations],
+    ['rollouts', describeAgentRollouts],
     ['studies', describeStudies],
     ['deliveries of webhooks', describeWebhookDeliveries],
     ['remembered things', describeRememberedThings],

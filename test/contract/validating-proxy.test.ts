@@ -27,7 +27,10 @@ beforeAll(async () => {
   folder = await temporaryFolder();
   const files = join(folder.path, 'agents');
   offerAgentFile(files, 'the next version');
-  const config = { hosts: [HOSTS], agents: { updates: { folder: files } } };
+  const config = {
+    hosts: [HOSTS],
+    agents: { updates: { folder: files, groups: [{ labels: ['nowhere'] }] } },
+  };
   hub = await startHub({ users: USERS, config });
   prism = await startPrism(hub.address, folder.path);
   agent = await FakeAgent.join(hub, { answers: ANSWERS });

@@ -106,6 +106,7 @@ describe('start and stop of the engine', () => {
       archive: store.archive,
       loans: store.loans,
       allocations: store.allocations,
+      rollouts: store.rollouts,
       studies: store.studies,
       invalidations: store.invalidations,
       outputValues,

@@ -306,6 +306,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['updates: { folder', { config: 'hub' }],
     ['canaries: 2', { config: 'hub' }],
     ['wb agent update', UPDATES],
+    ['wb agent rollout', COMMANDS],
     ['TimeoutStopSec=20h', { by: 'test/repository/systemd-units.test.ts' }],
     ['prepare-shutdown/change', COMMANDS],
   ],

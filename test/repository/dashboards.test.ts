@@ -35,6 +35,7 @@ const SEEN_ALIKE = new Set(
   [
     ...['tasks_waiting', 'tasks_running', 'agents', 'agents_drained', 'agent_clock_offset_seconds'],
     'agents_by_build',
+    'agents_by_rollout',
     ...['instances', 'instances_working', 'studies', 'webhooks_waiting', 'database_bytes'],
     ...['hosts_allocations', 'hosts_instances_coming', 'hosts_ran_seconds', 'hosts_reserved_seconds'],
     ...['hosts_bound_seconds', 'hosts_wall_time_seconds', 'hosts_failures_in_a_row', 'hosts_paused'],

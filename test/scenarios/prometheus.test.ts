@@ -230,9 +230,16 @@ function hostsTest() {
     `The recipe gears of ${JOB} has its host-hours of 24 hours used up or reserved, and tasks wait.`,
     labels,
   );
+  const rolloutFailed = raised(
+    'WorkbenchHubRolloutFailed',
+    'warning',
+    `The rollout of ${JOB} to its agents is stopped by 2 that went back to the version before.`,
+    { job: JOB },
+  );
   return {
     interval: '1m',
     input_series: [
+      ...atEach('agents_by_rollout', ',progress="FAILED"', '0x9 2x20 0x60'),
       ...gears('failures_in_a_row', '2x9 4x20 0x60'),
       ...belts('failures_in_a_row', '0x90'),
       ...gears('manager_up', '1x90'),
@@ -249,6 +256,9 @@ function hostsTest() {
       ...atEach('tasks_waiting', ',priority="HIGH"', '0x90'),
     ],
     alert_rule_test: [
+      at('9m', 'WorkbenchHubRolloutFailed'),
+      at('15m', 'WorkbenchHubRolloutFailed', rolloutFailed),
+      at('35m', 'WorkbenchHubRolloutFailed'),
       at('9m', 'WorkbenchHubHostStartsFail'),
       at('15m', 'WorkbenchHubHostStartsFail', startsFail),
       at('35m', 'WorkbenchHubHostStartsFail'),

@@ -281,6 +281,7 @@ const ROWS: readonly Row[] = [
   row('agents', () => [], /^ID +STATUS +VERSION/m, each(valid(AGENT))),
   row('agent undrain', (mode) => [`host-${mode}`], /^host-terminal|^host-pipe/m, valid(AGENT)),
   row('agent version', (mode) => [`host-${mode}`], /is not connected/, valid(AGENT), 4),
+  row('agent rollout', () => [], /^OFF$/m, valid(['paths', '/api/x/rollout', 'get', 'responses', '200'])),
   row('agent update', (mode) => [`host-${mode}`], /this hub updates no agents/, valid(AGENT), 1),
   row(
     'agent revoke',

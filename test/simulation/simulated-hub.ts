@@ -393,6 +393,7 @@ export class SimulatedHub {
       changes: store.changes,
       loans: store.loans,
       allocations: store.allocations,
+      rollouts: store.rollouts,
       ...(this.#hostRecipesOf ? { hostRecipes: this.#hostRecipesOf(process) } : {}),
       studies: store.studies,
       invalidations: store.invalidations,

@@ -14,6 +14,8 @@ export interface TaskMetrics {
   attemptLost(cause: LossKind): void;
   /** The connection of a joined agent ended. */
   agentLeft(): void;
+  /** An agent has gone back from the version of the hub. */
+  agentWentBack(): void;
 }
 
 export interface StoreMetrics {
@@ -76,6 +78,7 @@ export const NO_TASK_METRICS: TaskMetrics = {
   ended: ignore,
   attemptLost: ignore,
   agentLeft: ignore,
+  agentWentBack: ignore,
 };
 
 /** Discards everything. */

@@ -4,6 +4,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { SessionStore, UserStore } from './accounts.js';
 import type { AgentCredentialStore } from './agent-credentials.js';
 import type { AgentDrainStore } from './agent-drains.js';
+import type { AgentRollouts } from './agent-rollouts.js';
 import type { AgentStore } from './agent-store.js';
 import type { Allocations } from './allocations.js';
 import type { BlobCatalogue } from './blob-catalogue.js';
@@ -38,6 +39,7 @@ export interface TaskStore {
   readonly exclusions: TaskExclusions;
   readonly loans: OpenLoans;
   readonly allocations: Allocations;
+  readonly rollouts: AgentRollouts;
   readonly studies: Studies;
   readonly invalidations: Invalidations;
   readonly webhooks: WebhookDeliveries;

@@ -1,30 +1,50 @@
-/** The rollout of this hub's version to agents: the hub with the role of the scheduler looks at what all of them tell, and orders the next
- *  ones (decision 0092). It knows nothing for long: a new term asks again. */
+/** The rollout of this hub's version to agents: the hub with the role of the scheduler looks at what all of them tell, keeps it, and orders
+ *  the next ones (decisions 0092, 0096). A new term goes on from what is kept. */
+import type { AgentUpdate } from '@workbench-hub/shared/domain/agent-update';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import {
+  groupOf,
   hoursLeftMin,
-  progressOf,
+  isOtherMember,
+  type MemberInRollout,
+  memberAfter,
+  minuteOfDay,
+  type PresentMember,
   type RolloutMember,
-  type RolloutProgress,
   type RolloutRules,
   rolloutStep,
+  rolloutTarget,
 } from '../../core/agent-rollout.js';
+import { isOwnAgentId } from '../../core/own-agent.js';
+import type { AgentRollouts } from '../../core/ports/agent-rollouts.js';
+import type { Hubs } from '../../core/ports/hubs.js';
+import type { TaskMetrics } from '../../core/ports/metrics.js';
 import type { AgentView } from '../../core/ports/nodes.js';
 import type { AgentUpdates, UpdateOffer } from './agent-updates.js';
+import { areOfOneVersion } from './hub-versions.js';
 
 export interface AgentRolloutOptions {
   /** Null for a hub that updates no agents. */
   readonly offer: Pick<UpdateOffer, 'files'> | null;
   /** Null for a hub that updates agents on request only. */
   readonly rules: RolloutRules | null;
+  readonly rollouts: AgentRollouts;
+  readonly hubs: Pick<Hubs, 'all'>;
   readonly agents: () => readonly AgentView[];
   readonly updates: Pick<AgentUpdates, 'state' | 'order'>;
+  readonly metrics: Pick<TaskMetrics, 'agentWentBack'>;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+}
+
+/** Agents as a look has found them. */
+interface Seen {
+  readonly members: Map<string, RolloutMember>;
+  readonly away: ReadonlySet<string>;
 }
 
 const LOOK_MS = 20_000;
@@ -39,11 +59,10 @@ const REPEATED_AFTER_MS = 10 * MINUTE_MS;
 export class AgentRollout {
   readonly #options: AgentRolloutOptions;
   readonly #loop: Loop;
-  /** Times of the latest orders of this term, by agent: one that does not come back is under way until it does. */
+  /** Times of the latest orders, by agent, as far as this term knows. */
   readonly #orderedAtMs = new Map<string, number>();
-  /** Agents that have failed in this term, also when they are not connected. */
-  readonly #failed = new Set<string>();
-  /** Reason of the latest stop, so that it is logged once. */
+  #term = 0;
+  /** Reason of the latest stop, so that it is logged once in a term. */
   #stoppedBy = '';
 
   constructor(options: AgentRolloutOptions) {
@@ -52,7 +71,8 @@ export class AgentRollout {
       timers: options.runtime.timers,
       pass: () => this.#pass(),
       failed: (error) => {
-        options.log.error({ err: error }, 'the rollout to agents failed; the hub tries again');
+        if (!this.#loop.isStopped)
+          options.log.error({ err: error }, 'the rollout to agents failed; the hub tries again');
         return LOOK_MS;
       },
       isStopped: true,
@@ -60,7 +80,8 @@ export class AgentRollout {
   }
 
   /** Begins with a term. */
-  start(): void {
+  start(term: number): void {
+    this.#term = term;
     const { offer, rules } = this.#options;
     if (offer !== null && rules !== null) this.#loop.start(LOOK_MS);
   }
@@ -72,26 +93,61 @@ export class AgentRollout {
     await Promise.race([this.#loop.stop(), limit]);
     over.abort(new Error('the rollout is stopped'));
     this.#orderedAtMs.clear();
-    this.#failed.clear();
     this.#stoppedBy = '';
   }
 
   async #pass(): Promise<number> {
-    const { offer, rules, runtime, log } = this.#options;
+    const { offer, rules, rollouts, runtime } = this.#options;
     if (offer === null || rules === null) return LOOK_MS;
+    const target = rolloutTarget(offer.files);
+    const { version } = offer.files;
+    await rollouts.begin({ target, version, begunAtMs: runtime.clock.nowMs() });
+    const kept = new Map((await rollouts.members(target)).map((member) => [member.agentId, member]));
+    const seen = await this.#look(offer, rules, kept);
+    if (!this.#loop.isStopped && (await this.#keep(target, kept, seen)))
+      await this.#proceed({ target, version }, rules, seen);
+    return LOOK_MS;
+  }
+
+  /** Orders the next agents, unless the rollout is stopped or it is not the time for it. */
+  async #proceed(
+    { target, version }: { readonly target: string; readonly version: string },
+    rules: RolloutRules,
+    seen: Seen,
+  ): Promise<void> {
+    const { rollouts, hubs, runtime } = this.#options;
+    const all: MemberInRollout[] = [...seen.members.values()].map((member) => ({
+      ...member,
+      isAway: seen.away.has(member.agentId),
+    }));
+    const { order, stoppedBy } = rolloutStep(all, rules);
+    this.#tellStop(version, stoppedBy);
     const leftMin = hoursLeftMin(rules.hours, minuteOfDay(runtime.clock.nowMs()));
-    if (leftMin === 0) return LOOK_MS;
-    const members = await this.#members(offer.files);
-    const { order, stoppedBy } = rolloutStep(members, rules);
+    if (order.length === 0 || leftMin === 0) return;
+    if (!areOfOneVersion(await hubs.all()) || (await this.#isStopped(target))) return;
+    const ordered = order.flatMap((agentId) => seen.members.get(agentId) ?? []);
+    const changedAtMs = runtime.clock.nowMs();
+    const changed = ordered.map((member) => ({ ...member, progress: 'UNDER_WAY' as const, changedAtMs }));
+    // An order counts from before it is sent, so that no restart of the hub takes other canaries.
+    if (!(await rollouts.record({ target, changed, gone: [] }, this.#term))) return;
+    for (const { agentId } of ordered) {
+      if (this.#loop.isStopped || (await this.#isStopped(target))) return;
+      await this.#order(agentId, leftMin);
+    }
+  }
+
+  async #isStopped(target: string): Promise<boolean> {
+    return (await this.#options.rollouts.find(target))?.stoppedAtMs !== null;
+  }
+
+  #tellStop(version: string, stoppedBy: readonly string[]): void {
     const reason = stoppedBy.join(', ');
     if (reason !== '' && reason !== this.#stoppedBy)
-      log.error(
+      this.#options.log.error(
         { agents: stoppedBy },
-        `the rollout of version ${offer.files.version} to agents is stopped: it has failed there`,
+        `the rollout of version ${version} to agents is stopped: it has failed there`,
       );
     this.#stoppedBy = reason;
-    for (const agentId of order) if (!this.#loop.isStopped) await this.#order(agentId, leftMin);
-    return LOOK_MS;
   }
 
   async #order(agentId: string, leftMin: number | null): Promise<void> {
@@ -104,47 +160,77 @@ export class AgentRollout {
     }
   }
 
-  /** States of the agents that take part, as they tell them. */
-  async #members(files: UpdateOffer['files']): Promise<RolloutMember[]> {
-    const members: RolloutMember[] = [];
-    const agents = this.#options.agents().filter(({ hub }) => hub === undefined);
+  /** Asks the agents of all groups. What has failed is seen also of agents that are gone since. */
+  async #look(
+    { files }: Pick<UpdateOffer, 'files'>,
+    rules: RolloutRules,
+    kept: ReadonlyMap<string, RolloutMember>,
+  ): Promise<Seen> {
+    const members = new Map([...kept].filter(([, { progress }]) => progress === 'FAILED'));
+    const away = new Set(members.keys());
+    const agents = this.#options.agents().flatMap((agent) => {
+      // The labels of one that is away may not be known any more.
+      const known = agent.status === 'UP' ? undefined : kept.get(agent.id)?.group;
+      const group = known ?? groupIn(rules, agent);
+      return group === undefined ? [] : [{ agent, group }];
+    });
     for (let at = 0; at < agents.length && !this.#loop.isStopped; at += ASKED_AT_A_TIME) {
       const some = agents.slice(at, at + ASKED_AT_A_TIME);
-      const progress = await Promise.all(some.map((agent) => this.#progressOf(agent, files)));
-      for (const [index, { id: agentId, instances }] of some.entries()) {
-        const each = progress[index];
-        const labels = instances.flatMap(({ profile }) => [...profile.labels]);
-        if (each !== undefined) members.push({ agentId, labels, progress: each });
+      const answers = await Promise.all(some.map(({ agent }) => this.#told(agent)));
+      for (const [index, { agent, group }] of some.entries()) {
+        const told = answers[index];
+        if (told === undefined) away.add(agent.id);
+        else away.delete(agent.id);
+        const present = { agentId: agent.id, group, told };
+        members.set(agent.id, this.#memberOf(present, kept.get(agent.id), files));
       }
     }
-    return members;
+    return { members, away };
   }
 
-  async #progressOf(
-    { id, status }: AgentView,
+  async #told({ id, status }: AgentView): Promise<AgentUpdate | undefined> {
+    return status === 'UP' ? this.#options.updates.state(id).catch(() => undefined) : undefined;
+  }
+
+  #memberOf(
+    present: PresentMember,
+    kept: RolloutMember | undefined,
     files: UpdateOffer['files'],
-  ): Promise<RolloutProgress | undefined> {
-    const told = status === 'UP' ? await this.#options.updates.state(id).catch(() => undefined) : undefined;
-    const progress = told ? progressOf(told, files) : this.#progressWhileAway(id);
-    if (progress === 'DONE' || progress === undefined) this.#orderedAtMs.delete(id);
-    if (progress === 'FAILED') this.#failed.add(id);
-    else if (told) this.#failed.delete(id);
-    return told && progress === 'OPEN' && this.#isOrderedLately(id) ? 'WAITING' : progress;
+  ): RolloutMember {
+    const { agentId } = present;
+    const nowMs = this.#options.runtime.clock.nowMs();
+    const isOrdered = this.#isOrderedLately(agentId, kept);
+    const member = memberAfter(kept, present, { files, isOrdered, nowMs });
+    if (member.progress !== 'UNDER_WAY' && member.progress !== 'WAITING') this.#orderedAtMs.delete(agentId);
+    return member;
   }
 
-  #progressWhileAway(id: string): RolloutProgress | undefined {
-    if (this.#failed.has(id)) return 'FAILED';
-    return this.#orderedAtMs.has(id) ? 'UNDER_WAY' : undefined;
+  /** An order of an earlier term counts from the first look of this one. */
+  #isOrderedLately(agentId: string, kept: RolloutMember | undefined): boolean {
+    const nowMs = this.#options.runtime.clock.monotonicMs();
+    const isUnderWay = kept?.progress === 'UNDER_WAY' || kept?.progress === 'WAITING';
+    if (isUnderWay && !this.#orderedAtMs.has(agentId)) this.#orderedAtMs.set(agentId, nowMs);
+    const atMs = this.#orderedAtMs.get(agentId);
+    return atMs !== undefined && nowMs - atMs < REPEATED_AFTER_MS;
   }
 
-  #isOrderedLately(id: string): boolean {
-    const atMs = this.#orderedAtMs.get(id);
-    return atMs !== undefined && this.#options.runtime.clock.monotonicMs() - atMs < REPEATED_AFTER_MS;
+  /** Keeps what a look has found; false when the term is over. */
+  async #keep(target: string, kept: ReadonlyMap<string, RolloutMember>, { members }: Seen): Promise<boolean> {
+    const { rollouts, metrics } = this.#options;
+    const changed = [...members.values()].filter((member) => isOtherMember(kept.get(member.agentId), member));
+    const gone = [...kept.keys()].filter((agentId) => !members.has(agentId));
+    if (changed.length === 0 && gone.length === 0) return true;
+    const isKept = await rollouts.record({ target, changed, gone }, this.#term);
+    if (!isKept) return false;
+    for (const { agentId, progress } of changed)
+      if (progress === 'FAILED' && kept.get(agentId)?.progress !== 'FAILED') metrics.agentWentBack();
+    return true;
   }
 }
 
-/** In the local time of the hub. */
-function minuteOfDay(nowMs: number): number {
-  const date = new Date(nowMs);
-  return date.getHours() * 60 + date.getMinutes();
+/** Place of the group of an agent; undefined for none, and for what is no agent of its own. */
+function groupIn({ groups }: RolloutRules, { id, hub, instances }: AgentView): number | undefined {
+  if (hub !== undefined || isOwnAgentId(id)) return undefined;
+  const labels = instances.flatMap(({ profile }) => [...profile.labels]);
+  return groupOf(labels, groups);
 }

@@ -4,6 +4,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { RolloutRules } from '../../core/agent-rollout.js';
 import type { RetryLimits } from '../../core/attempt-consequences.js';
 import type { AgentDrainStore } from '../../core/ports/agent-drains.js';
+import type { AgentRollouts } from '../../core/ports/agent-rollouts.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../../core/ports/metrics.js';
@@ -29,6 +30,7 @@ import { Dispatcher } from './dispatcher.js';
 import { HeldAttempts } from './held-attempts.js';
 import { Leases } from './leases.js';
 import { relayReceiver } from './relay-receiver.js';
+import { RolloutViews } from './rollout-views.js';
 import { SentBlobs } from './sent-blobs.js';
 
 export interface AgentPorts {
@@ -36,6 +38,7 @@ export interface AgentPorts {
   readonly archive: TaskArchive;
   readonly exclusions: TaskExclusions;
   readonly agentDrains: AgentDrainStore;
+  readonly rollouts: AgentRollouts;
   readonly proofs: AttemptProofs;
   readonly files: BlobStore;
   readonly cluster: Pick<Cluster, 'presence' | 'signals' | 'hubs' | 'relay'>;
@@ -76,11 +79,13 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const dispatcher = new Dispatcher({ sessions, transitions, signals, log });
   const offer = ports.updateOffer ?? null;
   const updates = new AgentUpdates({ offer, sessions, relay, runtime, log });
+  const aboutRollout = { offer, rules: ports.rolloutRules ?? null, rollouts: ports.rollouts, hubs, log };
   const rollout = new AgentRollout({
-    ...{ offer, updates, runtime, log },
-    rules: ports.rolloutRules ?? null,
+    ...{ ...aboutRollout, updates, runtime },
+    metrics: metrics ?? NO_TASK_METRICS,
     agents: () => instances.agents(),
   });
+  const rolloutViews = new RolloutViews({ ...aboutRollout, clock });
   const agents = new Agents({
     ...{ queue, transitions, presence, signals, files, sessions, instances, sentBlobs, attempts, proofs },
     ...{ output, updates, clock, log },
@@ -98,6 +103,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
     drains,
     updates,
     rollout,
+    rolloutViews,
     sessions,
     sentBlobs,
     attempts,

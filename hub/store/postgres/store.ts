@@ -9,6 +9,7 @@ import { postgresAllocations } from './hosts/allocations.js';
 import type { LaneName } from './lanes/lane-names.js';
 import { beginStopOf, closeLanes, openLanes } from './lanes/lanes.js';
 import { TaskLists } from './lists/task-lists.js';
+import { postgresAgentRollouts } from './objects/agent-rollouts.js';
 import { postgresAgentStore } from './objects/agent-store.js';
 import { postgresBlobCatalogue } from './objects/blob-catalogue.js';
 import { postgresInlineBlobs } from './objects/inline-blobs.js';
@@ -91,6 +92,7 @@ export async function openPostgresStore(
     exclusions: postgresTaskExclusions(reads, lanes),
     loans: postgresOpenLoans(reads, lanes),
     allocations: postgresAllocations(reads, lanes),
+    rollouts: postgresAgentRollouts(reads, lanes),
     studies: postgresStudies(reads, lanes, outbox),
     invalidations: postgresInvalidations(reads, lanes),
     statistics: postgresTaskStatistics(reads, lanes),

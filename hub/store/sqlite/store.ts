@@ -11,6 +11,7 @@ import type { PendingCompletions } from './connection/pending-completions.js';
 import { walSync } from './connection/wal-sync.js';
 import { sqliteAllocations } from './hosts/allocations.js';
 import { TaskLists } from './lists/task-lists.js';
+import { sqliteAgentRollouts } from './objects/agent-rollouts.js';
 import { sqliteAgentStore } from './objects/agent-store.js';
 import { sqliteBlobCatalogue } from './objects/blob-catalogue.js';
 import { sqliteInlineBlobs } from './objects/inline-blobs.js';
@@ -93,6 +94,7 @@ export function portsOver(
     exclusions: sqliteTaskExclusions(db, commit),
     loans: sqliteOpenLoans(db, commit),
     allocations: sqliteAllocations(db, commit),
+    rollouts: sqliteAgentRollouts(db, commit),
     studies: sqliteStudies(db, commit, outbox),
     invalidations: sqliteInvalidations(db, commit),
     statistics: sqliteTaskStatistics(db, commit),

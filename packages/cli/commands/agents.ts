@@ -5,6 +5,7 @@ import type { Run } from '../command-action.js';
 import { type Column, print, printable, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
 import { localTime } from '../times.js';
+import { addRolloutCommand } from './rollout.js';
 
 const PAGE_SIZE = 500;
 
@@ -84,6 +85,7 @@ export function addAgentCommands(program: Command, run: Run): void {
       }),
     );
   addUpdateCommands(agent, run);
+  addRolloutCommand(agent, run);
   agent
     .command('revoke')
     .argument('<id>')

@@ -71,6 +71,23 @@ class ServiceMethods:
     def _change_hosts(self, recipe: str, action: str) -> None:
         self._calls.done("POST", f"/api/x/hosts/{quoted(recipe)}/{action}", is_repeatable=lambda: True)
 
+    def rollout(self) -> schemas.Rollout:
+        """Rollout of the version of the hub to its agents. For the role ADMIN."""
+        found: schemas.Rollout = self._calls.json("GET", "/api/x/rollout")
+        return found
+
+    def stop_rollout(self) -> schemas.Rollout:
+        """Orders no more agents to update until the rollout is resumed. For the role ADMIN."""
+        return self._change_rollout("stop")
+
+    def resume_rollout(self) -> schemas.Rollout:
+        """Goes on with the rollout, past the agents that have failed until now. For the role ADMIN."""
+        return self._change_rollout("resume")
+
+    def _change_rollout(self, action: str) -> schemas.Rollout:
+        found: schemas.Rollout = self._calls.json("POST", f"/api/x/rollout/{action}", is_repeatable=lambda: True)
+        return found
+
     def metrics(self) -> str:
         """Metrics in the Prometheus text format, for the role ADMIN."""
         return self._calls.text("GET", "/actuator/prometheus")

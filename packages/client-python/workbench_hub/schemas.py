@@ -1595,6 +1595,68 @@ class RetryStudyRequest(TypedDict):
     outcomes: List[Literal["FINISHED", "SOLVER_FAILED", "RULE_FAILED", "INFRASTRUCTURE", "CANCELED", "REUSED"]]
 
 
+class _Rollout(TypedDict):
+    # OFF: the hub updates no agents. ON_REQUEST: it has no groups. STOPPED: by a failure or an
+    # administrator. WAITING_FOR_HOURS: it is not the time for it. WAITING_FOR_HUBS: hubs of several
+    # versions share the database.
+    state: Literal["OFF", "ON_REQUEST", "STOPPED", "WAITING_FOR_HOURS", "WAITING_FOR_HUBS", "RUNNING", "DONE"]
+    # In the order in which they are updated.
+    groups: List[RolloutGroup]
+    # Agents of these groups as they were seen last, by id.
+    agents: List[RolloutAgent]
+
+
+class Rollout(_Rollout, total=False):
+    # Version that agents are brought to. Absent while OFF.
+    version: str
+    # When the hub first looked at the agents. Local time of the hub.
+    begunAt: str
+    # Administrator who has stopped it. Absent when a failure has.
+    stoppedBy: str
+    # Local time of the hub.
+    stoppedAt: str
+    # Agents of each group that are done before the others of it begin.
+    canaries: int
+    # Agents of a group that are under way at a time.
+    atOnce: int
+    # Hours in which agents are ordered, in the local time of the hub. Absent for all.
+    hours: RolloutHours
+
+
+class _RolloutAgent(TypedDict):
+    id: str
+    # Number of its group, from 1 on.
+    group: int
+    # UNKNOWN: it has not told its version. UNABLE: hubs do not update it. OPEN: not ordered. WAITING:
+    # ordered, and it runs tasks, or cannot do it for now. UNDER_WAY: it fetches, restarts or is on trial.
+    # FAILED: it went back from the version. PASSED_OVER: it had failed when the rollout was resumed.
+    progress: Literal["UNKNOWN", "UNABLE", "OPEN", "WAITING", "UNDER_WAY", "DONE", "FAILED", "PASSED_OVER"]
+    # When its progress changed. Local time of the hub.
+    changedAt: str
+
+
+class RolloutAgent(_RolloutAgent, total=False):
+    # Version that runs. Absent while it is not known.
+    running: str
+    # Why it is not updated, cannot be for now, or has failed.
+    reason: str
+    # End of what the failed version printed, 16,384 characters at most.
+    log: str
+
+
+class RolloutGroup(TypedDict):
+    # Labels of its agents; none for all others.
+    labels: List[str]
+    # Numbers of its agents by their progress, without those that are zero.
+    agents: Dict[str, int]
+
+
+RolloutHours = TypedDict("RolloutHours", {
+    "from": "str",
+    "to": "str",
+})
+
+
 class ServerInfo(TypedDict):
     systemInfo: ServerInfoSystemInfo
     memoryInfo: ServerInfoMemoryInfo

@@ -2083,6 +2083,93 @@ export type FailedAgentUpdate = {
     at: string;
 };
 
+export type Rollout = {
+    /**
+     * OFF: the hub updates no agents. ON_REQUEST: it has no groups. STOPPED: by a failure or an administrator. WAITING_FOR_HOURS: it is not the time for it. WAITING_FOR_HUBS: hubs of several versions share the database.
+     */
+    state: 'OFF' | 'ON_REQUEST' | 'STOPPED' | 'WAITING_FOR_HOURS' | 'WAITING_FOR_HUBS' | 'RUNNING' | 'DONE';
+    /**
+     * Version that agents are brought to. Absent while OFF.
+     */
+    version?: string;
+    /**
+     * When the hub first looked at the agents. Local time of the hub.
+     */
+    begunAt?: string;
+    /**
+     * Administrator who has stopped it. Absent when a failure has.
+     */
+    stoppedBy?: string;
+    /**
+     * Local time of the hub.
+     */
+    stoppedAt?: string;
+    /**
+     * Agents of each group that are done before the others of it begin.
+     */
+    canaries?: number;
+    /**
+     * Agents of a group that are under way at a time.
+     */
+    atOnce?: number;
+    /**
+     * Hours in which agents are ordered, in the local time of the hub. Absent for all.
+     */
+    hours?: {
+        from: string;
+        to: string;
+    };
+    /**
+     * In the order in which they are updated.
+     */
+    groups: Array<RolloutGroup>;
+    /**
+     * Agents of these groups as they were seen last, by id.
+     */
+    agents: Array<RolloutAgent>;
+};
+
+export type RolloutGroup = {
+    /**
+     * Labels of its agents; none for all others.
+     */
+    labels: Array<string>;
+    /**
+     * Numbers of its agents by their progress, without those that are zero.
+     */
+    agents: {
+        [key: string]: number;
+    };
+};
+
+export type RolloutAgent = {
+    id: string;
+    /**
+     * Number of its group, from 1 on.
+     */
+    group: number;
+    /**
+     * UNKNOWN: it has not told its version. UNABLE: hubs do not update it. OPEN: not ordered. WAITING: ordered, and it runs tasks, or cannot do it for now. UNDER_WAY: it fetches, restarts or is on trial. FAILED: it went back from the version. PASSED_OVER: it had failed when the rollout was resumed.
+     */
+    progress: 'UNKNOWN' | 'UNABLE' | 'OPEN' | 'WAITING' | 'UNDER_WAY' | 'DONE' | 'FAILED' | 'PASSED_OVER';
+    /**
+     * Version that runs. Absent while it is not known.
+     */
+    running?: string;
+    /**
+     * Why it is not updated, cannot be for now, or has failed.
+     */
+    reason?: string;
+    /**
+     * End of what the failed version printed, 16,384 characters at most.
+     */
+    log?: string;
+    /**
+     * When its progress changed. Local time of the hub.
+     */
+    changedAt: string;
+};
+
 /**
  * For a task that does not wait, only its status in words.
  */
@@ -6899,6 +6986,145 @@ export type UpdateAgentResponses = {
 };
 
 export type UpdateAgentResponse = UpdateAgentResponses[keyof UpdateAgentResponses];
+
+export type GetRolloutData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/rollout';
+};
+
+export type GetRolloutErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetRolloutError = GetRolloutErrors[keyof GetRolloutErrors];
+
+export type GetRolloutResponses = {
+    /**
+     * The rollout.
+     */
+    200: Rollout;
+};
+
+export type GetRolloutResponse = GetRolloutResponses[keyof GetRolloutResponses];
+
+export type StopRolloutData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/rollout/stop';
+};
+
+export type StopRolloutErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The hub has no rollout: no files or no groups.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type StopRolloutError = StopRolloutErrors[keyof StopRolloutErrors];
+
+export type StopRolloutResponses = {
+    /**
+     * The rollout.
+     */
+    200: Rollout;
+};
+
+export type StopRolloutResponse = StopRolloutResponses[keyof StopRolloutResponses];
+
+export type ResumeRolloutData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/rollout/resume';
+};
+
+export type ResumeRolloutErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The hub has no rollout: no files or no groups.
+     */
+    409: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type ResumeRolloutError = ResumeRolloutErrors[keyof ResumeRolloutErrors];
+
+export type ResumeRolloutResponses = {
+    /**
+     * The rollout.
+     */
+    200: Rollout;
+};
+
+export type ResumeRolloutResponse = ResumeRolloutResponses[keyof ResumeRolloutResponses];
 
 export type RevokeAgentData = {
     body?: never;

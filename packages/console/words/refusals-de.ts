@@ -18,7 +18,7 @@ export const REFUSALS_DE: Readonly<Record<string, string>> = {
   INSTANCE_NOT_FOUND: 'Diese Instanz gibt es nicht.',
   AGENT_NOT_FOUND: 'Diesen Agent gibt es nicht.',
   AGENT_NOT_ENROLLED: 'Dieser Agent hat keinen Nachweis, der sich widerrufen ließe.',
-  AGENT_NOT_UPDATABLE: 'Dieser Agent wird nicht aktualisiert:',
+  AGENT_NOT_UPDATABLE: 'Eine Aktualisierung ist hier nicht möglich:',
   STORED_FILE_NOT_FOUND: 'Diese Datei ist nicht in der Ablage.',
   STORED_FILE_EXISTS: 'Eine Datei dieses Namens ist schon in der Ablage.',
   STORED_FILE_FOREIGN: 'Diese Datei können nur ihr Eigentümer und Administratoren ändern:',

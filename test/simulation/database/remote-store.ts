@@ -70,6 +70,7 @@ export async function openRemoteStore(db: Database, options: RemoteStoreOptions)
     archive: archiveOn(lanes, read),
     loans: loansOn(lanes.change, read),
     allocations: allocationsOn(lanes.change, read),
+    rollouts: rolloutsOn(lanes.change, read),
     studies: studiesOn(lanes.change, read, options.hasStudies),
     invalidations: invalidationsOn(lanes.change, read),
     ...sidePorts(lanes, read),
@@ -136,6 +137,17 @@ function allocationsOn(change: Lane, read: Read): TaskStore['allocations'] {
     ranSince: (...args) => read(({ allocations }) => allocations.ranSince(...args)),
     version: () => read(({ allocations }) => allocations.version()),
     removeBefore: write(change, true, ({ allocations }, ...args) => allocations.removeBefore(...args)),
+  };
+}
+
+function rolloutsOn(change: Lane, read: Read): TaskStore['rollouts'] {
+  return {
+    find: (target) => read(({ rollouts }) => rollouts.find(target)),
+    members: (target) => read(({ rollouts }) => rollouts.members(target)),
+    begin: write(change, true, ({ rollouts }, rollout) => rollouts.begin(rollout)),
+    record: write(change, true, ({ rollouts }, ...args) => rollouts.record(...args)),
+    stop: write(change, true, ({ rollouts }, ...args) => rollouts.stop(...args)),
+    resume: write(change, true, ({ rollouts }, ...args) => rollouts.resume(...args)),
   };
 }
 

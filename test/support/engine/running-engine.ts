@@ -117,6 +117,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     changes: store.changes,
     loans: store.loans,
     allocations: store.allocations,
+    rollouts: store.rollouts,
     hostRecipes: setup.hosts,
     allocationCredential: (id) => `secret of ${id}`,
     studies: store.studies,

@@ -128,6 +128,9 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   ADMIN   POST   /api/x/agents/{id}/undrain
   ADMIN   GET    /api/x/agents/{id}/update
   ADMIN   POST   /api/x/agents/{id}/update
+  ADMIN   GET    /api/x/rollout
+  ADMIN   POST   /api/x/rollout/stop
+  ADMIN   POST   /api/x/rollout/resume
   ADMIN   POST   /api/x/hosts/{name}/pause
   ADMIN   POST   /api/x/hosts/{name}/resume
   ADMIN   POST   /api/x/hosts/{name}/drain

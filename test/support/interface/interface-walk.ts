@@ -417,6 +417,9 @@ async function walkThroughUpdates(expected: Walker['expected'], agent: FakeAgent
   agent.say({ type: 'reply', requestId, error: 'it cannot be told', text: null });
   await untold;
   for (const method of ['GET', 'POST']) await expected(404, method, '/api/x/agents/nobody/update');
+  expect(await expected(200, 'GET', '/api/x/rollout')).toContain(updates ? '"version"' : '"state":"OFF"');
+  for (const action of ['stop', 'resume'])
+    await expected(updates ? 200 : 409, 'POST', `/api/x/rollout/${action}`);
   if (!updates) return void (await expected(409, 'POST', path));
   const ordered = expected(200, 'POST', `${path}?again=true`);
   await tell('IDLE', null);

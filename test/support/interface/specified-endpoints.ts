@@ -138,6 +138,9 @@ export const ADDITIONS = parse(`
   POST   /api/x/agents/{id}/undrain                                200 404
   GET    /api/x/agents/{id}/update                                 200 404 502
   POST   /api/x/agents/{id}/update                                 200 404 409 502
+  GET    /api/x/rollout                                            200
+  POST   /api/x/rollout/stop                                       200 409
+  POST   /api/x/rollout/resume                                     200 409
   POST   /api/x/hosts/{name}/pause                                 204 404
   POST   /api/x/hosts/{name}/resume                                204 404
   POST   /api/x/hosts/{name}/drain                                 204 404

@@ -18,7 +18,7 @@ import {
 } from '../../rows/allocation-row.js';
 import type { Database } from '../connection/pool.js';
 import { rowOf, rowsOf, sql } from '../connection/statement.js';
-import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import { type LaneWrite, laneStatement, SCHEDULER_OF_TERM } from '../lanes/lane-statements.js';
 import type { Lanes } from '../lanes/lanes.js';
 
 /** A write of the hub that has the role of the scheduler. */
@@ -45,10 +45,6 @@ const ROW_PARAMETERS = {
   endedAt: 'bigint',
 } as const;
 
-/** The term of the scheduler, whose row is locked until the commit: the next term begins after it (decision 0070). */
-const SCHEDULER = `
-  scheduler AS (SELECT FROM held, scheduler_term WHERE scheduler_term.term = :term FOR KEY SHARE OF scheduler_term)`;
-
 function valuesOf({ allocation, from, term }: Write) {
   const row = rowOfAllocation(allocation);
   const { id, recipe, state, job_id: jobId, reason, for_user: forUser, cause, message } = row;
@@ -74,7 +70,7 @@ const ADD: LaneWrite<Write, boolean> = {
   ...ALONE,
   statement: laneStatement({
     parameters: { ...ROW_PARAMETERS, from: 'text', term: 'bigint' },
-    parts: `${SCHEDULER},
+    parts: `${SCHEDULER_OF_TERM},
       changed AS (
         INSERT INTO allocation (${ALLOCATION_COLUMNS})
         SELECT :id, :recipe, :state, :jobId, :reason, :forUser, :cause, :message, :wantedAt, :startedAt, :joinedAt, :endsAt, :endedAt
@@ -87,7 +83,7 @@ const CHANGE: LaneWrite<Write, boolean> = {
   ...ALONE,
   statement: laneStatement({
     parameters: { ...ROW_PARAMETERS, from: 'text', term: 'bigint' },
-    parts: `${SCHEDULER},
+    parts: `${SCHEDULER_OF_TERM},
       changed AS (
         UPDATE allocation SET state = :state, job_id = :jobId, cause = :cause, message = :message, started_at = :startedAt,
           joined_at = :joinedAt, ends_at = :endsAt, ended_at = :endedAt

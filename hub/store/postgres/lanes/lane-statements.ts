@@ -11,6 +11,10 @@ const LANE_PARAMETERS = { ...BATCH_PARAMETERS, ...WRITTEN_PARAMETERS } as const;
 /** Parameters of batches that log changes: claims that no durable batch has logged yet. */
 const LOG_PARAMETERS = { notedSeqs: 'bigint[]', notedBatch: 'bigint' } as const;
 
+/** The term `:term` of the scheduler, whose row is locked until the commit: the next term begins after it (decision 0070). */
+export const SCHEDULER_OF_TERM = `
+  scheduler AS (SELECT FROM held, scheduler_term WHERE scheduler_term.term = :term FOR KEY SHARE OF scheduler_term)`;
+
 /** Writes of one kind. The calls of a batch are independent of each other: none has a key of another. */
 export interface LaneWrite<Call, Result, Parameter extends string = string> {
   readonly statement: NamedStatement;

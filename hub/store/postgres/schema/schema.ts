@@ -27,6 +27,7 @@ import { webhooksOfStudies } from './migrations/0025-webhooks-of-studies.js';
 import { bundlesOfPoints } from './migrations/0026-bundles-of-points.js';
 import { allocations } from './migrations/0027-allocations.js';
 import { agentInstallation } from './migrations/0028-agent-installation.js';
+import { agentRollouts } from './migrations/0029-agent-rollouts.js';
 import { allocationsForUsers } from './migrations/0030-allocations-for-users.js';
 import { accounts } from './migrations/0100-accounts.js';
 
@@ -57,6 +58,7 @@ export const MIGRATIONS: readonly Migration[] = [
   bundlesOfPoints,
   allocations,
   agentInstallation,
+  agentRollouts,
   allocationsForUsers,
   accounts,
 ];

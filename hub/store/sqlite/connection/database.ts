@@ -33,6 +33,7 @@ import { webhooksOfStudies } from '../schema/migrations/0027-webhooks-of-studies
 import { bundlesOfPoints } from '../schema/migrations/0028-bundles-of-points.js';
 import { allocations } from '../schema/migrations/0029-allocations.js';
 import { agentInstallation } from '../schema/migrations/0030-agent-installation.js';
+import { agentRollouts } from '../schema/migrations/0031-agent-rollouts.js';
 import { allocationsForUsers } from '../schema/migrations/0032-allocations-for-users.js';
 import { refuseDamaged } from './integrity-check.js';
 
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly string[] = [
   bundlesOfPoints,
   allocations,
   agentInstallation,
+  agentRollouts,
   allocationsForUsers,
 ];
 
