@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { AGENT_PROTOCOL_VERSIONS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { ReloadStep } from '@workbench-hub/shared/config/reload';
-import type { Installation } from '@workbench-hub/shared/domain/installation';
+import type { Installation, InstallationKind } from '@workbench-hub/shared/domain/installation';
 import { livenessUrl } from '@workbench-hub/shared/hub-link/addresses';
 import { httpFiles } from '@workbench-hub/shared/hub-link/http-files';
 import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
@@ -261,9 +261,10 @@ class AgentStart {
 
   /** Ports that update this agent, or the reason why hubs may not update it. */
   async #updateAbility(): Promise<UpdateAbility> {
-    const { dataDir, launcher = null, restart, version } = this.#options;
+    const { dataDir, launcher = null, restart, version, installation } = this.#options;
     const { id: agentId, updates } = this.#config;
-    if (SINGLE_FILE === null && launcher === null) return { unable: NOT_ONE_FILE, system: SYSTEM };
+    if (SINGLE_FILE === null && launcher === null)
+      return { unable: notOneFile(installation), system: SYSTEM };
     if (!updates) return { unable: SWITCHED_OFF, system: SYSTEM };
     if ((await pinnedKeys(dataDir)).length === 0) return { unable: NOT_ENROLLED, system: SYSTEM };
     if (launcher === null || restart === undefined) return { unable: NOT_LAUNCHED, system: SYSTEM };
@@ -297,13 +298,24 @@ class AgentStart {
 }
 
 /** Reasons why hubs never update an agent. */
-const NOT_ONE_FILE = 'this agent was not installed as one file: update it in the way it was installed';
+const NOT_ONE_FILE: Readonly<Record<Exclude<InstallationKind, 'FILE'>, string>> = {
+  NPM: 'this agent was installed by npm: update it there',
+  DEBIAN: 'this agent was installed as a Debian package: update it by apt',
+  CONTAINER: 'this agent runs in a container: start one of a newer image',
+  CHECKOUT: 'this agent runs from a clone of the sources: update and build that',
+};
+const OF_UNKNOWN_KIND = 'this agent was not installed as one file: update it in the way it was installed';
 const SWITCHED_OFF = 'the configuration of this agent forbids updates by the hub ("updates")';
 const NOT_ENROLLED = 'this agent knows no key of the hub: enroll it at a hub that updates agents';
-const NOT_LAUNCHED = 'this agent was started before it was enrolled: restart it';
+const NOT_LAUNCHED =
+  'this agent is one file that was started without its launcher, before it was enrolled: restart it';
 
 /** The system of this agent, as the files for it are named. */
 const SYSTEM = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+
+function notOneFile({ kind }: Installation): string {
+  return kind === null || kind === 'FILE' ? OF_UNKNOWN_KIND : NOT_ONE_FILE[kind];
+}
 
 function refuseStart(error: Error): never {
   throw new StartRefused(error.message, { cause: error });

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HubMessage, SignedText, UpdateOrder } from '@workbench-hub/shared/agent-protocol/messages';
 import { versionName } from '@workbench-hub/shared/domain/agent-update';
+import type { Installation, InstallationKind } from '@workbench-hub/shared/domain/installation';
 import { pinKeys } from '@workbench-hub/shared/hub-link/pinned-keys';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Launch, Launcher } from './core/ports/launcher.js';
@@ -185,15 +186,24 @@ test('an agent on trial takes tasks once it has run the probe job and the hub is
   expect(await hub.receives('hello', () => true, seen)).not.toHaveProperty('trial');
 });
 
-test.each<[{ readonly launcher?: Launcher; readonly updates?: boolean }, string]>([
-  [{}, 'this agent was not installed as one file: update it in the way it was installed'],
+const installed = (kind: InstallationKind | null) => ({ os: 'linux', arch: 'x64', kind }) as const;
+
+test.each<[{ launcher?: Launcher; updates?: boolean; installation?: Installation }, string]>([
+  [{}, 'this agent runs from a clone of the sources: update and build that'],
+  [{ installation: installed('NPM') }, 'this agent was installed by npm: update it there'],
+  [{ installation: installed('DEBIAN') }, 'this agent was installed as a Debian package: update it by apt'],
+  [{ installation: installed('CONTAINER') }, 'this agent runs in a container: start one of a newer image'],
+  [
+    { installation: installed(null) },
+    'this agent was not installed as one file: update it in the way it was installed',
+  ],
   [
     { launcher: launcher(), updates: false },
     'the configuration of this agent forbids updates by the hub ("updates")',
   ],
-])('an agent that hubs never update says why: %#', async ({ launcher, updates }, unable) => {
+])('an agent that hubs never update says why: %#', async ({ updates, ...overrides }, unable) => {
   await startAgent({
-    overrides: launcher ? { launcher } : {},
+    overrides,
     ...(updates === undefined ? {} : { updates }),
   });
   await hub.receives('hello');

@@ -22,6 +22,8 @@ let state: VersionState | null;
 let agents: PlayedAgent[];
 let notes: string[];
 let isHubThere: boolean;
+/** Time that the hub takes for an answer. */
+let answerMs: number;
 /** Whether the state can be written. */
 let isRoom: boolean;
 let kills: number;
@@ -32,6 +34,7 @@ beforeEach(() => {
   agents = [];
   notes = [];
   isHubThere = true;
+  answerMs = 0;
   isRoom = true;
   kills = 0;
 });
@@ -91,6 +94,32 @@ it('stops a version on trial that does not prove itself, and kills it when it do
   await started(3);
   expect(latest().launch.version).toBeNull();
   expect(state?.failed[0]?.reason).toBe('it did not join its hub and finish the probe job within 45 s');
+});
+
+it('counts the time that a slow hub takes for its answers', async () => {
+  answerMs = 2000;
+  await launched();
+  await order('new');
+  latest().end(STOPPED);
+  await started(2);
+  await runtime.advance(TRIAL_LIMIT_MS - 2000);
+  expect(latest().told).toEqual([]);
+  await runtime.advance(2000 + 1000 + answerMs);
+  expect(latest().told).toEqual([{ type: 'stop' }]);
+});
+
+it('counts no time for which the machine slept', async () => {
+  await launched();
+  await order('new');
+  latest().end(STOPPED);
+  await started(2);
+  answerMs = 60 * 60_000;
+  await runtime.advance(answerMs + 1000);
+  answerMs = 0;
+  await runtime.advance(TRIAL_LIMIT_MS - 10_000);
+  expect(latest().told).toEqual([]);
+  await runtime.advance(8000);
+  expect(latest().told).toEqual([{ type: 'stop' }]);
 });
 
 it('waits for a hub that cannot be reached, however long', async () => {
@@ -203,7 +232,10 @@ async function launched() {
         },
       };
     },
-    isHubThere: async () => isHubThere,
+    isHubThere: async () => {
+      if (answerMs > 0) await new Promise<void>((go) => void runtime.timers.after(answerMs, go));
+      return isHubThere;
+    },
     readState: async () => state,
     writeState: async (next) => {
       if (!isRoom) throw new Error('ENOSPC');

@@ -55,6 +55,8 @@ const CRASHED = 1;
 /** Time for a trial, while its hub can be reached. With the stop that follows, the version before is back within a minute. */
 export const TRIAL_LIMIT_MS = 45_000;
 const TRIAL_CHECK_MS = 1000;
+/** Longest time that one look counts: during a longer one, this machine has slept. */
+const MAX_COUNTED_MS = 5000;
 /** Time to stop for an agent that has failed; it runs no tasks. */
 const STOP_LIMIT_MS = 5000;
 
@@ -142,11 +144,15 @@ export class Launcher {
     const { runtime, isHubThere } = this.#ports;
     const name = this.#state.trial?.name;
     let leftMs = TRIAL_LIMIT_MS;
+    let countedAtMs = runtime.clock.monotonicMs();
     let isOver = false;
     const check = async () => {
       const { trial } = this.#state;
       if (isOver || trial?.name !== name || trial === undefined || trial === null) return;
-      if (await isHubThere(trial.livenessUrl)) leftMs -= TRIAL_CHECK_MS;
+      const isThere = await isHubThere(trial.livenessUrl);
+      const nowMs = runtime.clock.monotonicMs();
+      if (isThere) leftMs -= Math.min(nowMs - countedAtMs, MAX_COUNTED_MS);
+      countedAtMs = nowMs;
       if (isOver || this.#state.trial?.name !== name) return;
       if (leftMs > 0) runtime.timers.after(TRIAL_CHECK_MS, () => void check());
       else await this.#endTrial(agent);

@@ -122,7 +122,7 @@ it('does not update an agent that is not one file, and says why', async () => {
   });
   startAgent(site.path, hub, AGENT_ID, { instances: [] });
   await expect.poll(async () => (await state(hub)).status, { timeout: 60_000 }).toBe(200);
-  const reason = 'this agent was not installed as one file: update it in the way it was installed';
+  const reason = 'this agent runs from a clone of the sources: update and build that';
   expect((await state(hub)).body).toMatchObject({ updatable: false, reason });
   expect(await update(hub)).toMatchObject({
     status: 409,

@@ -23,7 +23,7 @@ const agentUpdate = z
     updatable: z.boolean().meta({ description: 'Whether hubs may update this agent.' }),
     reason: z.string().optional().meta({
       description: 'Why hubs may not update it.',
-      example: 'this agent was not installed as one file: update it in the way it was installed',
+      example: 'this agent was installed as a Debian package: update it by apt',
     }),
     system: z.string().meta({ description: 'System that its file is for.', example: 'linux-x64' }),
     phase: z.enum(UPDATE_PHASES),
