@@ -17,6 +17,7 @@ import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { installationText, systemText } from '../../words/installation.js';
 import { useHosts } from '../instances/use-instances.js';
+import { Rollout } from './rollout.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -41,6 +42,7 @@ export function Agents() {
       ) : (
         <Enrollment onCode={setCode} />
       )}
+      <Rollout />
       <AgentList />
     </>
   );
