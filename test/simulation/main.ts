@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Breakage } from './breakages/breakage.js';
 import { BREAKAGES } from './breakages.js';
 import { simulateHosts } from './hosts/hosts-world.js';
+import { simulateRollout } from './rollout/rollout-world.js';
 import { runSeeds } from './run-seeds.js';
 import { type HubCount, type SimulatedStoreKind, simulate } from './simulation.js';
 import { simulateSites } from './sites/sites-world.js';
@@ -24,6 +25,8 @@ Options:
   --studies       clients create studies, too: other worlds than without
   --sites         worlds of hubs that join hubs, one after the other; with --seeds, --from, --seed and --trace only
   --hosts         worlds of hosts that come and go, in the same way
+  --rollouts      worlds of agents that their hub updates, in the same way
+  --agents N      with N agents in each of these; by default the seed decides
   --threads N     number of threads, by default one for each core
 `;
 
@@ -80,6 +83,31 @@ const HOSTS: OtherWorlds = {
   },
 };
 
+function rolloutsOf(agents: number | undefined): OtherWorlds {
+  return {
+    of: 'agents that their hub updates',
+    counted: 'updated agents',
+    simulate: async (options) => {
+      const size = agents === undefined ? {} : { agents };
+      const { updated, ...outcome } = await simulateRollout({ ...options, ...size });
+      return { ...outcome, others: updated };
+    },
+  };
+}
+
+/** The kind of worlds that was asked for; undefined for those of tasks. */
+function otherWorlds(values: {
+  readonly sites: boolean;
+  readonly hosts: boolean;
+  readonly rollouts: boolean;
+  readonly agents?: string | undefined;
+}): OtherWorlds | undefined {
+  if (values.rollouts)
+    return rolloutsOf(values.agents === undefined ? undefined : wholeNumber('agents', values.agents));
+  if (values.hosts) return HOSTS;
+  return values.sites ? SITES : undefined;
+}
+
 async function runOthers(
   worlds: OtherWorlds,
   { from, seeds }: { readonly from: number; readonly seeds: number },
@@ -113,6 +141,8 @@ async function main(): Promise<void> {
       hubs: { type: 'string' },
       sites: { type: 'boolean', default: false },
       hosts: { type: 'boolean', default: false },
+      rollouts: { type: 'boolean', default: false },
+      agents: { type: 'string' },
       studies: { type: 'boolean', default: false },
       threads: { type: 'string', default: String(availableParallelism()) },
       help: { type: 'boolean', default: false },
@@ -122,12 +152,12 @@ async function main(): Promise<void> {
   const { broken } = values;
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
-  if (values.sites || values.hosts)
-    return runOthers(
-      values.sites ? SITES : HOSTS,
-      values.seed === undefined ? { from, seeds } : { from: wholeNumber('seed', values.seed), seeds: 1 },
-      values.trace,
-    );
+  const others = otherWorlds(values);
+  if (others !== undefined) {
+    const only =
+      values.seed === undefined ? { from, seeds } : { from: wholeNumber('seed', values.seed), seeds: 1 };
+    return runOthers(others, only, values.trace);
+  }
   const store = storeOf(values.store);
   const hubs = hubsOf(values.hubs);
   if (broken === 'all') return findEach(from, from + seeds, store, hubs !== undefined);
