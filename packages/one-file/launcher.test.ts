@@ -209,6 +209,19 @@ it('starts no trial that it cannot count, and the version before when it cannot 
   expect(latest().launch.version).toBeNull();
 });
 
+it('writes the failure of a trial as soon as there is room', async () => {
+  state = trialBegun(installedOnly(BUILD), 'new', LIVEZ);
+  await launched();
+  isRoom = false;
+  latest().end(CRASH);
+  await started(2);
+  await runtime.advance(15_000);
+  expect(state?.failed).toEqual([]);
+  isRoom = true;
+  await runtime.advance(10_000);
+  expect(state).toMatchObject({ trial: null, failed: [{ name: 'new' }] });
+});
+
 /** A launcher that runs, with the agent that it has started. */
 async function launched() {
   const before = agents.length;

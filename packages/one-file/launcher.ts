@@ -59,6 +59,7 @@ const TRIAL_CHECK_MS = 1000;
 const MAX_COUNTED_MS = 5000;
 /** Time to stop for an agent that has failed; it runs no tasks. */
 const STOP_LIMIT_MS = 5000;
+const SAVE_AGAIN_MS = 10_000;
 
 export class Launcher {
   readonly #ports: LauncherPorts;
@@ -177,8 +178,7 @@ export class Launcher {
     const { runtime, note } = this.#ports;
     note(`version ${this.#state.trial?.name} has failed: ${reason}; the version before is started again`);
     const failed = trialFailed(this.#state, { reason, log: this.#lastLog }, runtime.clock.nowMs());
-    // On a full disk, too: a later launcher starts the trial again.
-    if ((await this.#save(failed)) !== null) this.#state = failed;
+    await this.#keep(failed);
   }
 
   /** Counts the crash of a version on probation; true when the version before is started again. */
@@ -190,10 +190,20 @@ export class Launcher {
     const nowMs = runtime.clock.nowMs();
     const after = end.fault === undefined ? crashed(before, why, nowMs) : takenBack(before, why, nowMs);
     if (after === before) return false;
-    if ((await this.#save(after)) !== null) this.#state = after;
+    await this.#keep(after);
     if (after.current === before.current) return false;
     note(`version ${before.current} is taken back: ${why.reason}; the version before is started again`);
     return true;
+  }
+
+  /** Takes a state also on a full disk, and writes it as soon as there is room. A launcher that starts before that knows the earlier one. */
+  async #keep(state: VersionState): Promise<void> {
+    if ((await this.#save(state)) === null) return;
+    this.#state = state;
+    this.#ports.runtime.timers.after(SAVE_AGAIN_MS, () => {
+      // Otherwise a later state has been saved.
+      if (this.#state === state) void this.#keep(state);
+    });
   }
 
   /** Resolves with null when the state is durable, or with the reason why it stays as it was. */

@@ -291,7 +291,8 @@ class RolloutWorld {
     const world = this.#world;
     for (const host of this.#hosts) {
       const { id, state, running, wasKilled } = host;
-      if (this.#behavior !== 'GOOD' && running === NEW) world.violated('no agent stays on a bad version', id);
+      if (this.#behavior !== 'GOOD' && [running, state?.current].includes(NEW))
+        world.violated('no agent stays on a bad version', id);
       if (this.#behavior === 'GOOD' && !wasKilled && (state?.failed.length ?? 0) > 0)
         world.violated('a lost connection never takes a version back', `${id}: ${state?.failed[0]?.reason}`);
     }
