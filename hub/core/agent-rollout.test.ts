@@ -65,7 +65,7 @@ describe('a rollout', () => {
     const rules = { ...RULES, groups: [{ labels: ['test'] }] };
     const none = { order: [], stoppedBy: [] };
     expect(groupOf(['other'], rules.groups)).toBeUndefined();
-    // Of a group that is configured no more.
+    // Their group is configured no more.
     const others = [member('a'), member('b', 'FAILED')].map((each) => ({ ...each, group: 1 }));
     expect(rolloutStep(others, rules)).toEqual(none);
     expect(rolloutStep([], RULES)).toEqual(none);

@@ -67,6 +67,8 @@ export class Launcher {
   #agent: LaunchedAgent | null = null;
   /** End of what the agent before has printed. */
   #lastLog = '';
+  /** Settles with the latest write of the state. */
+  #saved: Promise<string | null> = Promise.resolve(null);
   #stops = 0;
 
   private constructor(ports: LauncherPorts, state: VersionState) {
@@ -197,17 +199,23 @@ export class Launcher {
   }
 
   /** Takes a state also on a full disk, and writes it as soon as there is room. A launcher that starts before that knows the earlier one. */
-  async #keep(state: VersionState): Promise<void> {
-    if ((await this.#save(state)) === null) return;
+  async #keep(state: VersionState, isWanted = () => true): Promise<void> {
+    if ((await this.#save(state, isWanted)) === null) return;
     this.#state = state;
+    const isLatest = () => this.#state === state;
     this.#ports.runtime.timers.after(SAVE_AGAIN_MS, () => {
-      // Otherwise a later state has been saved.
-      if (this.#state === state) void this.#keep(state);
+      if (isLatest()) void this.#keep(state, isLatest);
     });
   }
 
-  /** Resolves with null when the state is durable, or with the reason why it stays as it was. */
-  async #save(state: VersionState): Promise<string | null> {
+  /** Resolves with null when the state is durable, or with the reason why it stays as it was. States are written in their order. */
+  #save(state: VersionState, isWanted = () => true): Promise<string | null> {
+    const saved = this.#saved.then(() => (isWanted() ? this.#write(state) : null));
+    this.#saved = saved;
+    return saved;
+  }
+
+  async #write(state: VersionState): Promise<string | null> {
     try {
       await this.#ports.writeState(state);
     } catch (error) {

@@ -37,7 +37,7 @@ export function runScript(): void {
 /** Runs an instance program from the folder into which the agent has unpacked it (shared/runtime/unpacked-parts.ts). */
 export function runProgram(): void {
   const [file = '', , , folder = '', ...parameters] = process.argv;
-  // What its jobs fork are scripts.
+  // Processes that its jobs fork are scripts.
   process.env[AS_NODE] = '1';
   process.argv = [file, join(folder, 'dist/main.js'), ...parameters];
   runMain(process.argv[1]);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { versionName } from '@workbench-hub/shared/domain/agent-update';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { offerAgentFile } from '../support/agents/agent-files.js';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { hasBrowser } from '../support/browsers/browser.js';
@@ -49,6 +49,7 @@ describe.runIf(hasBrowser)('the rollout in the console', () => {
     await card.getByText(`Rollout of ${buildInfo.version}`).waitFor();
     await card.getByText('test-bench').waitFor();
     const agent = await failedAgent();
+    onTestFinished(() => agent.leave());
     await card.getByText('It has failed on host-7.').waitFor({ timeout: LOOK_LIMIT_MS });
     const row = card.getByRole('row').filter({ hasText: 'host-7' });
     await row.getByText('it ended with exit code 1').waitFor();
@@ -59,6 +60,5 @@ describe.runIf(hasBrowser)('the rollout in the console', () => {
     await row.getByText('Failed, passed over').waitFor();
     await card.getByText('Done', { exact: true }).waitFor();
     expect(await card.getByRole('button', { name: /Stop|Resume/ }).count()).toBe(0);
-    await agent.leave();
   });
 });

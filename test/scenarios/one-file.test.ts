@@ -86,7 +86,8 @@ it('enrolls, runs scripts and MuJoCo on the Node.js inside and in a sandbox, and
     /start of node: workbench-runner 1\.2\.3 has started/,
   );
 
-  const agent = startCommand([host.agent, '--config', config], host.folder, { PATH: host.tools });
+  const start = () => startCommand([host.agent, '--config', config], host.folder, { PATH: host.tools });
+  const agent = start();
   const client = restClient(hub.baseUrl);
   const outputs = async (label: string, script: string, model?: string) => {
     const id = await client.createBatchJob({
@@ -130,7 +131,7 @@ require('node:child_process').execFileSync(process.execPath, ['child.cjs']);`;
   const unpacked = readdirSync(programs);
   expect(unpacked).toEqual([expect.stringMatching(/^workbench-mujoco-[0-9a-f]{16}$/)]);
   mkdirSync(join(programs, 'workbench-mujoco-earlier', 'dist'), { recursive: true });
-  const next = startCommand([host.agent, '--config', config], host.folder, { PATH: host.tools });
+  const next = start();
   expect(await outputs('mujoco', fall, FALLING)).toEqual({ 'result.txt': '42 true' });
   expect(readdirSync(programs)).toEqual(unpacked);
   expect(await next.stop()).toBe(0);

@@ -1,7 +1,7 @@
 /** Rollouts of versions to agents. Changes are durable when their promise resolves, and reject as those of `task-queue.ts` do. */
 import type { Rollout, RolloutMember } from '../agent-rollout.js';
 
-/** What a look at the agents has found. */
+/** Findings of a look at the agents. */
 export interface RolloutLook {
   readonly target: string;
   /** Agents that are new or whose records have changed. */

@@ -233,7 +233,11 @@ it('keeps the failures of agents that are gone, and nothing else of them', async
   expect(await progress()).toEqual({ a: 'FAILED', c: 'OPEN' });
   await views().resume('anna');
   await runtime.advance(LOOK_MS);
-  expect(await progress()).toEqual({ c: 'UNDER_WAY' });
+  expect(await progress()).toEqual({ a: 'PASSED_OVER', c: 'UNDER_WAY' });
+  told.set('a', { failed: FAILED });
+  await runtime.advance(LOOK_MS);
+  expect(await progress()).toMatchObject({ a: 'PASSED_OVER' });
+  expect(await view()).toMatchObject({ state: 'RUNNING' });
   await rollout.stop();
 });
 

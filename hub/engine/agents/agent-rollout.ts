@@ -15,6 +15,7 @@ import {
   minuteOfDay,
   type PresentMember,
   type RolloutMember,
+  type RolloutProgress,
   type RolloutRules,
   rolloutStep,
   rolloutTarget,
@@ -47,6 +48,7 @@ interface Seen {
   readonly away: ReadonlySet<string>;
 }
 
+const HAS_FAILED: ReadonlySet<RolloutProgress> = new Set(['FAILED', 'PASSED_OVER']);
 const LOOK_MS = 20_000;
 /** Time for which a stop waits for agents that are being asked. */
 const STOP_LIMIT_MS = 1000;
@@ -101,7 +103,8 @@ export class AgentRollout {
     if (offer === null || rules === null) return LOOK_MS;
     const target = rolloutTarget(offer.files);
     const { version } = offer.files;
-    await rollouts.begin({ target, version, begunAtMs: runtime.clock.nowMs() });
+    if (!(await rollouts.find(target)))
+      await rollouts.begin({ target, version, begunAtMs: runtime.clock.nowMs() });
     const kept = new Map((await rollouts.members(target)).map((member) => [member.agentId, member]));
     const seen = await this.#look(offer, rules, kept);
     if (!this.#loop.isStopped && (await this.#keep(target, kept, seen)))
@@ -160,13 +163,13 @@ export class AgentRollout {
     }
   }
 
-  /** Asks the agents of all groups. What has failed is seen also of agents that are gone since. */
+  /** Asks the agents of all groups. A failure is seen also of agents that are gone since: one that returns tells it again. */
   async #look(
     { files }: Pick<UpdateOffer, 'files'>,
     rules: RolloutRules,
     kept: ReadonlyMap<string, RolloutMember>,
   ): Promise<Seen> {
-    const members = new Map([...kept].filter(([, { progress }]) => progress === 'FAILED'));
+    const members = new Map([...kept].filter(([, { progress }]) => HAS_FAILED.has(progress)));
     const away = new Set(members.keys());
     const agents = this.#options.agents().flatMap((agent) => {
       // The labels of one that is away may not be known any more.

@@ -76,7 +76,7 @@ export function Rollout() {
   );
 }
 
-/** Why no more agents are ordered, and what resuming does. */
+/** Notice of a stop: its reason, and the effect of resuming. */
 function StopNotice({ rollout: { state, stoppedBy, stoppedAt: local, agents } }: RolloutProps) {
   const words = useWords<typeof en>({ en, de }).rollout;
   const stoppedAt = useHubTime()(local);
