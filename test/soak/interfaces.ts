@@ -117,6 +117,7 @@ export const USES: Readonly<Record<string, Use>> = {
       '/api/x/agents?page=0&size=5',
       '/api/x/hubs',
       '/api/x/upstreams',
+      '/api/x/rollout',
       '/api/x/hosts',
       '/api/x/hosts/hours',
       '/api/x/manifest-keys',
