@@ -183,6 +183,17 @@ describe('bounds by user', () => {
     expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['anna', '', 'vera']);
   });
 
+  it('want no host for each user of many with short tasks', () => {
+    const users = Array.from({ length: 50 }, (_, at) => `user-${at}`);
+    const ofUsers = users.map((forUser) => waiting(1, { forUser, medianMs: 100 }));
+    const recipe = bound({ allocations: 1 });
+    expect(usersOf(ofUsers, planned({ recipe }))).toEqual(['user-0']);
+    const coming = [allocationWith({ id: 'gears-1', state: 'QUEUED', forUser: 'user-7' })];
+    expect(usersOf(ofUsers, planned({ recipe, allocations: coming }))).toEqual([]);
+    const joined = [allocationWith({ id: 'gears-1', state: 'JOINED', forUser: 'user-0' })];
+    expect(usersOf(ofUsers, planned({ recipe, allocations: joined }))).toEqual(['user-1']);
+  });
+
   it('count host-hours of the day, with those that are wanted now', () => {
     const recipe = bound({ hostHoursPerDay: 3 });
     const hostHoursOf = new Map([['anna', 1.5]]);

@@ -2,7 +2,7 @@
  * The plan of the allocations: how many more are wanted, and which are not needed. It compares the tasks that wait with the instances that are
  * free, busy and coming, group by group, and never counts an instance for two tasks at a time.
  */
-import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { InstanceClass } from '../idle-instances.js';
 import { type Allocation, isQueued } from './allocation.js';
@@ -62,15 +62,23 @@ const WORK_OF_AN_INSTANCE_MS = 60_000;
 /** Median run time up to which a busy instance is expected to be free again before another host could be there. */
 const SOON_FREE_MS = WORK_OF_AN_INSTANCE_MS / 4;
 
-/** Instances that the tasks of a group still need. */
-interface Need {
-  readonly group: WaitingGroup;
-  /** By recipe, of the tasks that it has time for. */
+/** Instances that tasks still need. */
+interface Demand {
+  /** Number of tasks by recipe, of those that it has time for. */
+  readonly waitingFor: ReadonlyMap<string, number>;
+  /** Instances for them. */
   readonly instancesFor: ReadonlyMap<string, number>;
-  /** Instances of allocations that were counted for the group, by recipe. */
+  /** Instances of allocations that were counted for them, by recipe. */
   readonly counted: Map<string, number>;
   /** All that is left. */
   left: number;
+}
+
+/** Need of a group: at most its own demand, and at most that of all users with the requirement. */
+interface Need {
+  readonly group: WaitingGroup;
+  readonly own: Demand;
+  readonly ofAll: Demand;
 }
 
 export function planHosts(
@@ -78,7 +86,7 @@ export function planHosts(
   supply: readonly Supply[],
   recipes: readonly PlannedRecipe[],
 ): HostPlan {
-  const needs = groups.map(needOf);
+  const needs = needsOf(groups);
   const soonFree = needs.filter(({ group: { medianMs } }) => medianMs !== null && medianMs <= SOON_FREE_MS);
   for (const { instanceClass, idle, busy } of supply) {
     take(needs, instanceClass, idle);
@@ -99,12 +107,32 @@ export function planHosts(
   return { wanted, surplus };
 }
 
-function needOf(group: WaitingGroup): Need {
-  const { waitingFor, medianMs } = group;
+/** Short tasks are added up over the users of a requirement: those of many can share an instance. */
+function needsOf(groups: readonly WaitingGroup[]): Need[] {
+  const byRequirement = new Map<string, WaitingGroup[]>();
+  for (const group of groups) {
+    const key = requirementKey(group.requirement);
+    const ofUsers = byRequirement.get(key) ?? [];
+    byRequirement.set(key, ofUsers);
+    ofUsers.push(group);
+  }
+  return [...byRequirement.values()].flatMap((ofUsers) => {
+    const ofAll = demandOf(ofUsers);
+    return ofUsers.map((group) => ({ group, own: demandOf([group]), ofAll }));
+  });
+}
+
+function demandOf(groups: readonly WaitingGroup[]): Demand {
+  const waitingFor = new Map<string, number>();
+  for (const group of groups) {
+    for (const [recipe, count] of group.waitingFor)
+      waitingFor.set(recipe, (waitingFor.get(recipe) ?? 0) + count);
+  }
+  const medianMs = groups[0]?.medianMs ?? null;
   const instancesFor = new Map(
     [...waitingFor].map(([recipe, waiting]) => [recipe, instancesNeeded(waiting, medianMs)]),
   );
-  return { group, instancesFor, counted: new Map(), left: Math.max(0, ...instancesFor.values()) };
+  return { waitingFor, instancesFor, counted: new Map(), left: Math.max(0, ...instancesFor.values()) };
 }
 
 /** One instance for each task, or, of short ones, as many as work them off within a minute. */
@@ -118,18 +146,29 @@ function take(needs: readonly Need[], instanceClass: InstanceClass, count: numbe
   let left = count;
   for (const need of needs) {
     if (left === 0) break;
-    if (need.left === 0 || !fits(need.group.requirement, instanceClass)) continue;
-    const taken = Math.min(left, recipe === undefined ? need.left : leftFor(need, recipe));
-    need.left -= taken;
+    const { group, own, ofAll } = need;
+    if (!fits(group.requirement, instanceClass)) continue;
+    const taken = Math.min(
+      left,
+      recipe === undefined ? Math.min(own.left, ofAll.left) : leftFor(need, recipe),
+    );
     left -= taken;
-    if (recipe !== undefined) need.counted.set(recipe, (need.counted.get(recipe) ?? 0) + taken);
+    for (const demand of [own, ofAll]) {
+      demand.left -= taken;
+      if (recipe !== undefined) demand.counted.set(recipe, (demand.counted.get(recipe) ?? 0) + taken);
+    }
   }
   return count - left;
 }
 
-/** Instances that the group still needs of a recipe: tasks that it has no time for are left to recipes with more time, and tasks that recipes
+/** Instances that the group still needs of a recipe. */
+function leftFor({ own, ofAll }: Need, recipe: string): number {
+  return Math.min(demandFor(own, recipe), demandFor(ofAll, recipe));
+}
+
+/** Demand for instances of a recipe: tasks that it has no time for are left to recipes with more time, and tasks that recipes
  *  with less time were counted for are not counted again. */
-function leftFor({ instancesFor, counted, left }: Need, recipe: string): number {
+function demandFor({ instancesFor, counted, left }: Demand, recipe: string): number {
   const needed = instancesFor.get(recipe) ?? 0;
   let taken = 0;
   for (const [other, count] of counted) if ((instancesFor.get(other) ?? 0) <= needed) taken += count;
