@@ -175,12 +175,25 @@ describe('bounds by user', () => {
 
   it('leave hosts for the tasks of others', () => {
     const recipe = bound({ allocations: 2 });
-    expect(usersOf(groups, planned({ recipe }))).toEqual(['anna', 'anna', '', '', 'vera']);
+    expect(usersOf(groups, planned({ recipe }))).toEqual(['anna', '', 'vera', 'anna', '']);
     const allocations = [
       allocationWith({ id: 'gears-1', state: 'JOINED', forUser: 'anna' }),
       allocationWith({ id: 'gears-2', state: 'DRAINING', forUser: '' }),
     ];
-    expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['anna', '', 'vera']);
+    expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['vera', 'anna', '']);
+  });
+
+  it('give a small recipe to the users in turn', () => {
+    const limits = { allocations: 2, queued: 2, hostHoursPerDay: null };
+    const small = (most: number) => {
+      const perUser = { allocations: 2, hostHoursPerDay: null };
+      return recipeOf({ ...one, limits: { ...limits, allocations: most, perUser } });
+    };
+    const many = ['anna', 'vera'].map((forUser) => waiting(5000, { forUser }));
+    expect(usersOf(many, planned({ recipe: small(2) }))).toEqual(['anna', 'vera']);
+    const allocations = [allocationWith({ id: 'gears-1', state: 'JOINED', forUser: 'anna' })];
+    expect(usersOf(many, planned({ recipe: small(2), allocations }))).toEqual(['vera']);
+    expect(usersOf(many, planned({ recipe: small(3), allocations }))).toEqual(['vera', 'anna']);
   });
 
   it('want no host for each user of many with short tasks', () => {
@@ -197,7 +210,7 @@ describe('bounds by user', () => {
   it('count host-hours of the day, with those that are wanted now', () => {
     const recipe = bound({ hostHoursPerDay: 3 });
     const hostHoursOf = new Map([['anna', 1.5]]);
-    expect(usersOf(groups, planned({ recipe, hostHoursOf }))).toEqual(['anna', '', '', '', 'vera']);
+    expect(usersOf(groups, planned({ recipe, hostHoursOf }))).toEqual(['anna', '', 'vera', '', '']);
   });
 
   it('count an allocation that comes for the user for whom it was wanted', () => {

@@ -239,11 +239,18 @@ class RoomByUser {
     this.#planned = planned;
   }
 
+  /** Number of allocations for a user that are open or wanted. */
+  countOf(user: string | null): number {
+    if (user === null) return 0;
+    const open = this.#planned.allocations.filter(({ forUser }) => forUser === user);
+    return open.length + (this.#wanted.get(user) ?? 0);
+  }
+
   has(user: string | null): boolean {
     if (user === null) return true;
-    const { recipe, allocations, hostHoursOf } = this.#planned;
+    const { recipe, hostHoursOf } = this.#planned;
+    const open = this.countOf(user);
     const wanted = this.#wanted.get(user) ?? 0;
-    const open = allocations.filter(({ forUser }) => forUser === user).length + wanted;
     const hostHours = (hostHoursOf.get(user) ?? 0) + (wanted * recipe.wallTimeMs) / HOUR_MS;
     return userObstacle(recipe, { open, hostHours }) === null;
   }
@@ -264,18 +271,20 @@ export function userObstacle(
   return hostHours + wallTimeMs / HOUR_MS > perUser.hostHoursPerDay ? 'USER_HOST_HOURS' : null;
 }
 
-/** Gives the instances of a new allocation to the groups, beginning with the user for whom it is wanted; undefined when none is needed. */
+/** Gives the instances of a new allocation to the groups, beginning with the user for whom it is wanted: the one with the fewest so far.
+ *  Undefined when none is needed. */
 function takeAllocation(
   needs: readonly Need[],
   recipe: HostRecipe,
   users: RoomByUser,
 ): WantedAllocation | undefined {
-  const first = needs.find(
+  const able = needs.filter(
     (need) =>
       leftFor(need, recipe.name) > 0 &&
       recipe.instances.some(({ instanceClass }) => fits(need.group.requirement, instanceClass)) &&
       users.has(need.group.forUser),
   );
+  const [first] = able.toSorted((a, b) => users.countOf(a.group.forUser) - users.countOf(b.group.forUser));
   if (!first) return undefined;
   const { requirement, waitingFor, forUser } = first.group;
   users.take(forUser);
