@@ -158,9 +158,10 @@ export interface TaskQueue {
   keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
   /** Number of tasks that wait in these groups and have at most this time limit. Counts up to `limit`. */
   countWithin(groupIds: readonly number[], within: TimeLimitBound, limit: number): Promise<number>;
-  /** The same by the creators of the tasks, empty for those without one: of the first `limit` in the order of the queue. */
+  /** The same for one group by the creators of the tasks, empty for those without one: of the first `limit` in the order of the queue, and of
+   *  the last `limit`, so that the many tasks of one creator do not hide all that follow. */
   countByCreator(
-    groupIds: readonly number[],
+    groupId: number,
     within: TimeLimitBound,
     limit: number,
   ): Promise<ReadonlyMap<string, number>>;

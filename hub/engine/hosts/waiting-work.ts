@@ -54,7 +54,7 @@ async function countsOf(
     timeLimitS: Math.floor(timeMs / 1000),
     withoutLimit: ends.expectedMs(requirementKey) <= timeMs,
   };
-  if (areByUser) return queue.countByCreator([groupId], within, MAX_TASKS);
+  if (areByUser) return queue.countByCreator(groupId, within, MAX_TASKS / 2);
   const count = await queue.countWithin([groupId], within, MAX_TASKS);
   return count === 0 ? [] : [[null, count]];
 }

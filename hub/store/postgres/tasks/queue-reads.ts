@@ -62,15 +62,17 @@ const WITHIN = sql(
      LIMIT :limit) AS counted`,
 );
 
+/** Index entries are taken from both ends before anything else is read. */
 const BY_CREATOR = sql(
-  { groupIds: 'bigint[]', timeLimitS: 'bigint', withoutLimit: 'boolean', limit: 'bigint' },
-  `SELECT creator, count(*)::integer AS waiting FROM (
-     SELECT coalesce(task_request.creator, '') AS creator FROM unnest(:groupIds) AS asked (id)
-     JOIN task ON requirement_id = asked.id AND status = 'WAITING'
-     JOIN task_request ON task_request.task_seq = task.seq
-       AND CASE WHEN time_limit_s IS NULL THEN :withoutLimit ELSE time_limit_s <= :timeLimitS END
-     ORDER BY task.priority, task.seq LIMIT :limit) AS counted
-   GROUP BY creator ORDER BY creator`,
+  { groupId: 'bigint', timeLimitS: 'bigint', withoutLimit: 'boolean', limit: 'bigint' },
+  `SELECT coalesce(task_request.creator, '') AS creator, count(*)::integer AS waiting FROM (
+     (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+      ORDER BY priority, seq LIMIT :limit)
+     UNION (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+      ORDER BY priority DESC, seq DESC LIMIT :limit)) AS counted
+   JOIN task_request ON task_request.task_seq = counted.seq
+   WHERE CASE WHEN time_limit_s IS NULL THEN :withoutLimit ELSE time_limit_s <= :timeLimitS END
+   GROUP BY 1 ORDER BY 1`,
 );
 
 const RUNNING = sql(
@@ -125,8 +127,8 @@ export function queueReads(db: Database): QueueReads {
       const values = { groupIds, timeLimitS, withoutLimit, limit };
       return (await rowOf<{ within: number }, keyof typeof values>(db, WITHIN, values))?.within ?? 0;
     },
-    countByCreator: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
-      const values = { groupIds, timeLimitS, withoutLimit, limit };
+    countByCreator: async (groupId, { timeLimitS, withoutLimit }, limit) => {
+      const values = { groupId, timeLimitS, withoutLimit, limit };
       const rows = await rowsOf<{ creator: string; waiting: number }, keyof typeof values>(
         db,
         BY_CREATOR,

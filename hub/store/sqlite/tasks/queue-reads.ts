@@ -55,12 +55,18 @@ export function queueReads(db: SqliteDatabase): QueueReads {
         WHERE requirement_id = asked.value AND status = 'WAITING'
           AND iif(time_limit_s IS NULL, ?, time_limit_s <= ?) LIMIT ?)`)
     .pluck();
-  const countByCreator = db.prepare<[string, number, number, number], { creator: string; waiting: number }>(`
-      SELECT coalesce(creator, '') AS creator, count(*) AS waiting FROM (
-        SELECT creator FROM json_each(?) AS asked CROSS JOIN task
-        WHERE requirement_id = asked.value AND status = 'WAITING'
-          AND iif(time_limit_s IS NULL, ?, time_limit_s <= ?) ORDER BY priority, seq LIMIT ?)
-      GROUP BY 1 ORDER BY 1`);
+  const countByCreator = db.prepare<
+    [{ groupId: number; limit: number; withoutLimit: number; timeLimitS: number }],
+    { creator: string; waiting: number }
+  >(`
+    SELECT coalesce(creator, '') AS creator, count(*) AS waiting FROM task
+    WHERE seq IN (
+        SELECT seq FROM (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+          ORDER BY priority, seq LIMIT :limit)
+        UNION SELECT seq FROM (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+          ORDER BY priority DESC, seq DESC LIMIT :limit))
+      AND iif(time_limit_s IS NULL, :withoutLimit, time_limit_s <= :timeLimitS)
+    GROUP BY 1 ORDER BY 1`);
   const selectRunning = db
     .prepare<[string], TaskRow>(
       `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
@@ -94,8 +100,9 @@ export function queueReads(db: SqliteDatabase): QueueReads {
     },
     countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) =>
       countWithin.get(JSON.stringify(groupIds), Number(withoutLimit), timeLimitS, limit) ?? 0,
-    countByCreator: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
-      const rows = countByCreator.all(JSON.stringify(groupIds), Number(withoutLimit), timeLimitS, limit);
+    countByCreator: async (groupId, { timeLimitS, withoutLimit }, limit) => {
+      const values = { groupId, limit, withoutLimit: Number(withoutLimit), timeLimitS };
+      const rows = countByCreator.all(values);
       return new Map(rows.map(({ creator, waiting }) => [creator, waiting]));
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
