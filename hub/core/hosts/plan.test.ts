@@ -183,6 +183,12 @@ describe('bounds by user', () => {
     expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['vera', 'anna', '']);
   });
 
+  it('of one recipe do not count for another', () => {
+    const { wanted } = planHosts(groups, [], [planned({ recipe: recipeOf() })]);
+    expect(wanted.map(({ forUser }) => forUser)).toEqual([null, null, null, null, null]);
+    expect(wanted[0]?.reason).toBe('9 tasks wait for any version, labels gears');
+  });
+
   it('give a small recipe to the users in turn', () => {
     const limits = { allocations: 2, queued: 2, hostHoursPerDay: null };
     const small = (most: number) => {

@@ -46,6 +46,7 @@ export interface PlannedRecipe {
 export interface WantedAllocation {
   readonly recipe: HostRecipe;
   readonly reason: string;
+  /** Null by a recipe without bounds by user. */
   readonly forUser: string | null;
 }
 
@@ -286,12 +287,13 @@ function takeAllocation(
   );
   const [first] = able.toSorted((a, b) => users.countOf(a.group.forUser) - users.countOf(b.group.forUser));
   if (!first) return undefined;
-  const { requirement, waitingFor, forUser } = first.group;
+  const { group, own, ofAll } = first;
+  const forUser = recipe.limits.perUser ? group.forUser : null;
+  const waiting = (forUser === null ? ofAll : own).waitingFor.get(recipe.name) ?? 0;
   users.take(forUser);
-  const waiting = waitingFor.get(recipe.name) ?? 0;
   const ordered = ofUserFirst(needs, forUser);
   for (const { instanceClass, count } of recipe.instances) take(ordered, instanceClass, count, recipe.name);
-  const reason = `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(requirement)}`;
+  const reason = `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(group.requirement)}`;
   return { recipe, reason, forUser };
 }
 
