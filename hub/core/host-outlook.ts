@@ -3,8 +3,8 @@ import { amountInWords, durationInWords } from './amounts-in-words.js';
 
 /**
  * Reasons why a recipe brings no more hosts for a task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS:
- * the latest starts have failed, and the next try is later. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of its
- * user is. TIME: its hosts have too little time for the task.
+ * the latest starts have failed, and the next try is later. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS,
+ * USER_HOST_HOURS: the user of the task has reached a bound. TIME: its hosts have too little time for the task.
  */
 export const RECIPE_OBSTACLES = [
   'PAUSED',

@@ -361,8 +361,8 @@ class DryRunExplanationHostsItem(_DryRunExplanationHostsItem, total=False):
     expected: str
     # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
     # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
-    # HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of
-    # one user is. TIME: its hosts have too little time.
+    # HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: the user of the task has reached a
+    # bound. TIME: its hosts have too little time.
     obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "USER_ALLOCATIONS", "USER_HOST_HOURS", "TIME"]
     # When it tries again after failed starts. Local time of the hub.
     nextTry: str
@@ -2409,8 +2409,8 @@ class TaskExplanationHostsItem(_TaskExplanationHostsItem, total=False):
     expected: str
     # Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its
     # workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS,
-    # HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of
-    # one user is. TIME: its hosts have too little time.
+    # HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: the user of the task has reached a
+    # bound. TIME: its hosts have too little time.
     obstacle: Literal["PAUSED", "UNREACHABLE", "FAILED_STARTS", "MAX_ALLOCATIONS", "HOST_HOURS", "USER_ALLOCATIONS", "USER_HOST_HOURS", "TIME"]
     # When it tries again after failed starts. Local time of the hub.
     nextTry: str

@@ -2272,7 +2272,7 @@ export type TaskExplanation = {
          */
         expected?: string;
         /**
-         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of one user is. TIME: its hosts have too little time.
+         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: the user of the task has reached a bound. TIME: its hosts have too little time.
          */
         obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | 'TIME';
         /**
@@ -2421,7 +2421,7 @@ export type DryRunExplanation = {
          */
         expected?: string;
         /**
-         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of one user is. TIME: its hosts have too little time.
+         * Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: the user of the task has reached a bound. TIME: its hosts have too little time.
          */
         obstacle?: 'PAUSED' | 'UNREACHABLE' | 'FAILED_STARTS' | 'MAX_ALLOCATIONS' | 'HOST_HOURS' | 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | 'TIME';
         /**

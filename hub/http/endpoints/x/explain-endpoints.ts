@@ -87,7 +87,8 @@ const explanationFields = {
           .meta({
             description:
               'Why the recipe brings no more hosts for the task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. ' +
-              'FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS, USER_HOST_HOURS: a bound of those for the tasks of one user is. TIME: its hosts have too little time.',
+              'FAILED_STARTS: the latest starts have failed. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. ' +
+              'USER_ALLOCATIONS, USER_HOST_HOURS: the user of the task has reached a bound. TIME: its hosts have too little time.',
           }),
         nextTry: time('When it tries again after failed starts.').optional(),
       }),
