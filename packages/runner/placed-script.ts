@@ -19,7 +19,7 @@ const DIRECTORY_CLOSED: ReadonlySet<string | undefined> = new Set([
 
 export interface PlacedScript {
   path: string;
-  /** Interpreter of its `#!` line or of the ending of its name; undefined: the instance's interpreter runs it. Null: it is a program. */
+  /** Interpreter of its `#!` line, else of the ending of its name; undefined: the instance's interpreter runs it. Null: it is a program. */
   ownInterpreter: Interpreter | null | undefined;
   /** Removes the script. Never throws; logs a file that stays. */
   remove(log: (line: string) => void): void;
@@ -39,8 +39,8 @@ export class ScriptNotPlaced extends Error {
 
 /**
  * Puts a script into the working directory, so that it finds modules beside itself (`require('./helper.js')`, `import helper`),
- * under a reserved name. It keeps an ending by which the system runs it; for Node its extension tells what kind of module it is, whatever a package.json says. Throws {@link
- * ScriptNotPlaced} when an earlier script, or the disk, prevents it.
+ * under a reserved name. It keeps an ending by which the system runs it; for Node its extension tells what kind of module it is,
+ * whatever a package.json says. Throws {@link ScriptNotPlaced} when an earlier script, or the disk, prevents it.
  *
  * Synchronous, since the files are small and threads would cost more.
  */
@@ -53,14 +53,14 @@ export function placeScript(
   const content = readScript(sourcePath);
   const kind = system.scriptKind(sourcePath);
   const line = shebang(content);
-  const ownInterpreter = kind ? kind.interpreter : line && system.interpreterOf(line, environment);
+  const ownInterpreter = line ? system.interpreterOf(line, environment) : kind?.interpreter;
+  const running = ownInterpreter === undefined ? interpreter : ownInterpreter;
   let extension = kind?.ending ?? '';
-  if (!kind && isNode(ownInterpreter ?? interpreter))
-    extension = isEsModule(content.toString()) ? '.mjs' : '.cjs';
+  if (running !== null && isNode(running)) extension = isEsModule(content.toString()) ? '.mjs' : '.cjs';
   const name = `${RESERVED_PREFIX}script-${scriptNumber}${extension}`;
   const path = join(workingDirectory, name);
   try {
-    const changed = kind?.content(content) ?? content;
+    const changed = line ? content : (kind?.content(content) ?? content);
     if (changed.equals(content)) place(sourcePath, content, path);
     else writeFileSync(path, changed, { flag: 'wx', mode: 0o600 });
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What differs between systems when scripts are started and their output is read. */
+/** Differences between systems in starting scripts and reading their output. */
 import { StringDecoder } from 'node:string_decoder';
 import type { Interpreter } from '../interpreter.js';
 
@@ -18,7 +18,7 @@ export interface OutputDecoder {
 }
 
 export interface HostSystem {
-  /** Kind of a script that the system runs by the ending of its name; undefined: the interpreter of the instance runs it. */
+  /** Kind of a script that the system, without a `#!` line, runs by the ending of its name; undefined: the interpreter of the instance runs it. */
   scriptKind(path: string): ScriptKind | undefined;
   /** Interpreter of a `#!` line on this system. */
   interpreterOf(shebang: Interpreter, environment: NodeJS.ProcessEnv): Interpreter;
