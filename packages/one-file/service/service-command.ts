@@ -2,14 +2,14 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { getAsset } from 'node:sea';
 import { instanceSettings, loadAgentConfig, logFileOf } from '@workbench-hub/agent/config';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { unpackInto } from '@workbench-hub/shared/runtime/unpacked-parts';
 import type { Command } from 'commander';
-import { type HostService, type ServiceAccount, ServiceFault, type ServiceTarget } from './host-service.js';
+import { type HostService, ServiceFault, type ServiceTarget } from './host-service.js';
+import { serviceAccount } from './service-account.js';
 import { SERVICE_NAME } from './service-name.js';
 import { systemdService } from './systemd-service.js';
 
@@ -75,7 +75,10 @@ async function outcome({ name }: Options, act: (host: HostService) => Promise<st
 async function install(host: HostService, { account }: Options, config: string | undefined): Promise<string> {
   if (config === undefined)
     throw new ServiceFault('a service needs a configuration: workbench-agent service install --config FILE');
-  return host.install(targetOf(resolve(config)), account === undefined ? null : await accountWith(account));
+  const target = targetOf(resolve(config));
+  if (account === undefined) return host.install(target, null);
+  const tell = (text: string) => void process.stderr.write(text);
+  return host.install(target, await serviceAccount(account, process.platform, process.stdin, tell));
 }
 
 /** Loads the configuration as the service will, in the folder of the file. */
@@ -92,22 +95,6 @@ function targetOf(config: string): ServiceTarget {
     logFile: resolve(logFileOf(loaded.config)),
     stopTimeoutMs: drainTimeout + Math.max(0, ...stops),
   };
-}
-
-/** Accounts of services that Windows has itself are without a password. */
-async function accountWith(name: string): Promise<ServiceAccount> {
-  if (
-    process.platform !== 'win32' ||
-    /^(?:LocalSystem$|NT (?:AUTHORITY|SERVICE)\\)/i.test(name) ||
-    name.endsWith('$')
-  )
-    return { name, password: null };
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return { name, password: await terminal.question(`Password of ${name}: `) };
-  } finally {
-    terminal.close();
-  }
 }
 
 async function hostService(name: string): Promise<HostService> {
