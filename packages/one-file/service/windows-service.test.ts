@@ -15,6 +15,7 @@ let status: Partial<ServiceStatus>;
 let registered: boolean;
 let restricted: string[];
 let fault: WindowsError | null;
+let undoFault: WindowsError | null;
 /** Whether another program has a removed service open. */
 let isHeld: boolean;
 beforeEach(() => {
@@ -25,6 +26,7 @@ beforeEach(() => {
   registered = false;
   restricted = [];
   fault = null;
+  undoFault = null;
   isHeld = false;
 });
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -46,6 +48,7 @@ function service() {
     },
     remove: (name) => {
       if (!isHeld) services.delete(name);
+      if (undoFault !== null) throw undoFault;
     },
     start: () => {
       if (fault !== null) throw fault;
@@ -77,6 +80,7 @@ function service() {
         registered = true;
       },
       unregister: () => {
+        if (undoFault !== null) throw undoFault;
         registered = false;
       },
     },
@@ -101,6 +105,15 @@ it('leaves no service when a step fails', async () => {
   fault = new WindowsError('SetNamedSecurityInfo', 5);
   await expect(service().install(target(), null)).rejects.toThrow(/rights of an administrator/);
   expect([services.size, registered]).toEqual([0, false]);
+});
+
+it('tells the step that failed, also when undoing fails', async () => {
+  fault = new WindowsError('SetNamedSecurityInfo', 5);
+  undoFault = new WindowsError('RegDeleteTree', 1234);
+  await expect(service().install(target(), null)).rejects.toThrow(
+    /rights of an administrator.*; undoing failed as well: RegDeleteTree: error 1234/,
+  );
+  expect(services.size).toBe(0);
 });
 
 it('refuses a name that is taken, and leaves that service alone', async () => {

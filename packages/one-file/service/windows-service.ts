@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { type AccessLists, serviceSid } from '@workbench-hub/agent/process/windows/access-lists';
 import { WindowsError } from '@workbench-hub/agent/process/windows/foreign-functions';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { EventLog } from './event-log.js';
@@ -82,9 +83,7 @@ export function windowsService(ports: WindowsServicePorts): HostService {
         accessLists.restrict(dataDir, 'folder', { [sid]: 'FA' });
         accessLists.restrict(config, 'file', { [sid]: 'FR' });
       } catch (error) {
-        events.unregister();
-        calls.remove(name);
-        throw faultOf(name, error);
+        throw withFaults(faultOf(name, error), undo([() => calls.remove(name), () => events.unregister()]));
       }
       const limits = unknown.map((setting) => ` This Windows has no setting for: ${setting}.`);
       return `Service ${name} is installed and starts with the system; it runs as ${definition.account}. Only it and administrators may use ${dataDir} and ${config}. Start it now by "workbench-agent service start".${limits.join('')}`;
@@ -196,6 +195,25 @@ function ignoring(number: number, action: () => void): void {
   } catch (error) {
     if (!(error instanceof WindowsError && error.number === number)) throw error;
   }
+}
+
+/** Runs each step, also after one that failed; the messages of those that failed. */
+function undo(steps: readonly (() => void)[]): readonly string[] {
+  return steps.flatMap((step) => {
+    try {
+      step();
+      return [];
+    } catch (error) {
+      return [messageOf(error)];
+    }
+  });
+}
+
+function withFaults(fault: unknown, ofUndoing: readonly string[]): unknown {
+  if (ofUndoing.length === 0) return fault;
+  return new ServiceFault(`${messageOf(fault)}; undoing failed as well: ${ofUndoing.join('; ')}`, {
+    cause: fault,
+  });
 }
 
 function inWordsOf<T>(name: string, action: () => T): T {
