@@ -95,9 +95,12 @@ async function launchAsService(name: string, config: string | null, args: readon
   if (config !== null) process.chdir(dirname(resolve(config)));
   // Imported on demand: only a service needs them.
   const { runLauncherAsService } = await import('./service/run-as-service.js');
-  const folder = versionsFolder(dataDirOf(config, process.env) ?? process.cwd());
+  const dataDir = dataDirOf(config, process.env);
+  const folder = versionsFolder(dataDir ?? process.cwd());
+  // Without a data folder, those of the installation serve.
+  const parts = dataDir ?? dirname(process.execPath);
   setInterval(() => undefined, KEEP_ALIVE_MS);
-  process.exit(await runLauncherAsService(name, (note) => openLauncher(folder, args, note, true)));
+  process.exit(await runLauncherAsService(name, parts, (note) => openLauncher(folder, args, note, true)));
 }
 
 interface AgentStart {

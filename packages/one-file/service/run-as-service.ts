@@ -1,5 +1,4 @@
 /** The launcher as a service of Windows. */
-import { dirname } from 'node:path';
 import { loadKoffi } from '@workbench-hub/agent/process/windows/load-koffi';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -22,12 +21,16 @@ export interface ServicePorts {
   readonly runtime: Pick<Runtime, 'timers'>;
 }
 
-/** Becomes the service and runs the launcher; resolves with the exit code of this process. */
+/**
+ * Becomes the service and runs the launcher; resolves with the exit code of this process. Windows' functions are unpacked into
+ * `parts`, a folder that the account of the service may write, and other users may not.
+ */
 export async function runLauncherAsService(
   name: string,
+  parts: string,
   open: (note: (sentence: string) => void) => Promise<ServiceLauncher>,
 ): Promise<number> {
-  unpackInto(dirname(process.execPath));
+  unpackInto(parts);
   const koffi = await loadKoffi();
   const ports = { service: serviceProcess(koffi), events: eventLog(koffi, name), runtime: systemRuntime };
   return serveLauncher(name, ports, open);
