@@ -21,7 +21,7 @@ const OWNERS = { SY: 'S-1-5-18', BA: 'S-1-5-32-544' } as const;
 
 const FILE_OBJECT = 1;
 const ACCESS_LIST = 0x4;
-/** What the folder above allows does not count. */
+/** Flag: rights of the folder above do not count. */
 const NOT_INHERITED = 0x80000000;
 const REVISION = 1;
 const TOKEN_QUERY = 0x8;
