@@ -27,7 +27,7 @@ export function debianFolder(folder, { packages, advice, log }) {
   // Packages with daemons would start them.
   writeFileSync(join(folder, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   const install = `export DEBIAN_FRONTEND=noninteractive; apt-get -qq update && apt-get -qq -y --no-install-recommends install ${packages.join(' ')} && apt-get clean`;
-  execFileSync('chroot', [folder, 'sh', '-c', install], { stdio: 'ignore' });
+  execFileSync('chroot', [folder, 'sh', '-c', install], { stdio: ['ignore', 'ignore', 'inherit'] });
   writeFileSync(join(folder, DONE), '');
   return folder;
 }
