@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { scriptKindOf, windowsInterpreter } from './windows-system.js';
 
 it.each([
@@ -28,4 +31,15 @@ it.each([
   ['C:/Tools/solver.exe', [], 'C:/Tools/solver.exe', []],
 ])('the first line %s %j names %s', (command, args, program, parameters) => {
   expect(windowsInterpreter({ command, args }, { Path: '' })).toEqual({ command: program, args: parameters });
+});
+
+it('a folder with the name of a program is none', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'windows-system-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const ending = process.platform === 'win32' ? '.exe' : '';
+  mkdirSync(join(folder, `python3${ending}`));
+  writeFileSync(join(folder, `python${ending}`), '');
+  const environment = { PATH: folder, PATHEXT: '.exe' };
+  const python3 = { command: '/usr/bin/env', args: ['python3'] };
+  expect(windowsInterpreter(python3, environment).command).toBe('python');
 });

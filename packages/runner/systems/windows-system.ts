@@ -1,6 +1,6 @@
 /** Scripts on Windows: programs by the endings of their names, batch files by cmd, and output in several encodings. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, extname, normalize, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { namesOfProgram, pathOf } from '@workbench-hub/shared/instance-protocol/program-names';
@@ -17,6 +17,7 @@ const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
 
 /** Consoles of western Europe. */
 const DEFAULT_CODE_PAGE = 850;
+const CODE_PAGE_LIMIT_MS = 5000;
 
 export async function openWindows(): Promise<HostSystem> {
   const codePage = await consoleCodePage();
@@ -31,7 +32,10 @@ export async function openWindows(): Promise<HostSystem> {
 /** The code page of a new console. */
 async function consoleCodePage(): Promise<number> {
   try {
-    const { stdout } = await promisify(execFile)('chcp.com', { windowsHide: true });
+    const { stdout } = await promisify(execFile)('chcp.com', {
+      windowsHide: true,
+      timeout: CODE_PAGE_LIMIT_MS,
+    });
     return Number(/(\d+)\D*$/.exec(stdout)?.[1] ?? DEFAULT_CODE_PAGE);
   } catch {
     return DEFAULT_CODE_PAGE;
@@ -115,7 +119,17 @@ function findOnWindows(
         .filter((folder) => folder !== '');
   return places
     .flatMap((folder) => namesOfProgram(program, environment['PATHEXT']).map((name) => resolve(folder, name)))
-    .find((path) => existsSync(path));
+    .find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  if (!existsSync(path)) return false;
+  try {
+    return !statSync(path).isDirectory();
+  } catch {
+    // Windows starts files that it does not show, such as the names of programs of its store.
+    return true;
+  }
 }
 
 /** An argument as the C library of a program reads it. */
