@@ -47,7 +47,8 @@ it('python3 is python where there is no other', () => {
 
 it('a batch file in a folder of a network share is refused with what to do', () => {
   writeFileSync(join(folder, 'bin/tool.bat'), '');
-  expect(() =>
-    startOnWindows({ command: 'tool', args: [] }, environment, String.raw`\\server\share\work`),
-  ).toThrow(/set dataDir of the agent to a folder with a drive letter/);
+  const refused = startOnWindows({ command: 'tool', args: [] }, environment, String.raw`\\server\share\work`);
+  expect(refused).toEqual({
+    fault: expect.stringMatching(/set dataDir of the agent to a folder with a drive letter/),
+  });
 });
