@@ -27,6 +27,17 @@ type QueueReads = Pick<
   | 'running'
 >;
 
+/** Index entries are taken from both ends before anything else is read. */
+const BY_CREATOR = `
+  SELECT coalesce(creator, '') AS creator, count(*) AS waiting FROM task
+  WHERE seq IN (
+      SELECT seq FROM (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+        ORDER BY priority, seq LIMIT :limit)
+      UNION SELECT seq FROM (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+        ORDER BY priority DESC, seq DESC LIMIT :limit))
+    AND iif(time_limit_s IS NULL, :withoutLimit, time_limit_s <= :timeLimitS)
+  GROUP BY 1 ORDER BY 1`;
+
 /** The part of the queue port that only reads. */
 export function queueReads(db: SqliteDatabase): QueueReads {
   const selectGroups = db.prepare<[number, number, number], GroupRow>(`
@@ -58,15 +69,7 @@ export function queueReads(db: SqliteDatabase): QueueReads {
   const countByCreator = db.prepare<
     [{ groupId: number; limit: number; withoutLimit: number; timeLimitS: number }],
     { creator: string; waiting: number }
-  >(`
-    SELECT coalesce(creator, '') AS creator, count(*) AS waiting FROM task
-    WHERE seq IN (
-        SELECT seq FROM (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
-          ORDER BY priority, seq LIMIT :limit)
-        UNION SELECT seq FROM (SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
-          ORDER BY priority DESC, seq DESC LIMIT :limit))
-      AND iif(time_limit_s IS NULL, :withoutLimit, time_limit_s <= :timeLimitS)
-    GROUP BY 1 ORDER BY 1`);
+  >(BY_CREATOR);
   const selectRunning = db
     .prepare<[string], TaskRow>(
       `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
