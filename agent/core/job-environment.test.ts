@@ -102,8 +102,10 @@ describe('the environment of programs', () => {
     });
   });
 
-  test('has the search path of Windows under one name', () => {
-    expect(inheritedEnvironment({ Path: 'C:\\Windows' })).toEqual({ PATH: 'C:\\Windows' });
+  test('has the search path of Windows under one name, and other systems as it is', () => {
+    expect(inheritedEnvironment({ Path: 'C:\\Windows' }, true)).toEqual({ PATH: 'C:\\Windows' });
+    const environment = { PATH: '/bin', Path: 'x' };
+    expect(inheritedEnvironment(environment, false)).toEqual(environment);
   });
 });
 

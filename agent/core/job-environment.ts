@@ -144,14 +144,15 @@ const STEERING_PREFIXES: readonly string[] = [
 ];
 
 /** Environment that instance programs inherit: without the agent's settings, which may hold its token, and without variables
- *  meant for the agent's process only. */
+ *  meant for the agent's process only. Where `Path` and `PATH` are one variable (`ignoresCase`), it is called `PATH`. */
 export function inheritedEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
+  ignoresCase: boolean = ENVIRONMENT_IGNORES_CASE,
 ): Record<string, string> {
   const inherited: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    // Windows has it as `Path`, and takes both names for one.
-    if (value !== undefined && !NOT_INHERITED.test(name)) inherited[name === 'Path' ? 'PATH' : name] = value;
+    const isPath = ignoresCase && name.toUpperCase() === 'PATH';
+    if (value !== undefined && !NOT_INHERITED.test(name)) inherited[isPath ? 'PATH' : name] = value;
   }
   return inherited;
 }
