@@ -15,6 +15,8 @@ const SLOTS = 2;
 /** The line and the processor of the target. */
 const LINE = { offline: false, latency: 20, downloadThroughput: 10e6 / 8, uploadThroughput: 10e6 / 8 };
 const CPU_SLOWDOWN = 4;
+/** Time for a load with both on a busy machine. */
+const LOAD_LIMIT_MS = 120_000;
 
 const FIRST_JAVASCRIPT_KIB = 150;
 const LATER_PART_KIB = 200;
@@ -98,6 +100,7 @@ function samplesOf({ name }: Screen, loads: readonly Load[]): Sample[] {
 async function loadOnce({ browser }: ConsoleStage, address: string, screen: Screen): Promise<Load> {
   const context = await browser.newContext({ viewport: VIEWPORT, locale: 'en-GB' });
   try {
+    context.setDefaultTimeout(LOAD_LIMIT_MS);
     await context.addInitScript(watchPaints(screen.usable));
     const page = await context.newPage();
     await slowDown(context, page);
