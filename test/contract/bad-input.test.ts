@@ -148,12 +148,13 @@ describe.each(named)('$name', (operation) => {
 });
 
 /** Status below that of any answer to the least request. Refusals are in order: without the cookie the caller is unknown, without a user
- *  there is no token and nobody to administer, there is no task to make invalid, without a provider no log-in by the sign-on, the least study has no points, and nothing has
- *  this id. */
+ *  there is no token and nobody to administer, there is no task to make invalid, without a provider no log-in by the sign-on, the least study has no points, no
+ *  rollout is configured, and nothing has this id. */
 function limitOf({ method, path, needsCookie }: Operation): number {
   const name = `${method} ${path}`;
   if (needsCookie || name === 'POST /api/x/studies') return 402;
   if (name === 'POST /api/x/invalidations') return 405;
+  if (path.startsWith('/api/x/rollout/')) return 410;
   if (name === 'POST /api/x/tokens' || path === '/api/x/users') return 404;
   return path.includes('{') || path.startsWith('/api/x/sign-on/') ? 405 : 300;
 }

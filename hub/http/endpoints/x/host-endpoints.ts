@@ -9,9 +9,10 @@ import {
 } from '../../../core/hosts/allocation.js';
 import type { UserLimits } from '../../../core/hosts/host-recipe.js';
 import { RECIPE_STATES, type RecipeView, type RecipeViews } from '../../../engine/hosts/recipe-views.js';
-import { pageQuery } from '../../requests/parsing/validation.js';
+import { pageQuery, queryInteger } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { pageFrom, pageSchema } from '../../routing/responses/page.js';
+import { shownDefault } from '../../wire/openapi-overrides.js';
 
 const PATH = '/api/x/hosts';
 const TIME = '2026-11-21T06:53:00.123';
@@ -164,10 +165,13 @@ function hoursEndpoint(recipes: RecipeViews): Endpoint {
       description:
         'The latest month first. Allocations are kept for 400 days; recipes that are not configured any more are listed, too.',
       query: z.object({
-        months: z.coerce.number().int().min(1).max(MAX_MONTHS).default(DEFAULT_MONTHS).meta({
-          description: 'Number of months, the current one among them.',
-          example: DEFAULT_MONTHS,
-        }),
+        months: queryInteger({ minimum: 1, maximum: MAX_MONTHS })
+          .default(DEFAULT_MONTHS)
+          .meta({
+            description: 'Number of months, the current one among them.',
+            example: DEFAULT_MONTHS,
+            override: shownDefault(DEFAULT_MONTHS),
+          }),
       }),
       responses: { 200: { description: 'Months and recipes with host-hours.', schema: hostHours } },
     },
