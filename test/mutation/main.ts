@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { seededRandom } from '../support/random.js';
 import { type Mutant, mutantsOf } from './mutants.js';
 import { ProductCopy } from './product-copy.js';
 import { type Reach, recordReach, testsAt } from './reach.js';
-import { commandOf, FOLDERS, RUN_ONCE, THOROUGH, WORLDS } from './suites.js';
+import { commandOf, FOLDERS, fileAndEnvironment, nameInGroup, RUN_ONCE, THOROUGH, WORLDS } from './suites.js';
 import { Types } from './types.js';
 
 const HELP = `npm run mutate -- [options]
@@ -140,7 +140,8 @@ function chunksOf(tests: readonly string[], reach: Reach): readonly (readonly st
   let tookMs = 0;
   for (const test of tests) {
     const last = chunks.at(-1) as string[];
-    const isAlone = [test, last[0] ?? ''].some((each) => each in WORLDS);
+    const [first = test] = last;
+    const isAlone = [test, first].some((each) => each in WORLDS) || !isInSameProcess(test, first);
     if (last.length > 0 && (isAlone || tookMs > 2_000 * 3 ** chunks.length)) {
       chunks.push([test]);
       tookMs = 0;
@@ -148,6 +149,10 @@ function chunksOf(tests: readonly string[], reach: Reach): readonly (readonly st
     tookMs += reach.tests[test]?.tookMs ?? 0;
   }
   return chunks.filter((chunk) => chunk.length > 0);
+}
+
+function isInSameProcess(a: string, b: string): boolean {
+  return isDeepStrictEqual(fileAndEnvironment(a).environment, fileAndEnvironment(b).environment);
 }
 
 async function failureOf(
@@ -163,12 +168,15 @@ async function failureOf(
     if (outcome === 'PASSED') return undefined;
     return { tests, text: outcome === 'FAILED' ? first : `${first} (no end)` };
   }
-  const response = await copy.test({ tests, except: [], bail: true }, limitMs);
+  const files = tests.map((test) => fileAndEnvironment(test).file);
+  const { environment } = fileAndEnvironment(first);
+  const response = await copy.test({ tests: files, except: [], bail: true }, limitMs, environment);
   if (response === 'TIMED_OUT') return { tests, text: `${tests.join(', ')} (no end)` };
   const [failure] = response.failed;
   if (failure === undefined) return undefined;
   const text = `${failure.test}: ${failure.message.split('\n')[0]}`.slice(0, MAX_TEXT_LENGTH);
-  return { tests: tests.includes(failure.test) ? [failure.test] : tests, text };
+  const test = nameInGroup(failure.test, first);
+  return { tests: tests.includes(test) ? [test] : tests, text };
 }
 
 async function main(): Promise<void> {

@@ -18,6 +18,8 @@ export type Outcome = 'PASSED' | 'FAILED' | 'TIMED_OUT';
 interface TestProcess {
   readonly child: ChildProcess;
   readonly exited: Promise<unknown>;
+  /** Files that have changed since its last request. */
+  readonly changed: Set<string>;
 }
 
 export class ProductCopy {
@@ -25,8 +27,8 @@ export class ProductCopy {
   /** Further environment variables of what is started. */
   environment: Readonly<Record<string, string>> = {};
   readonly #stopped = new AbortController();
-  readonly #changed = new Set<string>();
-  #tests: TestProcess | undefined;
+  /** Processes that run tests, by their environment as JSON. */
+  readonly #tests = new Map<string, TestProcess>();
 
   private constructor(root: string) {
     this.root = root;
@@ -68,20 +70,30 @@ export class ProductCopy {
         await writeFile(join(this.root, file), changed);
         await writeFile(join(this.root, compiledPathOf(file)), compiled(changed));
       }
-      for (const path of paths) this.#changed.add(path);
+      this.#haveChanged(paths);
       return await run();
     } finally {
       await Promise.all(paths.map((path, index) => writeFile(path, before[index] ?? '')));
-      for (const path of paths) this.#changed.add(path);
+      this.#haveChanged(paths);
     }
   }
 
-  /** Runs test files in the process that this copy keeps. */
-  async test(request: Omit<Request, 'changed'>, limitMs: number): Promise<Response | 'TIMED_OUT'> {
-    this.#tests ??= await this.#startTests();
-    const { child, exited } = this.#tests;
-    const changed = [...this.#changed];
-    this.#changed.clear();
+  #haveChanged(paths: readonly string[]): void {
+    for (const { changed } of this.#tests.values()) for (const path of paths) changed.add(path);
+  }
+
+  /** Runs test files in the process that this copy keeps for this environment. */
+  async test(
+    request: Omit<Request, 'changed'>,
+    limitMs: number,
+    environment: Readonly<Record<string, string>>,
+  ): Promise<Response | 'TIMED_OUT'> {
+    const key = JSON.stringify(environment);
+    const tests = this.#tests.get(key) ?? (await this.#startTests(environment));
+    this.#tests.set(key, tests);
+    const { child, exited } = tests;
+    const changed = [...tests.changed];
+    tests.changed.clear();
     const responded = new Promise<Response>((resolve) => child.once('message', resolve));
     child.send({ ...request, changed });
     const limit = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(limitMs)]);
@@ -94,25 +106,24 @@ export class ProductCopy {
     return response ?? 'TIMED_OUT';
   }
 
-  async #startTests(): Promise<TestProcess> {
+  async #startTests(environment: Readonly<Record<string, string>>): Promise<TestProcess> {
     const child = fork('test/dist/mutation/test-process.js', {
       cwd: this.root,
       detached: true,
-      env: { ...process.env, ...this.environment },
+      env: { ...process.env, ...this.environment, ...environment },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     const exited = once(child, 'exit');
     const isReady = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
     if (isReady === undefined) throw new Error('the process of the tests ended at its start');
-    return { child, exited };
+    return { child, exited, changed: new Set() };
   }
 
-  /** Ends the process of the tests with what they share, as a database server. */
+  /** Ends the processes of the tests with what they share, as a database server. */
   async endTests(): Promise<void> {
-    const tests = this.#tests;
-    if (tests === undefined) return;
-    this.#tests = undefined;
-    await end(tests.child, tests.exited);
+    const all = [...this.#tests.values()];
+    this.#tests.clear();
+    await Promise.all(all.map(({ child, exited }) => end(child, exited)));
   }
 
   /** Runs a command of Node.js in the copy. None of its processes is left. */

@@ -4,7 +4,16 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import type { ProductCopy } from './product-copy.js';
-import { commandOf, LEFT_OUT, TESTS, WORLDS } from './suites.js';
+import {
+  CODE_OF_POSTGRES,
+  commandOf,
+  fileAndEnvironment,
+  LEFT_OUT,
+  nameInGroup,
+  TESTS,
+  TESTS_ON_POSTGRES,
+  WORLDS,
+} from './suites.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -31,9 +40,8 @@ export async function recordReach(path: string, copy: ProductCopy, files: readon
     () => undefined,
   );
   const reach = kept?.code === code ? kept : { tests: {}, failing: [], groups: [], code };
-  const missing = [...TESTS.map((group) => group.join(' ')), ...Object.keys(WORLDS)].filter(
-    (group) => !reach.groups.includes(group),
-  );
+  const groups = [...TESTS.map((group) => group.join(' ')), ...Object.keys(WORLDS), ...TESTS_ON_POSTGRES];
+  const missing = groups.filter((group) => !reach.groups.includes(group));
   if (missing.length === 0) return reach;
   await copy.with(files, withReachCalls, async () => {
     for (const group of missing) {
@@ -63,10 +71,12 @@ async function recordGroup(group: string, copy: ProductCopy, reach: Reach): Prom
   const startedMs = performance.now();
   const tookMs = await runGroup(group, copy, reach);
   copy.environment = {};
+  await copy.endTests();
   const reached = new Map(Object.keys(tookMs).map((test) => [test, new Set<Region>()]));
   for (const line of (await readFile(reachedIn, 'utf8')).split('\n')) {
     const [test = '', region = ''] = line.split('\t');
-    reached.get(relative(copy.root, test))?.add(region);
+    if (TESTS_ON_POSTGRES.includes(group) && !region.startsWith(CODE_OF_POSTGRES)) continue;
+    reached.get(nameInGroup(relative(copy.root, test), group))?.add(region);
   }
   for (const [test, regions] of reached) {
     reach.tests[test] = { tookMs: tookMs[test] ?? 0, regions: [...regions] };
@@ -87,14 +97,17 @@ async function runGroup(
     if (outcome !== 'PASSED') failing.push(group);
     return { [group]: Math.round(performance.now() - startedMs) };
   }
-  const request = { tests: group.split(' '), except: [...LEFT_OUT, ...Object.keys(tests)], bail: false };
-  const response = await copy.test(request, HOUR_MS);
+  const { file, environment } = fileAndEnvironment(group);
+  const known = TESTS_ON_POSTGRES.includes(group) ? [] : Object.keys(tests);
+  const request = { tests: file.split(' '), except: [...LEFT_OUT, ...known], bail: false };
+  const response = await copy.test(request, HOUR_MS, environment);
   if (response === 'TIMED_OUT') throw new Error(`${group} does not end`);
   for (const { test, message } of response.failed) {
     console.log(`fails without a change: ${test}: ${message}`);
-    failing.push(test);
+    failing.push(nameInGroup(test, group));
   }
-  return response.tookMs;
+  const named = Object.entries(response.tookMs).map(([test, ms]) => [nameInGroup(test, group), ms] as const);
+  return Object.fromEntries(named);
 }
 
 /** Tests that reach the function around a place, those that look at least else and end soonest first. */

@@ -19,6 +19,27 @@ export const TESTS: readonly (readonly string[])[] = [
   ['hub/', 'agent/'],
 ];
 
+/** Beginning of the name of a test that is run with hubs on PostgreSQL: `postgres:test/contract/login.test.ts`. */
+const POSTGRES = 'postgres:';
+
+/** Test files that are run with hubs on PostgreSQL, too; they tell of the code of that store alone. */
+export const TESTS_ON_POSTGRES: readonly string[] = ['test/contract/'].map((path) => POSTGRES + path);
+export const CODE_OF_POSTGRES = 'hub/store/postgres/';
+
+/** File of a test, or beginning of its path, and the environment of the process that runs it. */
+export function fileAndEnvironment(test: string): {
+  readonly file: string;
+  readonly environment: Readonly<Record<string, string>>;
+} {
+  if (!test.startsWith(POSTGRES)) return { file: test, environment: {} };
+  return { file: test.slice(POSTGRES.length), environment: { STORE: 'postgres' } };
+}
+
+/** Name of a test file in the same environment as the group `test`. */
+export function nameInGroup(file: string, group: string): string {
+  return group.startsWith(POSTGRES) ? POSTGRES + file : file;
+}
+
 /** Test files that are left out: the programs of their sandboxes cannot read the module that records what is reached. */
 export const LEFT_OUT: readonly string[] = ['agent/sandboxed-jobs.test.ts'];
 
@@ -26,6 +47,9 @@ export const LEFT_OUT: readonly string[] = ['agent/sandboxed-jobs.test.ts'];
 export const WORLDS: Readonly<Record<string, readonly string[]>> = {
   simulation: ['--from', '1', '--seeds', '30'],
   'simulation of several hubs': ['--hubs', 'several', '--from', '1', '--seeds', '10'],
+  'simulation of studies': ['--studies', '--from', '1', '--seeds', '10'],
+  'simulation of hosts': ['--hosts', '--from', '1', '--seeds', '10'],
+  'simulation of updates': ['--rollouts', '--from', '1', '--seeds', '10'],
 };
 
 /** Tests that are run for each change that they reach, however long they take: they hold most of what a store and a hub promise. */
