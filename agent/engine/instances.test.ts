@@ -87,17 +87,25 @@ describe('after a host fault', () => {
   });
 });
 
-test('instances start apart for ten minutes after their process crashed with several jobs', async () => {
+/** Three instances of one process, which are up. */
+async function startShared(): Promise<FakePrograms> {
   const profile = { version: '9', revision: '1', labels: [], autostart: true, command: ['program'], env: {} };
   const limits = { sandbox: null, startTimeoutMs: 30_000, stopTimeoutMs: 10_000, cancelTimeoutMs: 10_000 };
   const programs = new FakePrograms();
   const settings = ['a', 'b', 'c'].map((id) => ({ id, ...profile, ...limits, commonProcess: 'all' }));
   instances = new Instances(settings, { programs, runtime, log: pino({ level: 'silent' }) });
-  const startedIn = () => programs.started.map(({ settings: { commonProcess } }) => commonProcess);
   instances.start();
-  expect(startedIn()).toEqual(['all', 'all', 'all']);
+  expect(commonProcessesOf(programs)).toEqual(['all', 'all', 'all']);
   for (const program of programs.started) program.becomesReady();
   await runtime.advance(0);
+  return programs;
+}
+
+const commonProcessesOf = ({ started }: FakePrograms) =>
+  started.map(({ settings: { commonProcess } }) => commonProcess);
+
+test('instances start apart for ten minutes after their process crashed with several jobs', async () => {
+  const programs = await startShared();
   for (const id of ['b', 'c']) instances.reserve(id, { taskId: id });
   const [a, b, c] = programs.started;
   const end = { kind: 'EXITED', exitCode: null, signal: 'SIGSEGV' } as const;
@@ -105,10 +113,22 @@ test('instances start apart for ten minutes after their process crashed with sev
   b?.ends({ ...end, othersWorked: 1 });
   c?.ends({ ...end, othersWorked: 1 });
   await runtime.advance(0);
-  expect(startedIn().slice(3)).toEqual([null, null, null]);
+  expect(commonProcessesOf(programs).slice(3)).toEqual([null, null, null]);
   for (const program of programs.started) program.becomesReady();
   await runtime.advance(10 * 60_000);
   instances.reply({ kind: 'instanceCommand', instanceId: 'a', command: 'restart' });
   await runtime.advance(0);
-  expect(startedIn().slice(6)).toEqual(['all']);
+  expect(commonProcessesOf(programs).slice(6)).toEqual(['all']);
+});
+
+test('instances start in one process again after it crashed with a single job', async () => {
+  const programs = await startShared();
+  instances.reserve('b', { taskId: 'b' });
+  const [a, b, c] = programs.started;
+  const end = { kind: 'EXITED', exitCode: null, signal: 'SIGSEGV' } as const;
+  a?.ends({ ...end, othersWorked: 1 });
+  b?.ends({ ...end, othersWorked: 0 });
+  c?.ends({ ...end, othersWorked: 1 });
+  await runtime.advance(2000);
+  expect(commonProcessesOf(programs).slice(3)).toEqual(['all', 'all', 'all']);
 });

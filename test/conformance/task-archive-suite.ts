@@ -1,4 +1,5 @@
 import type { TaskQuery, TaskWindowQuery } from '@workbench-hub/hub/core/ports/task-archive';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
 
@@ -17,6 +18,32 @@ export function describeTaskArchive(open: OpenStore): void {
   async function end(ref: Awaited<ReturnType<typeof startTask>>, endedAtMs: number) {
     await store.queue.end([{ ref, ending: WELL, endedAtMs }]);
   }
+
+  describe('tasks with an input', () => {
+    const content = fileOf('model');
+    const tasksWith = async (limit: number, encrypted?: true) => {
+      const { tasks, isComplete } = await store.archive.withInput(
+        { ...content, ...(encrypted ? { encrypted } : {}) },
+        limit,
+      );
+      return { names: tasks.map(({ name }) => name), isComplete };
+    };
+
+    it('are found newest first, and said to be all or not', async () => {
+      const insert = (name: string, ...scripts: readonly FileRef[]) => {
+        const type = 'EXECUTE_BATCH_JOB';
+        const job = { type, model: null, scripts, additionalFiles: [], variables: [] } as const;
+        return store.queue.insert([newTask({ name, type, job })]);
+      };
+      for (const name of ['a', 'b', 'c']) await insert(name, content, content);
+      await insert('other', fileOf('another'));
+      await insert('encrypted', { ...content, encrypted: true });
+      expect(await tasksWith(4)).toEqual({ names: ['c', 'b', 'a'], isComplete: true });
+      expect(await tasksWith(3)).toEqual({ names: ['c', 'b', 'a'], isComplete: true });
+      expect(await tasksWith(2)).toEqual({ names: ['c', 'b'], isComplete: false });
+      expect(await tasksWith(2, true)).toEqual({ names: ['encrypted'], isComplete: true });
+    });
+  });
 
   describe('list', () => {
     it('returns the newest request first, in pages', async () => {

@@ -133,6 +133,20 @@ export function describeTaskQueue(open: OpenStore): void {
     });
   });
 
+  describe('insert with a key', () => {
+    it('inserts one task of a creator, however many ask for it at the same time', async () => {
+      const insert = (creator: string, key: string) => store.queue.insertOnce(newTask({ creator }), key);
+      const inserted = await Promise.all(
+        ['anna', 'anna', 'anna', 'udo', 'udo', 'anna'].map((creator) => insert(creator, 'k')),
+      );
+      const [ofAnna, ofUdo] = [inserted[0]?.taskId, inserted[3]?.taskId];
+      expect(inserted.map(({ taskId }) => taskId)).toEqual([ofAnna, ofAnna, ofAnna, ofUdo, ofUdo, ofAnna]);
+      expect(ofUdo).not.toBe(ofAnna);
+      expect((await insert('anna', 'other')).taskId).not.toBe(ofAnna);
+      expect(ids(await headsOf(ANYTHING, 9))).toHaveLength(3);
+    });
+  });
+
   describe('groups and heads', () => {
     it('are returned for waiting tasks, each group once', async () => {
       expect(await waitingKeys()).toEqual([]);

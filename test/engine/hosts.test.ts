@@ -478,7 +478,9 @@ describe('a start', () => {
     const name = onlyJob();
     manager.run(name);
     const agent = await joinAs(name, { status: 'FAILED', upForMs: null });
-    await pass(3 * MINUTE_MS);
+    await pass(MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await pass(2 * MINUTE_MS);
     expect(manager.canceled).toEqual([name]);
     await agent.disconnect();
     await pass(MINUTE_MS);
@@ -709,9 +711,12 @@ describe('what is easily overlooked', () => {
     await startWith({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
     await create();
     const { name, agent } = await bringHost();
+    await pass(3 * MINUTE_MS);
     await finish(agent);
     await agent.disconnect();
-    await pass(3 * MINUTE_MS);
+    await pass(MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await pass(2 * MINUTE_MS);
     expect(manager.canceled).toContain(name);
     await create();
     await pass(MINUTE_MS);

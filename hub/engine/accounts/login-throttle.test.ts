@@ -29,6 +29,16 @@ describe('the login throttle', () => {
     await expect(throttle.begin('anna')).rejects.toThrow(/try again in 10 s$/);
   });
 
+  it('tells whole seconds after which the attempt is not refused again', async () => {
+    const { throttle, advance, begin } = throttled();
+    await begin(10, 'anna');
+    await expect(throttle.begin('anna')).rejects.toThrow(/try again in 300 s$/);
+    await advance(99_999);
+    await expect(throttle.begin('anna')).rejects.toThrow(/try again in 201 s$/);
+    await advance(1);
+    await expect(throttle.begin('anna')).rejects.toThrow(/try again in 200 s$/);
+  });
+
   it('delays the tenth of several simultaneous attempts', async () => {
     const { throttle, records, begin } = throttled();
     await begin(10, 'anna');

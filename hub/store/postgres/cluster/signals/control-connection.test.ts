@@ -32,3 +32,33 @@ it('hears what other hubs say, on its latest connection only', async () => {
   expect(heard).toEqual(['first', 'reopened', 'second']);
   control.close();
 });
+
+it('leaves no timer when it is closed while it waits to open again', async () => {
+  const runtime = manualRuntime();
+  let end = () => {};
+  const first = {
+    listen: async () => undefined,
+    close: async () => undefined,
+    ended: new Promise<void>((resolve) => {
+      end = resolve;
+    }),
+  };
+  const connections = [first];
+  const connect = async () => {
+    const connection = connections.shift();
+    if (connection === undefined) throw new Error('the server does not respond');
+    return connection;
+  };
+  const control = new ControlConnection({
+    ...{ timers: runtime.timers, timings: CLUSTER_TIMINGS, channel: 'hubs' },
+    database: { connect } as unknown as Database,
+    log: { warn: () => undefined } as unknown as Logger,
+  });
+  await control.open({ heard: () => undefined, reopened: () => undefined });
+  end();
+  await runtime.advance(1);
+  expect(runtime.pendingTimers).toBe(1);
+  control.close();
+  await runtime.advance(0);
+  expect(runtime.pendingTimers).toBe(0);
+});
