@@ -3,8 +3,10 @@
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
 import type { Migration } from '@workbench-hub/hub/store/postgres/schema/migration';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { emptyDatabase, hasPostgres, type TestDatabase } from '../support/stores/postgres.js';
 
 const FIRST: Migration = { id: '0001-first', phase: 'expand', sql: 'CREATE TABLE first (n INTEGER)' };
@@ -104,8 +106,25 @@ describe.skipIf(!hasPostgres)('migrations on PostgreSQL', () => {
     await expect(run([FIRST, SECOND], { waitMs: 400 })).rejects.toThrow(
       /^another process migrates the database .*: start again later$/,
     );
+    // Without a time to wait for, it does not wait: these timers stand still.
+    const { timers } = manualRuntime();
+    await expect(run([FIRST, SECOND], { waitMs: 0, timers })).rejects.toThrow(/: start again later$/);
     await lend(1);
     expect(await run([FIRST, SECOND])).toEqual(['0002-second']);
+  });
+
+  it('keep their turn however long they take', async () => {
+    const { timers } = systemRuntime;
+    const quick = { ...timers, after: (ms: number, action: () => void) => timers.after(ms / 100, action) };
+    const slow = { ...SECOND, sql: `SELECT pg_sleep(2); ${SECOND.sql}` };
+    const done = run([FIRST, slow], { timers: quick });
+    const ends = new Set<number>();
+    await eventually(async () => {
+      const [turn] = await test.query<{ until: Date }>('SELECT until FROM schema_turn').catch(() => []);
+      if (turn) ends.add(turn.until.getTime());
+      return ends.size > 2;
+    });
+    expect(await done).toEqual(['0001-first', '0002-second']);
   });
 
   it('need no right to create tables where nothing is to be done', async () => {
