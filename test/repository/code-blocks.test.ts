@@ -314,7 +314,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['qsub -N', { unavailable: 'PBS' }],
     ['qstat -x', { unavailable: 'PBS' }],
     ['qselect -N', { unavailable: 'PBS' }],
-    ['kubectl create', { unavailable: 'Kubernetes' }],
+    ['hosts:', { config: 'hub' }],
   ],
   'packages/docs/webhooks.md': [
     ['# hub.yaml', { config: 'hub' }],

@@ -1,0 +1,100 @@
+/** Kubernetes by the commands of deploy/kubernetes, with the real kubectl and a server that stands for a cluster. */
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { KubernetesApi } from '../support/hosts/kubernetes-api.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
+
+const COMMANDS = fileURLToPath(new URL('../../deploy/kubernetes', import.meta.url));
+const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).status === 0;
+
+interface Cluster extends WorkloadManagerUnderTest {
+  /** Its settings, with a pod that no node takes. */
+  readonly full: Extract<ManagerSettings, { readonly kind: 'command' }>;
+}
+
+async function open(): Promise<Cluster> {
+  const { path: folder, remove } = await temporaryFolder();
+  const api = new KubernetesApi();
+  await api.listen();
+  const config = join(folder, 'kubeconfig');
+  await api.writeConfig(config);
+  const template = readFileSync(join(COMMANDS, 'job.yaml'), 'utf8');
+  const manager = async (name: string, from: string, to: string): Promise<Cluster['full']> => {
+    const file = join(folder, `${name}.yaml`);
+    if (!template.includes(from)) throw new Error(`job.yaml has no ${from}`);
+    await writeFile(file, template.replace(from, to));
+    const command = (verb: string, ...args: readonly string[]) => [
+      'env',
+      `KUBECONFIG=${config}`,
+      // Where kubectl caches what the server has told.
+      `HOME=${folder}`,
+      join(COMMANDS, verb),
+      ...args,
+    ];
+    return {
+      ...{ kind: 'command', via: [] },
+      submit: command('submit', file),
+      list: command('list'),
+      cancel: command('cancel'),
+      check: command('submit', file, '--check'),
+    };
+  };
+  return {
+    folder,
+    manager: await manager('job', '', ''),
+    holding: await manager('held', '\nspec:\n', '\nspec:\n  suspend: true\n'),
+    full: await manager(
+      'full',
+      '\n      restartPolicy:',
+      '\n      schedulerName: none\n      restartPolicy:',
+    ),
+    refusing: await manager('other', '\nmetadata:\n', '\nmetadata:\n  namespace: other\n'),
+    refusal: /namespaces "other" not found/,
+    endOfCanceled: 'asked to end',
+    isForgotten: true,
+    leave: () => api.leave(),
+    comeBack: () => api.listen(),
+    close: async () => {
+      await api.close();
+      await remove();
+    },
+  };
+}
+
+describe.skipIf(!hasKubectl)('Kubernetes by kubectl', () => {
+  describeWorkloadManager(open);
+
+  it('says why a pod has no node, and how one has ended', async () => {
+    const cluster = await open();
+    onTestFinished(cluster.close);
+    const run = async ([command = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) =>
+      (await promisify(execFile)(command, args, { env: { ...process.env, ...env } })).stdout;
+    const script = join(cluster.folder, 'a', 'job.sh');
+    await mkdir(join(cluster.folder, 'a'));
+    await writeFile(script, 'exit 3');
+    const submit = ({ submit: command }: Cluster['full'], name: string) =>
+      run(command, {
+        ...{ WORKBENCH_ALLOCATION: name, WORKBENCH_SCRIPT: script, WORKBENCH_WALL_TIME_S: '60' },
+      });
+    const { full, manager } = cluster;
+    const waiting = (await submit(full, 'waits')).trim();
+    const failing = (await submit(manager as Cluster['full'], 'fails')).trim();
+    await eventually(async () => {
+      const lines = await run(full.list, { WORKBENCH_ALLOCATIONS: 'waits fails' });
+      expect(lines.split('\n')).toEqual([
+        `${waiting} waits QUEUED - Unschedulable: 0/3 nodes are available:`,
+        `${failing} fails ENDED - BackoffLimitExceeded`,
+        '',
+      ]);
+      return true;
+    });
+  });
+});
