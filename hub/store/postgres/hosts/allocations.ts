@@ -182,9 +182,11 @@ const RAN_IN = sql(
        ON ${IS_OPEN_ALLOCATION} AND :now > since) AS known
    WHERE started_at < until GROUP BY at, recipe ORDER BY at, recipe`,
 );
+// One that came and went between two looks has raised the highest number.
 const VERSION = sql(
   {},
-  `SELECT coalesce(max(ended_at), 0) || '/' || count(ended_at) AS version FROM allocation`,
+  `SELECT (SELECT coalesce(max(seq), 0) FROM allocation) || '/' || coalesce(string_agg(seq::text, ',' ORDER BY seq), '') AS version
+   FROM allocation WHERE ${IS_OPEN_ALLOCATION}`,
 );
 
 export function postgresAllocations(db: Database, { change }: Lanes): Allocations {

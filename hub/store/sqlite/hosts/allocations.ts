@@ -33,8 +33,12 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
   const selectLatest = db.prepare<[{ recipe: string | null; limit: number; now: number }], AllocationRow>(
     LATEST_ALLOCATIONS,
   );
+  // One that came and went between two looks has raised the highest number.
   const selectVersion = db
-    .prepare<[], string>("SELECT coalesce(max(ended_at), 0) || '/' || count(ended_at) FROM allocation")
+    .prepare<[], string>(
+      `SELECT (SELECT coalesce(max(seq), 0) FROM allocation) || '/' || coalesce(group_concat(seq), '')
+       FROM (SELECT seq FROM allocation WHERE ${IS_OPEN_ALLOCATION} ORDER BY seq)`,
+    )
     .pluck();
   const remove = db.prepare<[number, number]>(
     'DELETE FROM allocation WHERE seq IN (SELECT seq FROM allocation WHERE ended_at < ? LIMIT ?)',
