@@ -148,7 +148,7 @@ function AgentRow({ agent, onRevoke }: AgentRowProps) {
           {id}
         </Link>
       </th>
-      <td>
+      <td className="states">
         <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
           <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
           {isUp ? words.up : version === undefined ? words.neverJoined : words.down}

@@ -20,12 +20,12 @@ export function HoursByMonth() {
         <Icon name="clock" />
         <h2 id="hours-title">{title}</h2>
       </header>
-      <DataTable className="lined-table" columns={[month, recipe, [hours, 'numbers']]}>
+      <DataTable className="lined-table" columns={[month, recipe, [hours, 'hours-ran']]}>
         {data.map((each) => (
           <tr key={`${each.month} ${each.recipe}`}>
             <td>{monthText(each.month, language)}</td>
             <th scope="row">{each.recipe}</th>
-            <td className="numbers">
+            <td className="hours-ran numbers">
               {words.hoursRan(numberText(Math.round(each.hostHours * 10) / 10, language))}
             </td>
           </tr>
