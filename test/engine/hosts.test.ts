@@ -4,6 +4,7 @@ import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { allocationWith } from '@workbench-hub/hub/core/hosts/fixtures/allocation';
 import { latestMonths } from '@workbench-hub/hub/core/hosts/months';
 import { describe, expect, it, vi } from 'vitest';
+import { instanceReportOf } from '../support/agents/fake-agent.js';
 import { create, engine, engineForEachTest, join, restart } from '../support/engine/engine-for-each-test.js';
 import { joinAs, MINUTE_MS, manager, pass, SOON_MS, startWith } from '../support/engine/engine-with-hosts.js';
 import type { SocketlessAgent } from '../support/engine/running-engine.js';
@@ -674,6 +675,24 @@ describe('what is easily overlooked', () => {
     await pass(2 * SOON_MS);
     expect(manager.live).toHaveLength(2);
     expect(agent.assigned).toHaveLength(1);
+  });
+
+  it('an idle host is kept for its whole idle time, but not when its instances have failed', async () => {
+    await startWith({ idleMs: 10 * MINUTE_MS });
+    await create();
+    const { name, agent } = await bringHost();
+    await finish(agent);
+    await pass(9 * MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await create();
+    await pass();
+    await finish(agent);
+    const failed = { id: `${name}-sim`, status: 'FAILED', upForMs: null } as const;
+    await agent.say({ type: 'instance', instance: instanceReportOf(failed) });
+    await pass(MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await pass(2 * MINUTE_MS);
+    expect(manager.canceled).toEqual([name]);
   });
 
   it('a host that becomes unreachable soon after it joined is not counted as one that comes', async () => {
