@@ -123,7 +123,7 @@ export class KubernetesApi {
       this.created.push(job);
       this.#entries.push(entry);
     }
-    return { status: 201, body: jobOf(entry) };
+    return { status: 201, body: { kind: 'Job', apiVersion: 'batch/v1', ...jobOf(entry) } };
   }
 
   #delete(name: string): Answer {
@@ -171,7 +171,6 @@ function jobOf({ name, job, pod }: Entry): object {
             : { type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' },
         ];
   return {
-    ...{ kind: 'Job', apiVersion: 'batch/v1' },
     metadata: { ...job.metadata, name, namespace: NAMESPACE, uid: name },
     spec: job.spec,
     status: { conditions },
@@ -181,7 +180,6 @@ function jobOf({ name, job, pod }: Entry): object {
 function podOf({ name, job: { spec, metadata } }: Entry, pod: Pod): object {
   const { template } = spec;
   return {
-    ...{ kind: 'Pod', apiVersion: 'v1' },
     metadata: {
       name: `${name}-x`,
       namespace: NAMESPACE,
