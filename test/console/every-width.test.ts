@@ -95,6 +95,17 @@ async function failStart(token: string): Promise<void> {
   await allocationIn('ENDED');
 }
 
+/** Has an agent that is drained and has left. */
+async function drainAndLeave(token: string): Promise<void> {
+  const id = 'a-host-that-has-left.simulation.example.com';
+  const gone = await FakeAgent.join(hub, { id, instances: [instanceReportOf({ id: 'gone-1' })] });
+  const { status, text } = await new Api(hub, token).call('POST', `/api/x/agents/${id}/drain`, {
+    json: { reason: LONG },
+  });
+  expect(status, text).toBeLessThan(300);
+  await gone.leave(token);
+}
+
 /** Id of a task of a study. */
 async function taskOf(token: string, id: string): Promise<string> {
   const { tasks } = (await new Api(hub, token).get(`/api/x/tasks?study=${id}`)).body as {
@@ -210,6 +221,7 @@ describe.runIf(hasBrowser)('every screen', () => {
       id: 'a-host-with-a-name-that-is-rather-long.simulation.example.com',
       instances: [instanceReportOf({ id: 'lab-1', labels: ['gpu', LONG.slice(0, 60)] })],
     });
+    await drainAndLeave(token);
     await eventually(async () => {
       const response = await fetch(`${hub.address}/api/x/tasks/${ended}`, {
         headers: { authorization: `Bearer ${token}` },

@@ -148,11 +148,11 @@ function AgentRow({ agent, onRevoke }: AgentRowProps) {
           {id}
         </Link>
       </th>
-      <td className="states">
+      <td>
         <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
           <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
           {isUp ? words.up : version === undefined ? words.neverJoined : words.down}
-        </span>
+        </span>{' '}
         {drained && (
           <span className="status of-waiting">
             <Icon name="circle-slash" size={14} />

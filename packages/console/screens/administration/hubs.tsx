@@ -64,7 +64,7 @@ function HubRow({ hubState }: { readonly hubState: api.HubState }) {
         <span className="item-name">{id}</span>
         {address !== undefined && <span className="hub-address faint">{address}</span>}
       </th>
-      <td className="states">
+      <td className="hub-states">
         <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
           <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
           {isUp ? words.hubUp : words.hubDown}
@@ -132,7 +132,7 @@ function UpstreamRow({ upstream }: { readonly upstream: api.UpstreamState }) {
         <span className="item-name">{name}</span>
         <span className="hub-address faint">{address ?? addresses.join(', ')}</span>
       </th>
-      <td className="states">
+      <td className="hub-states">
         <span className={`status plain ${isUp ? 'of-finished' : 'of-failed'}`}>
           <Icon name={isUp ? 'zap' : 'unplug'} size={14} />
           {isUp ? words.joinedAs(agentId) : words.notJoined}
