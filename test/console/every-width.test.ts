@@ -136,7 +136,7 @@ const BEYOND = `(() => {
     .map((element) => element.tagName + '.' + element.className + ' ' + (element.textContent ?? '').slice(0, 40));
 })()`;
 
-/** What is wider than its place: the page, its main part, and elements. */
+/** Overflow to the right, each in words: of the page, of its main part, and the elements {@link BEYOND} the window. */
 const OVERFLOW = `(() => {
   const root = document.documentElement, main = document.querySelector('main');
   return [

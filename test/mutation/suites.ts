@@ -23,7 +23,8 @@ export const TESTS: readonly (readonly string[])[] = [
 const POSTGRES = 'postgres:';
 
 /** Test files that are run with hubs on PostgreSQL, too; they tell of the code of that store alone. */
-export const TESTS_ON_POSTGRES: readonly string[] = ['test/contract/'].map((path) => POSTGRES + path);
+export const TESTS_ON_POSTGRES: readonly string[] = [`${POSTGRES}test/contract/`];
+/** Folder of the code of the store on PostgreSQL. */
 export const CODE_OF_POSTGRES = 'hub/store/postgres/';
 
 /** File of a test, or beginning of its path, and the environment of the process that runs it. */

@@ -44,8 +44,6 @@ interface Answer {
 }
 
 export class KubernetesApi {
-  /** Jobs as they were handed in. */
-  readonly created: Job[] = [];
   readonly #entries: Entry[] = [];
   #server: Server | undefined;
   #port = 0;
@@ -119,10 +117,7 @@ export class KubernetesApi {
       ...{ name, job, isDeleted: false },
       pod: isTrial || job.spec.suspend ? undefined : startPod(job),
     };
-    if (!isTrial) {
-      this.created.push(job);
-      this.#entries.push(entry);
-    }
+    if (!isTrial) this.#entries.push(entry);
     return { status: 201, body: { kind: 'Job', apiVersion: 'batch/v1', ...jobOf(entry) } };
   }
 

@@ -182,7 +182,7 @@ const RAN_IN = sql(
        ON ${IS_OPEN_ALLOCATION} AND :now > since) AS known
    WHERE started_at < until GROUP BY at, recipe ORDER BY at, recipe`,
 );
-// One that came and went between two looks has raised the highest number.
+// An allocation that came and went between two looks has raised the highest number.
 const VERSION = sql(
   {},
   `SELECT (SELECT coalesce(max(seq), 0) FROM allocation) || '/' || coalesce(string_agg(seq::text, ',' ORDER BY seq), '') AS version

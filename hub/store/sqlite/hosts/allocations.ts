@@ -33,7 +33,7 @@ export function sqliteAllocations(db: SqliteDatabase, commit: GroupCommit): Allo
   const selectLatest = db.prepare<[{ recipe: string | null; limit: number; now: number }], AllocationRow>(
     LATEST_ALLOCATIONS,
   );
-  // One that came and went between two looks has raised the highest number.
+  // An allocation that came and went between two looks has raised the highest number.
   const selectVersion = db
     .prepare<[], string>(
       `SELECT (SELECT coalesce(max(seq), 0) FROM allocation) || '/' || coalesce(group_concat(seq), '')
