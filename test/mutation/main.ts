@@ -17,7 +17,7 @@ Options:
   --sample N      number of changes, 200 by default
   --seed N        seed that draws them, 1 by default
   --folder F      only in this folder: ${FOLDERS.join(', ')}; all of these by default
-  --threads N     number of changes that are tried at once, 1 by default
+  --threads N     number of changes that are tried, or groups of tests that are recorded, at once, 1 by default
   --skip N        leaves out the first N of the sample, which an earlier run has tried
   --only A,B      tries these numbers of the sample alone, such as those that an earlier run with a lower limit did not notice
   --limit S       seconds of tests that are run for a change, 120 by default, beside those that always are (suites.ts)
@@ -207,9 +207,9 @@ async function main(): Promise<void> {
   const stop = () => void Promise.all(copies.map((copy) => copy.remove())).finally(() => process.exit(130));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    const [first] = copies as [ProductCopy, ...ProductCopy[]];
-    const reachPath = values.reach ?? join(first.root, 'reach.json');
-    const reach = await recordReach(reachPath, first, FOLDERS.flatMap(filesOf));
+    const nonempty = copies as [ProductCopy, ...ProductCopy[]];
+    const reachPath = values.reach ?? join(nonempty[0].root, 'reach.json');
+    const reach = await recordReach(reachPath, nonempty, FOLDERS.flatMap(filesOf));
     const skipped = values.skip === undefined ? 0 : wholeNumber('skip', values.skip);
     const only = values.only?.split(',').map((number) => wholeNumber('only', number));
     const chosen = sample.filter((_, at) => (only ? only.includes(at + 1) : at >= skipped));

@@ -1,6 +1,7 @@
 /** Which tests reach which functions of the product. */
 import { createHash } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import type { ProductCopy } from './product-copy.js';
@@ -32,25 +33,31 @@ export interface Reach {
   readonly code: string;
 }
 
-/** Reads what a file says of this code, runs what it lacks with calls in each function of `files`, and writes it. */
-export async function recordReach(path: string, copy: ProductCopy, files: readonly string[]): Promise<Reach> {
-  const code = await digestOf(files.map((file) => join(copy.root, file)));
+/** Reads what a file says of this code, runs what it lacks with calls in each function of `files`, a group in each copy at a time,
+ *  and writes it. */
+export async function recordReach(
+  path: string,
+  copies: readonly [ProductCopy, ...ProductCopy[]],
+  files: readonly string[],
+): Promise<Reach> {
+  const code = await digestOf(files.map((file) => join(copies[0].root, file)));
   const kept = await readFile(path, 'utf8').then(
     (text) => JSON.parse(text) as Reach,
     () => undefined,
   );
   const reach = kept?.code === code ? kept : { tests: {}, failing: [], groups: [], code };
-  const groups = [...TESTS.map((group) => group.join(' ')), ...Object.keys(WORLDS), ...TESTS_ON_POSTGRES];
+  const groups = [...TESTS_ON_POSTGRES, ...TESTS.map((group) => group.join(' ')), ...Object.keys(WORLDS)];
   const missing = groups.filter((group) => !reach.groups.includes(group));
-  if (missing.length === 0) return reach;
-  await copy.with(files, withReachCalls, async () => {
-    for (const group of missing) {
+  const recordMissing = async (copy: ProductCopy): Promise<void> => {
+    for (let group = missing.shift(); group !== undefined; group = missing.shift()) {
       await recordGroup(group, copy, reach);
       reach.groups.push(group);
-      await writeFile(path, JSON.stringify(reach));
+      writeFileSync(path, JSON.stringify(reach));
     }
-  });
-  await copy.endTests();
+    await copy.endTests();
+  };
+  const neededCopies = copies.slice(0, missing.length);
+  await Promise.all(neededCopies.map((copy) => copy.with(files, withReachCalls, () => recordMissing(copy))));
   return reach;
 }
 
@@ -89,7 +96,7 @@ async function recordGroup(group: string, copy: ProductCopy, reach: Reach): Prom
 async function runGroup(
   group: string,
   copy: ProductCopy,
-  { tests, failing }: Reach,
+  { failing }: Reach,
 ): Promise<Readonly<Record<string, number>>> {
   if (group in WORLDS) {
     const startedMs = performance.now();
@@ -98,8 +105,10 @@ async function runGroup(
     return { [group]: Math.round(performance.now() - startedMs) };
   }
   const { file, environment } = fileAndEnvironment(group);
-  const known = TESTS_ON_POSTGRES.includes(group) ? [] : Object.keys(tests);
-  const request = { tests: file.split(' '), except: [...LEFT_OUT, ...known], bail: false };
+  const tests = file.split(' ');
+  // A folder that is a group of its own is left out of the group of the folder around it.
+  const inOtherGroups = TESTS.flat().filter((each) => isWithin(each, tests) && !tests.includes(each));
+  const request = { tests, except: [...LEFT_OUT, ...inOtherGroups], bail: false };
   const response = await copy.test(request, HOUR_MS, environment);
   if (response === 'TIMED_OUT') throw new Error(`${group} does not end`);
   for (const { test, message } of response.failed) {
@@ -108,6 +117,10 @@ async function runGroup(
   }
   const named = Object.entries(response.tookMs).map(([test, ms]) => [nameInGroup(test, group), ms] as const);
   return Object.fromEntries(named);
+}
+
+function isWithin(folder: string, folders: readonly string[]): boolean {
+  return folders.some((each) => folder.startsWith(each));
 }
 
 /** Tests that reach the function around a place, those that look at least else and end soonest first. */

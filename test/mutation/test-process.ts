@@ -5,6 +5,7 @@ import { createVitest, type Reporter } from 'vitest/node';
 export interface Request {
   /** Beginnings of the paths of test files, from the root of the repository. */
   readonly tests: readonly string[];
+  /** Beginnings of the paths of test files that are left out. */
   readonly except: readonly string[];
   /** Files that have changed since the request before. */
   readonly changed: readonly string[];
@@ -49,7 +50,8 @@ async function respondTo({ tests, except, changed, bail: bails }: Request): Prom
   for (const file of changed) vitest.invalidateFile(file);
   const paths = all.filter(({ moduleId }) => {
     const path = relative(process.cwd(), moduleId);
-    return tests.some((test) => path.startsWith(test)) && !except.includes(path);
+    const isIn = (beginnings: readonly string[]) => beginnings.some((each) => path.startsWith(each));
+    return isIn(tests) && !isIn(except);
   });
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(paths);
   const asked = new Set(paths.map(({ moduleId }) => moduleId));
