@@ -206,7 +206,7 @@ function connectionOver(
       link.send({ type: 'welcome', protocolVersion, ...termsOfAgent, outputStorage, ...ofCluster });
     },
     refuse: (refusal) => link.send({ type: 'refused', ...refusal }),
-    assign: ({ ref, timeLimitMs, job, origin, requestId, traceContext, proof }) =>
+    assign: ({ ref, timeLimitMs, job, origin, requestId, traceContext, proof, checkpoint }) =>
       link.send({
         type: 'assign',
         ref,
@@ -216,6 +216,8 @@ function connectionOver(
         ...(isHub ? { origin } : {}),
         ...(requestId === null ? {} : { requestId }),
         ...(traceContext === null ? {} : { traceContext }),
+        // A joined hub has tasks of its own, which keep theirs.
+        ...(checkpoint === undefined || isHub ? {} : { checkpoint: [...checkpoint] }),
       }),
     cancel: (ref) => link.send({ type: 'cancel', ref }),
     acknowledge: (ref, counted) => link.send({ type: 'acknowledged', ref, counted }),

@@ -3,6 +3,7 @@
  * and losses with the agent are counted separately).
  */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Completion, Task } from './task.js';
 import { NO_FILES } from './task.js';
 
@@ -16,7 +17,13 @@ export interface RetryLimits {
 /** Transition of the task that follows. */
 export type Consequence =
   | { readonly kind: 'END'; readonly ending: Completion }
-  | { readonly kind: 'REQUEUE'; readonly loss: LossKind; readonly reason: string | null };
+  | {
+      readonly kind: 'REQUEUE';
+      readonly loss: LossKind;
+      readonly reason: string | null;
+      /** Checkpoint that takes the place of the task's; absent when that stays. */
+      readonly checkpoint?: readonly NamedFileRef[];
+    };
 
 /** CRASH: the instance program died. LOSS: its agent is lost. HOST_FAULT: a fault of the host, such as a full disk. RETURN:
  *  returned before it began, which does not count against the task. */
@@ -113,8 +120,9 @@ export function lossThatEnded({
   return GIVEN_UP.find(([pattern]) => pattern.test(message))?.[1] ?? null;
 }
 
-function returned({ message }: AttemptReport): Consequence {
-  return { kind: 'REQUEUE', loss: 'RETURN', reason: message };
+function returned({ message, outcome, checkpoint }: AttemptReport): Consequence {
+  const kept = outcome === 'RETURNED' && checkpoint !== undefined ? { checkpoint } : {};
+  return { kind: 'REQUEUE', loss: 'RETURN', reason: message, ...kept };
 }
 
 /** The consequence, with these files if it ends the task. */

@@ -221,6 +221,8 @@ const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
   outputFiles: files(namedFileRef),
   log: fileRef.nullable(),
   storedFiles: files(storedFileRef).optional(),
+  /** Only with the outcome RETURNED; older hubs pay no heed to it. */
+  checkpoint: files(namedFileRef).optional(),
 });
 
 const joinedHub: z.ZodType<JoinedHub> = z.object({
@@ -372,6 +374,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     traceContext: z.string().max(MAX_NAME_LENGTH).optional(),
     /** Shown in `hello` by an agent that still has the attempt. Absent from older hubs. */
     proof: proof.optional(),
+    /** Checkpoint of an earlier attempt, by paths in its folder. Absent for none, and from older hubs; older agents pay no heed to it. */
+    checkpoint: files(namedFileRef).optional(),
   }),
   /** The report is durable in the hub, or dropped because it no longer counts; the agent may forget it. */
   z.object({ type: z.literal('acknowledged'), ref: attemptRef, counted: z.boolean() }),

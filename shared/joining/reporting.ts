@@ -13,7 +13,7 @@ import { eachOf } from './each-of.js';
 import { type FileTransfer, type HeldAttempt, type HubConnection, TransferFailed } from './ports/hub.js';
 import type { ReportSpool, SpooledReport } from './ports/spool.js';
 import type { Span, Tracing } from './ports/tracing.js';
-import { attemptReport, filesOfReport } from './reports.js';
+import { attemptReport, type Ending, filesOfReport } from './reports.js';
 
 export interface ReportingOptions {
   readonly spool: ReportSpool;
@@ -58,6 +58,11 @@ export class Reporting {
   /** Number of attempts whose report is not acknowledged. */
   get count(): number {
     return this.#outstanding.size;
+  }
+
+  /** Whether a report with a checkpoint is not acknowledged. */
+  get hasCheckpoints(): boolean {
+    return [...this.#outstanding.values()].some(({ report }) => report.checkpoint !== undefined);
   }
 
   has(ref: AttemptRef): boolean {
@@ -236,7 +241,7 @@ export class Reporting {
     });
   }
 
-  /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again. */
+  /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again; a returned one lacks its checkpoint. */
   #reportDamage({ report, folder, proof }: SpooledReport, error: unknown): void {
     const why = messageOf(error);
     this.#options.log.error(
@@ -244,7 +249,11 @@ export class Reporting {
       'a spooled result cannot be read any more',
     );
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
-    this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder, proof });
+    const ending: Ending =
+      report.checkpoint === undefined
+        ? { outcome: 'INSTANCE_LOST', message }
+        : { outcome: 'RETURNED', message: report.message };
+    this.add({ report: attemptReport(report, ending), folder, proof });
   }
 }
 

@@ -17,32 +17,41 @@ export interface Ending {
   readonly hostFault?: boolean;
 }
 
-type ReportedFiles = Pick<AttemptReport, 'outputFiles' | 'log'> & {
-  readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
-};
+type ReportedFiles = Pick<AttemptReport, 'outputFiles' | 'log' | 'storedFiles' | 'checkpoint'>;
 
-/** Creates the report; one that exceeds the limit becomes FAILED, with the reason. */
+/** Creates the report; one that exceeds the limit becomes FAILED, with the reason, or lacks its checkpoint. */
 export function attemptReport(
   ref: AttemptRef,
   ending: Ending,
-  { storedFiles = [], ...files }: ReportedFiles = { outputFiles: [], log: null },
+  { storedFiles = [], checkpoint, ...files }: ReportedFiles = { outputFiles: [], log: null },
 ): AttemptReport {
   const { taskId, attempt, instanceId } = ref;
   const message = ending.message === null ? null : shortened(ending.message);
   const hostFault = ending.hostFault === true ? { hostFault: true } : {};
   const report = { taskId, attempt, instanceId, outcome: ending.outcome, message, ...hostFault, ...files };
+  const isShort = checkpoint !== undefined && lengthOf(checkpoint) <= MAX_REPORT_LENGTH;
+  if (isShort) return { ...report, checkpoint };
   const named = [...files.outputFiles, ...storedFiles];
-  let length = 0;
-  for (const { path } of named) length += path.length * 2 + 120;
-  if (length <= MAX_REPORT_LENGTH) return storedFiles.length === 0 ? report : { ...report, storedFiles };
+  if (lengthOf(named) <= MAX_REPORT_LENGTH)
+    return storedFiles.length === 0 ? report : { ...report, storedFiles };
   const tooMany = `the job left ${named.length} output files, more than a result can list`;
   return { ...report, outcome: 'FAILED', message: tooMany, outputFiles: [] };
 }
 
+/** Length of the names of files in a report, at most. */
+function lengthOf(files: readonly { readonly path: string }[]): number {
+  return files.reduce((length, { path }) => length + path.length * 2 + 120, 0);
+}
+
 /** Blobs that a report names, each once. */
-export function filesOfReport({ outputFiles, storedFiles = [], log }: AttemptReport): FileRef[] {
+export function filesOfReport({
+  outputFiles,
+  storedFiles = [],
+  checkpoint = [],
+  log,
+}: AttemptReport): FileRef[] {
   const files = new Map<string, FileRef>();
-  for (const { digest, sizeBytes } of [...outputFiles, ...storedFiles])
+  for (const { digest, sizeBytes } of [...outputFiles, ...storedFiles, ...checkpoint])
     files.set(digest, { digest, sizeBytes });
   if (log) files.set(log.digest, log);
   return [...files.values()];

@@ -99,6 +99,63 @@ export function describeAttemptTransitions(open: OpenStore): void {
     });
   });
 
+  describe('a checkpoint', () => {
+    const named = (...paths: readonly string[]) => paths.map((path) => ({ path, ...fileOf(path) }));
+    const dropped = async () => (await store.inlineBlobs.dropped(0, 100)).map(({ digest }) => digest).sort();
+    const digestsOf = (...contents: readonly string[]) => contents.map((each) => fileOf(each).digest).sort();
+    const claimNext = (taskId: string) => store.queue.claim([{ taskId, instance: INSTANCE, startedAtMs: 7 }]);
+    const requeue = (ref: Awaited<ReturnType<typeof startTask>>, ...paths: readonly string[]) =>
+      store.queue.requeue([{ ref, loss: 'RETURN', checkpoint: named(...paths) }]);
+
+    it('of a returned attempt goes to the next one, and to those after it', async () => {
+      const first = await startTask(store);
+      expect(await requeue(first, 'b/step 2', 'a')).toEqual([true]);
+      expect(await store.archive.checkpointOf(first.taskId)).toEqual(named('b/step 2', 'a'));
+      const [second] = await claimNext(first.taskId);
+      expect(second?.checkpoint).toEqual(named('b/step 2', 'a'));
+      await store.queue.requeue([{ ref: second?.ref as typeof first, loss: 'LOSS' }]);
+      expect((await claimNext(first.taskId))[0]?.checkpoint).toEqual(named('b/step 2', 'a'));
+      expect(await dropped()).toEqual([]);
+    });
+
+    it('takes the place of the one before, which is no longer needed', async () => {
+      const first = await startTask(store);
+      await requeue(first, 'a', 'b', 'c');
+      const [second] = await claimNext(first.taskId);
+      await requeue(second?.ref as typeof first, 'd', 'b');
+      expect(await store.archive.checkpointOf(first.taskId)).toEqual(named('d', 'b'));
+      expect(await dropped()).toEqual(digestsOf('a', 'b', 'c'));
+      const [third] = await claimNext(first.taskId);
+      await requeue(third?.ref as typeof first);
+      expect(await store.archive.checkpointOf(first.taskId)).toEqual([]);
+      expect(await claimNext(first.taskId)).toMatchObject([{ ref: { attempt: 4 } }]);
+    });
+
+    it('of an attempt that is not active is left out', async () => {
+      const ref = await startTask(store);
+      expect(await requeue({ ...ref, attempt: 2 }, 'a')).toEqual([false]);
+      expect(await store.archive.checkpointOf(ref.taskId)).toEqual([]);
+    });
+
+    it.each(['end', 'cancel'] as const)(
+      'goes with the %s of its task, and is no output of it',
+      async (how) => {
+        const first = await startTask(store);
+        await requeue(first, 'a');
+        const other = await startTask(store);
+        await requeue(other, 'b');
+        expect(await store.archive.filesOf(first.taskId)).toEqual({ outputFiles: [], log: null });
+        if (how === 'end') {
+          const [second] = await claimNext(first.taskId);
+          await store.queue.end([{ ref: second?.ref as typeof first, ending: WELL, endedAtMs: 9 }]);
+        } else await store.queue.cancel([first.taskId], ['WAITING'], 9);
+        expect(await store.archive.checkpointOf(first.taskId)).toEqual([]);
+        expect(await dropped()).toEqual(digestsOf('a'));
+        expect(await store.archive.checkpointOf(other.taskId)).toEqual(named('b'));
+      },
+    );
+  });
+
   describe('adopt', () => {
     const held = (ref: { taskId: string; attempt: number; instanceId: string }) => ({
       ref,

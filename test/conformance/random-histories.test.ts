@@ -94,6 +94,7 @@ const tasks = fc.uniqueArray(taskNumber, { maxLength: 4 });
 const attempt = fc.integer({ min: 0, max: 3 });
 const refs = fc.array(fc.record({ at: taskNumber, attempt }), { maxLength: 4 });
 const loss = fc.constantFrom('CRASH', 'LOSS', 'HOST_FAULT', 'RETURN');
+const checkpoint = fc.array(fc.constantFrom('half', 'a', 'b\0'), { maxLength: 3 });
 const objectName = fc.constantFrom('a', 'b', 'ü', '\u{1F680}', 'b\0');
 
 /** One call of a store; the second element has its arguments. */
@@ -107,7 +108,10 @@ const call = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.tuple(fc.constant('requeue'), fc.record({ refs, loss, reason: nullable, time })),
+    arbitrary: fc.tuple(
+      fc.constant('requeue'),
+      fc.record({ refs, loss, reason: nullable, time, checkpoint: fc.option(checkpoint) }),
+    ),
   },
   fc.tuple(fc.constant('adopt'), fc.record({ refs, time, isProven: fc.boolean() })),
   fc.tuple(fc.constant('cancel'), fc.record({ tasks, force: fc.boolean(), time })),
@@ -175,14 +179,17 @@ class Player {
           loss: kindOfLoss,
           reason,
           time: requeuedAtMs,
+          checkpoint: names,
         } = given as {
           refs: Ref[];
           loss: 'CRASH';
           reason: string | null;
           time: number;
+          checkpoint: string[] | null;
         };
+        const files = names?.map((path) => ({ path, ...fileOf(path) }));
         return queue.requeue(
-          lost.map((ref) => ({ ref: refOf(ref), loss: kindOfLoss, reason, requeuedAtMs })),
+          lost.map((ref) => ({ ref: refOf(ref), loss: kindOfLoss, reason, requeuedAtMs, checkpoint: files })),
         );
       }
       case 'adopt': {
@@ -309,6 +316,7 @@ class Player {
       tasks: await Promise.all(ids.map((id) => archive.find(id))),
       jobs: await Promise.all(ids.map((id) => archive.jobOf(id))),
       files: await Promise.all(ids.map((id) => archive.filesOf(id))),
+      checkpoints: await Promise.all(ids.map((id) => archive.checkpointOf(id))),
       attempts: await Promise.all(ids.map((id) => archive.formerAttempts(id))),
       deliveries: await Promise.all(ids.map((id) => webhooks.ofTask(id))),
       receivers: sorted(await webhooks.waiting()),

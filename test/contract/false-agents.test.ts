@@ -274,6 +274,16 @@ const LIES: Record<string, Record<string, () => Promise<void>>> = {
       const file = { path: '../a', digest: digestOf(''), sizeBytes: 0 };
       await expectRefusedReport(async () => ({ outputFiles: [file] }), /outputFiles\.0\.path is wrong/);
     },
+    'a checkpoint with a path out of its folder, or with files that it has not sent': async () => {
+      const file = { digest: digestOf('nowhere'), sizeBytes: 7 };
+      const returned = { outcome: 'RETURNED' as const };
+      const outside = { ...returned, checkpoint: [{ path: '../a', ...file }] };
+      await expectRefusedReport(async () => outside, /checkpoint\.0\.path is wrong/);
+      await expectRefusedReport(
+        async () => ({ ...returned, checkpoint: [{ path: 'a', ...file }] }),
+        /not sent/,
+      );
+    },
     'files of the output storage with names of others': async () => {
       const agent = await join();
       const ref = await assigned(agent);

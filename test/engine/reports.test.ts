@@ -9,6 +9,9 @@ import { LEASE_MS } from '../support/engine/running-engine.js';
 
 engineForEachTest();
 
+/** Time for which an instance that has returned a task gets none. */
+const COOLDOWN_MS = 1000;
+
 function refOf(content: string): FileRef {
   const digest = createHash('sha256').update(content).digest('hex');
   return { digest, sizeBytes: content.length };
@@ -261,5 +264,50 @@ describe('the output of a running task', () => {
     const again = await rejoin(agent, { running: [ref] });
     await again.say({ type: 'output', ref, offset: 2, text: 'cdef' });
     expect(await text(id)).toBe('abcdef');
+  });
+});
+
+describe('a checkpoint', () => {
+  it('that came with the return of an attempt goes with the next assignment, and ends with the task', async () => {
+    const agent = await join();
+    const id = await create({ job: await batchJob() });
+    const first = agent.latest;
+    expect(first).not.toHaveProperty('checkpoint');
+    const checkpoint = [{ path: 'fields/p', ...refOf('pressure') }];
+    expect(await agent.end(first.ref, 'RETURNED', { checkpoint, message: 'stopping' }, ['pressure'])).toBe(
+      true,
+    );
+    expect(await engine.tasks.get(id)).toMatchObject({ crashes: 0, losses: 0 });
+    await engine.runtime.advance(COOLDOWN_MS);
+    const second = agent.latest;
+    expect(second).toMatchObject({ ref: { taskId: id, attempt: 2 }, checkpoint });
+    expect(await agent.end(second.ref, 'INSTANCE_LOST')).toBe(true);
+    await engine.runtime.advance(COOLDOWN_MS);
+    expect(agent.latest).toMatchObject({ ref: { taskId: id, attempt: 3 }, checkpoint });
+    expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
+    expect(await engine.tasks.outputs(id)).toEqual([]);
+    expect(await engine.store.archive.checkpointOf(id)).toEqual([]);
+  });
+
+  it('of an attempt that is canceled or over is no business of the task', async () => {
+    const agent = await join();
+    const id = await create({ job: await batchJob() });
+    const { ref } = agent.latest;
+    const checkpoint = [{ path: 'a', ...refOf('late') }];
+    await agent.end(ref, 'CANCELED', { checkpoint }, ['late']);
+    await engine.runtime.advance(COOLDOWN_MS);
+    expect(agent.latest).toMatchObject({ ref: { taskId: id, attempt: 2 } });
+    expect(agent.latest).not.toHaveProperty('checkpoint');
+    expect(await agent.end(ref, 'RETURNED', { checkpoint }, ['late'])).toBe(false);
+    expect(await engine.store.archive.checkpointOf(id)).toEqual([]);
+  });
+
+  it('of which a file was not sent is refused with its report', async () => {
+    const agent = await join();
+    const id = await create({ job: await batchJob() });
+    const { ref } = agent.latest;
+    const checkpoint = [{ path: 'a', ...refOf('nowhere') }];
+    expect(await agent.end(ref, 'RETURNED', { checkpoint })).toBeUndefined();
+    expect(await engine.tasks.get(id)).toMatchObject({ attempt: 1 });
   });
 });

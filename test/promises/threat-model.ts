@@ -763,6 +763,15 @@ export const THREAT_MODEL: PagePromises = {
       heldBy: [test('test/contract/false-agents.test.ts', 'a path out of the folder of results')],
     },
     {
+      begins: '| `report` | a checkpoint with',
+      heldBy: [
+        test(
+          'test/contract/false-agents.test.ts',
+          'a checkpoint with a path out of its folder, or with files that it has not sent',
+        ),
+      ],
+    },
+    {
       begins: '| `report` | files of the',
       heldBy: [
         test('test/contract/false-agents.test.ts', 'files of the output storage with names of others'),

@@ -8,7 +8,7 @@ import type {
   InstanceLogType,
   InstanceReport,
 } from '@workbench-hub/shared/domain/instance';
-import type { Job } from '@workbench-hub/shared/domain/job';
+import type { Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { TaskOrigin } from '../task.js';
@@ -68,6 +68,8 @@ export interface Assignment {
   readonly traceContext: string | null;
   /** Shown by the agent when it joins with this attempt. */
   readonly proof: string;
+  /** Checkpoint of an earlier attempt; absent for none. */
+  readonly checkpoint?: readonly NamedFileRef[] | undefined;
 }
 
 /** A request to an agent. */

@@ -1,5 +1,5 @@
 /** Reading and removal of tasks. Changes are durable when their promise resolves, and reject as those of `task-queue.ts` do. */
-import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { LossKind } from '../attempt-consequences.js';
 import type { ExecutingInstance, Task, TaskFiles } from '../task.js';
@@ -51,6 +51,8 @@ export interface TaskArchive {
   filesOf(taskId: string): Promise<TaskFiles>;
   /** Undefined when there is no such task. */
   jobOf(taskId: string): Promise<Job | undefined>;
+  /** Checkpoint that the next attempt of the task gets; empty for none. */
+  checkpointOf(taskId: string): Promise<NamedFileRef[]>;
   /** In their order. One that was adopted again is not among them. */
   formerAttempts(taskId: string): Promise<FormerAttempt[]>;
   /** The store may stop reading when the signal is aborted; then the promise rejects. */

@@ -4,7 +4,7 @@
  * {@link TaskQueue.claim}. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be
  * written, and then change nothing.
  */
-import type { Job } from '@workbench-hub/shared/domain/job';
+import type { Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { LossKind } from '../attempt-consequences.js';
 import type { WaitingTask } from '../match-tasks.js';
@@ -23,6 +23,8 @@ export interface ClaimedTask {
   /** The task in its running state. */
   readonly task: Task;
   readonly job: Job;
+  /** Checkpoint of an earlier attempt; absent for none. */
+  readonly checkpoint?: readonly NamedFileRef[];
 }
 
 export interface HeldAttempt {
@@ -72,6 +74,8 @@ export interface RequeuedAttempt {
   /** Why it was lost or returned, in words. */
   readonly reason?: string | null;
   readonly requeuedAtMs?: number;
+  /** Checkpoint that takes the place of the task's, which it keeps until it ends; absent when that stays. */
+  readonly checkpoint?: readonly NamedFileRef[] | undefined;
 }
 
 /** The waiting tasks of one requirement. */

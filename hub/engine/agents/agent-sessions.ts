@@ -89,7 +89,7 @@ export class AgentSessions {
 
   /** Sends a claimed task to its agent. */
   assign(claimed: ClaimedTask): AssignOutcome {
-    const { ref, agentId, task, job } = claimed;
+    const { ref, agentId, task, job, checkpoint } = claimed;
     const session = this.#sessions.get(agentId);
     if (!session) return 'AWAY';
     if (session.held.has(attemptKey(ref))) return 'HELD';
@@ -101,7 +101,7 @@ export class AgentSessions {
     const { proofs, ownName } = this.#options;
     const proof = proofs.of(ref, agentId);
     const origin = task.loan?.origin ?? { hub: ownName, user: task.creator };
-    session.connection.assign({ ref, job, timeLimitMs, origin, requestId, traceContext, proof });
+    session.connection.assign({ ref, job, timeLimitMs, origin, requestId, traceContext, proof, checkpoint });
     this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
     return 'SENT';
   }

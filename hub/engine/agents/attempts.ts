@@ -207,9 +207,10 @@ export class Attempts {
 
   async #requeue(
     { task, ref, freed, fence }: AttemptOver,
-    { loss, reason }: Extract<Consequence, { kind: 'REQUEUE' }>,
+    { loss, reason, checkpoint }: Extract<Consequence, { kind: 'REQUEUE' }>,
   ): Promise<boolean> {
-    const requeued = await this.#options.transitions.requeue({ task, ref, loss, reason, fence }, freed);
+    const requeue = { task, ref, loss, reason, checkpoint, fence };
+    const requeued = await this.#options.transitions.requeue(requeue, freed);
     return requeued || this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
   }
 }

@@ -23,6 +23,7 @@ function heldAttempts(state: { isReconciled: boolean }, assigned: ClaimedTask[])
     archive: {
       find: async () => task as never,
       jobOf: async () => ({}) as never,
+      checkpointOf: async () => [],
     },
     transitions: { started: () => undefined } as never,
     log: { info: () => undefined, warn: () => undefined } as unknown as Logger,

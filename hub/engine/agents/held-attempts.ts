@@ -13,7 +13,7 @@ import type { AgentSessions, HeldByAgent } from './agent-sessions.js';
 
 export interface HeldAttemptsOptions {
   readonly sessions: Pick<AgentSessions, 'agentIds' | 'isReconciled' | 'heldBy' | 'assign' | 'cancel'>;
-  readonly archive: Pick<TaskArchive, 'find' | 'jobOf'>;
+  readonly archive: Pick<TaskArchive, 'find' | 'jobOf' | 'checkpointOf'>;
   readonly transitions: Pick<TaskTransitions, 'started'>;
   readonly log: Logger;
 }

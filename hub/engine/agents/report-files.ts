@@ -31,6 +31,10 @@ export async function withStoredFiles(
   for (const file of report.outputFiles) outputFiles.push(await storedAs(file));
   const storedFiles: NamedFileRef[] = [];
   for (const file of report.storedFiles ?? []) storedFiles.push(await storedAs(file));
+  const checkpoint: NamedFileRef[] = [];
+  for (const file of report.checkpoint ?? []) checkpoint.push(await storedAs(file));
   const log = report.log && (await storedAs(report.log));
-  return fault === undefined ? { report: { ...report, outputFiles, storedFiles, log } } : { fault };
+  if (fault !== undefined) return { fault };
+  const kept = report.checkpoint === undefined ? {} : { checkpoint };
+  return { report: { ...report, outputFiles, storedFiles, log, ...kept } };
 }

@@ -10,7 +10,7 @@ import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { Instances } from './instances.js';
 
 export interface DoubtedAttemptsOptions {
-  readonly archive: Pick<TaskArchive, 'find' | 'jobOf'>;
+  readonly archive: Pick<TaskArchive, 'find' | 'jobOf' | 'checkpointOf'>;
   readonly instances: Pick<Instances, 'attemptsOf' | 'occupy' | 'release'>;
   readonly signals: Pick<Signals, 'tell'>;
   readonly log: Logger;

@@ -3,6 +3,7 @@
  * `core/task.ts`, fenced by the store, and publishes its event (`core/task-events.ts`). A transition that the store refuses,
  * because the task has changed its state, is logged and has no effect.
  */
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -49,6 +50,8 @@ export interface TaskRequeue {
   readonly ref: AttemptRef;
   readonly loss: LossKind;
   readonly reason: string | null;
+  /** Checkpoint that takes the place of the task's; absent when that stays. */
+  readonly checkpoint?: readonly NamedFileRef[] | undefined;
   readonly fence?: SchedulerFence | undefined;
 }
 
@@ -139,10 +142,13 @@ export class TaskTransitions {
   }
 
   /** Requeues a task; false when the attempt is not active. Calls `freed` as the queue does. */
-  async requeue({ task, ref, loss, reason, fence }: TaskRequeue, freed?: () => void): Promise<boolean> {
+  async requeue(
+    { task, ref, loss, reason, checkpoint, fence }: TaskRequeue,
+    freed?: () => void,
+  ): Promise<boolean> {
     const { queue, clock, log } = this.#options;
     const requeuedAtMs = clock.nowMs();
-    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs, fence }], freed);
+    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs, checkpoint, fence }], freed);
     if (!released) return false;
     log.info({ ...ref, requestId: task.requestId, loss }, 'task requeued');
     this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs });

@@ -9,7 +9,7 @@ import type {
   LentState,
   ReportedInstanceStatus,
 } from '../../domain/instance.js';
-import type { FileRef, Job } from '../../domain/job.js';
+import type { FileRef, Job, NamedFileRef } from '../../domain/job.js';
 import type { JoinedHub } from '../../domain/joined-hub.js';
 import type { AttemptRef } from '../../domain/task.js';
 
@@ -51,6 +51,8 @@ export interface Assignment {
   readonly traceContext?: string | undefined;
   /** Proof of the assignment, for each hub that is joined; absent when the hub gave none. */
   readonly proof?: string | undefined;
+  /** Checkpoint of an earlier attempt; absent for none. */
+  readonly checkpoint?: readonly NamedFileRef[] | undefined;
 }
 
 export type HubRequest = InstanceRequest | UpdateRequest;

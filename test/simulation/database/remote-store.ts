@@ -107,6 +107,7 @@ function archiveOn({ change }: Lanes, read: Read): TaskStore['archive'] {
     find: (taskId) => read(({ archive }) => archive.find(taskId)),
     filesOf: (taskId) => read(({ archive }) => archive.filesOf(taskId)),
     jobOf: (taskId) => read(({ archive }) => archive.jobOf(taskId)),
+    checkpointOf: (taskId) => read(({ archive }) => archive.checkpointOf(taskId)),
     formerAttempts: (taskId) => read(({ archive }) => archive.formerAttempts(taskId)),
     list: (query) => read(({ archive }) => archive.list(query)),
     window: (query, client) => read(({ archive }) => archive.window(query, client)),

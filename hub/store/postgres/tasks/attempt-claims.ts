@@ -2,10 +2,12 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { Claim, ClaimedTask } from '../../../core/ports/task-queue.js';
 import { TASK_TRANSITIONS, type Task } from '../../../core/task.js';
+import { checkpointOfRows, type FileRow } from '../../rows/file-row.js';
 import { taskOfRow } from '../../rows/task-row.js';
 import { rowsOf, sql } from '../connection/statement.js';
 import { byCall, firstOnly, type Items } from '../lanes/batch-items.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
+import { checkpointJson } from '../objects/file-references.js';
 import { RETURNED_TASK, type RowWithTask, TASK_JOINS, TASK_JSON } from '../rows/task-columns.js';
 import { FROM_INPUT, from, to } from './transition-sql.js';
 
@@ -24,7 +26,11 @@ interface ClaimedRow extends RowWithTask {
   readonly at: number | null;
   readonly seq: number;
   readonly job: string;
+  /** Null in a first attempt, too. */
+  readonly checkpoint: readonly FileRow[] | null;
 }
+
+const CHECKPOINT = `CASE WHEN task.attempt > 1 THEN ${checkpointJson('task.seq')} END`;
 
 /**
  * The row of the term is locked until the commit, so that a term begins after the last claim of the one before has been committed or
@@ -58,12 +64,12 @@ const CLAIM = laneStatement({
   returned: `
     SELECT CASE WHEN row_number() OVER () = 1 THEN saved.outcome END AS outcome, started.*
     FROM saved LEFT JOIN (
-      SELECT task.at, task.seq, task_request.job, ${TASK_JSON} AS task FROM claimed AS task ${TASK_JOINS}) AS started ON true`,
+      SELECT task.at, task.seq, task_request.job, ${CHECKPOINT} AS checkpoint, ${TASK_JSON} AS task FROM claimed AS task ${TASK_JOINS}) AS started ON true`,
 });
 
 const RECALL = sql(
   { seqs: 'bigint[]' },
-  `SELECT task.seq, task_request.job, ${TASK_JSON} AS task FROM task ${TASK_JOINS} WHERE task.seq = ANY (:seqs)`,
+  `SELECT task.seq, task_request.job, ${CHECKPOINT} AS checkpoint, ${TASK_JSON} AS task FROM task ${TASK_JOINS} WHERE task.seq = ANY (:seqs)`,
 );
 
 export const CLAIM_WRITE: LaneWrite<Items<TermedClaim>, readonly Claimed[]> = {
@@ -105,7 +111,8 @@ export const CLAIM_WRITE: LaneWrite<Items<TermedClaim>, readonly Claimed[]> = {
   },
 };
 
-function claimedOf({ seq, job }: ClaimedRow, task: Task, agentId: string): Claimed {
+function claimedOf({ seq, job, checkpoint: rows }: ClaimedRow, task: Task, agentId: string): Claimed {
   const ref = { taskId: task.id, attempt: task.attempt, instanceId: task.instance?.id ?? '' };
-  return { seq, ref, agentId, task, job: JSON.parse(job) as Job };
+  const claimed = { seq, ref, agentId, task, job: JSON.parse(job) as Job };
+  return rows === null ? claimed : { ...claimed, checkpoint: checkpointOfRows(rows) };
 }

@@ -1,4 +1,5 @@
 /** Writes of the other transitions of tasks, any number of tasks at once. */
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { NamedObject } from '../../../core/ports/named-objects.js';
 import type {
@@ -11,7 +12,14 @@ import type {
 import { TASK_TRANSITIONS, type TaskFiles } from '../../../core/task.js';
 import { byCall, firstOnly, type Items, tookPlace } from '../lanes/batch-items.js';
 import { type LaneWrite, laneStatement } from '../lanes/lane-statements.js';
-import { addFiles, FILE_PARAMETERS, type FileReference, fileValues } from '../objects/file-references.js';
+import {
+  addFiles,
+  dropCheckpoints,
+  FILE_PARAMETERS,
+  type FileReference,
+  fileValues,
+  replaceCheckpoints,
+} from '../objects/file-references.js';
 import { addObjects, OBJECT_PARAMETERS, objectValues } from '../objects/stored-objects.js';
 import { RETURNED_TASK } from '../rows/task-columns.js';
 import {
@@ -61,6 +69,7 @@ const END = laneStatement({
       ${FROM_INPUT} AND ${IS_ACTIVE} AND ${from(end)}
       RETURNING input.at, ${RETURNED_TASK}),
     files AS (${addFiles('ended')}),
+    dropped AS (${dropCheckpoints('ended')} AND ended.attempt > 1),
     ${addObjects('ended')},
     ${makeDeliveries('ended')}`,
   changes: 'SELECT to_json(seq) FROM ended',
@@ -77,6 +86,7 @@ const CANCEL = laneStatement({
       UPDATE task SET ${to(cancel)}, ended_at = input.ended_at
       ${FROM_INPUT} AND task.status = ANY (string_to_array(input.statuses, ','))
       RETURNING input.at, ${RETURNED_TASK}),
+    dropped AS (${dropCheckpoints('ended')}),
     ${makeDeliveries('ended')}`,
   changes: 'SELECT to_json(seq) FROM ended',
   outcome: `SELECT json_build_object('done', (SELECT json_agg(at) FROM ended), 'made', ${MADE})`,
@@ -91,12 +101,15 @@ const REQUEUE = laneStatement({
     losses: 'text[]',
     reasons: 'text[]',
     requeuedAts: 'bigint[]',
+    checkpointFiles: 'integer[]',
+    ...FILE_PARAMETERS,
   },
   parts: `${FENCES},
     input AS (
       SELECT given.* FROM held,
-        unnest(:taskIds, :attempts, :instanceIds, :losses, :reasons, :requeuedAts, :terms, :awayAgentIds)
-        WITH ORDINALITY AS given (task_id, attempt, instance_id, loss, reason, requeued_at, term, away_agent_id, at)
+        unnest(:taskIds, :attempts, :instanceIds, :losses, :reasons, :requeuedAts, :checkpointFiles, :terms, :awayAgentIds)
+        WITH ORDINALITY
+        AS given (task_id, attempt, instance_id, loss, reason, requeued_at, checkpoint_files, term, away_agent_id, at)
       WHERE ${IS_IN_FORCE}),
     requeued AS (
       UPDATE task SET ${to(requeue)}, started_at = NULL, crashes = task.crashes + (input.loss = 'CRASH')::integer,
@@ -105,7 +118,9 @@ const REQUEUE = laneStatement({
       FROM input JOIN task_request ON task_request.id = input.task_id JOIN task AS former ON former.seq = task_request.task_seq
       WHERE task.seq = former.seq AND ${IS_ACTIVE} AND ${from(requeue)}
       RETURNING input.at, task.seq, task.attempt, task.agent_id, former.instance_id, task.instance_version,
-        task.instance_revision, former.started_at, input.requeued_at, input.loss, input.reason),
+        task.instance_revision, former.started_at, input.requeued_at, input.loss, input.reason,
+        input.checkpoint_files),
+    ${replaceCheckpoints('requeued')},
     kept AS (
       INSERT INTO former_attempt (task_seq, attempt, agent_id, instance_id, instance_version, instance_revision, started_at,
                                   ended_at, loss, reason)
@@ -253,6 +268,8 @@ export const REQUEUE_WRITE: LaneWrite<Items<RequeuedAttempt>, boolean[]> = {
       ...fenceValues(items),
       losses: items.map(({ loss }) => loss),
       reasons: items.map(({ reason = null }) => reason),
+      checkpointFiles: items.map(({ checkpoint }) => checkpoint?.length ?? null),
+      ...fileValues(items.map(({ checkpoint = [] }) => checkpointReferences(checkpoint))),
       requeuedAts: items.map(({ requeuedAtMs = null }) => requeuedAtMs),
     };
   },
@@ -306,6 +323,10 @@ function filesOf(items: readonly KeptFiles[]) {
     ...fileValues(items.map(({ files }) => referencesOf(files))),
     ...objectValues(items.map(({ storedFiles }) => storedFiles)),
   };
+}
+
+function checkpointReferences(files: readonly NamedFileRef[]): FileReference[] {
+  return files.map((file, position) => ({ role: 'CHECKPOINT', position, path: file.path, file }));
 }
 
 function referencesOf({ outputFiles, log }: TaskFiles): FileReference[] {

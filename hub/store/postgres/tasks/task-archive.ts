@@ -1,7 +1,7 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { TaskArchive } from '../../../core/ports/task-archive.js';
 import { type FormerAttemptRow, formerAttemptOfRow } from '../../rows/attempt-row.js';
-import { type FileRow, filesOfRows } from '../../rows/file-row.js';
+import { checkpointOfRows, type FileRow, filesOfRows } from '../../rows/file-row.js';
 import { MAX_REFERENCES } from '../../rows/limits.js';
 import { taskOfRow } from '../../rows/task-row.js';
 import { gathered } from '../connection/gathered-reads.js';
@@ -23,10 +23,16 @@ const FILES = sql(
   { taskId: 'text' },
   `WITH asked AS (SELECT task_seq FROM task_request WHERE id = :taskId)
    SELECT role, path, digest, size_bytes, encrypted FROM (
-     SELECT role, position, path, digest, size_bytes, encrypted FROM asked JOIN task_file USING (task_seq) WHERE role <> 'INPUT'
+     SELECT role, position, path, digest, size_bytes, encrypted FROM asked JOIN task_file USING (task_seq) WHERE role IN ('OUTPUT', 'LOG')
      UNION ALL
      SELECT 'STORED', position, name, '', size_bytes, false FROM asked JOIN task_stored_file USING (task_seq)) AS file
    ORDER BY role, position`,
+);
+
+const CHECKPOINT = sql(
+  { taskId: 'text' },
+  `SELECT path, digest, size_bytes, encrypted FROM task_file
+   WHERE task_seq = (SELECT task_seq FROM task_request WHERE id = :taskId) AND role = 'CHECKPOINT' ORDER BY position`,
 );
 
 const ATTEMPTS = sql(
@@ -77,6 +83,8 @@ export function postgresTaskArchive(db: Database, lanes: Lanes, lists: TaskLists
       const job = await findJob(taskId);
       return job === undefined ? undefined : (JSON.parse(job) as Job);
     },
+    checkpointOf: async (taskId) =>
+      checkpointOfRows(await rowsOf<FileRow, 'taskId'>(db, CHECKPOINT, { taskId })),
     formerAttempts: async (taskId) =>
       (await rowsOf<FormerAttemptRow, 'taskId'>(db, ATTEMPTS, { taskId })).map(formerAttemptOfRow),
     withInput: withInput(db),

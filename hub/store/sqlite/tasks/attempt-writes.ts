@@ -15,7 +15,7 @@ import type {
 import { TASK_TRANSITIONS, type TaskFiles } from '../../../core/task.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { SqliteDatabase } from '../connection/database.js';
-import { fileReferences } from '../objects/file-references.js';
+import { type Checkpoints, checkpoints, fileReferences } from '../objects/file-references.js';
 import type { NameTable } from '../objects/named-objects.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
 import { RETURNED_TASK_COLUMNS } from '../rows/task-columns.js';
@@ -89,10 +89,11 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
   const forgetAttempt = db.prepare<[number, number]>(FORGET_ATTEMPT);
   const keepFilesOf = seqOf<[string, number, string]>(KEEP_FILES);
   const nameFiles = fileNaming(db, names);
+  const kept = checkpoints(db);
   const cancelTask = seqOf<[number, string, string]>(CANCEL);
 
   return {
-    claim: claimWrite(db, tasks),
+    claim: claimWrite(db, tasks, kept),
     adopt: ({ ref, instance, startedAtMs, isProven }) => {
       const adopted = adoptTask.get({ ...ref, startedAtMs, ...instance, isProven: isProven ? 1 : 0 });
       if (adopted) {
@@ -102,7 +103,7 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
       const isActive = adopted ?? selectActive.get(...fence(ref), instance.agentId);
       return isActive === undefined ? null : { dequeuedFrom: adopted?.dequeuedFrom ?? null };
     },
-    end: endWrite(db, tasks, nameFiles),
+    end: endWrite(db, tasks, nameFiles, kept),
     keepFiles: ({ ref, files, storedFiles }) => {
       const seq = keepFilesOf.get(...fence(ref));
       if (seq === undefined) return false;
@@ -110,16 +111,18 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
       tasks.changed(seq);
       return true;
     },
-    requeue: requeueWrite(db, tasks),
+    requeue: requeueWrite(db, tasks, kept),
     cancel: (taskId, statuses, endedAtMs) => {
       const seq = cancelTask.get(endedAtMs, taskId, statuses);
-      if (seq !== undefined) tasks.taskEnded(seq);
-      return seq !== undefined;
+      if (seq === undefined) return false;
+      kept.drop(seq);
+      tasks.taskEnded(seq);
+      return true;
     },
   };
 }
 
-function claimWrite(db: SqliteDatabase, tasks: ChangedTasks): AttemptWrites['claim'] {
+function claimWrite(db: SqliteDatabase, tasks: ChangedTasks, kept: Checkpoints): AttemptWrites['claim'] {
   const update = db.prepare<[number, string, string, string, string, string], ClaimedRow>(CLAIM).raw();
   const claimTask: AttemptWrites['claim'] = ({ taskId, instance, startedAtMs }) => {
     const { id: instanceId, agentId, version, revision } = instance;
@@ -129,16 +132,24 @@ function claimWrite(db: SqliteDatabase, tasks: ChangedTasks): AttemptWrites['cla
     tasks.changed(seq);
     const task = taskOfRow(taskRow);
     const ref = { taskId, attempt: task.attempt, instanceId };
-    return [{ ref, agentId, task, job: JSON.parse(job) as Job }];
+    const checkpoint = task.attempt > 1 ? kept.of(seq) : [];
+    const claimed = { ref, agentId, task, job: JSON.parse(job) as Job };
+    return [checkpoint.length > 0 ? { ...claimed, checkpoint } : claimed];
   };
   return claimTask;
 }
 
-function requeueWrite(db: SqliteDatabase, tasks: ChangedTasks): AttemptWrites['requeue'] {
+function requeueWrite(db: SqliteDatabase, tasks: ChangedTasks, kept: Checkpoints): AttemptWrites['requeue'] {
   const keepAttempt =
     db.prepare<[number | null, string, string | null, string, number, string]>(KEEP_ATTEMPT);
   const update = db.prepare<[number, number, string | null, string, number, string], number>(REQUEUE).pluck();
-  const requeueTask: AttemptWrites['requeue'] = ({ ref, loss, reason = null, requeuedAtMs = null }) => {
+  const requeueTask: AttemptWrites['requeue'] = ({
+    ref,
+    loss,
+    reason = null,
+    requeuedAtMs = null,
+    checkpoint,
+  }) => {
     keepAttempt.run(requeuedAtMs, loss, reason, ...fence(ref));
     const seq = update.get(
       loss === 'CRASH' ? 1 : 0,
@@ -147,13 +158,20 @@ function requeueWrite(db: SqliteDatabase, tasks: ChangedTasks): AttemptWrites['r
       loss === 'LOSS' ? ref.instanceId : null,
       ...fence(ref),
     );
-    if (seq !== undefined) tasks.changed(seq);
-    return seq !== undefined;
+    if (seq === undefined) return false;
+    if (checkpoint !== undefined) kept.replace(seq, checkpoint);
+    tasks.changed(seq);
+    return true;
   };
   return requeueTask;
 }
 
-function endWrite(db: SqliteDatabase, tasks: ChangedTasks, nameFiles: NameFiles): AttemptWrites['end'] {
+function endWrite(
+  db: SqliteDatabase,
+  tasks: ChangedTasks,
+  nameFiles: NameFiles,
+  kept: Checkpoints,
+): AttemptWrites['end'] {
   const update = db
     .prepare<[string, string | null, string | null, number, string, number, string], number>(END)
     .pluck();
@@ -161,6 +179,7 @@ function endWrite(db: SqliteDatabase, tasks: ChangedTasks, nameFiles: NameFiles)
     const { status, batchExecutionStatus, message, files } = ending;
     const taskSeq = update.get(status, batchExecutionStatus, message, endedAtMs, ...fence(ref));
     if (taskSeq === undefined) return false;
+    if (ref.attempt > 1) kept.drop(taskSeq);
     tasks.taskEnded(taskSeq);
     nameFiles(taskSeq, files, storedFiles);
     return true;

@@ -9,6 +9,7 @@ import type { SqliteDatabase } from '../connection/database.js';
 import type { GroupCommit } from '../connection/group-commit.js';
 import type { PendingCompletions } from '../connection/pending-completions.js';
 import type { TaskLists } from '../lists/task-lists.js';
+import { checkpoints } from '../objects/file-references.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
 import { TASK_COLUMNS, TASK_TABLES } from '../rows/task-columns.js';
 
@@ -33,6 +34,8 @@ export function sqliteTaskArchive(
     SELECT name, size_bytes AS sizeBytes FROM task_stored_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY position`);
   const selectJob = db.prepare<[string], string>('SELECT job FROM task WHERE id = ?').pluck();
+  const selectCheckpoint = checkpoints(db).of;
+  const selectSeq = db.prepare<[string], number>('SELECT seq FROM task WHERE id = ?').pluck();
   const selectAttempts = db.prepare<[string], FormerAttemptRow>(`
     SELECT attempt, agent_id, instance_id, instance_version, instance_revision, started_at, ended_at, loss, reason
     FROM former_attempt WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY attempt`);
@@ -63,6 +66,10 @@ export function sqliteTaskArchive(
     jobOf: async (taskId) => {
       const job = selectJob.get(taskId);
       return job === undefined ? undefined : (JSON.parse(job) as Job);
+    },
+    checkpointOf: async (taskId) => {
+      const seq = selectSeq.get(taskId);
+      return seq === undefined ? [] : selectCheckpoint(seq);
     },
     formerAttempts: async (taskId) => selectAttempts.all(taskId).map(formerAttemptOfRow),
     withInput: withInput(db),
