@@ -111,6 +111,23 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
     },
   );
 
+  test('a job keeps its checkpoint when it is returned, and the next one finds it', async () => {
+    await startShutIn();
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo 1200 > "$WORKBENCH_CHECKPOINT/step"; echo begun; sleep 600'));
+    await hub.receives('output', ({ text }) => text.includes('begun'));
+    await stopAgent();
+    const { outcome, checkpoint } = await hub.ended(ref);
+    expect([outcome, checkpoint?.map(({ path }) => path)]).toEqual(['RETURNED', ['step']]);
+    const seen = hub.received.length;
+    await startShutIn();
+    await hub.instanceBecomes(SIM, 'UP', seen);
+    const next = newRef();
+    hub.assign(next, batchJob('cat "$WORKBENCH_CHECKPOINT/step" > out'), null, checkpoint);
+    const [output] = (await hub.ended(next)).outputFiles;
+    expect(hub.contents.get(output?.digest ?? '')?.toString()).toBe('1200\n');
+  });
+
   test('a script sees and changes nothing of the agent, of other jobs or of the host', async () => {
     await mkdir(join(directory, 'elsewhere'));
     await writeFile(join(directory, 'elsewhere', 'file'), 'of somebody else');

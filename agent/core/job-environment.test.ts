@@ -7,7 +7,12 @@ import {
   variablesObject,
 } from './job-environment.js';
 
-const PATHS = { model: null, variables: '/w/variables.json', outputStorage: '/w/output-storage' };
+const PATHS = {
+  model: null,
+  variables: '/w/variables.json',
+  outputStorage: '/w/output-storage',
+  checkpoint: '/w/checkpoint',
+};
 
 function injected(...keys: string[]): string[] {
   const variables = keys.map((key) => ({ key, value: 'x' }));
@@ -23,6 +28,7 @@ describe('the environment of a script', () => {
       WORKBENCH_TASK_ID: 'task',
       WORKBENCH_VARIABLES: '/w/variables.json',
       WORKBENCH_OUTPUT_STORAGE: '/w/output-storage',
+      WORKBENCH_CHECKPOINT: '/w/checkpoint',
     });
     expect(jobEnvironment('task', [], { ...PATHS, model: '/w/files/model.wbpz' })).toMatchObject({
       WORKBENCH_MODEL: '/w/files/model.wbpz',

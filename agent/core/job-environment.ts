@@ -13,6 +13,8 @@ export interface JobPaths {
   readonly variables: string | null;
   /** Absolute path of the folder from which files go to the output storage; null for a bundle, whose points would share it. */
   readonly outputStorage: string | null;
+  /** Absolute path of the folder whose files the next attempt gets; null for a bundle, whose points would share it. */
+  readonly checkpoint: string | null;
 }
 
 /** Variables added to the environment of every script of a job. */
@@ -26,6 +28,7 @@ export function jobEnvironment(
   if (paths.model !== null) environment['WORKBENCH_MODEL'] = paths.model;
   if (paths.variables !== null) environment['WORKBENCH_VARIABLES'] = paths.variables;
   if (paths.outputStorage !== null) environment['WORKBENCH_OUTPUT_STORAGE'] = paths.outputStorage;
+  if (paths.checkpoint !== null) environment['WORKBENCH_CHECKPOINT'] = paths.checkpoint;
   return environment;
 }
 

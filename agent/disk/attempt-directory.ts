@@ -13,6 +13,7 @@ import { removeTree } from './remove-tree.js';
 
 export const FILES = 'files';
 export const OUTPUT_STORAGE = 'output-storage';
+export const CHECKPOINT = 'checkpoint';
 /** Marks a directory that is kept for inspection. */
 export const KEPT_MARK = '.kept';
 
@@ -42,6 +43,7 @@ export interface DirectoryLocation {
 export class AttemptDirectory implements WorkingDirectory {
   readonly files: string;
   readonly outputStorage: string;
+  readonly checkpoint: string;
   readonly variables: string;
   readonly #place: DirectoryLocation;
   /** Names of the files beside the working directory. */
@@ -54,11 +56,16 @@ export class AttemptDirectory implements WorkingDirectory {
     this.#place = place;
     this.files = join(place.path, FILES);
     this.outputStorage = join(place.path, OUTPUT_STORAGE);
+    this.checkpoint = join(place.path, CHECKPOINT);
     this.variables = join(place.given.path, VARIABLES);
   }
 
   placeFile(path: string, digest: string): Promise<string> {
     return this.#placeInFiles(path, this.#place.cache.pathOf(digest));
+  }
+
+  placeCheckpoint(path: string, digest: string): Promise<void> {
+    return this.#placeIn(CHECKPOINT, path, this.#place.cache.pathOf(digest));
   }
 
   async placeScript(index: number, digest: string, ending: string): Promise<string> {
@@ -103,6 +110,22 @@ export class AttemptDirectory implements WorkingDirectory {
     } finally {
       files?.close();
       outputStorage?.close();
+    }
+  }
+
+  async collectCheckpoint(...[into, { limits, stay }]: Parameters<WorkingDirectory['collectCheckpoint']>) {
+    const checkpoint = this.#folder(CHECKPOINT);
+    const options = { limits, isPartial: false, stay, isStored: false };
+    try {
+      const { files } = await collect(
+        { files: checkpoint, outputStorage: undefined },
+        new Map(),
+        into,
+        options,
+      );
+      return files;
+    } finally {
+      checkpoint?.close();
     }
   }
 
@@ -152,6 +175,7 @@ export class AttemptDirectory implements WorkingDirectory {
       const removed = await Promise.allSettled([
         ...this.#placed.map((path) => files.unlink(path)),
         directory.removeDirectory(OUTPUT_STORAGE),
+        directory.removeDirectory(CHECKPOINT),
         ...this.#beside.map((file) => directory.unlink(file)),
       ]);
       if (removed.some(({ status }) => status === 'rejected')) return false;
@@ -187,7 +211,12 @@ export class AttemptDirectory implements WorkingDirectory {
 
   async #placeInFiles(path: string, source: string | FileHandle): Promise<string> {
     this.#placed.push(path);
-    const names = [FILES, ...path.split('/')];
+    await this.#placeIn(FILES, path, source);
+    return join(this.files, path);
+  }
+
+  async #placeIn(top: string, path: string, source: string | FileHandle): Promise<void> {
+    const names = [top, ...path.split('/')];
     const name = names.pop() as string;
     const folder = await this.#makeFolder(names, path);
     try {
@@ -195,7 +224,6 @@ export class AttemptDirectory implements WorkingDirectory {
     } finally {
       folder.close();
     }
-    return join(this.files, path);
   }
 
   async #makeFolder(names: readonly string[], path: string): Promise<Directory> {

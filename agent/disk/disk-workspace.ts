@@ -4,6 +4,7 @@
  *   files/            the working directory: additional files, the model, and the outputs of scripts
  *   script-1 ...      the scripts
  *   output-storage/   WORKBENCH_OUTPUT_STORAGE
+ *   checkpoint/       WORKBENCH_CHECKPOINT
  *   variables.json    WORKBENCH_VARIABLES
  *   .kept             marks one that stays for people to look into
  *
@@ -17,7 +18,7 @@ import { basename, join } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { DiskSpace } from '../core/disk-space.js';
 import type { PreparedDirectory, WorkingDirectory, Workspace } from '../core/ports/workspace.js';
-import { AttemptDirectory, FILES, KEPT_MARK, OUTPUT_STORAGE } from './attempt-directory.js';
+import { AttemptDirectory, CHECKPOINT, FILES, KEPT_MARK, OUTPUT_STORAGE } from './attempt-directory.js';
 import type { Directory, OpenDirectory } from './directory.js';
 import type { DiskCache } from './disk-cache.js';
 import { makeFreshDirectory } from './fresh-directory.js';
@@ -95,7 +96,7 @@ async function inFreshDirectory(places: Places, ref: AttemptRef): Promise<Workin
   try {
     const directory = above.openDirectory(name);
     try {
-      await Promise.all([FILES, OUTPUT_STORAGE].map((folder) => directory.makeDirectory(folder)));
+      await Promise.all([FILES, OUTPUT_STORAGE, CHECKPOINT].map((folder) => directory.makeDirectory(folder)));
       const path = join(realpathSync.native(root), name);
       const given = { directory, path };
       return new AttemptDirectory({ ...places, above, name, directory, path, given, keepAs: null });

@@ -27,7 +27,9 @@ describe('a prepared directory', () => {
     const work = await workspace.create(REF, directory);
     await work.writeVariables({ a: 'b' });
     expect(dirname(work.files)).toBe(directory.path);
-    expect([work.files, work.outputStorage, dirname(work.variables)]).toEqual(directory.writable);
+    expect([work.files, work.outputStorage, work.checkpoint, dirname(work.variables)]).toEqual(
+      directory.writable,
+    );
     const other = await workspace.create({ ...REF, attempt: 2 }, directory);
     expect(dirname(other.files)).toBe(join(dirname(directory.path), `${REF.taskId}-2`));
     await work.discard();

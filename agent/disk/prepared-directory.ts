@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
-import { FILES, OUTPUT_STORAGE } from './attempt-directory.js';
+import { CHECKPOINT, FILES, OUTPUT_STORAGE } from './attempt-directory.js';
 
-/** Folder of scripts and variables; in an ordinary directory they lie beside the two others. */
+/** Folder of scripts and variables; in an ordinary directory they lie beside the others. */
 export const GIVEN = 'given';
 
 /** Directories prepared by this process, with a function that takes each once. */
@@ -18,7 +18,7 @@ export function prepareDirectory(root: string): PreparedDirectory {
   mkdirSync(root, { recursive: true });
   // Programs get the path without links.
   const path = mkdtempSync(join(realpathSync.native(root), 'prepared-'));
-  const writable = [FILES, OUTPUT_STORAGE, GIVEN].map((name) => join(path, name));
+  const writable = [FILES, OUTPUT_STORAGE, CHECKPOINT, GIVEN].map((name) => join(path, name));
   for (const folder of writable) mkdirSync(folder);
   let isFree = true;
   const take = () => {

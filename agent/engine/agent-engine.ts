@@ -40,6 +40,9 @@ export interface EnginePorts {
   readonly tracing?: Tracing;
 }
 
+/** Time within which a stopping agent uploads checkpoints; an allocation has a minute from the stop of its agent to its end. */
+const CHECKPOINT_DELIVERY_MS = 30_000;
+
 export class AgentEngine implements Service {
   readonly name = 'agent engine';
   readonly #instances: Instances;
@@ -133,7 +136,18 @@ export class AgentEngine implements Service {
     this.#jobs.evict();
     await this.#instances.stop();
     await this.#jobs.ended();
+    await this.#deliverCheckpoints();
     await this.#session.stop();
+  }
+
+  /** Resolves when the checkpoints of returned attempts have reached a connected hub, or when the time for it is over; then the next start
+   *  delivers them. */
+  async #deliverCheckpoints(): Promise<void> {
+    if (!this.#reporting.hasCheckpoints) return;
+    const done = new AbortController();
+    const overdue = pause(this.#runtime.timers, CHECKPOINT_DELIVERY_MS, done.signal).catch(() => undefined);
+    await Promise.race([this.#reporting.delivered(), overdue]);
+    done.abort(new Error('delivered'));
   }
 
   /** Resolves when nothing runs and all reports have reached a connected hub, or when the drain time is over. */

@@ -180,11 +180,16 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
       const directory: WorkingDirectory = {
         files: `/jobs/${ref.taskId}`,
         outputStorage: '/storage',
+        checkpoint: '/checkpoint',
         variables: '/variables',
         placeFile: async (path, digest) => {
           await write(disk, process);
           read(digest);
           return `/jobs/${path}`;
+        },
+        placeCheckpoint: async (_, digest) => {
+          await write(disk, process);
+          read(digest);
         },
         placeScript: async (index, digest) => {
           await write(disk, process);
@@ -210,6 +215,8 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
             files.unshift({ path: POINTS_FILE, ...(await writeFile(into, () => content)) });
           return { files, storedFiles, skipped: NONE, notStored: NONE };
         },
+        // Simulated programs keep none.
+        collectCheckpoint: async () => [],
         takesMore: async () => !disk.full,
         keep: async () => undefined,
         discard: async () => {

@@ -11,9 +11,13 @@ export interface WorkingDirectory {
   readonly files: string;
   /** Folder whose files go to the output storage. */
   readonly outputStorage: string;
+  /** Folder whose files the next attempt of the task gets when this one is returned. */
+  readonly checkpoint: string;
   readonly variables: string;
   /** Places a cached blob at `path` in `files`; returns the absolute path. */
   placeFile(path: string, digest: string): Promise<string>;
+  /** Places a cached blob at `path` in `checkpoint`. */
+  placeCheckpoint(path: string, digest: string): Promise<void>;
   /** Places a cached blob beside `files`, as script number `index`, with the ending of its name. */
   placeScript(index: number, digest: string, ending: string): Promise<string>;
   /** Copies a file of this host that lies in `root`, both resolved; rejects with {@link FileNotReadable} when a link was put
@@ -25,6 +29,12 @@ export interface WorkingDirectory {
   /** Moves or copies every output into the folder that `into` gives, sorted by path; without outputs no folder is asked for.
    *  Rejects with {@link JobFailed} when the outputs exceed the limits, unless `isPartial`. */
   collect(into: () => Promise<ReportFolder>, options: CollectOptions): Promise<Collected>;
+  /** Moves or copies the files of `checkpoint` into the folder that `into` gives, sorted by path. Rejects with {@link JobFailed} when they
+   *  exceed the limits of outputs. */
+  collectCheckpoint(
+    into: () => Promise<ReportFolder>,
+    options: Pick<CollectOptions, 'limits' | 'stay'>,
+  ): Promise<readonly NamedFileRef[]>;
   /** Whether a small file can still be written: a quota may be full for this user on a disk with space for others. */
   takesMore(): Promise<boolean>;
   /** Keeps the directory for inspection, also after a restart of the agent. */

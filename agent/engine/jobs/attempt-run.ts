@@ -1,5 +1,6 @@
 /** A running attempt: the reason to end it early, if any, and the call to the program with its deadlines. */
 
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Assignment } from '@workbench-hub/shared/joining/ports/hub';
@@ -28,6 +29,8 @@ export class AttemptRun {
   readonly traceContext: string | undefined;
   /** Proof of its assignment. */
   readonly proof: string | undefined;
+  /** Checkpoint of an earlier attempt. */
+  readonly checkpoint: readonly NamedFileRef[];
   /** Log of its scripts; null until they print. */
   taskLog: TaskLog | null = null;
   /** Created on demand: most attempts end by themselves. */
@@ -35,15 +38,22 @@ export class AttemptRun {
   /** Cancels the call to the program, while it runs. */
   #cancelCall: (() => void) | null = null;
   #endReason: EndReason | null = null;
+  #isCalled = false;
   #phase: AttemptPhase = nextState(ATTEMPT_TRANSITIONS.begin);
 
   constructor(
     ref: AttemptRef,
     claim: Reservation,
     timeLimitMs: number | null,
-    { requestId, traceContext, proof }: Pick<Assignment, 'requestId' | 'traceContext' | 'proof'> = {},
+    {
+      requestId,
+      traceContext,
+      proof,
+      checkpoint = [],
+    }: Pick<Assignment, 'requestId' | 'traceContext' | 'proof' | 'checkpoint'> = {},
   ) {
     this.ref = ref;
+    this.checkpoint = checkpoint;
     this.traceContext = traceContext;
     this.proof = proof;
     this.names = requestId === undefined ? ref : { ...ref, requestId };
@@ -57,6 +67,11 @@ export class AttemptRun {
 
   get endReason(): EndReason | null {
     return this.#endReason;
+  }
+
+  /** Whether its program was called. */
+  get isCalled(): boolean {
+    return this.#isCalled;
   }
 
   /** Aborted when the attempt must end. */
@@ -86,6 +101,7 @@ export class AttemptRun {
   /** Calls the program, and cancels the job when the attempt must end. Settles like the call. */
   async call<T>(runtime: Runtime, start: (program: Program) => Promise<T>): Promise<T> {
     if (this.#endReason !== null) throw endRequested();
+    this.#isCalled = true;
     this.#cancelCall = () => this.claim.cancel(this.ref.taskId);
     const timer =
       this.timeLimitMs === null ? null : runtime.timers.after(this.timeLimitMs, () => this.end('TIME_LIMIT'));

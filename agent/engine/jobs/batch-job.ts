@@ -7,6 +7,7 @@ import {
   filesOfJob,
   type JobPoint,
   type ModelSource,
+  type NamedFileRef,
   scriptEnding,
 } from '@workbench-hub/shared/domain/job';
 import type { KeepPolicy } from '@workbench-hub/shared/domain/keep-policy';
@@ -54,6 +55,7 @@ export interface BatchEnd {
   readonly ending: Ending;
   readonly outputFiles: AttemptReport['outputFiles'];
   readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
+  readonly checkpoint?: AttemptReport['checkpoint'] | undefined;
 }
 
 /** Model file of this host, and the folder of `fileRoots` that contains it; links are resolved. */
@@ -63,7 +65,7 @@ interface LocatedModel {
 }
 
 /** Paths that points of a bundle do not get. */
-const NONE_FOR_POINTS = { variables: null, outputStorage: null };
+const NONE_FOR_POINTS = { variables: null, outputStorage: null, checkpoint: null };
 
 const TRANSFERS_AT_A_TIME = 4;
 /** Number of libuv's threads. */
@@ -99,6 +101,11 @@ export class BatchJobs {
       // The program cannot use another directory.
       if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
     }
+    const { outcome, hostFault = false } = end.ending;
+    if (outcome === 'RETURNED' && !hostFault && run.isCalled) {
+      const checkpoint = await this.#keepCheckpoint(directory, run, folder);
+      end = { ...end, ending: withCheckpoint(end.ending, checkpoint), checkpoint };
+    }
     await this.#leave(directory, end.ending);
     return end;
   }
@@ -112,11 +119,11 @@ export class BatchJobs {
   ): Promise<BatchEnd> {
     const { tracing } = this.#options;
     const { model, scripts } = await inSpan(tracing, 'staging', run, () =>
-      withAnyOf([run.signal, run.claim.lost], (ended) => this.#stage(directory, job, ended)),
+      withAnyOf([run.signal, run.claim.lost], (ended) => this.#stage(directory, run, job, print, ended)),
     );
     const { taskId, requestId } = run.names;
     const { points, pointLimitMs } = job;
-    const { variables, outputStorage } = points ? NONE_FOR_POINTS : directory;
+    const { variables, outputStorage, checkpoint } = points ? NONE_FOR_POINTS : directory;
     const batch: BatchRun = {
       taskId,
       requestId,
@@ -124,7 +131,7 @@ export class BatchJobs {
       scripts,
       model,
       variables: variablesObject(job.variables),
-      environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
+      environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage, checkpoint }),
       ...(points && { points: points.map(pointRun), pointLimitMs }),
     };
     const ending = await inSpan(
@@ -165,6 +172,25 @@ export class BatchJobs {
     return { outputFiles: files, storedFiles };
   }
 
+  /** Collects what the next attempt gets; undefined when that is what this one had, or nothing. */
+  async #keepCheckpoint(
+    directory: WorkingDirectory,
+    run: AttemptRun,
+    folder: () => Promise<ReportFolder>,
+  ): Promise<AttemptReport['checkpoint']> {
+    const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
+    const stay = keepWorkingDirectories !== 'never';
+    try {
+      const files = await directory.collectCheckpoint(folder, { limits, stay });
+      return files.length === 0 && run.checkpoint.length === 0 ? undefined : files;
+    } catch (error) {
+      const message =
+        'the checkpoint of a returned attempt could not be kept; its task has the one before, if any';
+      this.#options.log.warn({ err: error, ...run.names }, message);
+      return undefined;
+    }
+  }
+
   /** Runs the scripts. Resolves also when a cancel or the time limit ended them early, so that their outputs are collected. */
   async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory): Promise<Ending> {
     const watch = this.#disks.begin();
@@ -186,13 +212,21 @@ export class BatchJobs {
     }
   }
 
-  async #stage(directory: WorkingDirectory, job: BatchJob, signal: AbortSignal) {
+  async #stage(
+    directory: WorkingDirectory,
+    run: AttemptRun,
+    job: BatchJob,
+    print: (line: string) => void,
+    signal: AbortSignal,
+  ) {
     this.#refuseForeignNames(job);
+    const checkpoint = this.#checkpointFor(run, print);
+    const files = [...filesOfJob(job), ...checkpoint];
     const local = job.model?.kind === 'LOCAL_FILESYSTEM' ? await this.#locate(job.model) : null;
     const scripts: string[] = [];
     let model: string | null = null;
     let sizeBytes = 0;
-    for (const file of filesOfJob(job)) sizeBytes += file.sizeBytes;
+    for (const file of files) sizeBytes += file.sizeBytes;
     await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be staged`, async () => {
       const placed: (() => Promise<unknown>)[] = [
         () => directory.writeVariables(variablesObject(job.variables)),
@@ -204,6 +238,11 @@ export class BatchJobs {
             () =>
               directory.placeFile(path, digest),
         ),
+        ...checkpoint.map(
+          ({ path, digest }) =>
+            () =>
+              directory.placeCheckpoint(path, digest),
+        ),
       ];
       if (job.model?.kind === 'BLOB') {
         const { path, digest } = job.model;
@@ -211,7 +250,7 @@ export class BatchJobs {
           model = await directory.placeFile(path, digest);
         });
       }
-      await this.#withBlobs(filesOfJob(job), signal, () =>
+      await this.#withBlobs(files, signal, () =>
         eachOf(placed, COPIES_AT_A_TIME, async (place) => void (await place())),
       );
       if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
@@ -223,6 +262,22 @@ export class BatchJobs {
     });
     signal.throwIfAborted();
     return { model, scripts };
+  }
+
+  /** Files of the checkpoint that the attempt goes on with: none if this host cannot have one of them. */
+  #checkpointFor({ checkpoint }: AttemptRun, print: (line: string) => void): readonly NamedFileRef[] {
+    if (checkpoint.length === 0) return [];
+    for (const { path } of checkpoint) {
+      const fault = this.#settings.hostPathFault(path);
+      if (fault === undefined) continue;
+      print(
+        `begins without the checkpoint of an earlier attempt: this host cannot have the file ${JSON.stringify(path)}, whose name ${fault}`,
+      );
+      return [];
+    }
+    const count = checkpoint.length === 1 ? '1 file' : `${checkpoint.length} files`;
+    print(`has the checkpoint of an earlier attempt in WORKBENCH_CHECKPOINT: ${count}`);
+    return checkpoint;
   }
 
   /** Throws {@link JobFailed} for a file name that this host cannot have; the hub does not know the host in advance. */
@@ -319,6 +374,16 @@ export class BatchJobs {
       );
     }
   }
+}
+
+/** Ending whose message tells of a checkpoint. */
+function withCheckpoint(ending: Ending, checkpoint: AttemptReport['checkpoint']): Ending {
+  if (checkpoint === undefined || checkpoint.length === 0) return ending;
+  const count = checkpoint.length === 1 ? '1 file' : `${checkpoint.length} files`;
+  return {
+    ...ending,
+    message: `${ending.message ?? 'returned'}; the next attempt gets its checkpoint (${count})`,
+  };
 }
 
 function pointRun({ number, variables }: JobPoint): PointRun {

@@ -110,9 +110,9 @@ export class Jobs {
     };
     run.claim.listen(print);
 
-    const { ending, outputFiles, storedFiles } = await this.#work(run, job, folder, print);
+    const { ending, outputFiles, storedFiles, checkpoint } = await this.#work(run, job, folder, print);
     if (ending.outcome === 'RETURNED') {
-      await this.#return(run, ending, folder);
+      await this.#return(run, ending, folder, checkpoint);
       return;
     }
     if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#options.instances.hostRecovered();
@@ -176,21 +176,27 @@ export class Jobs {
 
   /** Returns the attempt because the agent stops, for a host fault, or because it was lost through another job, so that the hub
    *  requeues the task at once. */
-  async #return(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
+  async #return(
+    run: AttemptRun,
+    ending: Ending,
+    folder: LazyFolder,
+    checkpoint: AttemptReport['checkpoint'],
+  ): Promise<void> {
     const isHostFault = ending.hostFault === true;
     // It may be the last permitted loss: then the log is part of the task's result.
     const log = isHostFault ? await this.#finishLog(run) : null;
-    const folderName = log === null ? null : await folder.name();
+    const hasFiles = log !== null || (checkpoint !== undefined && checkpoint.length > 0);
+    const folderName = hasFiles ? await folder.name() : null;
     try {
       if (!isHostFault) await run.taskLog?.abandon();
-      if (log === null && folder.isOpened) await folder.discard();
+      if (!hasFiles && folder.isOpened) await folder.discard();
     } catch (error) {
       this.#options.log.warn(
         { err: error, ...run.names },
         'files of a returned attempt stay in the spool until the next start',
       );
     }
-    const report = attemptReport(run.ref, ending, { outputFiles: [], log });
+    const report = attemptReport(run.ref, ending, { outputFiles: [], log, checkpoint });
     if (isHostFault) {
       const reason = ending.message ?? '';
       this.#options.log.error({ ...run.names, reason }, 'returned a task because of a host fault');
@@ -199,8 +205,8 @@ export class Jobs {
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
-    if (run.endReason === null) this.#report(run, report, folderName);
-    // A stopping agent spools nothing: a hub that is joined later without this attempt presumes it lost.
+    if (run.endReason === null || folderName !== null) this.#report(run, report, folderName);
+    // A stopping agent spools nothing else: a hub that is joined later without this attempt presumes it lost.
     else this.#options.connection()?.sendReport(report);
   }
 }
