@@ -47,6 +47,14 @@ describe('a change of all tasks that match', () => {
     expect(await counts()).toEqual({ ...NONE, WAITING: 1, CANCELED: 1 });
   });
 
+  it('matches no task that it cannot change, whatever status is asked for', async () => {
+    await ulla.simulateWork({ name: 'run 1', ...NOWHERE });
+    const nothing = { dryRun: false, matched: 0, changed: 0, more: false, names: [] };
+    expect(await perform(ulla, DELETE, { status: ['WAITING', 'RUNNING'] })).toEqual(nothing);
+    expect(await perform(ulla, CANCEL, { status: ['FINISHED'] })).toEqual(nothing);
+    expect(await counts()).toEqual({ ...NONE, WAITING: 1 });
+  });
+
   it('refuses a condition that it does not know, without which more tasks would match', async () => {
     await ulla.simulateWork({ name: 'run 1', ...NOWHERE });
     const refused = await ulla.post(DELETE, { filter: { name: 'run*', project: 'gears' }, dryRun: false });

@@ -91,6 +91,20 @@ describe('fitting instances of different kinds', () => {
     ]);
   });
 
+  it.each([
+    [3, 1, ['JavaScript', 'Python']],
+    [1, 3, ['Python', 'JavaScript']],
+    [2, 2, ['JavaScript', 'Python']],
+  ])('with %i and %i instances are named in the order %j', (ofModels, ofPython, order) => {
+    for (const given of [
+      [counted('a', ofModels, models), counted('b', ofPython, python)],
+      [counted('b', ofPython, python), counted('a', ofModels, models)],
+    ]) {
+      const { kinds } = new WaitReasons(known(given).instances).of(needs(), NOW).facts;
+      expect(kinds.map(({ runs }) => runs.scripts?.[0])).toEqual(order);
+    }
+  });
+
   it('make no difference to simulated work, and are none of those that are down', () => {
     expect(reasons.of(needs(), { ...NOW, type: 'SIMULATE_WORK' }).facts.kinds).toEqual([]);
     const down = { ...counted('b', 0, python), counts: { ...counted('b', 0).counts, down: 3 } };
