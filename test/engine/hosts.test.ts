@@ -98,6 +98,32 @@ describe('a host', () => {
     expect(manager.launches).toEqual([]);
   });
 
+  it('comes for a task that waits although the only instance that fits works', async () => {
+    await startWith();
+    const agent = await join();
+    const first = await create();
+    expect(agent.latest.ref.taskId).toBe(first);
+    await create();
+    await pass();
+    expect(manager.launches).toHaveLength(1);
+  });
+
+  it('is not asked for by short tasks that an instance which works can take on, and comes for more', async () => {
+    await startWith();
+    const agent = await join();
+    for (let at = 0; at < 20; at++) {
+      await create();
+      await engine.runtime.advance(1000);
+      await finish(agent);
+    }
+    for (let at = 0; at < 40; at++) await create();
+    await pass();
+    expect(manager.launches).toEqual([]);
+    for (let at = 0; at < 60; at++) await create();
+    await pass();
+    expect(manager.launches).toHaveLength(1);
+  });
+
   it('is not asked for by a task whose time limit is longer than its time', async () => {
     await startWith();
     const request = {

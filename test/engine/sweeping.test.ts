@@ -43,6 +43,19 @@ const isThere = async (content: Buffer) => {
   return (await engine.files.find(createHash('sha256').update(content).digest('hex'))) !== undefined;
 };
 
+describe('the key of a request', () => {
+  it('names its task for a day', async () => {
+    const task = { name: null, creator: null, classifiers: [], timeLimitS: null };
+    const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+    const createAgain = async () => (await engine.tasks.createOnce({ ...task, job }, 'build 7')).task.id;
+    const id = await createAgain();
+    await passAndSweep(DAY_MS - 1);
+    expect(await createAgain()).toBe(id);
+    await passAndSweep(2);
+    expect(await createAgain()).not.toBe(id);
+  });
+});
+
 describe('an ended task', () => {
   it('is kept for tasks.keepEndedFor, then removed with its results', async () => {
     await startAnew({ keepEndedForMs: DAY_MS });
