@@ -194,6 +194,28 @@ describe('a disconnected agent', () => {
     expect(other.latest.ref.taskId).toBe(ids[0]);
   });
 
+  it('is awaited, with what the end of its lease writes, before the hub closes its store', async () => {
+    const { agent } = await runOne();
+    await agent.disconnect();
+    const { runningOn } = engine.store.queue;
+    let goOn!: () => void;
+    vi.spyOn(engine.store.queue, 'runningOn').mockImplementationOnce(async (agentId) => {
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      return runningOn(agentId);
+    });
+    await engine.runtime.advance(LEASE_MS);
+    let isStopped = false;
+    const stopping = engine.stop().then(() => {
+      isStopped = true;
+    });
+    await engine.runtime.settle();
+    expect(isStopped).toBe(false);
+    goOn();
+    await stopping;
+  });
+
   it('gets a new lease each time that it disconnects', async () => {
     const { agent, id, ref } = await runOne();
     await agent.disconnect();
