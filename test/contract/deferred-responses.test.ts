@@ -10,6 +10,7 @@ import { logIn, logOut } from '../support/hubs/login.js';
 import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
 import { type Answer, Api, expectError } from '../support/interface/api.js';
 import { formWithFile } from '../support/interface/forms.js';
+import { begin, UPLOADS } from '../support/interface/resumable-uploads.js';
 import { withAccountsOf } from '../support/stores/tested-store.js';
 
 const TASKS = '/api/2.0/workbench/task';
@@ -137,7 +138,12 @@ it('a response that waits for an agent is refused to a user who was disabled mea
 async function sendInHalves(
   { token = '' }: Api,
   path: string,
-  { raw, contentType }: { raw: Buffer; contentType: string },
+  {
+    raw,
+    contentType,
+    method = 'POST',
+    headers = [],
+  }: { raw: Buffer; contentType: string; method?: string; headers?: readonly string[] },
   meanwhile: () => Promise<unknown>,
 ): Promise<number> {
   const { hostname, port } = new URL(hub.address);
@@ -147,12 +153,13 @@ async function sendInHalves(
   socket.on('error', () => undefined);
   try {
     const head = [
-      `POST ${path} HTTP/1.1`,
+      `${method} ${path} HTTP/1.1`,
       'Host: localhost',
       `Authorization: Bearer ${token}`,
       `Content-Type: ${contentType}`,
       `Content-Length: ${raw.length}`,
       'Expect: 100-continue',
+      ...headers,
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n`);
     await eventually(() => heard === 'HTTP/1.1 100 Continue\r\n\r\n');
@@ -189,5 +196,19 @@ describe('a slow request body', () => {
     const form = { raw, contentType: headers['content-type'] };
     expect(await sendInHalves(await anonymous.asUser('ulla'), UPLOAD, form, late)).toBe(401);
     expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists: false });
+  });
+
+  it.each([
+    ['ends a resumable upload when nothing has changed', async () => runtime.skip(LONG_MS), 204, true],
+    ['names no file of a resumable upload when its user was disabled meanwhile', late, 401, false],
+  ])('%s', async (_, meanwhile, status, exists) => {
+    const ulla = await anonymous.asUser('ulla');
+    const raw = Buffer.alloc(1000, 'x');
+    const begun = await begin({ filename: 'late.bin' }, raw.length, { api: ulla });
+    const path = new URL(begun.headers.get('location') ?? '', hub.address + UPLOADS).pathname;
+    const headers = ['Tus-Resumable: 1.0.0', 'Upload-Offset: 0'];
+    const part = { raw, contentType: 'application/offset+octet-stream', method: 'PATCH', headers };
+    expect(await sendInHalves(ulla, path, part, meanwhile)).toBe(status);
+    expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists });
   });
 });
