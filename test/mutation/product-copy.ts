@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import ts from 'typescript';
-import type { Request, Response } from './test-process.js';
+import type { OneEnded, Request, Response } from './test-process.js';
 
 const OURS = '@workbench-hub';
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -82,7 +82,7 @@ export class ProductCopy {
     for (const { changed } of this.#tests.values()) for (const path of paths) changed.add(path);
   }
 
-  /** Runs test files in the process that this copy keeps for this environment. */
+  /** Runs test files in the process that this copy keeps for this environment, each within `limitMs`. */
   async test(
     request: Omit<Request, 'changed'>,
     limitMs: number,
@@ -94,13 +94,12 @@ export class ProductCopy {
     const { child, exited } = tests;
     const changed = [...tests.changed];
     tests.changed.clear();
-    const responded = new Promise<Response>((resolve) => child.once('message', resolve));
+    const responded = responseOf(child, limitMs);
     child.send({ ...request, changed });
-    const limit = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(limitMs)]);
     const response = await Promise.race([
       responded,
       exited.then(() => undefined),
-      once(limit, 'abort').then(() => undefined),
+      once(this.#stopped.signal, 'abort').then(() => undefined),
     ]);
     if (response === undefined) await this.endTests();
     return response ?? 'TIMED_OUT';
@@ -151,9 +150,26 @@ export class ProductCopy {
   }
 }
 
+/** Response of a process that runs tests; undefined when no file has ended for this time. */
+function responseOf(child: ChildProcess, limitMs: number): Promise<Response | undefined> {
+  return new Promise((resolve) => {
+    const end = (response?: Response) => {
+      clearTimeout(timer);
+      child.off('message', take);
+      resolve(response);
+    };
+    const take = (message: Response | OneEnded) => {
+      if (message === 'ONE_ENDED') timer.refresh();
+      else end(message);
+    };
+    const timer = setTimeout(end, limitMs).unref();
+    child.on('message', take);
+  });
+}
+
 async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   signalGroup(child, 'SIGTERM');
-  await Promise.race([ended, setTimeout(END_MS)]);
+  await Promise.race([ended, pause(END_MS)]);
   signalGroup(child, 'SIGKILL');
   await ended;
 }

@@ -19,6 +19,9 @@ interface Failure {
   readonly message: string;
 }
 
+/** Message for each file that has ended. */
+export type OneEnded = 'ONE_ENDED';
+
 export interface Response {
   /** Time that each file took, in milliseconds. */
   readonly tookMs: Readonly<Record<string, number>>;
@@ -28,6 +31,7 @@ export interface Response {
 let bail = true;
 let failed: Failure[] = [];
 const reporter: Reporter = {
+  onTestModuleEnd: () => void process.send?.('ONE_ENDED' satisfies OneEnded),
   onTestCaseResult: (test) => {
     if (test.result().state !== 'failed') return;
     failed.push({ test: test.module.relativeModuleId, message: test.fullName });
