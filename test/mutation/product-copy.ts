@@ -27,6 +27,7 @@ export class ProductCopy {
   /** Further environment variables of what is started. */
   environment: Readonly<Record<string, string>> = {};
   readonly #stopped = new AbortController();
+  readonly #whenStopped = once(this.#stopped.signal, 'abort').then(() => undefined);
   /** Processes that run tests, by their environment as JSON. */
   readonly #tests = new Map<string, TestProcess>();
 
@@ -99,7 +100,7 @@ export class ProductCopy {
     const response = await Promise.race([
       responded,
       exited.then(() => undefined),
-      once(this.#stopped.signal, 'abort').then(() => undefined),
+      this.#whenStopped,
     ]);
     if (response === undefined) await this.endTests();
     return response ?? 'TIMED_OUT';
