@@ -1,5 +1,6 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { beforeEach, expect, it } from 'vitest';
 import { percentileMs } from '../../core/durations.js';
 import type { StatisticsPeriod, StatisticsStep } from '../../core/ports/task-statistics.js';
@@ -14,6 +15,8 @@ let runtime: ManualRuntime;
 let added: StatisticsPeriod[];
 /** Whether the store refuses what is added. */
 let isBroken: boolean;
+/** Time that the store takes. */
+let takesMs: number;
 /** Lengths of the parts that were read. */
 let partsMs: number[];
 let statistics: Statistics;
@@ -21,10 +24,13 @@ beforeEach(() => {
   runtime = manualRuntime(START_MS);
   added = [];
   isBroken = false;
+  takesMs = 0;
   partsMs = [];
   const store = {
     add: async (minutes: readonly StatisticsPeriod[]) => {
-      if (isBroken) throw new Error('the disk is full');
+      const refuses = isBroken;
+      if (takesMs > 0) await pause(runtime.timers, takesMs);
+      if (refuses) throw new Error('the disk is full');
       added.push(...minutes);
     },
     between: async (_: StatisticsStep, fromMs: number, toMs: number) => {
@@ -90,6 +96,26 @@ it('keeps durations that could not be saved for the next time', async () => {
     [2, 200],
     [1, 30_000],
   ]);
+});
+
+it('keeps what is counted while the store refuses, in the same minute or in a later one', async () => {
+  isBroken = true;
+  takesMs = MINUTE_MS;
+  start(100);
+  await runtime.advance(10_000);
+  start(200);
+  await runtime.advance(MINUTE_MS / 2);
+  await runtime.advance(MINUTE_MS / 3);
+  start(300);
+  isBroken = false;
+  takesMs = 0;
+  await runtime.advance(MINUTE_MS);
+  const [first, second, ...others] = [...added].sort((a, b) => a.startMs - b.startMs);
+  expect([first, second]).toMatchObject([
+    { startMs: START_MS, started: 2, waitedMs: 300 },
+    { startMs: START_MS + MINUTE_MS, started: 1, waitedMs: 300 },
+  ]);
+  expect(others).toEqual([]);
 });
 
 it('reads many periods in parts, between which other work goes on', async () => {
