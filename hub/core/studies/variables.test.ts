@@ -52,6 +52,11 @@ describe('variables', () => {
 });
 
 describe('values of a variable', () => {
+  it('that is a TEXT have at most 10,000 characters', () => {
+    const faultOf = (length: number) => valueFault(variable({ kind: 'TEXT' }), 'x'.repeat(length));
+    expect([faultOf(10_000), faultOf(10_001)]).toEqual([undefined, 'must have at most 10000 characters']);
+  });
+
   it.each([
     [{ lower: 1, upper: 2 }, 1],
     [{ lower: 1, upper: 2 }, 2],
