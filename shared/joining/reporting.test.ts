@@ -159,6 +159,18 @@ describe('a result', () => {
     expect(sent).toEqual(['task INSTANCE_LOST']);
   });
 
+  test('of a returned attempt lacks its checkpoint when that cannot be read', async () => {
+    join(1);
+    const ref = { taskId: 'task', attempt: 1, instanceId: 'sim' };
+    const checkpoint = [{ path: 'step', digest: 'a', sizeBytes: 1 }];
+    const files = { outputFiles: [], log: null, checkpoint };
+    const report = attemptReport(ref, { outcome: 'RETURNED', message: 'stopping' }, files);
+    expect(reporting.hasCheckpoints).toBe(false);
+    reporting.add({ report, folder: 'damaged' });
+    expect(sent).toEqual(['task RETURNED']);
+    expect(reporting.hasCheckpoints).toBe(false);
+  });
+
   test.each([
     [0, 0],
     [1, 1],

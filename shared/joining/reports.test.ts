@@ -28,6 +28,18 @@ describe('a report', () => {
     ]);
   });
 
+  test('names the blobs of a checkpoint, and leaves out one of more files than a message can list', () => {
+    const returned = { outcome: 'RETURNED', message: 'stopping' } as const;
+    const reportOf = (count: number) => {
+      const checkpoint = Array.from({ length: count }, (_, index) => ({ path: `f${index}`, ...FILE }));
+      return attemptReport(REF, returned, { outputFiles: [], log: null, checkpoint });
+    };
+    expect(reportOf(2).checkpoint?.map(({ path }) => path)).toEqual(['f0', 'f1']);
+    expect(filesOfReport(reportOf(2))).toEqual([FILE]);
+    expect(reportOf(0).checkpoint).toEqual([]);
+    expect(reportOf(100_000)).toEqual({ ...REF, ...returned, outputFiles: [], log: null });
+  });
+
   test('has a message of limited length', () => {
     expect(attemptReport(REF, { outcome: 'FAILED', message: 'x'.repeat(20_000) }).message).toHaveLength(
       10_000,
