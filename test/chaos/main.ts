@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { type ChaosOutcome, runChaos } from './chaos.js';
 import { runInside } from './environment.js';
 import { runLong } from './long-run.js';
+import { reportOnSlurm } from './slurm/report-on-slurm.js';
 import { STORES } from './store.js';
 
 const HELP = `npm run chaos -- [options]
@@ -15,6 +16,7 @@ Options:
   --seed S      from which they are drawn, by default another one each time
   --store KIND  sqlite (default), or postgres: a server that faults strike, too
   --hubs N      number of hubs, 1 by default; several are on a PostgreSQL server with a synchronous standby, which takes over once
+  --slurm       on a real Slurm: tasks on hosts that come and go, until there were --tasks N and --ends N (of the time of a host), 200 and 6 by default
   --keep        keeps the folder of the run with its logs, also when all is well
 `;
 
@@ -55,6 +57,9 @@ async function main(stopped: AbortSignal): Promise<void> {
       seed: { type: 'string' },
       store: { type: 'string' },
       hubs: { type: 'string', default: '1' },
+      slurm: { type: 'boolean', default: false },
+      tasks: { type: 'string', default: '200' },
+      ends: { type: 'string', default: '6' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -63,6 +68,11 @@ async function main(stopped: AbortSignal): Promise<void> {
   const seconds = wholeNumber('seconds', values.seconds);
   const seed =
     values.seed === undefined ? 1 + Math.floor(Math.random() * 1e6) : wholeNumber('seed', values.seed);
+  if (values.slurm) {
+    const least = { tasks: wholeNumber('tasks', values.tasks), ends: wholeNumber('ends', values.ends) };
+    process.exitCode = await reportOnSlurm({ ...least, seed, stopped });
+    return;
+  }
   const hubs = wholeNumber('hubs', values.hubs);
   const wanted = values.store ?? (hubs > 1 ? 'postgres' : 'sqlite');
   const store = STORES.find((kind) => kind === wanted);

@@ -1108,6 +1108,16 @@ export const RELIABILITY: PagePromises = {
       begins: '| sign-on provider, whose',
       heldBy: [test('test/chaos/faults.test.ts', 'every kind of fault that the page shows is drawn')],
     },
+    { begins: '`npm run chaos -- --slurm --tasks', heldBy: PROMISES_NOTHING },
+    {
+      begins: 'Asked what is there is Slurm',
+      heldBy: [
+        test(
+          'test/scenarios/hosts-on-slurm.test.ts',
+          'runs every task once while controller and hub are killed, and leaves no job',
+        ),
+      ],
+    },
     {
       begins: 'Then all faults end, every',
       heldBy: [

@@ -1,13 +1,11 @@
 /** Hosts that a real Slurm brings, while its controller and the hub are killed. Asked at the end is Slurm, not the hub. */
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { type HubRelay, relayToHub } from '../support/hosts/hub-relay.js';
 import { hasSlurm, type SlurmCluster, slurmCluster } from '../support/hosts/slurm-cluster.js';
 import { restClient } from '../support/interface/rest-client.js';
 import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
@@ -16,7 +14,6 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 });
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const RELAY = fileURLToPath(new URL('../support/hosts/relay.mjs', import.meta.url));
 const LONG_MS = 300_000;
 const TASKS = 12;
 
@@ -24,10 +21,8 @@ describe.skipIf(!hasSlurm())('a hub with a recipe for Slurm', () => {
   let folder: TemporaryFolder;
   let cluster: SlurmCluster;
   let hub: HubProgram;
-  let server: Server;
-  let relay: ChildProcess;
+  let relay: HubRelay;
   let restart: () => Promise<void>;
-  const sockets = new Set<Socket>();
 
   beforeEach(async () => {
     folder = await temporaryFolder();
@@ -35,7 +30,7 @@ describe.skipIf(!hasSlurm())('a hub with a recipe for Slurm', () => {
     hub = await startHub(folder.path);
     const port = Number(new URL(hub.baseUrl).port);
     await hub.stop();
-    await relayTo(port);
+    relay = await relayToHub(cluster, port);
     await mkdir(join(cluster.folder, 'shared'), { mode: 0o700 });
     const config = { hosts: [recipeOf(port)] };
     restart = async () => {
@@ -45,30 +40,10 @@ describe.skipIf(!hasSlurm())('a hub with a recipe for Slurm', () => {
   });
   afterEach(async () => {
     await endPrograms();
-    relay.kill();
+    relay.close();
     await cluster.stop();
-    for (const socket of sockets) socket.destroy();
-    server.close();
     await folder.remove();
   });
-
-  /** Lets the hosts of the cluster reach this port. */
-  async function relayTo(port: number): Promise<void> {
-    const path = join(cluster.folder, 'hub.socket');
-    server = createServer((inside) => {
-      const outside = connect(port, '127.0.0.1');
-      for (const socket of [inside, outside]) sockets.add(socket.on('error', () => undefined));
-      inside.pipe(outside).pipe(inside);
-      inside.on('close', () => outside.destroy());
-      outside.on('close', () => inside.destroy());
-    });
-    await once(server.listen(path), 'listening');
-    relay = cluster.spawnInside(process.execPath, [RELAY, String(port), path], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    if (!relay.stdout) throw new Error('the relay has no output');
-    await once(relay.stdout, 'data');
-  }
 
   const recipeOf = (port: number) => ({
     name: 'gears',

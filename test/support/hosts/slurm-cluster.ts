@@ -33,6 +33,11 @@ export interface SlurmCluster {
   /** Ends the controller: by SIGTERM it keeps all jobs; by SIGKILL it may forget those of the last seconds, and give their ids again. */
   endController(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   startController(): Promise<void>;
+  /** Names of the hosts. */
+  readonly hosts: readonly string[];
+  /** Ends the daemon of a host; its jobs go on. */
+  endHost(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  startHost(name: string): Promise<void>;
   /** Starts slurmrestd; resolves with its address, at which it is reached from outside. */
   startRest(): Promise<string>;
   stop(): Promise<void>;
@@ -99,6 +104,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
     });
 
   let controller: ChildProcess | undefined;
+  const daemons = new Map<string, ChildProcess>();
   let forwarder: Server | undefined;
   const cluster: SlurmCluster = {
     via: [...inNetwork, 'env', `SLURM_CONF=${environment.SLURM_CONF}`, 'sh', '-c', 'exec sh -c "$*"', 'via'],
@@ -116,6 +122,18 @@ export async function slurmCluster(): Promise<SlurmCluster> {
     async startController() {
       controller = daemon('slurmctld', ['-D']);
       await idleHosts(runInside);
+    },
+    hosts: HOSTS,
+    async endHost(name, signal) {
+      const host = daemons.get(name);
+      if (host === undefined) return;
+      const ended = once(host, 'exit');
+      process.kill(childOf(host), signal);
+      await ended;
+      daemons.delete(name);
+    },
+    async startHost(name) {
+      daemons.set(name, daemon('slurmd', ['-D', '-N', name]));
     },
     async startRest() {
       const socket = join(folder, 'rest', 'socket');
@@ -162,7 +180,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
   ]);
   try {
     await eventually(() => runInside('munge', ['-n', '-S', `${folder}/munge.socket`]));
-    for (const host of HOSTS) daemon('slurmd', ['-D', '-N', host]);
+    for (const host of HOSTS) await cluster.startHost(host);
     await cluster.startController();
     return cluster;
   } catch (error) {

@@ -1,0 +1,104 @@
+/** Watch over the jobs of a run on Slurm: asked is Slurm, and the hub for what its tasks need. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SlurmCluster } from '../../support/hosts/slurm-cluster.js';
+import type { SlurmLoad } from './slurm-load.js';
+
+export interface SlurmWatchOptions {
+  readonly cluster: Pick<SlurmCluster, 'runInside'>;
+  readonly load: SlurmLoad;
+  /** Instances of an allocation. */
+  readonly instances: number;
+}
+
+interface AllocationBody {
+  readonly id: string;
+  readonly state: string;
+  readonly cause?: string;
+  readonly startedAt?: string;
+}
+
+const LOOK_MS = 1000;
+/** Looks for which a need counts: an allocation that nobody needs any more goes after ten seconds. */
+const NEEDED_FOR = 25;
+
+export class SlurmWatch {
+  readonly wrong: string[] = [];
+  readonly #options: SlurmWatchOptions;
+  /** Allocations by id, as the hub told them last. */
+  readonly #allocations = new Map<string, AllocationBody>();
+  /** Allocations that the latest looks needed. */
+  readonly #needs: number[] = [];
+
+  constructor(options: SlurmWatchOptions) {
+    this.#options = options;
+  }
+
+  get allocations(): number {
+    return this.#allocations.size;
+  }
+
+  /** Allocations that have ended because their time was over. */
+  get ends(): number {
+    return [...this.#allocations.values()].filter(({ cause }) => cause === 'TIME').length;
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await this.#look();
+      await pause(LOOK_MS);
+    }
+  }
+
+  /** Waits until Slurm has no job; one that is there after this time is a fault. */
+  async goneWithin(limitMs: number): Promise<void> {
+    const untilMs = performance.now() + limitMs;
+    let left = await this.#jobs();
+    while (left !== undefined && left.length > 0 && performance.now() < untilMs) {
+      await pause(LOOK_MS);
+      left = await this.#jobs();
+    }
+    if (left === undefined) this.wrong.push('Slurm does not answer after the run');
+    else if (left.length > 0)
+      this.wrong.push(`${limitMs / 1000} s after the last task Slurm has ${left.join(', ')}`);
+  }
+
+  /** Median seconds from the start of a host, as Slurm tells it, to that of its first task, of which the time is given by agent. */
+  firstTaskS(firstStartMs: ReadonlyMap<string, number>): number {
+    const seconds = [...this.#allocations.values()].flatMap(({ id, startedAt }) => {
+      const beganMs = firstStartMs.get(id);
+      return beganMs === undefined || startedAt === undefined
+        ? []
+        : [(beganMs - Date.parse(startedAt)) / 1000];
+    });
+    return seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)] ?? Number.NaN;
+  }
+
+  async #look(): Promise<void> {
+    const { load, instances } = this.#options;
+    const [queued, counts, hosts] = await Promise.all([
+      this.#jobs('PENDING'),
+      load.counts(),
+      load.get('/api/x/hosts') as Promise<{ content: { allocations: AllocationBody[] }[] } | undefined>,
+    ]);
+    for (const allocation of hosts?.content[0]?.allocations ?? [])
+      this.#allocations.set(allocation.id, allocation);
+    // While one of them is away, nothing is known.
+    if (counts === undefined || queued === undefined) return;
+    this.#needs.push(Math.ceil(counts.WAITING / instances));
+    if (this.#needs.length > NEEDED_FOR) this.#needs.shift();
+    const needed = Math.max(...this.#needs);
+    if (queued.length > needed + 1)
+      this.wrong.push(`${queued.length} allocations were queued for tasks that needed ${needed}`);
+  }
+
+  /** Names of the jobs of Slurm in this state, or in any; undefined while Slurm does not answer. */
+  async #jobs(state?: string): Promise<string[] | undefined> {
+    const states = state === undefined ? [] : [`--states=${state}`];
+    try {
+      const text = await this.#options.cluster.runInside('squeue', ['--noheader', '--format=%j', ...states]);
+      return text.split('\n').filter((line) => line !== '');
+    } catch {
+      return undefined;
+    }
+  }
+}
