@@ -35,5 +35,7 @@ describe('the part of a log', () => {
     const part = partOfText({ text: first, offset: 0 }, { offset: 0 });
     expect(part).toEqual({ text: 'a', offset: 0 });
     expect(partOfText({ text: second, offset: 0 }, { offset: 1 }).text).toBe('\ud83d\ude00b');
+    const endOf = (text: string) => partOfText({ text, offset: 0 }, { offset: 0 }).text.length;
+    expect(['a\ud7ff', 'a\ud800', 'a\udbff', 'a\udc00'].map(endOf)).toEqual([2, 1, 1, 2]);
   });
 });

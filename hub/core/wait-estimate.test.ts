@@ -138,6 +138,13 @@ describe('explain', () => {
       estimate: { expectedMs: NOW_MS, latestMs: NOW_MS },
     });
     expect(explain(situation({ candidates, tasksAhead: 2 })).verdict).toBe('BUSY');
+    const unmeasured = explain(situation({ candidates, tasksAhead: 1, runTimes: null }));
+    expect(unmeasured.estimate).toEqual({
+      expectedMs: NOW_MS,
+      earliestMs: NOW_MS,
+      latestMs: NOW_MS,
+      measuredRuns: 0,
+    });
   });
 
   it('estimates the start from measured run times, and omits it without them', () => {

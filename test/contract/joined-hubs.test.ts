@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { api, hub, hubForEachTest, ownHub } from '../support/hubs/hub-for-tests.js';
+import { PREPARE_SHUTDOWN } from '../support/hubs/hubs-under-test.js';
 import type { RunningHub } from '../support/hubs/running-hub.js';
 import { instanceAt, listed, resultOf, type Site, startSite } from '../support/hubs/sites.js';
 
@@ -206,6 +207,21 @@ describe('commands to a lent instance', () => {
 });
 
 describe('what is lent', () => {
+  it('takes no task while the site prepares its shutdown', async () => {
+    await instanceAt(api, 'berlin:press');
+    const prepare = async (initiated: boolean) =>
+      expect((await site.api.post(PREPARE_SHUTDOWN, { initiated })).status).toBe(200);
+    await prepare(true);
+    await instanceAt(api, 'berlin:press', { lent: 'KEPT' });
+    const id = await api.simulateWork();
+    await prepare(false);
+    const loan = await press.hear('assign');
+    await press.end(loan.ref, 'OK');
+    await eventually(async () =>
+      expect((await api.get(`${TASK}/${id}`)).body).toMatchObject({ status: 'FINISHED' }),
+    );
+  });
+
   it('is what the rule names, and at most as many as it says', async () => {
     await FakeAgent.join(site.hub, {
       id: 'host-2',
