@@ -53,7 +53,7 @@ test('what a job has put into WORKBENCH_CHECKPOINT comes with its return, and no
   const report = await stopDuring(SAVES);
   expect(report).toMatchObject({
     outcome: 'RETURNED',
-    message: 'the agent is stopping; the next attempt gets its checkpoint (2 files)',
+    message: 'the agent is stopping',
     outputFiles: [],
     log: null,
   });
@@ -81,7 +81,7 @@ test('a job finds the checkpoint of the attempt before in WORKBENCH_CHECKPOINT, 
   expect(result).toMatchObject({ outcome: 'OK', outputs: { 'out.txt': '1200pressure' } });
   expect(result.checkpoint).toBeUndefined();
   expect(result.logText).toBe(
-    '[agent] has the checkpoint of an earlier attempt in WORKBENCH_CHECKPOINT: 2 files\n',
+    '[agent] restored the checkpoint of an earlier attempt to WORKBENCH_CHECKPOINT: 2 files\n',
   );
   expect(await readdir(join(directory, 'data', 'work'))).toEqual([]);
 });
@@ -110,14 +110,44 @@ test('a job begins anew on a host that cannot have a file of its checkpoint, as 
   ]);
   expect(result).toMatchObject({ outcome: 'OK', outputs: { 'out.txt': '' } });
   expect(result.logText).toMatch(
-    /^\[agent\] begins without the checkpoint of an earlier attempt: this host cannot have the file "aux", whose name must not/,
+    /^\[agent\] starts without the checkpoint of an earlier attempt: the name of its file "aux" must not/,
   );
+});
+
+test('and leaves that checkpoint to later attempts when it is returned', async () => {
+  await startReadyAgent({ overrides: { hostPathFault: windowsPathFault } });
+  expect(await stopDuring(DELIVERS, [named('aux', 'a')])).not.toHaveProperty('checkpoint');
+});
+
+test('a job begins anew when the hub no longer has a file of its checkpoint', async () => {
+  await startReadyAgent();
+  const lost = { path: 'b', digest: 'b'.repeat(64), sizeBytes: 3 };
+  const result = await runWith('ls "$WORKBENCH_CHECKPOINT" > out.txt', [named('a', 'kept'), lost]);
+  expect(result).toMatchObject({ outcome: 'OK', outputs: { 'out.txt': '' } });
+  expect(result.logText).toContain(
+    'starts without the checkpoint of an earlier attempt: the hub has no blob',
+  );
+});
+
+test.each([
+  ['a link', 'ln -s step latest', '"latest": it is a link'],
+  ['a name that no other host may have', "touch 'a\\\\b'", ': its name must'],
+])('a checkpoint with %s is not kept, since a part of it is of no use', async (_, command, why) => {
+  await startReadyAgent();
+  const report = await stopDuring(
+    `cd "$WORKBENCH_CHECKPOINT"; echo 1 > step; ${command}; echo begun; sleep 600`,
+  );
+  expect(report).not.toHaveProperty('checkpoint');
+  expect(report.message).toMatch(/^the agent is stopping; its checkpoint was not kept: /);
+  expect(report.message).toContain(why);
 });
 
 test('a checkpoint beyond the limits of outputs is left out, and the one before stays', async () => {
   await startReadyAgent({ limits: { outputFiles: 1 } });
-  expect(await stopDuring(SAVES)).toMatchObject({ outcome: 'RETURNED', message: 'the agent is stopping' });
-  expect(logLines.join('')).toContain('the checkpoint of a returned attempt could not be kept');
+  const report = await stopDuring(SAVES);
+  expect(report).not.toHaveProperty('checkpoint');
+  expect(report.message).toMatch(/^the agent is stopping; its checkpoint was not kept: /);
+  expect(logLines.join('')).toContain('the checkpoint of a returned attempt was not kept');
 });
 
 test('a checkpoint that reaches no hub before the agent has stopped comes with its next start', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hasNoRoom } from '../core/host-fault.js';
 import type { FileState } from '../core/outputs.js';
 import type { WorkingDirectory } from '../core/ports/workspace.js';
-import { collect } from './collect.js';
+import { collect, collectWhole } from './collect.js';
 import { codeOf, type Directory, type OpenDirectory, systemError } from './directory.js';
 import type { DiskCache } from './disk-cache.js';
 import { isGone, listFiles } from './list-files.js';
@@ -113,17 +113,20 @@ export class AttemptDirectory implements WorkingDirectory {
     }
   }
 
-  async collectCheckpoint(...[into, { limits, stay }]: Parameters<WorkingDirectory['collectCheckpoint']>) {
+  async clearCheckpoint(): Promise<void> {
     const checkpoint = this.#folder(CHECKPOINT);
-    const options = { limits, isPartial: false, stay, isStored: false };
+    if (checkpoint === undefined) return;
     try {
-      const { files } = await collect(
-        { files: checkpoint, outputStorage: undefined },
-        new Map(),
-        into,
-        options,
-      );
-      return files;
+      for (const { name } of (await checkpoint.list()).entries) await removeTree(checkpoint, name);
+    } finally {
+      checkpoint.close();
+    }
+  }
+
+  async collectCheckpoint(...[into, options]: Parameters<WorkingDirectory['collectCheckpoint']>) {
+    const checkpoint = this.#folder(CHECKPOINT);
+    try {
+      return checkpoint === undefined ? [] : await collectWhole(checkpoint, into, options);
     } finally {
       checkpoint?.close();
     }

@@ -60,29 +60,65 @@ export async function collect(
 
   if (outputs.files.length + stored.files.length === 0)
     return { files: [], skipped: outputs.skipped, storedFiles: [], notStored: stored.skipped };
-  const into = await folder();
-  const readAll = reader(limits.fileBytes);
-  const takeAll = async (top: Directory | undefined, { files, skip }: Findings) => {
-    const taken: NamedFileRef[] = [];
-    if (top === undefined) return taken;
-    const descent = new DirectoryWalk(top);
-    try {
-      for (const { found, path } of files) {
-        const file = await take(descent, found, into, stay, readAll);
-        if ('fault' in file) skip(found.path, file.fault);
-        else if ('digest' in file) taken.push({ path, ...file });
-      }
-    } finally {
-      descent.close();
-    }
-    return taken.sort(byPath);
-  };
+  const taking = { into: await folder(), stay, readAll: reader(limits.fileBytes) };
   return {
-    files: await takeAll(folders.files, outputs),
+    files: await takeAll(folders.files, outputs, taking),
     skipped: outputs.skipped,
-    storedFiles: await takeAll(folders.outputStorage, stored),
+    storedFiles: await takeAll(folders.outputStorage, stored, taking),
     notStored: stored.skipped,
   };
+}
+
+/** Collects every file of a folder. Rejects with {@link JobFailed} when something in it cannot be taken, and when the files exceed the
+ *  limits. */
+export async function collectWhole(
+  top: Directory,
+  folder: () => Promise<ReportFolder>,
+  { limits, stay }: Pick<CollectOptions, 'limits' | 'stay'>,
+): Promise<NamedFileRef[]> {
+  const found = await find(top, limiter(limits, false), NO_FILE, ({ path }) => outputPath(path));
+  const refuseSkipped = () => {
+    const [first] = found.skipped.named;
+    if (first) throw new JobFailed(`${JSON.stringify(first.name)}: ${first.why}`);
+  };
+  refuseSkipped();
+  const fault = outputsFault(found.files, limits);
+  if (fault !== undefined) throw new JobFailed(fault);
+  if (found.files.length === 0) return [];
+  const taken = await takeAll(top, found, {
+    into: await folder(),
+    stay,
+    readAll: reader(limits.fileBytes),
+  });
+  refuseSkipped();
+  return taken;
+}
+
+interface Taking {
+  readonly into: ReportFolder;
+  readonly stay: boolean;
+  readonly readAll: ReadAll;
+}
+
+/** Takes the files that were found in a folder, sorted by path. */
+async function takeAll(
+  top: Directory | undefined,
+  { files, skip }: Findings,
+  { into, stay, readAll }: Taking,
+): Promise<NamedFileRef[]> {
+  const taken: NamedFileRef[] = [];
+  if (top === undefined) return taken;
+  const descent = new DirectoryWalk(top);
+  try {
+    for (const { found, path } of files) {
+      const file = await take(descent, found, into, stay, readAll);
+      if ('fault' in file) skip(found.path, file.fault);
+      else if ('digest' in file) taken.push({ path, ...file });
+    }
+  } finally {
+    descent.close();
+  }
+  return taken.sort(byPath);
 }
 
 const STORAGE_OFF =

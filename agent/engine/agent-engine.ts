@@ -42,6 +42,8 @@ export interface EnginePorts {
 
 /** Time within which a stopping agent uploads checkpoints; an allocation has a minute from the stop of its agent to its end. */
 const CHECKPOINT_DELIVERY_MS = 30_000;
+/** Time within which it waits for a hub that is away. */
+const REJOIN_MS = 5000;
 
 export class AgentEngine implements Service {
   readonly name = 'agent engine';
@@ -133,21 +135,28 @@ export class AgentEngine implements Service {
   async stop(): Promise<void> {
     this.#updates.stop();
     await this.#drain();
+    // Jobs end before their programs are asked to: they have the time of a cancel to save what they can go on from.
+    this.#instances.drain();
     this.#jobs.evict();
-    await this.#instances.stop();
     await this.#jobs.ended();
+    await this.#instances.stop();
     await this.#deliverCheckpoints();
     await this.#session.stop();
   }
 
-  /** Resolves when the checkpoints of returned attempts have reached a connected hub, or when the time for it is over; then the next start
-   *  delivers them. */
+  /** Resolves when the checkpoints of returned attempts have reached a hub, or when the time for it is over. A connected hub then gets the
+   *  returns without them, so that it need not wait; else the next start delivers them. */
   async #deliverCheckpoints(): Promise<void> {
     if (!this.#reporting.hasCheckpoints) return;
+    const limitMs = this.#session.connection === null ? REJOIN_MS : CHECKPOINT_DELIVERY_MS;
     const done = new AbortController();
-    const overdue = pause(this.#runtime.timers, CHECKPOINT_DELIVERY_MS, done.signal).catch(() => undefined);
-    await Promise.race([this.#reporting.delivered(), overdue]);
+    const overdue = pause(this.#runtime.timers, limitMs, done.signal).catch(() => undefined);
+    await Promise.race([this.#reporting.checkpointsDelivered(), overdue]);
     done.abort(new Error('delivered'));
+    if (this.#reporting.hasCheckpoints && this.#session.connection !== null) {
+      this.#log.warn({ limitMs }, 'checkpoints took too long to upload: attempts are returned without them');
+      this.#reporting.leaveCheckpointsOut();
+    }
   }
 
   /** Resolves when nothing runs and all reports have reached a connected hub, or when the drain time is over. */

@@ -26,7 +26,7 @@ export type Consequence =
     };
 
 /** CRASH: the instance program died. LOSS: its agent is lost. HOST_FAULT: a fault of the host, such as a full disk. RETURN:
- *  returned before it began, which does not count against the task. */
+ *  returned by its agent, which does not count against the task. */
 export type LossKind = 'CRASH' | 'LOSS' | 'HOST_FAULT' | 'RETURN';
 
 /** Consequence of the report of an active attempt. */
@@ -121,8 +121,14 @@ export function lossThatEnded({
 }
 
 function returned({ message, outcome, checkpoint }: AttemptReport): Consequence {
-  const kept = outcome === 'RETURNED' && checkpoint !== undefined ? { checkpoint } : {};
-  return { kind: 'REQUEUE', loss: 'RETURN', reason: message, ...kept };
+  if (outcome !== 'RETURNED' || checkpoint === undefined)
+    return { kind: 'REQUEUE', loss: 'RETURN', reason: message };
+  const files = checkpoint.length === 1 ? '1 file' : `${checkpoint.length} files`;
+  const reason =
+    checkpoint.length === 0
+      ? message
+      : `${message ?? 'returned'}; the next attempt gets its checkpoint (${files})`;
+  return { kind: 'REQUEUE', loss: 'RETURN', reason, checkpoint };
 }
 
 /** The consequence, with these files if it ends the task. */

@@ -221,7 +221,7 @@ const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
   outputFiles: files(namedFileRef),
   log: fileRef.nullable(),
   storedFiles: files(storedFileRef).optional(),
-  /** Only with the outcome RETURNED; older hubs pay no heed to it. */
+  /** Only with the outcome RETURNED; older hubs ignore it. */
   checkpoint: files(namedFileRef).optional(),
 });
 
@@ -374,7 +374,7 @@ export const hubMessage = z.discriminatedUnion('type', [
     traceContext: z.string().max(MAX_NAME_LENGTH).optional(),
     /** Shown in `hello` by an agent that still has the attempt. Absent from older hubs. */
     proof: proof.optional(),
-    /** Checkpoint of an earlier attempt, by paths in its folder. Absent for none, and from older hubs; older agents pay no heed to it. */
+    /** Checkpoint of an earlier attempt, by paths in its folder. Absent for none, and from older hubs; older agents ignore it. */
     checkpoint: files(namedFileRef).optional(),
   }),
   /** The report is durable in the hub, or dropped because it no longer counts; the agent may forget it. */

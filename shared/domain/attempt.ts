@@ -31,7 +31,7 @@ export interface AttemptReport extends AttemptRef {
   readonly log: FileRef | null;
   /** Files of the folder WORKBENCH_OUTPUT_STORAGE, with their names as paths. */
   readonly storedFiles?: readonly NamedFileRef[] | undefined;
-  /** Checkpoint that the next attempt gets, in place of the one before; only of RETURNED. Absent when the attempt did not get as far as to change
-   *  it. */
+  /** Checkpoint that the next attempt gets, in place of the one before; only of RETURNED. Absent when the attempt leaves it
+   *  unchanged. */
   readonly checkpoint?: readonly NamedFileRef[] | undefined;
 }

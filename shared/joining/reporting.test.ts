@@ -159,6 +159,26 @@ describe('a result', () => {
     expect(sent).toEqual(['task INSTANCE_LOST']);
   });
 
+  test('of a returned attempt is sent without its checkpoint when that takes too long', async () => {
+    join();
+    areHeld = true;
+    const ref = { taskId: 'task', attempt: 1, instanceId: 'sim' };
+    const files = { outputFiles: [], log: null, checkpoint: [{ path: 'step', digest: 'a', sizeBytes: 1 }] };
+    const report = attemptReport(ref, { outcome: 'RETURNED', message: 'stopping' }, files);
+    reporting.add({ report, folder: 'content' });
+    let isDelivered = false;
+    void reporting.checkpointsDelivered().then(() => {
+      isDelivered = true;
+    });
+    await runtime.advance(0);
+    expect([sent, isDelivered]).toEqual([[], false]);
+    reporting.leaveCheckpointsOut();
+    expect(sent).toEqual(['task RETURNED']);
+    reporting.acknowledged(ref, true);
+    await runtime.advance(0);
+    expect(isDelivered).toBe(true);
+  });
+
   test('of a returned attempt lacks its checkpoint when that cannot be read', async () => {
     join(1);
     const ref = { taskId: 'task', attempt: 1, instanceId: 'sim' };

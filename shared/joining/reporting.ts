@@ -13,7 +13,7 @@ import { eachOf } from './each-of.js';
 import { type FileTransfer, type HeldAttempt, type HubConnection, TransferFailed } from './ports/hub.js';
 import type { ReportSpool, SpooledReport } from './ports/spool.js';
 import type { Span, Tracing } from './ports/tracing.js';
-import { attemptReport, type Ending, filesOfReport } from './reports.js';
+import { attemptReport, filesOfReport, withoutCheckpoint } from './reports.js';
 
 export interface ReportingOptions {
   readonly spool: ReportSpool;
@@ -39,6 +39,7 @@ export class Reporting {
   /** Runs a few uploads at a time, in the order of the calls. */
   readonly #upToLimit = pLimit(UPLOADS_AT_A_TIME);
   #onDelivered: (() => void)[] = [];
+  #onCheckpoints: (() => void)[] = [];
 
   constructor(options: ReportingOptions) {
     this.#options = options;
@@ -79,7 +80,19 @@ export class Reporting {
     if (!this.isDelivered) await new Promise<void>((resolve) => this.#onDelivered.push(resolve));
   }
 
+  /** Resolves when no report with a checkpoint is pending. */
+  async checkpointsDelivered(): Promise<void> {
+    if (this.hasCheckpoints) await new Promise<void>((resolve) => this.#onCheckpoints.push(resolve));
+  }
+
+  /** Replaces the pending reports with checkpoints by ones without. */
+  leaveCheckpointsOut(): void {
+    for (const { report, folder, proof } of [...this.#outstanding.values()])
+      if (report.checkpoint !== undefined) this.add({ report: withoutCheckpoint(report), folder, proof });
+  }
+
   #tellDelivered(): void {
+    if (!this.hasCheckpoints) for (const resolve of this.#onCheckpoints.splice(0)) resolve();
     if (this.isDelivered) for (const resolve of this.#onDelivered.splice(0)) resolve();
   }
 
@@ -241,7 +254,8 @@ export class Reporting {
     });
   }
 
-  /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again; a returned one lacks its checkpoint. */
+  /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again; a returned attempt is reported without its
+   *  checkpoint. */
   #reportDamage({ report, folder, proof }: SpooledReport, error: unknown): void {
     const why = messageOf(error);
     this.#options.log.error(
@@ -249,11 +263,11 @@ export class Reporting {
       'a spooled result cannot be read any more',
     );
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
-    const ending: Ending =
+    const others =
       report.checkpoint === undefined
-        ? { outcome: 'INSTANCE_LOST', message }
-        : { outcome: 'RETURNED', message: report.message };
-    this.add({ report: attemptReport(report, ending), folder, proof });
+        ? attemptReport(report, { outcome: 'INSTANCE_LOST', message })
+        : withoutCheckpoint(report);
+    this.add({ report: others, folder, proof });
   }
 }
 

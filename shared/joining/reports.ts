@@ -9,6 +9,9 @@ const MAX_MESSAGE_LENGTH = 10_000;
 /** Maximum size of a report: half a frame of 16 MiB, which leaves room for JSON overhead. */
 const MAX_REPORT_LENGTH = 8 * 1024 * 1024;
 
+/** Maximum size of the list of a checkpoint's files. */
+const MAX_CHECKPOINT_BYTES = 2 * 1024 * 1024;
+
 /** Result of an attempt, before it becomes a report. */
 export interface Ending {
   readonly outcome: AttemptOutcome;
@@ -19,7 +22,7 @@ export interface Ending {
 
 type ReportedFiles = Pick<AttemptReport, 'outputFiles' | 'log' | 'storedFiles' | 'checkpoint'>;
 
-/** Creates the report; one that exceeds the limit becomes FAILED, with the reason, or lacks its checkpoint. */
+/** Creates the report. One that exceeds the limit becomes FAILED, with the reason; a checkpoint that {@link fitsReport} denies is left out. */
 export function attemptReport(
   ref: AttemptRef,
   ending: Ending,
@@ -29,13 +32,23 @@ export function attemptReport(
   const message = ending.message === null ? null : shortened(ending.message);
   const hostFault = ending.hostFault === true ? { hostFault: true } : {};
   const report = { taskId, attempt, instanceId, outcome: ending.outcome, message, ...hostFault, ...files };
-  const isShort = checkpoint !== undefined && lengthOf(checkpoint) <= MAX_REPORT_LENGTH;
-  if (isShort) return { ...report, checkpoint };
+  if (checkpoint !== undefined && fitsReport(checkpoint)) return { ...report, checkpoint };
   const named = [...files.outputFiles, ...storedFiles];
   if (lengthOf(named) <= MAX_REPORT_LENGTH)
     return storedFiles.length === 0 ? report : { ...report, storedFiles };
   const tooMany = `the job left ${named.length} output files, more than a result can list`;
   return { ...report, outcome: 'FAILED', message: tooMany, outputFiles: [] };
+}
+
+/** Whether a checkpoint is short enough for a report, and for the assignment of the next attempt beside its job. */
+export function fitsReport(checkpoint: AttemptReport['checkpoint'] & object): boolean {
+  const bytes = checkpoint.reduce((sum, { path }) => sum + Buffer.byteLength(path) + 120, 0);
+  return bytes <= MAX_CHECKPOINT_BYTES;
+}
+
+/** The report of a returned attempt without its checkpoint. */
+export function withoutCheckpoint({ checkpoint: _, ...report }: AttemptReport): AttemptReport {
+  return report;
 }
 
 /** Length of the names of files in a report, at most. */

@@ -44,7 +44,7 @@ it('a stopped agent hands over the checkpoint of its job, which finishes on anot
   expect(result).toMatchObject({ status: 'FINISHED' });
   expect(outputsOf(result)).toEqual({ 'result.txt': '1201' });
   const log = await client.log(id);
-  expect(log).toContain('has the checkpoint of an earlier attempt in WORKBENCH_CHECKPOINT: 1 file\n');
+  expect(log).toContain('restored the checkpoint of an earlier attempt to WORKBENCH_CHECKPOINT: 1 file\n');
   expect(log).toContain('begins at step 1200');
   const task = (await (await fetch(`${hub.baseUrl}/api/x/tasks/${id}`)).json()) as object;
   expect(task).toMatchObject({

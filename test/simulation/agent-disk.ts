@@ -191,6 +191,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
           await write(disk, process);
           read(digest);
         },
+        clearCheckpoint: async () => undefined,
         placeScript: async (index, digest) => {
           await write(disk, process);
           read(digest);

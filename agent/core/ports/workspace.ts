@@ -18,6 +18,8 @@ export interface WorkingDirectory {
   placeFile(path: string, digest: string): Promise<string>;
   /** Places a cached blob at `path` in `checkpoint`. */
   placeCheckpoint(path: string, digest: string): Promise<void>;
+  /** Removes all files of `checkpoint`. */
+  clearCheckpoint(): Promise<void>;
   /** Places a cached blob beside `files`, as script number `index`, with the ending of its name. */
   placeScript(index: number, digest: string, ending: string): Promise<string>;
   /** Copies a file of this host that lies in `root`, both resolved; rejects with {@link FileNotReadable} when a link was put
@@ -29,8 +31,8 @@ export interface WorkingDirectory {
   /** Moves or copies every output into the folder that `into` gives, sorted by path; without outputs no folder is asked for.
    *  Rejects with {@link JobFailed} when the outputs exceed the limits, unless `isPartial`. */
   collect(into: () => Promise<ReportFolder>, options: CollectOptions): Promise<Collected>;
-  /** Moves or copies the files of `checkpoint` into the folder that `into` gives, sorted by path. Rejects with {@link JobFailed} when they
-   *  exceed the limits of outputs. */
+  /** Moves or copies the files of `checkpoint` into the folder that `into` gives, sorted by path. Rejects with {@link JobFailed} when one of
+   *  them cannot be taken, and when they exceed the limits of outputs: a part of them is of no use. */
   collectCheckpoint(
     into: () => Promise<ReportFolder>,
     options: Pick<CollectOptions, 'limits' | 'stay'>,

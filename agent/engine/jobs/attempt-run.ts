@@ -31,6 +31,8 @@ export class AttemptRun {
   readonly proof: string | undefined;
   /** Checkpoint of an earlier attempt. */
   readonly checkpoint: readonly NamedFileRef[];
+  /** Whether the job has it in its folder. */
+  isRestored = false;
   /** Log of its scripts; null until they print. */
   taskLog: TaskLog | null = null;
   /** Created on demand: most attempts end by themselves. */

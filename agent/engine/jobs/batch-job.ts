@@ -7,16 +7,16 @@ import {
   filesOfJob,
   type JobPoint,
   type ModelSource,
-  type NamedFileRef,
   scriptEnding,
 } from '@workbench-hub/shared/domain/job';
 import type { KeepPolicy } from '@workbench-hub/shared/domain/keep-policy';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import { eachOf } from '@workbench-hub/shared/joining/each-of';
 import type { Tracing } from '@workbench-hub/shared/joining/ports/tracing';
-import type { Ending } from '@workbench-hub/shared/joining/reports';
+import { type Ending, fitsReport } from '@workbench-hub/shared/joining/reports';
 import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HostFault, hasNoRoom, inOwnFolders } from '../../core/host-fault.js';
 import { injectedEnvironment, jobEnvironment, variablesObject } from '../../core/job-environment.js';
@@ -101,10 +101,10 @@ export class BatchJobs {
       // The program cannot use another directory.
       if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
     }
-    const { outcome, hostFault = false } = end.ending;
-    if (outcome === 'RETURNED' && !hostFault && run.isCalled) {
-      const checkpoint = await this.#keepCheckpoint(directory, run, folder);
-      end = { ...end, ending: withCheckpoint(end.ending, checkpoint), checkpoint };
+    // After the end of its program, its files may be the cause.
+    if (run.endReason === 'AGENT_STOPS' && run.isCalled) {
+      const { ending } = end;
+      end = { ...end, ...(await this.#keepCheckpoint(directory, run, folder, ending)) };
     }
     await this.#leave(directory, end.ending);
     return end;
@@ -172,22 +172,28 @@ export class BatchJobs {
     return { outputFiles: files, storedFiles };
   }
 
-  /** Collects what the next attempt gets; undefined when that is what this one had, or nothing. */
+  /** Collects what the next attempt gets; none if that is what this one had, or nothing. */
   async #keepCheckpoint(
     directory: WorkingDirectory,
     run: AttemptRun,
     folder: () => Promise<ReportFolder>,
-  ): Promise<AttemptReport['checkpoint']> {
+    ending: Ending,
+  ): Promise<Pick<BatchEnd, 'ending' | 'checkpoint'>> {
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
-    const stay = keepWorkingDirectories !== 'never';
     try {
-      const files = await directory.collectCheckpoint(folder, { limits, stay });
-      return files.length === 0 && run.checkpoint.length === 0 ? undefined : files;
+      const files = await directory.collectCheckpoint(folder, {
+        limits,
+        stay: keepWorkingDirectories === 'always',
+      });
+      if (!fitsReport(files)) throw new JobFailed('its names are too long for a report');
+      return { ending, checkpoint: files.length === 0 && !run.isRestored ? undefined : files };
     } catch (error) {
-      const message =
-        'the checkpoint of a returned attempt could not be kept; its task has the one before, if any';
-      this.#options.log.warn({ err: error, ...run.names }, message);
-      return undefined;
+      const why = messageOf(error);
+      this.#options.log.warn(
+        { err: error, ...run.names },
+        'the checkpoint of a returned attempt was not kept',
+      );
+      return { ending: { ...ending, message: `${ending.message}; its checkpoint was not kept: ${why}` } };
     }
   }
 
@@ -220,8 +226,7 @@ export class BatchJobs {
     signal: AbortSignal,
   ) {
     this.#refuseForeignNames(job);
-    const checkpoint = this.#checkpointFor(run, print);
-    const files = [...filesOfJob(job), ...checkpoint];
+    const files = filesOfJob(job);
     const local = job.model?.kind === 'LOCAL_FILESYSTEM' ? await this.#locate(job.model) : null;
     const scripts: string[] = [];
     let model: string | null = null;
@@ -237,11 +242,6 @@ export class BatchJobs {
           ({ path, digest }) =>
             () =>
               directory.placeFile(path, digest),
-        ),
-        ...checkpoint.map(
-          ({ path, digest }) =>
-            () =>
-              directory.placeCheckpoint(path, digest),
         ),
       ];
       if (job.model?.kind === 'BLOB') {
@@ -260,24 +260,39 @@ export class BatchJobs {
       }
       await directory.seal();
     });
+    await this.#restoreCheckpoint(directory, run, print, signal);
     signal.throwIfAborted();
     return { model, scripts };
   }
 
-  /** Files of the checkpoint that the attempt goes on with: none if this host cannot have one of them. */
-  #checkpointFor({ checkpoint }: AttemptRun, print: (line: string) => void): readonly NamedFileRef[] {
-    if (checkpoint.length === 0) return [];
-    for (const { path } of checkpoint) {
-      const fault = this.#settings.hostPathFault(path);
-      if (fault === undefined) continue;
-      print(
-        `begins without the checkpoint of an earlier attempt: this host cannot have the file ${JSON.stringify(path)}, whose name ${fault}`,
+  /** Places the checkpoint of an earlier attempt. The job starts without one that cannot be had here. */
+  async #restoreCheckpoint(
+    directory: WorkingDirectory,
+    run: AttemptRun,
+    print: (line: string) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { checkpoint } = run;
+    if (checkpoint.length === 0) return;
+    try {
+      for (const { path } of checkpoint) {
+        const fault = this.#settings.hostPathFault(path);
+        if (fault !== undefined) throw new JobFailed(`the name of its file ${JSON.stringify(path)} ${fault}`);
+      }
+      await inOwnFolders('the checkpoint of the job could not be staged', () =>
+        this.#withBlobs(checkpoint, signal, () =>
+          eachOf(checkpoint, COPIES_AT_A_TIME, ({ path, digest }) => directory.placeCheckpoint(path, digest)),
+        ),
       );
-      return [];
+      run.isRestored = true;
+      print(
+        `restored the checkpoint of an earlier attempt to WORKBENCH_CHECKPOINT: ${filesText(checkpoint)}`,
+      );
+    } catch (error) {
+      if (signal.aborted || error instanceof HostFault) throw error;
+      await directory.clearCheckpoint();
+      print(`starts without the checkpoint of an earlier attempt: ${messageOf(error)}`);
     }
-    const count = checkpoint.length === 1 ? '1 file' : `${checkpoint.length} files`;
-    print(`has the checkpoint of an earlier attempt in WORKBENCH_CHECKPOINT: ${count}`);
-    return checkpoint;
   }
 
   /** Throws {@link JobFailed} for a file name that this host cannot have; the hub does not know the host in advance. */
@@ -376,14 +391,8 @@ export class BatchJobs {
   }
 }
 
-/** Ending whose message tells of a checkpoint. */
-function withCheckpoint(ending: Ending, checkpoint: AttemptReport['checkpoint']): Ending {
-  if (checkpoint === undefined || checkpoint.length === 0) return ending;
-  const count = checkpoint.length === 1 ? '1 file' : `${checkpoint.length} files`;
-  return {
-    ...ending,
-    message: `${ending.message ?? 'returned'}; the next attempt gets its checkpoint (${count})`,
-  };
+function filesText({ length }: readonly unknown[]): string {
+  return length === 1 ? '1 file' : `${length} files`;
 }
 
 function pointRun({ number, variables }: JobPoint): PointRun {

@@ -29,7 +29,7 @@ export const dropCheckpoints = (ended: string) => `
   DELETE FROM task_file USING ${ended} WHERE task_file.task_seq = ${ended}.seq AND task_file.role = 'CHECKPOINT'`;
 
 /** Common table expressions that put the files of a batch in the place of the checkpoints of tasks, which `requeued` names by `seq` and `at`, with the
- *  number of their files; null: the checkpoint stays. A row that stays under another digest is no removed one: its reference is logged here. */
+ *  number of their files; null: the checkpoint stays. An update does not fire the trigger for deleted rows, so the replaced reference is logged here. */
 export const replaceCheckpoints = (requeued: string) => `
   former_checkpoint AS (
     SELECT task_file.*, ${requeued}.checkpoint_files FROM ${requeued} JOIN task_file ON task_file.task_seq = ${requeued}.seq
