@@ -8,7 +8,7 @@ import { ScriptPipe, type ScriptPipes } from './script-pipes.js';
 import type { HostSystem, OutputDecoder, StartedCommand } from './systems/host-system.js';
 
 /** Time for a canceled script to end after SIGTERM. */
-const GRACE_MS = 2_000;
+const GRACE_MS = 5_000;
 /** Silence after which the stream of an ended script is closed although another process holds it. */
 const DRAIN_SILENCE_MS = 500;
 
