@@ -29,6 +29,16 @@ describe('RefusalCount', () => {
     expect(refusals.waitS('192.0.2.1')).toBe(0);
   });
 
+  it('tells whole seconds of a long period', () => {
+    const refusals = new RefusalCount(clock, { ...LIMIT, withinMs: 3_600_000 });
+    count(3, '192.0.2.1', refusals);
+    expect(refusals.waitS('192.0.2.1')).toBe(3600);
+    nowMs += 1;
+    expect(refusals.waitS('192.0.2.1')).toBe(3600);
+    nowMs += 999;
+    expect(refusals.waitS('192.0.2.1')).toBe(3599);
+  });
+
   it('counts a thousand addresses separately, and all others together', () => {
     const refusals = new RefusalCount(clock, LIMIT);
     for (let at = 0; at < 5000; at++) refusals.add(`198.51.100.${at}`);
