@@ -128,6 +128,19 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
     expect(hub.contents.get(output?.digest ?? '')?.toString()).toBe('1200\n');
   });
 
+  test('a program that dies between two jobs is a crash of neither', async () => {
+    await startShutIn();
+    const seen = hub.received.length;
+    expect((await run('true')).outcome).toBe('OK');
+    await hub.instanceBecomes(SIM, 'UP', seen);
+    for (const pid of await ownProcesses()) process.kill(pid, 'SIGKILL');
+    await expect.poll(() => logLines.join('')).toContain('was ended by SIGKILL');
+    const request = { kind: 'instanceCrashes', instanceId: SIM } as const;
+    hub.send({ type: 'request', requestId: 'crashes', request });
+    const { crashes } = await hub.receives('reply', ({ requestId }) => requestId === 'crashes');
+    expect(crashes?.latest.map(({ taskId }) => taskId)).toEqual([null]);
+  });
+
   test('a script sees and changes nothing of the agent, of other jobs or of the host', async () => {
     await mkdir(join(directory, 'elsewhere'));
     await writeFile(join(directory, 'elsewhere', 'file'), 'of somebody else');
