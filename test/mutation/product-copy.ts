@@ -97,11 +97,7 @@ export class ProductCopy {
     tests.changed.clear();
     const responded = responseOf(child, limitMs);
     child.send({ ...request, changed });
-    const response = await Promise.race([
-      responded,
-      exited.then(() => undefined),
-      this.#whenStopped,
-    ]);
+    const response = await Promise.race([responded, exited.then(() => undefined), this.#whenStopped]);
     if (response === undefined) await this.endTests();
     return response ?? 'TIMED_OUT';
   }

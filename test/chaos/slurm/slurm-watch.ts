@@ -14,7 +14,15 @@ interface AllocationBody {
   readonly id: string;
   readonly state: string;
   readonly cause?: string;
-  readonly startedAt?: string;
+}
+
+/** A job as Slurm tells it. */
+interface Job {
+  /** Name, which is the id of the allocation. */
+  readonly name: string;
+  readonly state: string;
+  /** Whole seconds, in milliseconds since 1970; NaN before it is known. */
+  readonly startedAtMs: number;
 }
 
 const LOOK_MS = 1000;
@@ -26,6 +34,8 @@ export class SlurmWatch {
   readonly #options: SlurmWatchOptions;
   /** Allocations by id, as the hub told them last. */
   readonly #allocations = new Map<string, AllocationBody>();
+  /** Starts of hosts by allocation, as Slurm tells them. */
+  readonly #startedAtMs = new Map<string, number>();
   /** Allocations that the latest looks needed. */
   readonly #needs: number[] = [];
 
@@ -59,31 +69,34 @@ export class SlurmWatch {
     }
     if (left === undefined) this.wrong.push('Slurm does not answer after the run');
     else if (left.length > 0)
-      this.wrong.push(`${limitMs / 1000} s after the last task Slurm has ${left.join(', ')}`);
+      this.wrong.push(
+        `${limitMs / 1000} s after the last task Slurm has ${left.map(({ name }) => name).join(', ')}`,
+      );
   }
 
   /** Median seconds from the start of a host, as Slurm tells it, to that of its first task, of which the time is given by agent. */
   firstTaskS(firstStartMs: ReadonlyMap<string, number>): number {
-    const seconds = [...this.#allocations.values()].flatMap(({ id, startedAt }) => {
+    const seconds = [...this.#startedAtMs].flatMap(([id, startedAtMs]) => {
       const beganMs = firstStartMs.get(id);
-      return beganMs === undefined || startedAt === undefined
-        ? []
-        : [(beganMs - Date.parse(startedAt)) / 1000];
+      return beganMs === undefined ? [] : [(beganMs - startedAtMs) / 1000];
     });
     return seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)] ?? Number.NaN;
   }
 
   async #look(): Promise<void> {
     const { load, instances } = this.#options;
-    const [queued, counts, hosts] = await Promise.all([
-      this.#jobs('PENDING'),
+    const [jobs, counts, hosts] = await Promise.all([
+      this.#jobs(),
       load.counts(),
       load.get('/api/x/hosts') as Promise<{ content: { allocations: AllocationBody[] }[] } | undefined>,
     ]);
     for (const allocation of hosts?.content[0]?.allocations ?? [])
       this.#allocations.set(allocation.id, allocation);
+    for (const { name, state, startedAtMs } of jobs ?? [])
+      if (state === 'RUNNING') this.#startedAtMs.set(name, startedAtMs);
     // While one of them is away, nothing is known.
-    if (counts === undefined || queued === undefined) return;
+    if (counts === undefined || jobs === undefined) return;
+    const queued = jobs.filter(({ state }) => state === 'PENDING');
     this.#needs.push(Math.ceil(counts.WAITING / instances));
     if (this.#needs.length > NEEDED_FOR) this.#needs.shift();
     const needed = Math.max(...this.#needs);
@@ -91,12 +104,15 @@ export class SlurmWatch {
       this.wrong.push(`${queued.length} allocations were queued for tasks that needed ${needed}`);
   }
 
-  /** Names of the jobs of Slurm in this state, or in any; undefined while Slurm does not answer. */
-  async #jobs(state?: string): Promise<string[] | undefined> {
-    const states = state === undefined ? [] : [`--states=${state}`];
+  /** Jobs of Slurm; undefined while it does not answer. */
+  async #jobs(): Promise<Job[] | undefined> {
     try {
-      const text = await this.#options.cluster.runInside('squeue', ['--noheader', '--format=%j', ...states]);
-      return text.split('\n').filter((line) => line !== '');
+      const text = await this.#options.cluster.runInside('squeue', ['--noheader', '--format=%j|%T|%S']);
+      const lines = text.split('\n').filter((line) => line !== '');
+      return lines.map((line) => {
+        const [name = '', state = '', start = ''] = line.split('|');
+        return { name, state, startedAtMs: Date.parse(start) };
+      });
     } catch {
       return undefined;
     }
