@@ -20,6 +20,8 @@ const JOB: BatchJob = {
   variables: [],
 };
 
+const LOG = { digest: 'a', sizeBytes: 6 };
+
 let steps: string[];
 let reports: AttemptReport[];
 
@@ -29,7 +31,7 @@ beforeEach(() => {
 });
 
 /** Runs a job to its report; `end` is what a batch job comes to. */
-async function run(job: Job, end: (run: AttemptRun) => Ending): Promise<void> {
+async function run(job: Job, end: (run: AttemptRun) => Ending, prints = ''): Promise<void> {
   const jobs = new Jobs({
     instances: {
       reserve: () => ({
@@ -49,13 +51,27 @@ async function run(job: Job, end: (run: AttemptRun) => Ending): Promise<void> {
       },
     },
     batchJobs: {
-      run: async (attempt: AttemptRun, _job: BatchJob, folder: () => Promise<unknown>) => {
+      run: async (
+        attempt: AttemptRun,
+        _job: BatchJob,
+        folder: () => Promise<unknown>,
+        print: (line: string) => void,
+      ) => {
         await folder();
+        if (prints !== '') print(prints);
         return { ending: end(attempt), outputFiles: [] };
       },
     },
     spool: {
-      createFolder: async () => ({ name: 'folder', discard: async () => void steps.push('discarded') }),
+      createFolder: async () => ({
+        name: 'folder',
+        discard: async () => void steps.push('discarded'),
+        begin: async () => ({
+          write: async () => undefined,
+          finish: async () => LOG,
+          abandon: async () => void steps.push('log abandoned'),
+        }),
+      }),
     },
     runtime: manualRuntime(),
     log: pino({ level: 'silent' }),
@@ -71,6 +87,16 @@ test('an attempt that met a host fault leaves nothing in the spool, and its inst
   await run(JOB, (attempt) => attempt.endingOf(new HostFault('the disk is full')));
   expect(steps).toEqual(['discarded', 'rests', 'released', 'reported, folder null']);
   expect(reports).toMatchObject([{ outcome: 'RETURNED', hostFault: true, message: 'the disk is full' }]);
+});
+
+test('an attempt that met a host fault keeps its log, and one that is returned for another reason does not', async () => {
+  const fault = (attempt: AttemptRun) => attempt.endingOf(new HostFault('the disk is full'));
+  await run(JOB, fault, 'step 1');
+  expect(steps).toEqual(['rests', 'released', 'reported, folder folder']);
+  steps = [];
+  await run(JOB, () => ({ outcome: 'RETURNED', message: 'lost through another' }), 'step 1');
+  expect(steps).toEqual(['log abandoned', 'discarded', 'released', 'reported, folder null']);
+  expect(reports.map(({ log }) => log)).toEqual([LOG, null]);
 });
 
 test('a batch job that was run to its end shows that the host has recovered; other attempts do not', async () => {

@@ -60,6 +60,11 @@ describe('spaced levels', () => {
 });
 
 describe('levels are refused', () => {
+  it.each([[1], [0.5], [Number.MIN_VALUE]])('not for a beginning of %d on a logarithmic scale', (from) => {
+    const faults = levelsFaults([variable({ scale: 'LOGARITHMIC' })], [spaced(from, 1, 3)]);
+    expect([...faults]).toEqual([]);
+  });
+
   it.each([
     ['a step of 0', {}, stepped(0, 1, 0), 'step', 'must be a finite number other than 0'],
     [
