@@ -102,10 +102,9 @@ export class BatchJobs {
       if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
     }
     // After the end of its program, its files may be the cause.
-    if (run.endReason === 'AGENT_STOPS' && run.isCalled) {
-      const { ending } = end;
+    const { ending } = end;
+    if (ending.outcome === 'RETURNED' && run.endReason === 'AGENT_STOPS' && run.isCalled)
       end = { ...end, ...(await this.#keepCheckpoint(directory, run, folder, ending)) };
-    }
     await this.#leave(directory, end.ending);
     return end;
   }
