@@ -19,17 +19,17 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'claims of a former term take place',
-    seed: 342,
+    seed: 231,
     serverDefects: { ignoresTerms: true },
   },
   {
     name: 'a lease of a former term takes an attempt from its agent',
-    seed: 91,
+    seed: 124,
     serverDefects: { ignoresFences: true },
   },
   {
     name: 'a lease is counted through an outage',
-    seed: 2,
+    seed: 3,
     hub: leasesThatGoOn,
   },
   {
@@ -44,13 +44,13 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'an assignment that was lost on its way is not repeated',
-    seed: 254,
+    seed: 280,
     hubs: 5,
     hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
   },
   {
     name: 'an end is told before it is committed',
-    seed: 9,
+    seed: 10,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -69,7 +69,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a blob is removed that another hub holds',
-    seed: 26,
+    seed: 31,
     contents: (options) => ({
       ...options,
       others: options.others ? { ...options.others, heldOf: () => Promise.resolve(new Set()) } : null,

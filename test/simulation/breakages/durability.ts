@@ -89,7 +89,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'data of a killed hub is shown before it is synced',
-    seed: 29,
+    seed: 38,
     disk: (disk) => {
       let isFirst = true;
       return {
