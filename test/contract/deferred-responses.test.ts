@@ -143,10 +143,17 @@ async function sendInHalves(
     contentType,
     method = 'POST',
     headers = [],
-  }: { raw: Buffer; contentType: string; method?: string; headers?: readonly string[] },
+    address = hub.address,
+  }: {
+    raw: Buffer;
+    contentType: string;
+    method?: string;
+    headers?: readonly string[];
+    address?: string;
+  },
   meanwhile: () => Promise<unknown>,
 ): Promise<number> {
-  const { hostname, port } = new URL(hub.address);
+  const { hostname, port } = new URL(address);
   let heard = '';
   const socket = connect(Number(port), hostname);
   socket.on('data', (piece) => (heard += piece.toString('latin1')));
@@ -204,10 +211,13 @@ describe('a slow request body', () => {
   ])('%s', async (_, meanwhile, status, exists) => {
     const ulla = await anonymous.asUser('ulla');
     const raw = Buffer.alloc(1000, 'x');
-    const begun = await begin({ filename: 'late.bin' }, raw.length, { api: ulla });
-    const path = new URL(begun.headers.get('location') ?? '', hub.address + UPLOADS).pathname;
+    // The parts of an upload belong to the hub at which it began.
+    const [address = hub.address] = hub.addresses;
+    const api = new Api({ address }).as(ulla.token ?? '');
+    const begun = await begin({ filename: 'late.bin' }, raw.length, { api });
+    const path = new URL(begun.headers.get('location') ?? '', address + UPLOADS).pathname;
     const headers = ['Tus-Resumable: 1.0.0', 'Upload-Offset: 0'];
-    const part = { raw, contentType: 'application/offset+octet-stream', method: 'PATCH', headers };
+    const part = { raw, contentType: 'application/offset+octet-stream', method: 'PATCH', headers, address };
     expect(await sendInHalves(ulla, path, part, meanwhile)).toBe(status);
     expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists });
   });
