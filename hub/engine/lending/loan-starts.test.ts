@@ -19,7 +19,7 @@ const JOB: Job = {
 };
 const ASSIGNMENT: Assignment = { ref: REF, job: JOB, timeLimitMs: null };
 
-/** What happens, in order. */
+/** Calls of the other parts, in order. */
 let told: unknown[];
 /** Outcome of fetching the inputs. */
 let fetched: (loan: OpenLoan) => Promise<Job>;
