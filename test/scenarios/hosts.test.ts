@@ -1,21 +1,20 @@
 /** Hosts that a workload manager brings, from the task that waits to the end of the job, with programs as an operator has them. */
 import { readdirSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { type ProcessManager, processManager } from '../support/hosts/process-manager.js';
 import { restClient } from '../support/interface/rest-client.js';
 import { endPrograms, type HubProgram, startHub } from '../support/programs/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 180_000 });
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const MANAGER = join(ROOT, 'test/hosts/fixtures/process-manager.sh');
 const LONG_MS = 120_000;
 
 let folder: TemporaryFolder;
+let manager: ProcessManager;
 let hub: HubProgram;
 let restart: () => Promise<void>;
 
@@ -29,63 +28,21 @@ interface Allocation {
 beforeEach(async () => {
   folder = await temporaryFolder();
   await mkdir(join(folder.path, 'shared'), { mode: 0o700 });
+  manager = processManager(folder.path);
 });
 afterEach(async () => {
-  await cancelAll();
+  await manager.endAll();
   await endPrograms();
   await folder.remove();
 });
 
-const manager = () => join(folder.path, 'manager');
-const command = (verb: string) => ['sh', MANAGER, manager(), verb];
-
-/** Ends jobs that a failed test has left. */
-async function cancelAll(): Promise<void> {
-  const jobs = await readdir(join(manager(), 'jobs')).catch(() => []);
-  for (const job of jobs) {
-    const pid = Number(await readFile(join(manager(), 'jobs', job, 'pid'), 'utf8').catch(() => '0'));
-    if (pid > 0 && !(await isOver(job))) {
-      process.kill(pid, 'SIGTERM');
-      await eventually(() => isOver(job), LONG_MS);
-    }
-  }
-}
-
-const isOver = (job: string) =>
-  readFile(join(manager(), 'jobs', job, 'code')).then(
-    () => true,
-    () => false,
-  );
-
 async function start(rest: object = {}): Promise<void> {
   hub = await startHub(folder.path, { hosts: [] });
-  const { port } = new URL(hub.baseUrl);
+  const { baseUrl } = hub;
   await hub.stop();
-  const config = {
-    hosts: [
-      {
-        name: 'gears',
-        manager: {
-          kind: 'command',
-          submit: command('submit'),
-          list: command('list'),
-          cancel: command('cancel'),
-        },
-        folder: join(folder.path, 'shared'),
-        scratch: folder.path,
-        wallTime: '30m',
-        idleTimeout: '2s',
-        agent: {
-          command: [process.execPath, join(ROOT, 'agent/bin/workbench-agent.js')],
-          hub: hub.baseUrl.replace('http', 'ws'),
-          instances: [{ id: 'gear', version: '9.1', labels: ['gears'] }],
-        },
-        ...rest,
-      },
-    ],
-  };
   restart = async () => {
-    hub = await startHub(folder.path, config, Number(port));
+    const port = Number(new URL(baseUrl).port);
+    hub = await startHub(folder.path, { hosts: [manager.recipe(baseUrl, rest)] }, port);
   };
   await restart();
 }
@@ -120,7 +77,7 @@ describe('a hub with a recipe of hosts', () => {
     await eventually(async () => (await statusOf(id)) === 'FINISHED', LONG_MS);
     await eventually(async () => (await allocations())[0]?.state === 'ENDED', LONG_MS);
     expect(await allocations()).toMatchObject([{ state: 'ENDED', cause: 'IDLE' }]);
-    expect(await isOver('1')).toBe(true);
+    expect(await manager.isOver('1')).toBe(true);
     // Neither files of the allocation nor the agent's data are left, and no agent is listed.
     expect(await readdir(join(folder.path, 'shared'))).toEqual([]);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('workbench'))).toEqual([]);
@@ -135,7 +92,7 @@ describe('a hub with a recipe of hosts', () => {
     await restart();
     await eventually(async () => (await statusOf(first)) === 'FINISHED', LONG_MS);
     await eventually(async () => (await allocations()).every(({ state }) => state === 'ENDED'), LONG_MS);
-    expect(await readdir(join(manager(), 'jobs'))).toEqual(['1']);
+    expect(await manager.jobs()).toEqual(['1']);
   });
 
   it('says why a host does not come, with the end of its output', async () => {
@@ -155,8 +112,8 @@ describe('a hub with a recipe of hosts', () => {
 
   it('waits for a workload manager that is away, and shows that', async () => {
     await start();
-    await mkdir(manager());
-    await writeFile(join(manager(), 'away'), '');
+    await mkdir(manager.folder);
+    await writeFile(join(manager.folder, 'away'), '');
     const id = await submit();
     const recipe = async () => (await call<{ content: object[] }>('GET', '/api/x/hosts')).content[0];
     await eventually(async () => JSON.stringify(await recipe()).includes('UNREACHABLE'), LONG_MS);
@@ -168,8 +125,8 @@ describe('a hub with a recipe of hosts', () => {
     expect(await call('GET', `/api/x/tasks/${id}`)).toMatchObject({
       waitReason: { verdict: 'COMING', recipes: ['gears'] },
     });
-    await rm(join(manager(), 'away'));
+    await rm(join(manager.folder, 'away'));
     await eventually(async () => (await statusOf(id)) === 'FINISHED', LONG_MS);
-    expect(await readdir(join(manager(), 'jobs'))).toEqual(['1']);
+    expect(await manager.jobs()).toEqual(['1']);
   });
 });
