@@ -96,7 +96,10 @@ export class AgentEngine implements Service {
         onAssign: (assignment) => jobs.assign(assignment),
         onCancel: (ref) => jobs.cancel(ref),
         onAcknowledged: (ref, counted) => reporting.acknowledged(ref, counted),
-        onRequest: (request) => ('instanceId' in request ? instances.reply(request) : updates.reply(request)),
+        onRequest: (request) => {
+          if (request.kind === 'bringHosts') return { error: 'an agent brings no hosts', text: null };
+          return 'instanceId' in request ? instances.reply(request) : updates.reply(request);
+        },
       },
       { runtime, log },
     );

@@ -1,22 +1,6 @@
 /** Hosts that recipes bring, or could bring, for a task that waits: as data and in words. */
+import type { RecipeObstacle } from '@workbench-hub/shared/domain/lent-recipe';
 import { amountInWords, durationInWords } from './amounts-in-words.js';
-
-/**
- * Reasons why a recipe brings no more hosts for a task. PAUSED: by an administrator. UNREACHABLE: its workload manager does not answer. FAILED_STARTS:
- * the latest starts have failed, and the next try is later. MAX_ALLOCATIONS, HOST_HOURS: a bound is reached. USER_ALLOCATIONS,
- * USER_HOST_HOURS: the user of the task has reached a bound. TIME: its hosts have too little time for the task.
- */
-export const RECIPE_OBSTACLES = [
-  'PAUSED',
-  'UNREACHABLE',
-  'FAILED_STARTS',
-  'MAX_ALLOCATIONS',
-  'HOST_HOURS',
-  'USER_ALLOCATIONS',
-  'USER_HOST_HOURS',
-  'TIME',
-] as const;
-export type RecipeObstacle = (typeof RECIPE_OBSTACLES)[number];
 
 /** A recipe with an instance class that fits the task. Times are in milliseconds since 1970. */
 export interface RecipeOutlook {

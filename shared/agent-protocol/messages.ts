@@ -25,8 +25,16 @@ import {
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
 import { type JoinedHub, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '../domain/joined-hub.js';
+import {
+  type LentRecipe,
+  MAX_LENT_RECIPES,
+  MAX_WANTED,
+  RECIPE_OBSTACLES,
+  type WantedInstances,
+} from '../domain/lent-recipe.js';
 import { MAX_BUNDLED_POINTS } from '../domain/point-results.js';
 import { pathConflict, relativePathFault } from '../domain/relative-path.js';
+import { MAX_PATTERN_LENGTH } from '../domain/wildcard.js';
 
 /** Versions that this build speaks, best first. The hub chooses the best that both sides know. */
 export const AGENT_PROTOCOL_VERSIONS = [1];
@@ -49,6 +57,9 @@ const MAX_USERNAME_LENGTH = 255;
 /** Maximum number of instances of an agent. Hubs keep the instances of all agents in memory, and list them. */
 export const MAX_INSTANCES = 2000;
 
+/** Maximum number of classes of instances that the hosts of a recipe have. */
+const MAX_CLASSES_OF_HOST = 100;
+
 /** Maximum length of a piece of output; agents send less than half of that at once. */
 export const MAX_OUTPUT_LENGTH = 256 * 1024;
 
@@ -58,7 +69,14 @@ const durationMs = z.number().nonnegative().max(MAX_DURATION_MS);
 const MAX_MESSAGE_LENGTH = 10_000;
 
 /** Kinds of requests that agents of earlier versions do not know; `hello` names those that the agent answers. */
-export const LATER_REQUESTS = ['instanceCrashes', 'updateState', 'update', 'probe', 'proven'] as const;
+export const LATER_REQUESTS = [
+  'instanceCrashes',
+  'updateState',
+  'update',
+  'probe',
+  'proven',
+  'bringHosts',
+] as const;
 
 /** Types of messages of a hub that agents of earlier versions do not know; `hello` names those that the agent takes. */
 export const LATER_MESSAGES = ['hubs', 'move'] as const;
@@ -105,11 +123,10 @@ const heldAttempt = attemptRef.extend({ proof: proof.optional() });
 
 const kindNames = (form: RegExp) => z.array(z.string().regex(form)).max(MAX_KIND_NAMES).optional();
 
-const instanceReport: z.ZodType<InstanceReport> = z.object({
-  id: identifier,
+const labels = z.array(z.string().min(1).max(200)).max(200);
+const instanceClass = {
   version: z.string().min(1).max(200),
-  revision: z.string().max(200),
-  labels: z.array(z.string().min(1).max(200)).max(200),
+  labels,
   /** Kind of jobs that the program runs. Absent when it does not say, before it has said so, and from older agents. */
   runs: z
     .object({
@@ -118,10 +135,50 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
       points: z.literal(true).optional(),
     })
     .optional(),
+};
+
+const instanceReport: z.ZodType<InstanceReport> = z.object({
+  id: identifier,
+  ...instanceClass,
+  revision: z.string().max(200),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
   upForMs: durationMs.nullable(),
   /** Only of an instance that a joined hub lends. */
   lent: z.enum(LENT_STATES).optional(),
+});
+
+const recipeName = z
+  .string()
+  .min(1)
+  .max(MAX_HUB_LEVELS * MAX_NAME_LENGTH);
+const hostCount = z.int().nonnegative().max(1_000_000);
+
+const lentRecipe: z.ZodType<LentRecipe> = z.object({
+  name: recipeName,
+  instances: z
+    .array(z.object({ ...instanceClass, count: hostCount.min(1).max(MAX_INSTANCES) }))
+    .min(1)
+    .max(MAX_CLASSES_OF_HOST),
+  usableMs: durationMs,
+  free: hostCount,
+  coming: hostCount,
+  joined: hostCount,
+  comingForMs: durationMs.nullable(),
+  expectedInMs: durationMs.nullable(),
+  /** One that this build does not know is none. */
+  obstacle: z.enum(RECIPE_OBSTACLES).nullable().catch(null),
+  nextTryInMs: durationMs.nullable(),
+});
+
+const wantedInstances: z.ZodType<WantedInstances> = z.object({
+  recipe: recipeName,
+  requirement: z.object({
+    version: z.string().min(1).max(MAX_PATTERN_LENGTH).nullable(),
+    labels,
+    modelType: z.string().regex(MODEL_TYPE).optional(),
+    points: z.literal(true).optional(),
+  }),
+  count: hostCount.min(1),
 });
 
 const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
@@ -321,6 +378,8 @@ export const agentMessage = z.discriminatedUnion('type', [
     offset: z.int().nonnegative().optional(),
     crashes: instanceCrashes.optional(),
     update: agentUpdate.optional(),
+    /** Recipes that a joined hub lends. */
+    recipes: z.array(lentRecipe).max(MAX_LENT_RECIPES).readonly().optional(),
   }),
   /** The agent is connected to another hub, and joins it as soon as this one has closed the connection. Only after `move`. */
   z.object({ type: z.literal('leaving') }),
@@ -417,6 +476,12 @@ export const hubMessage = z.discriminatedUnion('type', [
       z.object({ kind: z.literal('probe'), nonce: z.string().regex(PROBE_NONCE) }),
       /** Only to an agent on trial: it has proven itself. */
       z.object({ kind: z.literal('proven') }),
+      /** Only to a joined hub: all instances that are wanted of its recipes now, in place of those of earlier requests. Answered with
+       *  `recipes`. They are wanted for ten seconds unless the request is sent again. */
+      z.object({
+        kind: z.literal('bringHosts'),
+        wanted: z.array(wantedInstances).max(MAX_WANTED).readonly(),
+      }),
     ]),
   }),
 ]);

@@ -10,6 +10,7 @@ import type {
 } from '@workbench-hub/shared/domain/instance';
 import type { Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
+import type { LentRecipe, WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { TaskOrigin } from '../task.js';
 import type { SignedText } from './text-signer.js';
@@ -93,7 +94,9 @@ export type AgentRequest =
       readonly withinMs?: number;
     }
   | { readonly kind: 'probe'; readonly nonce: string }
-  | { readonly kind: 'proven' };
+  | { readonly kind: 'proven' }
+  /** Only to a joined hub: all that is wanted of its recipes. */
+  | { readonly kind: 'bringHosts'; readonly wanted: readonly WantedInstances[] };
 
 /** Response of an agent to a request. */
 export interface AgentReply {
@@ -104,6 +107,8 @@ export interface AgentReply {
   readonly offset?: number | undefined;
   readonly crashes?: InstanceCrashes | undefined;
   readonly update?: AgentUpdate | undefined;
+  /** Recipes that a joined hub lends. */
+  readonly recipes?: readonly LentRecipe[] | undefined;
 }
 
 /** One connection of an agent. No method throws; calls on an ended connection are ignored. */

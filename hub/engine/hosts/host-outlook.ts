@@ -1,8 +1,9 @@
 /** Hosts that recipes bring, or could bring, for a task that waits. */
 import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
+import type { RecipeObstacle } from '@workbench-hub/shared/domain/lent-recipe';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { RecipeObstacle, RecipeOutlook } from '../../core/host-outlook.js';
+import type { RecipeOutlook } from '../../core/host-outlook.js';
 import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
 import { hostEndOf, timeLeftMs, usableMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';

@@ -11,6 +11,7 @@ import type {
 } from '../../domain/instance.js';
 import type { FileRef, Job, NamedFileRef } from '../../domain/job.js';
 import type { JoinedHub } from '../../domain/joined-hub.js';
+import type { LentRecipe, WantedInstances } from '../../domain/lent-recipe.js';
 import type { AttemptRef } from '../../domain/task.js';
 
 export interface InstanceState extends InstanceProfile {
@@ -55,7 +56,7 @@ export interface Assignment {
   readonly checkpoint?: readonly NamedFileRef[] | undefined;
 }
 
-export type HubRequest = InstanceRequest | UpdateRequest;
+export type HubRequest = InstanceRequest | UpdateRequest | HostsRequest;
 
 export type InstanceRequest =
   | {
@@ -82,6 +83,12 @@ export type UpdateRequest =
   | { readonly kind: 'probe'; readonly nonce: string }
   | { readonly kind: 'proven' };
 
+/** Request to a hub for hosts of its recipes (decision 0099). */
+export interface HostsRequest {
+  readonly kind: 'bringHosts';
+  readonly wanted: readonly WantedInstances[];
+}
+
 /** An order to update with the signature of the hub. */
 export interface SignedOrder {
   readonly protected: string;
@@ -97,6 +104,8 @@ export interface Reply {
   readonly offset?: number;
   readonly crashes?: InstanceCrashes;
   readonly update?: AgentUpdate;
+  /** Recipes that a hub lends. */
+  readonly recipes?: readonly LentRecipe[];
 }
 
 /** Request of a hub to join another one. */

@@ -1,11 +1,12 @@
 /** Explanation of why a task waits, and a dry run for a new one: extensions of the contract. */
 import { modelTypeOfName } from '@workbench-hub/shared/domain/job';
+import { RECIPE_OBSTACLES } from '@workbench-hub/shared/domain/lent-recipe';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { invalidInput } from '../../../core/errors.js';
-import { RECIPE_OBSTACLES, type RecipeOutlook } from '../../../core/host-outlook.js';
+import type { RecipeOutlook } from '../../../core/host-outlook.js';
 import { describeState } from '../../../core/task-message.js';
 import type { Explanation } from '../../../core/wait-estimate.js';
 import { CRITERION_TYPES, VERDICTS } from '../../../core/wait-reason.js';
