@@ -41,6 +41,8 @@ export const upstreamSchema = z
       /** `always`: the instances take tasks of the upstream only. */
       when: z.enum(['idle', 'always'], { error: 'idle or always' }).default('idle'),
       hours: z.array(z.string({ error: HOURS_ALLOWED }).regex(HOURS, { error: HOURS_ALLOWED })).default([]),
+      /** Whether recipes bring hosts for tasks of the upstream. */
+      hosts: z.boolean({ error: 'true or false' }).default(true),
     }),
   })
   .superRefine(checkJoiningKeys)

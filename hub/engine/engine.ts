@@ -109,7 +109,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const clockWatch = new ClockWatch(runtime.clock);
   const storage = buildStorage(options, clockWatch.mayExpire);
   const webhooks = buildWebhooks(options, clockWatch.mayExpire);
-  const instances = await buildInstances(options, isLentForGood(options.upstreams ?? []));
+  const lentForGood = isLentForGood(options.upstreams ?? []);
+  const instances = await buildInstances(options, lentForGood);
   const transitions = buildTransitions(options);
   const following = buildFollowing(options, transitions.transitions);
   const runTimes = new RunTimeBook();
@@ -124,6 +125,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     webhooks,
     runTimes,
     hostEnds,
+    isLentForGood: lentForGood,
   };
   const agents = await buildAgents(options, before);
   const scheduling = await buildScheduling(options, { ...before, ...agents });
@@ -143,6 +145,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     ...before,
     ...agents,
     ...scheduling,
+    ...hosts,
     control,
     logFollower,
   });

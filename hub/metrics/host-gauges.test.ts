@@ -4,8 +4,8 @@ import { type ObservedRecipe, observeHosts } from './host-gauges.js';
 import type { Observed, Sample } from './hub-metrics.js';
 
 const instances = [
-  { instanceClass: { version: '9.1', labels: [], runs: undefined }, count: 2 },
-  { instanceClass: { version: '9.2', labels: [], runs: undefined }, count: 1 },
+  { instanceClass: { version: '9.1', labels: [], runs: undefined }, count: 2, ids: ['sim-1', 'sim-2'] },
+  { instanceClass: { version: '9.2', labels: [], runs: undefined }, count: 1, ids: ['sim'] },
 ];
 
 const recipe = (

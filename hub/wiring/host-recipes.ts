@@ -12,7 +12,8 @@ export function openHostRecipes(
     const { name, agent, wallTime, max, idleTimeout, startTimeout } = configured;
     const instances = agent.instances.parsed.map((instance) => {
       const { version, labels } = instance;
-      return { instanceClass: { version, labels, runs: undefined }, count: expandedIds(instance).length };
+      const ids = expandedIds(instance);
+      return { instanceClass: { version, labels, runs: undefined }, count: ids.length, ids };
     });
     const recipe = {
       name,

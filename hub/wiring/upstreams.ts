@@ -48,6 +48,7 @@ export async function openUpstreams(
         takeBackMs: lend.takeBack,
         isAlways: lend.when === 'always',
         hours: lend.hours.map(hoursOf),
+        hasHosts: lend.hosts,
       },
       hub: ofHubs(link, { agentId: upstream.id, secret, tls: () => tls.current(), clock: runtime.clock }),
     });

@@ -8,6 +8,7 @@ import {
   MAX_OUTPUT_LENGTH,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { type LentRecipe, MAX_LENT_RECIPES } from '@workbench-hub/shared/domain/lent-recipe';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { askToEnroll, enrolled, offerCode } from '../support/agents/agent-enrollment.js';
@@ -23,6 +24,12 @@ const ON_HONEST = { classifiers: [{ type: 'LABLES', value: 'honest' }] };
 const ON_FALSE = { classifiers: [{ type: 'LABLES', value: 'false' }] };
 const NOWHERE = { classifiers: [{ type: 'LABLES', value: 'nowhere' }] };
 const OWN = { id: 'own', labels: ['false'] };
+
+/** A hub that joins, and answers what agents do not. */
+const AS_HUB: FakeAgentSetup = {
+  hub: { id: '0190b5a0-0000-7000-8000-00000000000f', baseUrl: null, below: [] },
+  answers: ['bringHosts'],
+};
 
 hubForEachTest({ config: { storage: { output: { enabled: true } } } });
 
@@ -332,6 +339,29 @@ const LIES: Record<string, Record<string, () => Promise<void>>> = {
       await expectViolation(agent, /crashes\.agentUpForMs is wrong/);
       expect((await asked).status).toBe(502);
     },
+    'more recipes of hosts than a hub may lend': async () => {
+      const agent = await join(AS_HUB);
+      const { requestId } = await agent.hear('request');
+      const recipes = Array.from({ length: MAX_LENT_RECIPES + 1 }, (_, at) => recipeOf(`r${at}`));
+      agent.say({ type: 'reply', requestId, error: null, text: null, recipes });
+      await expectViolation(agent, /recipes is wrong/);
+    },
+    'recipes for hosts that never come': async () => {
+      const agent = await join(AS_HUB);
+      const { requestId } = await agent.hear('request');
+      agent.say({ type: 'reply', requestId, error: null, text: null, recipes: [recipeOf('gears')] });
+      const taskId = await api.batchJob(NOWHERE);
+      await eventually(async () =>
+        expect((await api.get(`/api/x/tasks/${taskId}/explain`)).body).toMatchObject({
+          hosts: [{ recipe: 'false:gears' }],
+        }),
+      );
+      const other = await join({
+        ...{ id: 'other', nodeId: '0c0e5e0e-0000-4000-8000-00000000000e' },
+        instances: [{ id: 'sim-2', labels: ['nowhere'] }],
+      });
+      expect((await other.hear('assign')).ref.taskId).toBe(taskId);
+    },
   },
   leaving: {
     'that it joins another hub': async () => {
@@ -372,6 +402,14 @@ const LIES: Record<string, Record<string, () => Promise<void>>> = {
     },
   },
 };
+
+function recipeOf(name: string): LentRecipe {
+  return {
+    ...{ name, usableMs: 3_600_000, free: 5, coming: 0, joined: 0 },
+    instances: [{ version: '9', labels: ['nowhere'], count: 1 }],
+    ...{ comingForMs: null, expectedInMs: null, obstacle: null, nextTryInMs: null },
+  };
+}
 
 function reportOf(report: object) {
   const common = { id: 'own', version: '9.1.0', revision: '4711', labels: [], upForMs: 1000 };

@@ -199,7 +199,13 @@ describe('a host', () => {
 
   it('comes in whole allocations within the limits', async () => {
     await startWith({
-      instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 2 }],
+      instances: [
+        {
+          instanceClass: { version: '9.1.0', labels: [], runs: undefined },
+          count: 2,
+          ids: ['sim-1', 'sim-2'],
+        },
+      ],
       limits: { allocations: 3, queued: 2, hostHoursPerDay: null },
     });
     for (let count = 0; count < 9; count++) await create();
@@ -734,7 +740,13 @@ describe('what is easily overlooked', () => {
 
   it('a host that becomes unreachable while an instance has never been up is still counted with it', async () => {
     await startWith({
-      instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 2 }],
+      instances: [
+        {
+          instanceClass: { version: '9.1.0', labels: [], runs: undefined },
+          count: 2,
+          ids: ['sim-1', 'sim-2'],
+        },
+      ],
     });
     await create();
     await pass();

@@ -22,7 +22,10 @@ export function hostEndOf(
 const STARTING_MS = 60_000;
 
 /** Time that a fresh allocation has for tasks. */
-export function usableMs({ wallTimeMs, drainBeforeMs }: HostRecipe): number {
+export function usableMs({
+  wallTimeMs,
+  drainBeforeMs,
+}: Pick<HostRecipe, 'wallTimeMs' | 'drainBeforeMs'>): number {
   return wallTimeMs - Math.max(drainBeforeMs, STOP_BEFORE_MS + STARTING_MS);
 }
 

@@ -65,14 +65,22 @@ export interface UserLimits {
   readonly hostHoursPerDay: number | null;
 }
 
+/** Instances of one class of one host. */
+export interface InstancesOfHost {
+  readonly instanceClass: InstanceClass;
+  readonly count: number;
+  /** Their ids, without the name of the allocation. */
+  readonly ids: readonly string[];
+}
+
 /** A recipe, as the engine needs it. */
 export interface HostRecipe {
   readonly name: string;
   readonly manager: ManagerSettings['kind'];
   /** Text that recipes for the same workload manager have in common. */
   readonly managerKey: string;
-  /** Classes of the instances of one allocation, with their number. */
-  readonly instances: readonly { readonly instanceClass: InstanceClass; readonly count: number }[];
+  /** Instances of one allocation, by class. */
+  readonly instances: readonly InstancesOfHost[];
   readonly wallTimeMs: number;
   readonly limits: RecipeLimits;
   /** Time without a task after which an allocation is given back. */
@@ -81,4 +89,24 @@ export interface HostRecipe {
   readonly joinWithinMs: number;
   /** Time before its end at which an allocation begins no more tasks. */
   readonly drainBeforeMs: number;
+}
+
+/** Part of the names of allocations to come, for the comparison of ids with patterns. */
+const ANY_ALLOCATION = '0'.repeat(12);
+
+/** The instances of a host to come that are chosen by their ids and labels. Those without ids are chosen together. */
+export function chosenInstances(
+  recipe: string,
+  instances: readonly (Omit<InstancesOfHost, 'ids'> & Partial<InstancesOfHost>)[],
+  isChosen: (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean,
+): { readonly instanceClass: InstanceClass; readonly count: number }[] {
+  return instances.flatMap(({ instanceClass, count, ids }) => {
+    const { labels } = instanceClass;
+    const host = `${recipe}-${ANY_ALLOCATION}`;
+    const chosen =
+      ids === undefined
+        ? isChosen({ id: host, labels }) && count
+        : ids.filter((id) => isChosen({ id: `${host}-${id}`, labels })).length;
+    return chosen ? [{ instanceClass, count: chosen }] : [];
+  });
 }

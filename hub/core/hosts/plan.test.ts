@@ -13,7 +13,7 @@ const recipeOf = (fields: Partial<HostRecipe> = {}): HostRecipe => ({
   name: 'gears',
   manager: 'slurm',
   managerKey: 'slurm',
-  instances: [{ instanceClass: GEARS, count: 2 }],
+  instances: [{ instanceClass: GEARS, count: 2, ids: ['gear-1', 'gear-2'] }],
   wallTimeMs: HOUR_MS,
   limits: { allocations: 10, queued: 10, hostHoursPerDay: null },
   idleMs: 60_000,
@@ -159,7 +159,7 @@ describe('the plan of hosts', () => {
 });
 
 describe('bounds by user', () => {
-  const one = { instances: [{ instanceClass: GEARS, count: 1 }] };
+  const one = { instances: [{ instanceClass: GEARS, count: 1, ids: ['gear-1'] }] };
   const bound = (perUser: { allocations?: number; hostHoursPerDay?: number }) => {
     const limits = { allocations: 10, queued: 10, hostHoursPerDay: null };
     const none = { allocations: null, hostHoursPerDay: null };
@@ -225,5 +225,33 @@ describe('bounds by user', () => {
     expect(usersOf(groups, planned({ recipe, allocations }))).toEqual(['anna', '']);
     const { surplus } = planHosts([waiting(2, { forUser: 'anna' })], [], [planned({ recipe, allocations })]);
     expect(surplus).toEqual([]);
+  });
+
+  it('tells how many hosts of each recipe no task needs, coming or possible', () => {
+    const recipes = [planned({ allocations: inStates('STARTED', 'QUEUED', 'JOINED') })];
+    expect(planHosts([], [], recipes).free).toEqual(new Map([['gears', 9]]));
+    expect(planHosts([waiting(3)], [], recipes).free).toEqual(new Map([['gears', 7]]));
+    expect(planHosts([waiting(99)], [], recipes).free).toEqual(new Map([['gears', 0]]));
+    expect(planHosts([], [], [planned({ isHeld: true })]).free).toEqual(new Map([['gears', 0]]));
+  });
+
+  it('wants hosts for an upstream after those for the tasks that wait here, and tells for whom', () => {
+    const wished = { ...waiting(3), upstream: 'hq', forUser: '' };
+    const recipe = recipeOf({ limits: { allocations: 2, queued: 2, hostHoursPerDay: null } });
+    const own = waiting(2, { medianMs: 30_000 });
+    const { wanted } = planHosts([own, wished], [], [planned({ recipe })]);
+    expect(wanted.map(({ reason }) => reason)).toEqual([
+      '2 tasks wait for any version, labels gears',
+      'hq wants 3 of any version, labels gears',
+    ]);
+    // The second instance of the first host is for the upstream.
+    const { requirement } = own;
+    expect(wanted.map(({ needed }) => needed)).toEqual([
+      [
+        { requirement, count: 1 },
+        { requirement, count: 1 },
+      ],
+      [{ requirement, count: 2 }],
+    ]);
   });
 });

@@ -6,11 +6,19 @@ import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/c
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { InstanceClass } from '../idle-instances.js';
 import { type Allocation, isQueued } from './allocation.js';
-import type { HostRecipe } from './host-recipe.js';
+import type { HostRecipe, InstancesOfHost } from './host-recipe.js';
+
+/** Facts of a recipe by which it is planned; one of a joined hub has no others. */
+export interface PlannableRecipe
+  extends Pick<HostRecipe, 'name' | 'wallTimeMs' | 'drainBeforeMs' | 'limits'> {
+  readonly instances: readonly (Omit<InstancesOfHost, 'ids'> & Partial<InstancesOfHost>)[];
+}
 
 /** The waiting tasks of one requirement; of one user, if a recipe has bounds by user. */
 export interface WaitingGroup {
   readonly requirement: Requirement;
+  /** Upstream for whose tasks instances are wanted, one for each; left out for tasks of this hub. */
+  readonly upstream?: string;
   /** Empty for tasks without a creator; null for those of all users. */
   readonly forUser: string | null;
   /** Number of tasks by recipe, as far as they end within the time of its allocations; at most as many as matter. */
@@ -27,7 +35,7 @@ export interface Supply {
 }
 
 export interface PlannedRecipe {
-  readonly recipe: HostRecipe;
+  readonly recipe: PlannableRecipe;
   /** Its open allocations, oldest first. */
   readonly allocations: readonly Allocation[];
   /** Number of instances, by allocation, that have joined and cannot work yet. */
@@ -44,10 +52,17 @@ export interface PlannedRecipe {
 
 /** An allocation to be wanted. */
 export interface WantedAllocation {
-  readonly recipe: HostRecipe;
+  readonly recipe: PlannableRecipe;
   readonly reason: string;
   /** Null by a recipe without bounds by user. */
   readonly forUser: string | null;
+  /** Its instances that tasks need, by requirement. */
+  readonly needed: readonly InstancesNeeded[];
+}
+
+export interface InstancesNeeded {
+  readonly requirement: Requirement;
+  readonly count: number;
 }
 
 export interface HostPlan {
@@ -55,6 +70,8 @@ export interface HostPlan {
   readonly wanted: readonly WantedAllocation[];
   /** Allocations that have not started and that no waiting task needs. */
   readonly surplus: readonly Allocation[];
+  /** Number of allocations by recipe that are coming or may be wanted, and that no waiting task needs. */
+  readonly free: ReadonlyMap<string, number>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -90,29 +107,31 @@ export function planHosts(
   const needs = needsOf(groups);
   const soonFree = needs.filter(({ group: { medianMs } }) => medianMs !== null && medianMs <= SOON_FREE_MS);
   for (const { instanceClass, idle, busy } of supply) {
-    take(needs, instanceClass, idle);
-    take(soonFree, instanceClass, busy);
+    take(needs, { instanceClass, count: idle });
+    take(soonFree, { instanceClass, count: busy });
   }
-  const surplus: Allocation[] = [];
-  for (const planned of recipes) surplus.push(...cover(needs, planned));
+  const unneeded = recipes.map((planned) => cover(needs, planned));
   const wanted: WantedAllocation[] = [];
-  for (const planned of recipes) {
+  const free = new Map<string, number>();
+  for (const [at, planned] of recipes.entries()) {
     const room = roomOf(planned);
     const users = new RoomByUser(planned);
-    for (let count = 0; count < room; count++) {
+    let count = 0;
+    for (; count < room; count++) {
       const next = takeAllocation(needs, planned.recipe, users);
       if (next === undefined) break;
       wanted.push(next);
     }
+    free.set(planned.recipe.name, room - count + (unneeded[at]?.length ?? 0));
   }
-  return { wanted, surplus };
+  return { wanted, surplus: unneeded.flat().filter(isQueued), free };
 }
 
-/** Short tasks are added up over the users of a requirement: those of many can share an instance. */
+/** Short tasks are added up over the users of a requirement: those of many can share an instance. Those of upstreams are already. */
 function needsOf(groups: readonly WaitingGroup[]): Need[] {
   const byRequirement = new Map<string, WaitingGroup[]>();
   for (const group of groups) {
-    const key = requirementKey(group.requirement);
+    const key = JSON.stringify([requirementKey(group.requirement), group.upstream]);
     const ofUsers = byRequirement.get(key) ?? [];
     byRequirement.set(key, ofUsers);
     ofUsers.push(group);
@@ -126,8 +145,7 @@ function needsOf(groups: readonly WaitingGroup[]): Need[] {
 function demandOf(groups: readonly WaitingGroup[]): Demand {
   const waitingFor = new Map<string, number>();
   for (const group of groups) {
-    for (const [recipe, count] of group.waitingFor)
-      waitingFor.set(recipe, (waitingFor.get(recipe) ?? 0) + count);
+    for (const [recipe, count] of group.waitingFor) add(waitingFor, recipe, count);
   }
   const medianMs = groups[0]?.medianMs ?? null;
   const instancesFor = new Map(
@@ -142,8 +160,14 @@ function instancesNeeded(waiting: number, medianMs: number | null): number {
   return Math.min(waiting, Math.ceil((waiting * medianMs) / WORK_OF_AN_INSTANCE_MS));
 }
 
-/** Gives instances of a class to the groups that it fits, up to what a recipe has time for if they are of one; returns how many found one. */
-function take(needs: readonly Need[], instanceClass: InstanceClass, count: number, recipe?: string): number {
+/** Gives instances of a class to the groups that it fits, up to what a recipe has time for if they are of one; returns how many found one. Adds
+ *  them to `takenBy` by group, if it is given. */
+function take(
+  needs: readonly Need[],
+  { instanceClass, count }: { readonly instanceClass: InstanceClass; readonly count: number },
+  recipe?: string,
+  takenBy?: Map<WaitingGroup, number>,
+): number {
   let left = count;
   for (const need of needs) {
     if (left === 0) break;
@@ -156,10 +180,15 @@ function take(needs: readonly Need[], instanceClass: InstanceClass, count: numbe
     left -= taken;
     for (const demand of [own, ofAll]) {
       demand.left -= taken;
-      if (recipe !== undefined) demand.counted.set(recipe, (demand.counted.get(recipe) ?? 0) + taken);
+      if (recipe !== undefined) add(demand.counted, recipe, taken);
     }
+    if (takenBy && taken > 0) add(takenBy, group, taken);
   }
   return count - left;
+}
+
+function add<Key>(sums: Map<Key, number>, key: Key, count: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + count);
 }
 
 /** Instances that the group still needs of a recipe. */
@@ -176,7 +205,7 @@ function demandFor({ instancesFor, counted, left }: Demand, recipe: string): num
   return Math.max(0, Math.min(left, needed - taken));
 }
 
-/** Gives the instances that are coming to the groups; returns the allocations of which none is needed, newest first. */
+/** Gives the instances that are coming to the groups; returns the allocations that have not joined of which none is needed, newest first. */
 function cover(needs: readonly Need[], { recipe, allocations, starting }: PlannedRecipe): Allocation[] {
   const unneeded: Allocation[] = [];
   for (const allocation of allocations) {
@@ -185,22 +214,20 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
       let left = starting.get(allocation.id) ?? 0;
       for (const { instanceClass, count } of recipe.instances) {
         const coming = Math.min(left, count);
-        take(needs, instanceClass, coming, recipe.name);
+        take(needs, { instanceClass, count: coming }, recipe.name);
         left -= coming;
       }
       continue;
     }
     const ordered = ofUserFirst(needs, allocation.forUser);
-    const taken = recipe.instances.map(({ instanceClass, count }) =>
-      take(ordered, instanceClass, count, recipe.name),
-    );
-    if (isQueued(allocation) && taken.every((count) => count === 0)) unneeded.push(allocation);
+    const taken = recipe.instances.map((ofHost) => take(ordered, ofHost, recipe.name));
+    if (taken.every((count) => count === 0)) unneeded.push(allocation);
   }
   return unneeded.reverse();
 }
 
 /** Further allocations for which a recipe has host-hours. */
-export function roomByHours({ limits, wallTimeMs }: HostRecipe, hostHours: number): number {
+export function roomByHours({ limits, wallTimeMs }: PlannableRecipe, hostHours: number): number {
   if (limits.hostHoursPerDay === null) return Number.POSITIVE_INFINITY;
   return Math.floor((limits.hostHoursPerDay - hostHours) / (wallTimeMs / HOUR_MS));
 }
@@ -263,7 +290,7 @@ class RoomByUser {
 
 /** Bound by user that keeps a recipe from one more allocation for a user with so many that are open, and host-hours; null for none. */
 export function userObstacle(
-  { limits: { perUser }, wallTimeMs }: HostRecipe,
+  { limits: { perUser }, wallTimeMs }: PlannableRecipe,
   { open, hostHours }: { readonly open: number; readonly hostHours: number },
 ): 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | null {
   if (!perUser) return null;
@@ -276,7 +303,7 @@ export function userObstacle(
  *  Undefined when none is needed. */
 function takeAllocation(
   needs: readonly Need[],
-  recipe: HostRecipe,
+  recipe: PlannableRecipe,
   users: RoomByUser,
 ): WantedAllocation | undefined {
   const able = needs.filter(
@@ -292,9 +319,15 @@ function takeAllocation(
   const waiting = (forUser === null ? ofAll : own).waitingFor.get(recipe.name) ?? 0;
   users.take(forUser);
   const ordered = ofUserFirst(needs, forUser);
-  for (const { instanceClass, count } of recipe.instances) take(ordered, instanceClass, count, recipe.name);
-  const reason = `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(group.requirement)}`;
-  return { recipe, reason, forUser };
+  const takenBy = new Map<WaitingGroup, number>();
+  for (const ofHost of recipe.instances) take(ordered, ofHost, recipe.name, takenBy);
+  const needed = [...takenBy].map(([{ requirement }, count]) => ({ requirement, count }));
+  return { recipe, reason: reasonFor(group, waiting), forUser, needed };
+}
+
+function reasonFor({ requirement, upstream }: WaitingGroup, waiting: number): string {
+  if (upstream !== undefined) return `${upstream} wants ${waiting} of ${inWords(requirement)}`;
+  return `${waiting} ${waiting === 1 ? 'task waits' : 'tasks wait'} for ${inWords(requirement)}`;
 }
 
 function inWords({ version, labels, modelType }: Requirement): string {

@@ -19,7 +19,7 @@ export interface RelayedReply extends AgentReply {
 }
 
 /** A request to a hub itself, whose reply has JSON. */
-export type HubRequest = AuditRequest | HeldBlobsRequest | UpstreamsRequest;
+export type HubRequest = AuditRequest | HeldBlobsRequest | UpstreamsRequest | JoinedRecipesRequest;
 
 /** A request for entries of the audit log. */
 export interface AuditRequest {
@@ -36,6 +36,11 @@ export interface HeldBlobsRequest {
 /** A request for the upstreams that the hub joins, as the holder of the scheduler's role. */
 export interface UpstreamsRequest {
   readonly kind: 'upstreams';
+}
+
+/** A request for the recipes of the hubs that have joined, to the holder of the scheduler's role. */
+export interface JoinedRecipesRequest {
+  readonly kind: 'joinedRecipes';
 }
 
 /** The agent, or the hub, could not be reached, did not respond, or failed to carry out a request; the message says it for clients. */

@@ -4,8 +4,8 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import { type HostMetrics, NO_HOST_METRICS } from '../../core/ports/metrics.js';
-import type { Presence } from '../../core/ports/presence.js';
-import type { Signals } from '../../core/ports/signals.js';
+
+import type { Cluster } from '../../core/ports/store.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { WorkloadManager } from '../../core/ports/workload-manager.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
@@ -14,12 +14,16 @@ import type { Instances } from '../instances/instances.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import { AllocationBook } from './allocation-book.js';
+import { clusterJoinedRecipes } from './cluster-joined-recipes.js';
 import { EndedAllocations } from './ended-allocations.js';
 import { HostOutlook } from './host-outlook.js';
 import { HostPlanner } from './host-planner.js';
 import { Hosts } from './hosts.js';
+import { JoinedRecipes } from './joined-recipes.js';
+import { RecipeCapacity } from './recipe-capacity.js';
 import { RecipeDriver } from './recipe-driver.js';
 import { RecipeViews } from './recipe-views.js';
+import { UpstreamWishes } from './upstream-wishes.js';
 
 /** A recipe with the workload manager that it is for. */
 export interface ConfiguredRecipe {
@@ -30,7 +34,7 @@ export interface ConfiguredRecipe {
 export interface HostPorts {
   readonly allocations: Allocations;
   readonly queue: TaskQueue;
-  readonly cluster: { readonly signals: Signals; readonly presence: Presence };
+  readonly cluster: Pick<Cluster, 'signals' | 'presence' | 'relay' | 'hubs'>;
   /** In the order in which they are asked for hosts; left out for none. */
   readonly hostRecipes?: readonly ConfiguredRecipe[] | undefined;
   /** Secret of the agent of an allocation; left out without recipes. */
@@ -47,6 +51,8 @@ interface Before {
   readonly drains: AgentDrains;
   readonly shutdown: ShutdownPreparation;
   readonly hostEnds: HostEnds;
+  /** Whether an instance takes tasks of upstreams only. */
+  readonly isLentForGood: (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean;
 }
 
 /** Characters of the last part of a name, which are those of an id that are random. */
@@ -55,7 +61,13 @@ const NAME_LENGTH = 12;
 export function buildHosts(
   ports: HostPorts,
   before: Before,
-): { readonly hosts: Hosts; readonly recipeViews: RecipeViews; readonly hostOutlook: HostOutlook } {
+): {
+  readonly hosts: Hosts;
+  readonly recipeViews: RecipeViews;
+  readonly hostOutlook: HostOutlook;
+  readonly recipeCapacity: RecipeCapacity;
+  readonly upstreamWishes: UpstreamWishes;
+} {
   const {
     allocations,
     queue,
@@ -65,10 +77,10 @@ export function buildHosts(
     runtime,
     log,
   } = ports;
-  const { instances, attempts, drains, shutdown, hostEnds } = before;
+  const { instances, attempts, drains, shutdown, hostEnds, isLentForGood } = before;
   const { clock } = runtime;
   const recipes = hostRecipes.map(({ recipe }) => recipe);
-  const { presence, signals } = cluster;
+  const { presence, signals, relay, hubs } = cluster;
   const newName = (recipe: string) => `${recipe}-${runtime.newId().slice(-NAME_LENGTH)}`;
   const book = new AllocationBook({ ends: hostEnds, ...{ allocations, recipes, clock, newName, log } });
   const ended = new EndedAllocations({
@@ -87,16 +99,25 @@ export function buildHosts(
       return [recipe.name, driver];
     }),
   );
+  const wishes = new UpstreamWishes(clock);
+  const joined = new JoinedRecipes({ relay, instances, clock, log });
   const planner = new HostPlanner({
     recipes,
     isPaused: () => shutdown.isPaused,
     ends: hostEnds,
-    ...{ drivers, drains, book, allocations, instances, queue, clock },
+    ...{ drivers, drains, book, allocations, instances, queue, clock, joined, wishes, isLentForGood },
   });
-  const hosts = new Hosts({ drivers, planner, book, ended, allocations, runtime, log });
+  const hosts = new Hosts({ drivers, planner, joined, book, ended, allocations, runtime, log });
   for (const driver of drivers.values()) driver.onChange(hosts.wake);
-  if (hostRecipes.length > 0) signals.hear(hosts.onSignal);
+  joined.onFirst(hosts.wake);
+  wishes.onChange(hosts.wake);
+  signals.hear(hosts.onSignal);
   const recipeViews = new RecipeViews({ recipes, allocations, asked: hosts.wake, clock });
-  const hostOutlook = new HostOutlook({ recipes, views: recipeViews, ends: hostEnds, clock });
-  return { hosts, recipeViews, hostOutlook };
+  const hostOutlook = new HostOutlook({
+    ...{ recipes, views: recipeViews, ends: hostEnds, clock },
+    joined: clusterJoinedRecipes({ joined, instances, hubs, relay }),
+    knownJoined: () => joined.all(),
+  });
+  const recipeCapacity = new RecipeCapacity({ planner, joined, outlook: hostOutlook });
+  return { hosts, recipeViews, hostOutlook, recipeCapacity, upstreamWishes: wishes };
 }

@@ -7,6 +7,7 @@ import type { RecipeOutlook } from '../../core/host-outlook.js';
 import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
 import { hostEndOf, timeLeftMs, usableMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import { type JoinedRecipe, joinedOutlook, joinedRecipeName } from '../../core/hosts/joined-recipe.js';
 import { roomByHours, userObstacle } from '../../core/hosts/plan.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 import type { RecipeView, RecipeViews } from './recipe-views.js';
@@ -14,6 +15,10 @@ import type { RecipeView, RecipeViews } from './recipe-views.js';
 export interface HostOutlookOptions {
   readonly recipes: readonly HostRecipe[];
   readonly views: Pick<RecipeViews, 'all'>;
+  /** Recipes of the hubs that have joined. */
+  readonly joined: () => Promise<readonly JoinedRecipe[]>;
+  /** The same as far as this hub knows them from memory. */
+  readonly knownJoined: () => readonly JoinedRecipe[];
   readonly ends: Pick<HostEnds, 'tooShortFor' | 'timeOf' | 'count'>;
   readonly clock: Clock;
 }
@@ -37,12 +42,17 @@ export class HostOutlook {
 
   /** Facts from memory alone: only the hub with the role of the scheduler knows the ends of hosts. */
   known(requirement: Requirement, timeLimitS: number | null): KnownHosts {
-    const { recipes, ends } = this.#options;
-    if (recipes.length === 0 && ends.count === 0) return NONE;
+    const { recipes, ends, knownJoined } = this.#options;
+    const joined = knownJoined();
+    if (recipes.length === 0 && joined.length === 0 && ends.count === 0) return NONE;
     const task = { requirementKey: requirementKey(requirement), timeLimitS };
     const timeMs = ends.timeOf(task);
     const able = recipes.filter((recipe) => isFitting(recipe, requirement) && timeMs <= usableMs(recipe));
-    return { ending: ends.tooShortFor(task), recipes: able.map(({ name }) => name) };
+    const lent = joined.filter((each) => isJoinedFitting(each, requirement) && timeMs <= each.lent.usableMs);
+    return {
+      ending: ends.tooShortFor(task),
+      recipes: [...able.map(({ name }) => name), ...lent.map(joinedRecipeName)],
+    };
   }
 
   /** The same, and more, from the store; `user` is the creator of the task, or null when it is not known. Rejects as the store does. */
@@ -50,23 +60,38 @@ export class HostOutlook {
     requirement: Requirement,
     { timeLimitS, user }: { readonly timeLimitS: number | null; readonly user: string | null },
   ): Promise<{ readonly outlooks: readonly RecipeOutlook[]; readonly ending: readonly string[] }> {
-    const { recipes, views, ends, clock } = this.#options;
-    if (recipes.length === 0) return { outlooks: [], ending: [] };
+    const { recipes, views, ends, clock, joined } = this.#options;
+    const lent = (await joined()).filter((each) => isJoinedFitting(each, requirement));
+    if (recipes.length === 0 && lent.length === 0) return { outlooks: [], ending: [] };
     const timeMs = ends.timeOf({ requirementKey: requirementKey(requirement), timeLimitS });
     const nowMs = clock.nowMs();
     const all = await views.all();
-    const outlooks = all
-      .filter(({ recipe }) => isFitting(recipe, requirement))
-      .map((view) => outlookOf(view, { timeMs, user }, nowMs));
+    const outlooks = [
+      ...all
+        .filter(({ recipe }) => isFitting(recipe, requirement))
+        .map((view) => outlookOf(view, { timeMs, user }, nowMs)),
+      ...lent.map((each) => joinedOutlook(each, timeMs)),
+    ];
     const ending = all.flatMap(({ recipe, allocations }) =>
       allocations.filter((each) => isOpen(each) && leftMs(each, recipe, nowMs) < timeMs),
     );
     return { outlooks, ending: ending.map(({ id }) => id) };
   }
+
+  /** Outlooks on all recipes of this hub, for tasks of nobody that take no time. Rejects as the store does. */
+  async ofRecipes(): Promise<RecipeOutlook[]> {
+    const { views, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    return (await views.all()).map((view) => outlookOf(view, { timeMs: 0, user: '' }, nowMs));
+  }
 }
 
 function isFitting({ instances }: HostRecipe, requirement: Requirement): boolean {
   return instances.some(({ instanceClass }) => fits(requirement, instanceClass));
+}
+
+function isJoinedFitting({ lent }: JoinedRecipe, requirement: Requirement): boolean {
+  return lent.instances.some((instanceClass) => fits(requirement, instanceClass));
 }
 
 function leftMs(allocation: Allocation, { wallTimeMs }: HostRecipe, nowMs: number): number {

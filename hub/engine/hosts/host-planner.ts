@@ -7,22 +7,35 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
 import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
-import type { HostRecipe } from '../../core/hosts/host-recipe.js';
-import { type PlannedRecipe, planHosts, type Supply, type WantedAllocation } from '../../core/hosts/plan.js';
+import { chosenInstances, type HostRecipe } from '../../core/hosts/host-recipe.js';
+import {
+  type HostPlan,
+  type PlannedRecipe,
+  planHosts,
+  type Supply,
+  type WaitingGroup,
+  type WantedAllocation,
+} from '../../core/hosts/plan.js';
 import { classKey, type InstanceClass } from '../../core/idle-instances.js';
 import type { Allocations, RecipeNote } from '../../core/ports/allocations.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Instances } from '../instances/instances.js';
 import type { AllocationBook } from './allocation-book.js';
+import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
 import { StartingInstances } from './starting-instances.js';
+import type { UpstreamWishes } from './upstream-wishes.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
 
 export interface HostPlannerOptions extends WaitingWorkOptions {
   readonly recipes: readonly HostRecipe[];
   /** By name of the recipe. */
   readonly drivers: ReadonlyMap<string, Pick<RecipeDriver, 'wake' | 'whyNotJoined'>>;
+  readonly joined: Pick<JoinedRecipes, 'planned' | 'ask'>;
+  readonly wishes: Pick<UpstreamWishes, 'groups'>;
+  /** Whether an instance takes tasks of upstreams only. */
+  readonly isLentForGood: (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean;
   readonly book: AllocationBook;
   readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
   readonly instances: Pick<Instances, 'list' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf'>;
@@ -65,6 +78,8 @@ export class HostPlanner {
   readonly #askedBack = new Set<string>();
   /** Allocations that were wanted since the requests were read. */
   readonly #justWanted = new Set<string>();
+  /** Allocations by recipe, of this hub and of those that have joined, that the tasks of this hub did not need at the last look. */
+  #free: ReadonlyMap<string, number> = new Map();
 
   constructor(options: HostPlannerOptions) {
     this.#options = options;
@@ -79,24 +94,64 @@ export class HostPlanner {
     this.#followedDrains = null;
     this.#askedBack.clear();
     this.#justWanted.clear();
+    this.#free = new Map();
+  }
+
+  /** Number of allocations of a recipe that the tasks of this hub did not need at the last look, coming or possible. */
+  freeOf(recipe: string): number {
+    return this.#free.get(recipe) ?? 0;
   }
 
   /** One look. Resolves with whether tasks wait or allocations are open. Rejects as the store does. */
   async look(): Promise<boolean> {
-    const { queue, ends, isPaused, allocations } = this.#options;
-    const notes = new Map((await allocations.notes()).map((note) => [note.recipe, note]));
+    const { isPaused, book, joined } = this.#options;
+    const notes = await this.#notes();
     await this.#lookAfterOpen(notes);
-    this.#startingInstances.keep(new Set(this.#options.book.all.map(({ id }) => id)));
-    const recipes = this.#recipes;
-    const groups = isPaused() ? [] : await readWaitingWork(recipes, { queue, ends });
-    const planned = await this.#planned(recipes, notes);
-    const { wanted, surplus } = planHosts(groups, this.#supply(), planned);
+    this.#startingInstances.keep(new Set(book.all.map(({ id }) => id)));
+    const planned = [...(await this.#planned(notes)), ...joined.planned()];
+    const { groups, plan } = await this.#plan(planned);
+    joined.ask(plan.wanted, groups.length > 0);
+    await this.#wantAll(plan.wanted);
+    if (!isPaused()) await this.#giveUpSurplus(plan.surplus);
+    return groups.length > 0 || book.all.length > 0;
+  }
+
+  /** The plan for the tasks that wait here, and for what upstreams want of what these leave. */
+  async #plan(
+    planned: readonly PlannedRecipe[],
+  ): Promise<{ readonly groups: readonly WaitingGroup[]; readonly plan: HostPlan }> {
+    const { isPaused, wishes } = this.#options;
+    const supply = this.#supply();
+    const own = isPaused() ? [] : await this.#waitingWork(planned);
+    const ofUpstreams = isPaused() ? [] : wishes.groups();
+    const plan = planHosts(own, supply, planned);
+    this.#free = plan.free;
+    if (ofUpstreams.length === 0) return { groups: own, plan };
+    const groups = [...own, ...ofUpstreams];
+    return { groups, plan: planHosts(groups, supply, planned) };
+  }
+
+  async #waitingWork(planned: readonly PlannedRecipe[]): Promise<WaitingGroup[]> {
+    const { queue, ends, isLentForGood } = this.#options;
+    const forOwn = planned.map(({ recipe }) => ({
+      ...recipe,
+      instances: chosenInstances(recipe.name, recipe.instances, (profile) => !isLentForGood(profile)),
+    }));
+    return readWaitingWork(forOwn, { queue, ends });
+  }
+
+  async #notes(): Promise<Notes> {
+    const { recipes, allocations } = this.#options;
+    if (recipes.length === 0) return new Map();
+    return new Map((await allocations.notes()).map((note) => [note.recipe, note]));
+  }
+
+  /** Wants the allocations of the recipes of this hub that the last look wanted, too. */
+  async #wantAll(wanted: readonly WantedAllocation[]): Promise<void> {
     const now = new Map<string, number>();
     for (const { recipe } of wanted) now.set(recipe.name, (now.get(recipe.name) ?? 0) + 1);
     for (const [name, count] of this.#wantedTwice(now))
       await this.#want(name, wanted.filter(({ recipe }) => recipe.name === name).slice(0, count));
-    if (!isPaused()) await this.#giveUpSurplus(surplus);
-    return groups.length > 0 || this.#options.book.all.length > 0;
   }
 
   /** Allocations by recipe that this look wants, and that the one before it wanted, some time ago. */
@@ -110,7 +165,7 @@ export class HostPlanner {
   }
 
   /** The recipes, with what their agents have said about their instances. */
-  get #recipes(): HostRecipe[] {
+  get recipes(): HostRecipe[] {
     return this.#options.recipes.map((recipe) => {
       const instances = this.#joinedInstances.get(recipe.name) ?? recipe.instances;
       return { ...recipe, instances };
@@ -131,8 +186,10 @@ export class HostPlanner {
     drivers.get(recipeName)?.wake();
   }
 
-  async #planned(recipes: readonly HostRecipe[], notes: Notes): Promise<PlannedRecipe[]> {
+  async #planned(notes: Notes): Promise<PlannedRecipe[]> {
     const { allocations, book, clock } = this.#options;
+    const { recipes } = this;
+    if (recipes.length === 0) return [];
     const nowMs = clock.nowMs();
     const ran = await allocations.ranSince(nowMs - DAY_MS, nowMs);
     const ranForUsers = recipes.some(({ limits }) => limits.perUser !== undefined)
@@ -259,7 +316,7 @@ export class HostPlanner {
     const nowMs = clock.nowMs();
     const views = instances.findAgent(id)?.instances ?? [];
     if (instances.isReady(id) && views.some(({ status }) => status === 'UP')) {
-      this.#joinedInstances.set(recipe.name, instancesOf(views));
+      this.#joinedInstances.set(recipe.name, instancesOf(id, views));
       await book.move(id, 'join', { joinedAtMs: nowMs, startedAtMs: startedAtMs ?? nowMs, message: null });
       return;
     }
@@ -335,15 +392,16 @@ function isPausedBy(note: RecipeNote | undefined): boolean {
   return note !== undefined && note.pausedAtMs !== null;
 }
 
-/** Instances of an agent by class, with their number. */
-function instancesOf(views: readonly InstanceView[]): HostRecipe['instances'] {
-  const byClass = new Map<string, { instanceClass: InstanceClass; count: number }>();
+/** Instances of the agent of an allocation, by class. */
+function instancesOf(allocationId: string, views: readonly InstanceView[]): HostRecipe['instances'] {
+  const byClass = new Map<string, { instanceClass: InstanceClass; ids: string[] }>();
   for (const { profile } of views) {
     const { version, labels, runs } = profile;
     const key = classKey(profile);
-    const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, count: 0 };
-    ofClass.count++;
+    const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, ids: [] };
+    const prefix = `${allocationId}-`;
+    ofClass.ids.push(profile.id.startsWith(prefix) ? profile.id.slice(prefix.length) : profile.id);
     byClass.set(key, ofClass);
   }
-  return [...byClass.values()];
+  return [...byClass.values()].map((ofClass) => ({ ...ofClass, count: ofClass.ids.length }));
 }

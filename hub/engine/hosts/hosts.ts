@@ -8,11 +8,13 @@ import type { SignalListener } from '../../core/ports/signals.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
 import type { HostPlanner } from './host-planner.js';
+import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
 
 export interface HostsOptions {
   readonly drivers: ReadonlyMap<string, RecipeDriver>;
   readonly planner: HostPlanner;
+  readonly joined: Pick<JoinedRecipes, 'hasHubs' | 'reset'>;
   readonly book: AllocationBook;
   readonly ended: EndedAllocations;
   readonly allocations: Pick<Allocations, 'removeBefore'>;
@@ -34,6 +36,7 @@ const STOP_LIMIT_MS = 1000;
 export class Hosts {
   readonly #options: HostsOptions;
   readonly #loop: Loop;
+  #hasRole = false;
   /** Time of the latest removal of old allocations. */
   #removedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -66,18 +69,20 @@ export class Hosts {
     await ended.start(term);
   }
 
-  /** Begins to bring hosts. */
+  /** Begins to bring hosts, and to ask joined hubs for theirs. */
   start(): void {
-    const { drivers, planner } = this.#options;
-    if (drivers.size === 0) return;
+    const { drivers, planner, joined } = this.#options;
     planner.reset();
+    joined.reset();
     for (const driver of drivers.values()) driver.start();
-    this.#loop.start();
+    this.#hasRole = true;
+    this.#startLoop();
   }
 
   async stop(): Promise<void> {
     const { drivers, book, runtime } = this.#options;
-    if (drivers.size === 0) return;
+    this.#hasRole = false;
+    if (drivers.size === 0 && this.#loop.isStopped) return;
     const stopped = [this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())];
     // A command that hangs must not keep the next hub from scheduling. Its outcome changes nothing any more.
     const over = new AbortController();
@@ -91,13 +96,25 @@ export class Hosts {
     if (!this.#loop.isStopped) this.#loop.wakeSoon();
   };
 
+  /** Without recipes and joined hubs, nothing is looked at. */
+  #startLoop(): void {
+    const { drivers, joined } = this.#options;
+    if (this.#hasRole && this.#loop.isStopped && (drivers.size > 0 || joined.hasHubs)) this.#loop.start();
+  }
+
   readonly onSignal: SignalListener = {
     WAITS: () => this.#wakeForWork(),
     RETURNED: () => this.#wakeForWork(),
-    READY: ({ agentId }) => this.#wakeFor(agentId),
+    READY: ({ agentId }) => {
+      this.#startLoop();
+      this.#wakeFor(agentId);
+    },
     INSTANCE: ({ agentId }) => this.#wakeFor(agentId),
     LEFT: ({ agentId }) => this.#wakeFor(agentId),
-    RESYNC: () => this.wake(),
+    RESYNC: () => {
+      this.#startLoop();
+      this.wake();
+    },
   };
 
   #wakeForWork(): void {
@@ -111,9 +128,10 @@ export class Hosts {
   }
 
   async #pass(): Promise<number> {
-    const { planner, ended, allocations, runtime } = this.#options;
+    const { planner, ended, allocations, runtime, drivers } = this.#options;
     await ended.settle();
     const isBusy = await planner.look();
+    if (drivers.size === 0) return isBusy ? LOOK_MS : IDLE_LOOK_MS;
     const nowMs = runtime.clock.monotonicMs();
     if (nowMs - this.#removedAtMs >= REMOVE_EVERY_MS) {
       this.#removedAtMs = nowMs;

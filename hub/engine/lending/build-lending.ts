@@ -24,7 +24,14 @@ export interface LendingPorts extends Pick<UpstreamPorts, 'files' | 'ownHub' | '
 interface Before
   extends Pick<
     LendingOptions,
-    'transitions' | 'scheduler' | 'instances' | 'control' | 'logFollower' | 'exclusions'
+    | 'transitions'
+    | 'scheduler'
+    | 'instances'
+    | 'control'
+    | 'logFollower'
+    | 'exclusions'
+    | 'recipeCapacity'
+    | 'upstreamWishes'
   > {
   readonly shutdown: ShutdownPreparation;
 }
@@ -35,9 +42,19 @@ export function buildLending(
 ): { readonly lending: Lending; readonly upstreams: Upstreams } {
   const { upstreams: configured, archive, queue, loans, files, ownHub, audit, runtime, log, cluster } = ports;
   const { transitions, scheduler, instances, control, logFollower, exclusions, shutdown } = before;
+  const { recipeCapacity, upstreamWishes } = before;
   const lending = new Lending({
     ...{ upstreams: configured, archive, queue, loans, files, ownHub, audit, runtime, log },
-    ...{ transitions, scheduler, instances, control, logFollower, exclusions },
+    ...{
+      transitions,
+      scheduler,
+      instances,
+      control,
+      logFollower,
+      exclusions,
+      recipeCapacity,
+      upstreamWishes,
+    },
     isPaused: () => shutdown.isPaused,
   });
   const { hubs, relay } = cluster;

@@ -20,6 +20,8 @@ export interface LendingRule {
   readonly takeBackMs: number | null;
   /** Hours in which instances are offered; none: always. */
   readonly hours: readonly Hours[];
+  /** Whether recipes bring hosts for tasks of the upstream. */
+  readonly hasHosts: boolean;
 }
 
 /** A hub that this hub joins as an agent. */

@@ -12,6 +12,7 @@ const ANY: LendingRule = {
   takeBackMs: null,
   isAlways: false,
   hours: [],
+  hasHosts: true,
 };
 const profileOf = (id: string, labels: string[] = []) => ({ id, version: '9', revision: '1', labels });
 

@@ -73,6 +73,23 @@ export class LentInstances {
     return this.#told.size;
   }
 
+  /** Whether instances are offered at this time. */
+  get isOpen(): boolean {
+    const { settings, isPaused, clock } = this.#options;
+    return (
+      !isPaused() &&
+      clock.monotonicMs() >= this.#keptUntilMs &&
+      isWithin(settings.lend.hours, minuteOf(clock.nowMs()))
+    );
+  }
+
+  /** Number of further instances that may be offered or on loan. */
+  get room(): number {
+    const { max } = this.#options.settings.lend;
+    if (max === null) return Number.POSITIVE_INFINITY;
+    return max - [...this.#told.values()].filter(({ lent }) => lent === 'OFFERED').length;
+  }
+
   /** Number of lent instances by state, as the upstream knows them; none while it is not joined. */
   counts(): Record<LentState, number> {
     const isJoined = this.#connection !== null && !this.#connection.ended.aborted;
@@ -209,16 +226,11 @@ export class LentInstances {
   }
 
   #lentStateOf(view: InstanceView): LentState {
-    const { settings, instances, isPaused, clock } = this.#options;
     const { id } = view.profile;
     // The upstream knows that the instance works for it.
     if (this.#isOnLoan(id)) return 'OFFERED';
     if (view.working) return 'IN_USE';
-    const isOpen =
-      !isPaused() &&
-      clock.monotonicMs() >= this.#keptUntilMs &&
-      isWithin(settings.lend.hours, minuteOf(clock.nowMs()));
-    return isOpen && instances.idleSinceMsOf(id) !== null ? 'OFFERED' : 'KEPT';
+    return this.isOpen && this.#options.instances.idleSinceMsOf(id) !== null ? 'OFFERED' : 'KEPT';
   }
 
   #watchHours(): void {

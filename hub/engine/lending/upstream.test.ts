@@ -53,7 +53,15 @@ it('an upstream that assigns without end and acknowledges nothing is left, and t
     idleInstance: () => undefined,
     agents: () => [],
   };
-  const lend = { labels: [], instances: [], max: null, takeBackMs: null, isAlways: false, hours: [] };
+  const lend = {
+    labels: [],
+    instances: [],
+    max: null,
+    takeBackMs: null,
+    isAlways: false,
+    hours: [],
+    hasHosts: true,
+  };
   const errors: string[] = [];
   const log = {
     child: () => log,

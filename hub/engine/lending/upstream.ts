@@ -1,5 +1,6 @@
 /** One upstream during a term of the scheduler: the session with it, the instances that are lent to it, and its loans. */
 import { lowerHubsOf, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '@workbench-hub/shared/domain/joined-hub';
+import type { WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { HubSession } from '@workbench-hub/shared/joining/hub-session';
 import type {
@@ -24,12 +25,15 @@ import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { UpstreamView } from '../../core/ports/upstreams.js';
 import type { Completion, Loan, Task, TaskOrigin } from '../../core/task.js';
 import type { LogFollower } from '../following/log-follower.js';
+import type { RecipeCapacity } from '../hosts/recipe-capacity.js';
+import type { UpstreamWishes } from '../hosts/upstream-wishes.js';
 import type { InstanceControl } from '../instances/instance-control.js';
 import type { Instances } from '../instances/instances.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { UpstreamSettings } from './lending-settings.js';
 import { LentInstances } from './lent-instances.js';
+import { lentRecipes } from './lent-recipes.js';
 import { LoanClosing } from './loan-closing.js';
 import { LoanEnds } from './loan-ends.js';
 import { LoanInputs } from './loan-inputs.js';
@@ -47,6 +51,8 @@ export interface UpstreamPorts {
   readonly instances: Instances;
   readonly control: InstanceControl;
   readonly logFollower: Pick<LogFollower, 'follow'>;
+  readonly recipeCapacity: Pick<RecipeCapacity, 'all'>;
+  readonly upstreamWishes: Pick<UpstreamWishes, 'set'>;
   /** Whether no task may begin here. */
   readonly isPaused: () => boolean;
   /** Identity and public address of this hub. */
@@ -340,6 +346,7 @@ export class Upstream {
   }
 
   async #carryOut(request: HubRequest): Promise<Reply> {
+    if (request.kind === 'bringHosts') return this.#bringHosts(request.wanted);
     if (!('instanceId' in request)) return { error: 'a hub is not updated by another one', text: null };
     const instanceId = this.#lent.localIdOf(request.instanceId);
     if (instanceId === undefined)
@@ -365,6 +372,26 @@ export class Upstream {
       if (error instanceof HubError) return { error: error.message, text: null };
       this.#log.error({ err: error, instanceId }, 'a request of an upstream failed');
       return { error: 'the hub that lends the instance failed to carry this out', text: null };
+    }
+  }
+
+  /** Takes what the upstream wants of the recipes that are lent, and answers what they can bring. */
+  async #bringHosts(wanted: readonly WantedInstances[]): Promise<Reply> {
+    const { recipeCapacity, upstreamWishes, runtime } = this.#ports;
+    const { name, lend } = this.#settings;
+    try {
+      const spare = await recipeCapacity.all();
+      const { isOpen, room } = this.#lent;
+      const recipes = lentRecipes(lend, spare, { isOpen, room, nowMs: runtime.clock.nowMs() });
+      const names = new Set(recipes.map((recipe) => recipe.name));
+      upstreamWishes.set(
+        name,
+        wanted.filter(({ recipe }) => names.has(recipe)),
+      );
+      return { error: null, text: null, recipes };
+    } catch (error) {
+      this.#log.error({ err: error }, 'the recipes of this hub could not be told');
+      return { error: 'the hub that lends hosts cannot tell its recipes now', text: null };
     }
   }
 

@@ -142,7 +142,7 @@ class HostsWorld {
     const labels = name === 'belts' ? [SPECIAL] : [];
     const recipe: HostRecipe = {
       ...{ name, manager: 'slurm', managerKey: world.happens(0.5) ? 'slurm' : name, wallTimeMs },
-      instances: [{ instanceClass: { version: '1', labels, runs: undefined }, count }],
+      instances: [{ instanceClass: { version: '1', labels, runs: undefined }, count, ids: [] }],
       limits: {
         allocations,
         queued: world.between(1, allocations),

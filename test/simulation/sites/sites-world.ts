@@ -185,6 +185,7 @@ class Sites {
         takeBackMs: this.#takeBackMs,
         isAlways: false,
         hours: [],
+        hasHosts: true,
       },
       hub: this.#breakage?.link?.(watched, world) ?? watched,
     };

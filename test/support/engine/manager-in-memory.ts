@@ -109,7 +109,7 @@ export function recipeWith(manager: WorkloadManager, fields: Partial<HostRecipe>
     name: 'gears',
     manager: 'slurm',
     managerKey: 'slurm',
-    instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 1 }],
+    instances: [{ instanceClass: { version: '9.1.0', labels: [], runs: undefined }, count: 1, ids: ['sim'] }],
     wallTimeMs: 3_600_000,
     limits: { allocations: 10, queued: 10, hostHoursPerDay: null },
     idleMs: 60_000,

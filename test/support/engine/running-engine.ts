@@ -6,6 +6,7 @@ import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import type { AccountStore, Cluster } from '@workbench-hub/hub/core/ports/store';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { ConfiguredRecipe } from '@workbench-hub/hub/engine/hosts/build-hosts';
+import type { ConfiguredUpstream } from '@workbench-hub/hub/engine/lending/lending';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage/storage-settings';
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
@@ -20,6 +21,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Job } from '@workbench-hub/shared/domain/job';
+import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { INSTALLATION, instanceReportOf } from '../agents/fake-agent.js';
@@ -56,6 +58,8 @@ export interface EngineSetup {
   readonly storage?: StorageSettings;
   /** Recipes of hosts; by default, none. */
   readonly hosts?: readonly ConfiguredRecipe[];
+  /** Hubs that it joins; by default, none. */
+  readonly upstreams?: readonly ConfiguredUpstream[];
 }
 
 /** An engine, and what it runs on. */
@@ -119,6 +123,7 @@ export function createEngineOver(base: EngineBase, cluster: Cluster, setup: Engi
     allocations: store.allocations,
     rollouts: store.rollouts,
     hostRecipes: setup.hosts,
+    upstreams: setup.upstreams,
     allocationCredential: (id) => `secret of ${id}`,
     studies: store.studies,
     invalidations: store.invalidations,
@@ -230,7 +235,16 @@ export interface AgentSetup {
   readonly protocolVersions?: number[];
   /** Types of later messages that it takes; those of an old agent by default. */
   readonly takes?: string[];
+  /** Only of a hub that joins. */
+  readonly hub?: JoinedHub;
+  /** Kinds of later requests that it answers; those of an old agent by default. */
+  readonly answers?: string[];
+  /** Answers to its requests; undefined for none. */
+  readonly onRequest?: (request: HubRequestMessage['request']) => Partial<ReplyMessage> | undefined;
 }
+
+type HubRequestMessage = Extract<HubMessage, { type: 'request' }>;
+type ReplyMessage = Extract<AgentMessage, { type: 'reply' }>;
 
 /** An agent whose messages the test chooses, connected directly to the engine. */
 export class SocketlessAgent {
@@ -243,14 +257,21 @@ export class SocketlessAgent {
   readonly #engine: EngineUnderTest;
   readonly #session: AgentSession;
 
-  private constructor(engine: EngineUnderTest, id: string, nodeId: string) {
+  private constructor(
+    engine: EngineUnderTest,
+    { id, nodeId }: { readonly id: string; readonly nodeId: string },
+    onRequest: AgentSetup['onRequest'],
+  ) {
     this.#engine = engine;
     this.id = id;
     this.nodeId = nodeId;
     this.#session = new AgentSession({
       agents: engine.agents,
       link: {
-        send: (message) => void this.heard.push(message),
+        send: (message) => {
+          this.heard.push(message);
+          if (message.type === 'request') this.#answer(message, onRequest?.(message.request));
+        },
         close: (reason) => this.#end(reason),
         fail: (fault) => this.#end(`fault: ${fault}`),
       },
@@ -267,7 +288,8 @@ export class SocketlessAgent {
   }
 
   static async join(engine: EngineUnderTest, setup: AgentSetup = {}): Promise<SocketlessAgent> {
-    const agent = new SocketlessAgent(engine, setup.id ?? 'agent-1', setup.nodeId ?? randomUUID());
+    const { id = 'agent-1', nodeId = randomUUID(), hub, answers } = setup;
+    const agent = new SocketlessAgent(engine, { id, nodeId }, setup.onRequest);
     const { instances = [{}], running = [], spooled = [], protocolVersions = [1], takes = [] } = setup;
     const hello: HelloMessage = {
       type: 'hello',
@@ -283,6 +305,8 @@ export class SocketlessAgent {
       running: [...running],
       spooled: [...spooled],
       takes,
+      ...(hub && { hub }),
+      ...(answers && { answers }),
     };
     agent.welcome = await agent.#session.join(hello);
     await engine.runtime.settle();
@@ -321,6 +345,15 @@ export class SocketlessAgent {
     await this.say({ type: 'report', report, ...(sent.length === 0 ? {} : { blobs: sent }) });
     const settled = this.heard.slice(before).find((message) => message.type === 'acknowledged');
     return settled?.counted;
+  }
+
+  /** Answers later, as over a network. */
+  #answer({ requestId }: HubRequestMessage, reply: Partial<ReplyMessage> | undefined): void {
+    if (!reply) return;
+    const { timers } = this.#engine.runtime;
+    timers.soon(
+      () => void this.#session.receive({ type: 'reply', requestId, error: null, text: null, ...reply }),
+    );
   }
 
   /** The connection breaks. */

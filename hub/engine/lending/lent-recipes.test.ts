@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { SpareRecipe } from '../hosts/recipe-capacity.js';
+import type { LendingRule } from './lending-settings.js';
+import { lentRecipes } from './lent-recipes.js';
+
+const ANY: LendingRule = {
+  ...{ labels: [], instances: [], max: null, takeBackMs: null, isAlways: false, hours: [] },
+  hasHosts: true,
+};
+const NOW = { isOpen: true, room: Number.POSITIVE_INFINITY, nowMs: 100_000 };
+const GEARS = { version: '9.1', labels: ['gears'], runs: { models: ['MJCF'] } };
+const BELTS = { version: '9.1', labels: ['belts'], runs: undefined };
+
+const spareWith = (fields: Partial<SpareRecipe> = {}): SpareRecipe => ({
+  name: 'drives',
+  instances: [
+    { instanceClass: GEARS, count: 2, ids: ['gear-1', 'gear-2'] },
+    { instanceClass: BELTS, count: 1, ids: ['belt'] },
+  ],
+  usableMs: 3_600_000,
+  free: 7,
+  outlook: {
+    ...{ recipe: 'drives', coming: 2, joined: 1, obstacle: null },
+    ...{ sinceMs: 40_000, expectedMs: 130_000, nextTryAtMs: null },
+  },
+  ...fields,
+});
+
+const lent = (rule: Partial<LendingRule>, now: Partial<typeof NOW> = {}, spare = spareWith()) =>
+  lentRecipes({ ...ANY, ...rule }, [spare], { ...NOW, ...now });
+
+describe('the recipes that a hub lends', () => {
+  it('have their instances by class, and times from now on', () => {
+    expect(lent({})).toEqual([
+      {
+        name: 'drives',
+        instances: [
+          { ...GEARS, count: 2 },
+          { version: '9.1', labels: ['belts'], count: 1 },
+        ],
+        ...{ usableMs: 3_600_000, free: 7, coming: 2, joined: 1, obstacle: null },
+        ...{ comingForMs: 60_000, expectedInMs: 30_000, nextTryInMs: null },
+      },
+    ]);
+  });
+
+  it('have only the instances that may be lent, by label and by id', () => {
+    expect(lent({ labels: ['belts'] })).toMatchObject([{ instances: [{ labels: ['belts'], count: 1 }] }]);
+    expect(lent({ instances: ['drives-*-gear-2'] })).toMatchObject([
+      { instances: [{ labels: ['gears'], count: 1 }] },
+    ]);
+    expect(lent({ instances: ['presses-*'] })).toEqual([]);
+  });
+
+  it('bring no more hosts than the number of lent instances permits', () => {
+    expect(lent({}, { room: 4 })).toMatchObject([{ free: 2 }]);
+    expect(lent({ labels: ['belts'] }, { room: 4 })).toMatchObject([{ free: 4 }]);
+    expect(lent({}, { room: 0 })).toMatchObject([{ free: 0 }]);
+    expect(lent({}, { room: -1 })).toMatchObject([{ free: 0 }]);
+  });
+
+  it('are none while nothing is offered, when hosts are not lent, and when their hosts have no time for tasks', () => {
+    expect(lent({}, { isOpen: false })).toEqual([]);
+    expect(lent({ hasHosts: false })).toEqual([]);
+    expect(lent({}, {}, spareWith({ usableMs: 0 }))).toEqual([]);
+  });
+
+  it('tell no time that has passed', () => {
+    const { outlook } = spareWith();
+    const overdue = { ...outlook, expectedMs: 99_000, nextTryAtMs: 1000, sinceMs: 200_000 };
+    expect(lent({}, {}, spareWith({ outlook: overdue }))).toMatchObject([
+      { expectedInMs: 0, nextTryInMs: 0, comingForMs: 0 },
+    ]);
+  });
+});
