@@ -137,12 +137,13 @@ class HostsWorld {
   #siteOf(name: string): Site {
     const world = this.#world;
     const count = world.between(1, 2);
+    const ids = Array.from({ length: count }, (_, at) => `${name}-${at + 1}`);
     const wallTimeMs = world.between(6, 12) * MINUTE_MS;
     const allocations = world.between(1, 4);
     const labels = name === 'belts' ? [SPECIAL] : [];
     const recipe: HostRecipe = {
       ...{ name, manager: 'slurm', managerKey: world.happens(0.5) ? 'slurm' : name, wallTimeMs },
-      instances: [{ instanceClass: { version: '1', labels, runs: undefined }, count, ids: [] }],
+      instances: [{ instanceClass: { version: '1', labels, runs: undefined }, count, ids }],
       limits: {
         allocations,
         queued: world.between(1, allocations),
@@ -177,14 +178,12 @@ class HostsWorld {
     });
   }
 
-  #agentOf(id: string, { instances, name }: HostRecipe): SimulatedAgent {
+  #agentOf(id: string, { instances }: HostRecipe): SimulatedAgent {
     const world = this.#world;
     const trouble = () => (this.#isGentle || world.happens(0.7) ? 0 : world.random.next() * 0.2);
-    const [{ instanceClass, count } = { instanceClass: undefined, count: 0 }] = instances;
-    const profiles = Array.from({ length: count }, (_, at) => ({
-      ...{ id: `${id}-${name}-${at + 1}`, version: '1', revision: '1' },
-      labels: instanceClass?.labels ?? [],
-    }));
+    const profiles = instances.flatMap(({ instanceClass: { version, labels }, ids }) =>
+      ids.map((each) => ({ id: `${id}-${each}`, version, revision: '1', labels })),
+    );
     const agent = new SimulatedAgent(id, profiles, {
       world,
       network: this.#network,

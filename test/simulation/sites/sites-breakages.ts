@@ -1,4 +1,5 @@
 /** Defects of hubs that join hubs, which their world must find. */
+import type { WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import type { SitesBreakage } from './sites-world.js';
 
 export const SITES_BREAKAGES: readonly SitesBreakage[] = [
@@ -37,5 +38,22 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
         return hub.join(address, { ...listener, onJoined }, signal);
       },
     }),
+  },
+  {
+    name: 'what was wanted of a hub once is wanted for as long as its upstream asks',
+    link: (hub) => {
+      let once: readonly WantedInstances[] = [];
+      return {
+        ...hub,
+        join: (address, listener, signal) => {
+          const onRequest: typeof listener.onRequest = (request) => {
+            if (request.kind !== 'bringHosts') return listener.onRequest(request);
+            if (request.wanted.length > 0) once = request.wanted;
+            return listener.onRequest({ ...request, wanted: once });
+          };
+          return hub.join(address, { ...listener, onRequest }, signal);
+        },
+      };
+    },
   },
 ];

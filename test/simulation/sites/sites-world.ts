@@ -1,6 +1,6 @@
 /**
  * A world of hubs that join hubs: headquarters, sites below it, and on some seeds a level between, each with the real engine, store and link. Clients
- * hand in tasks at headquarters, and at the sites; agents are at the sites only. Hubs and agents are killed, stopped and without power, links are cut, disks
+ * hand in tasks at headquarters, and at the sites; agents are at the sites only, and on some seeds a workload manager brings those of a site. Hubs and agents are killed, stopped and without power, links are cut, disks
  * are full or slow, clocks are set, administrators cancel loans. Afterwards every task has ended, once, and nothing is held any longer.
  */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
@@ -21,11 +21,14 @@ import { transferWith } from '../transfer.js';
 import type { Violation, World } from '../world.js';
 import { beginFaults, hubsOf, inNewWorld, prepareShutdown, startHub, startLater } from '../world-frame.js';
 import { worldLog } from '../world-log.js';
+import { SiteHosts } from './site-hosts.js';
 
 export interface SitesOutcome {
   readonly seed: number;
   readonly tasks: number;
   readonly loans: number;
+  /** Number of hosts that a workload manager has brought. */
+  readonly hosts: number;
   readonly steps: number;
   readonly faults: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
@@ -55,6 +58,8 @@ const DEEP_WORLDS = 3;
 /** In every fifth world sites take loans back for tasks of their own. */
 const RECALLING_WORLDS = 5;
 const TAKE_BACK_MS = 10_000;
+/** In every seventh world a site has no agents but those that its workload manager brings. */
+const BRINGING_WORLDS = 7;
 /** In every fourth world a hub has its store on a database server, and in every other of these it is two. */
 const SERVER_WORLDS = 4;
 const ENOUGH_VIOLATIONS = 5;
@@ -79,6 +84,8 @@ class Sites {
   readonly #breakage: SitesBreakage | undefined;
   readonly #home: Place;
   readonly #places: Place[] = [];
+  /** Hosts of the first site; null in most worlds. */
+  #hosts: SiteHosts | null = null;
   /** Tasks that clients have handed in, with the hub that said 201. */
   readonly #created: { readonly place: Place; readonly id: string }[] = [];
   /** Tasks that were seen to have ended. */
@@ -96,6 +103,7 @@ class Sites {
     const below = seed % DEEP_WORLDS === 0 ? this.#placeOf('europe', this.#home) : this.#home;
     const sites = [this.#placeOf('berlin', below), this.#placeOf('paris', this.#home)];
     for (const site of sites) {
+      if (this.#hosts && site.name === 'berlin') continue;
       for (let count = world.between(1, 2); count > 0; count--) site.agents.push(this.#agentOf(site));
     }
   }
@@ -118,12 +126,14 @@ class Sites {
     }
     await this.#checkEnd();
     this.#endProcesses();
+    this.#hosts?.end();
     const { steps, faults, violations } = world;
     const seed = this.#seed;
     return {
       seed,
       tasks: this.#created.length,
       loans: this.#loans,
+      hosts: this.#hosts?.count ?? 0,
       steps,
       faults,
       violations,
@@ -142,12 +152,16 @@ class Sites {
     const number = this.#places.length;
     const isOnServer = this.#seed % SERVER_WORLDS === number;
     const areTwo = Math.floor(this.#seed / SERVER_WORLDS) % 2 === 1;
-    const hubs = hubsOf({
+    const isBringing = name === 'berlin' && this.#seed % BRINGING_WORLDS === 0;
+    const hosts = isBringing ? new SiteHosts({ world, network: this.#network, hubs: () => hubs }) : null;
+    this.#hosts ??= hosts;
+    const hubs: SimulatedHubs = hubsOf({
       ...{ world, network: this.#network, name, breakage: this.#breakage },
       id: `0190b5a0-0000-7000-8000-00000000000${number + 1}`,
       store: isOnServer ? (areTwo ? 'SHARED SERVER' : 'SERVER') : 'DISK',
       keptForMs: () => world.random.of([KEPT_SHORTLY_MS, KEPT_LONG_MS]),
       upstreamsOf: (process) => (above ? [this.#upstreamOf(name, process, above)] : []),
+      ...(hosts && { hostRecipesOf: (process: Process) => hosts.recipesOf(process) }),
     });
     for (const hub of hubs.all) hub.wallClock.offsetMs = world.between(-HOUR_MS, HOUR_MS);
     const place = { name, hubs, above, agents: [] };
@@ -365,6 +379,7 @@ class Sites {
       ['clock set', () => this.#setClock(hub)],
       ['loan canceled', () => this.#cancelLoan(place)],
       ['shutdown prepared', () => prepareShutdown(hub)],
+      ...(this.#hosts?.faults() ?? []),
     ];
     const [kind, happen] = world.random.of(faults);
     world.fault(kind, hub.name);
@@ -421,6 +436,7 @@ class Sites {
     const world = this.#world;
     world.turbulent = false;
     world.tell('world', 'all faults are over');
+    this.#hosts?.calm();
     for (const { name, hubs, agents } of this.#places) {
       for (const hub of hubs.all) hub.disk.refusal = undefined;
       for (const { id } of agents) this.#network.heal(id);
@@ -448,6 +464,7 @@ class Sites {
 
   #isOver(): boolean {
     if (!this.#places.every(({ hubs }) => hubs.areReady)) return false;
+    if (this.#hosts && this.#hosts.live.length > 0) return false;
     const areEnded = this.#places.every(({ hubs }) =>
       hubs.first.store.tasks().every(({ status }) => ENDED.has(status)),
     );
@@ -468,6 +485,9 @@ class Sites {
     }
     if (world.violations.length > 0) return;
     for (const place of this.#places) await this.#checkRest(place);
+    const left = this.#hosts?.live ?? [];
+    if (left.length > 0)
+      world.violated('hosts go when there is nothing to do', `${left.join(', ')} are left`);
   }
 
   /** Nothing is under way between hubs any more. */

@@ -12,13 +12,15 @@ describe('worlds of hubs that join hubs', () => {
   it.each([1, 26])(
     'hold, from seed %d on',
     async (from) => {
-      let loans = 0;
+      let [loans, hosts] = [0, 0];
       for (let seed = from; seed < from + SEEDS_A_TEST; seed++) {
         const outcome = await simulateSites({ seed });
         expect(outcome.violations, `seed ${seed}`).toEqual([]);
         loans += outcome.loans;
+        hosts += outcome.hosts;
       }
       expect(loans).toBeGreaterThan(100);
+      expect(hosts).toBeGreaterThan(5);
     },
     TIME_LIMIT_MS,
   );
