@@ -7,17 +7,12 @@ import {
   type ConfiguredInstance,
   expandedIds,
   instancesSchema,
-  MAX_LABELS,
 } from '@workbench-hub/shared/config/instances';
 import { checkJoiningKeys, hubAddressesSchema, joiningKeys } from '@workbench-hub/shared/config/joining';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { logSection, logSettings } from '@workbench-hub/shared/config/log';
+import { checkPlatformLabels, withPlatformLabels } from '@workbench-hub/shared/config/platform-labels';
 import { duration, section, size } from '@workbench-hub/shared/config/values';
-import {
-  contradictsPlatform,
-  installationOn,
-  platformLabels,
-} from '@workbench-hub/shared/domain/installation';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
@@ -25,8 +20,6 @@ import type { SandboxSettings } from './core/sandbox.js';
 import type { InstanceSettings } from './engine/supervisor.js';
 
 export const ENVIRONMENT_PREFIX = 'WORKBENCH_AGENT';
-
-const THIS_SYSTEM = installationOn(null, process);
 
 export const agentConfigSchema = z
   .strictObject({
@@ -57,7 +50,7 @@ export const agentConfigSchema = z
   })
   .superRefine((config, context) => {
     checkJoiningKeys(config, context);
-    if (config.platformLabels) checkLabels(config.instances, context);
+    if (config.platformLabels) checkPlatformLabels(config.instances, context);
     for (const unc of Object.keys(config.uncMounts)) {
       if (!/^\\\\[^\\/]+\\[^\\/]+/.test(unc)) {
         context.addIssue({
@@ -68,35 +61,6 @@ export const agentConfigSchema = z
       }
     }
   });
-
-/** Refuses labels that contradict those of the host, or leave no room for them. */
-function checkLabels(instances: readonly ConfiguredInstance[], context: z.RefinementCtx): void {
-  const own = platformLabels(THIS_SYSTEM);
-  for (const [index, { labels }] of instances.entries()) {
-    const path = ['instances', index, 'labels'];
-    if (labelsOf({ labels }, true).length > MAX_LABELS)
-      context.addIssue({
-        code: 'custom',
-        path,
-        message: `at most ${MAX_LABELS} with those of platformLabels`,
-      });
-    for (const [at, label] of labels.entries()) {
-      if (!contradictsPlatform(label, THIS_SYSTEM)) continue;
-      const message = `with platformLabels, no label that begins with os: or arch: but ${own.join(' and ')}`;
-      context.addIssue({ code: 'custom', path: [...path, at], message });
-    }
-  }
-}
-
-/** Labels of an instance, those of the host last, each once. */
-function labelsOf(
-  { labels }: Pick<ConfiguredInstance, 'labels'>,
-  isPlatformTold: boolean,
-): readonly string[] {
-  if (!isPlatformTold) return labels;
-  const own = platformLabels(THIS_SYSTEM);
-  return [...labels.filter((label) => !own.includes(label.toLowerCase())), ...own];
-}
 
 export type AgentConfig = z.output<typeof agentConfigSchema>;
 
@@ -138,7 +102,7 @@ export function instanceSettings({
       id,
       version: configured.version,
       revision: configured.revision,
-      labels: labelsOf(configured, isPlatformTold),
+      labels: isPlatformTold ? withPlatformLabels(configured.labels) : configured.labels,
       autostart: configured.autostart,
       command: configured.command,
       env: configured.env,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { absolutePath, instancesSchema } from '@workbench-hub/shared/config/instances';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { logSection, logSettings } from '@workbench-hub/shared/config/log';
+import { checkPlatformLabels } from '@workbench-hub/shared/config/platform-labels';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { ENDED_STATUSES } from '@workbench-hub/shared/domain/task';
@@ -189,6 +190,7 @@ export const hubConfigSchema = z
       uncMounts: z.record(z.string(), absolutePath).default({}),
       keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
       drainTimeout: duration({ minMs: 0 }).prefault('0s'),
+      platformLabels: z.boolean().default(false),
     }),
     /** Other hubs that this hub joins as an agent. */
     upstreams: z.array(upstreamSchema).default([]),
@@ -302,6 +304,7 @@ export const hubConfigSchema = z
     log: logSection(),
   })
   .superRefine((config, context) => {
+    if (config.instanceHost.platformLabels) checkPlatformLabels(config.instances, context);
     if (config.agents.leaseTimeout < config.agents.unreachableAfter) {
       const message = 'at least agents.unreachableAfter: an agent is unreachable before it is lost';
       context.addIssue({ code: 'custom', path: ['agents', 'leaseTimeout'], message });

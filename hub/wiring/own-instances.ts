@@ -107,6 +107,7 @@ function agentConfig(
     uncMounts: instanceHost.uncMounts,
     keepWorkingDirectories: instanceHost.keepWorkingDirectories,
     drainTimeout: `${instanceHost.drainTimeout}ms`,
+    platformLabels: instanceHost.platformLabels,
     log: { level: log.level },
     instances: instances.map(({ startTimeout, stopTimeout, cancelTimeout, ...instance }) => ({
       ...instance,

@@ -30,6 +30,16 @@ it('accepts a configuration with which a hub can start', async () => {
   expect(await check({})).toEqual({ exitCode: 0, printed: 'The configuration is valid.' });
 });
 
+it('refuses a label of an instance that contradicts the system of this machine, with platformLabels', async () => {
+  const instances = [{ id: 'a', version: '1', labels: ['os:another'] }];
+  expect((await check({ instances })).exitCode).toBe(0);
+  const { exitCode, printed } = await check({ instances, instanceHost: { platformLabels: true } });
+  expect(exitCode).toBe(2);
+  expect(printed).toContain(
+    'instances[0].labels[0]: found "os:another", allowed: with platformLabels, no label that begins with os:',
+  );
+});
+
 it('names the port that another program has', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');

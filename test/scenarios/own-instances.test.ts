@@ -1,6 +1,7 @@
 /** Instances of the hub's own machine, without a separate agent. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installationOn, platformLabels } from '@workbench-hub/shared/domain/installation';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { base64, outputsOf, restClient } from '../support/interface/rest-client.js';
@@ -8,6 +9,7 @@ import { endPrograms, type HubProgram, startAgent, startHub } from '../support/p
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const INSTANCES = [{ id: 'own', version: '9.1.0', labels: ['gears'], count: 2 }];
+const THIS_SYSTEM = platformLabels(installationOn(null, process));
 const NODE = '/api/2.0/workbench/node';
 
 interface Page {
@@ -41,11 +43,14 @@ async function agentProcess(hub: HubProgram): Promise<number> {
 
 describe('a hub with instances of its own', () => {
   it('runs a job on one program, and shows the instances as its own', async () => {
-    const hub = await startHub(folder.path, { instances: INSTANCES });
+    const hub = await startHub(folder.path, {
+      instances: INSTANCES,
+      instanceHost: { platformLabels: true },
+    });
     await areUp(hub);
     const client = restClient(hub.baseUrl);
     const id = await client.createBatchJob({
-      classifiers: [{ type: 'LABELS', value: 'gears' }],
+      classifiers: [{ type: 'LABELS', value: ['gears', ...THIS_SYSTEM].join(',') }],
       inputScripts: [{ content: base64("require('node:fs').writeFileSync('answer.txt', String(6 * 7))") }],
     });
     const result = await client.batchJobResult(id);
