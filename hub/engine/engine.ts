@@ -28,7 +28,7 @@ import { InstanceControl } from './instances/instance-control.js';
 import type { Instances } from './instances/instances.js';
 import { liveNodes } from './instances/live-nodes.js';
 import { buildLending, type LendingPorts } from './lending/build-lending.js';
-import { isLentForGood } from './lending/lending-settings.js';
+import { isLentForGood, takesTasksOf } from './lending/lending-settings.js';
 import { type Running, runningOf } from './running.js';
 import { buildScheduling, type SchedulingPorts } from './scheduling/build-scheduling.js';
 import { HostEnds } from './scheduling/host-ends.js';
@@ -109,8 +109,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const clockWatch = new ClockWatch(runtime.clock);
   const storage = buildStorage(options, clockWatch.mayExpire);
   const webhooks = buildWebhooks(options, clockWatch.mayExpire);
-  const lentForGood = isLentForGood(options.upstreams ?? []);
-  const instances = await buildInstances(options, lentForGood);
+  const { upstreams: joinedUpstreams = [] } = options;
+  const instances = await buildInstances(options, isLentForGood(joinedUpstreams));
   const transitions = buildTransitions(options);
   const following = buildFollowing(options, transitions.transitions);
   const runTimes = new RunTimeBook();
@@ -125,7 +125,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     webhooks,
     runTimes,
     hostEnds,
-    isLentForGood: lentForGood,
+    takesTasksOf: takesTasksOf(joinedUpstreams),
   };
   const agents = await buildAgents(options, before);
   const scheduling = await buildScheduling(options, { ...before, ...agents });

@@ -27,7 +27,9 @@ import type { Job } from '../domain/job.js';
 import { type JoinedHub, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '../domain/joined-hub.js';
 import {
   type LentRecipe,
+  MAX_CLASSES_OF_HOST,
   MAX_LENT_RECIPES,
+  MAX_RECIPE_NAME_LENGTH,
   MAX_WANTED,
   RECIPE_OBSTACLES,
   type WantedInstances,
@@ -56,9 +58,6 @@ const MAX_USERNAME_LENGTH = 255;
 
 /** Maximum number of instances of an agent. Hubs keep the instances of all agents in memory, and list them. */
 export const MAX_INSTANCES = 2000;
-
-/** Maximum number of classes of instances that the hosts of a recipe have. */
-const MAX_CLASSES_OF_HOST = 100;
 
 /** Maximum length of a piece of output; agents send less than half of that at once. */
 export const MAX_OUTPUT_LENGTH = 256 * 1024;
@@ -147,11 +146,9 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   lent: z.enum(LENT_STATES).optional(),
 });
 
-const recipeName = z
-  .string()
-  .min(1)
-  .max(MAX_HUB_LEVELS * MAX_NAME_LENGTH);
-const hostCount = z.int().nonnegative().max(1_000_000);
+const recipeName = z.string().min(1).max(MAX_RECIPE_NAME_LENGTH);
+/** As many as a configuration may have. */
+const hostCount = z.int().nonnegative().max(10_000);
 
 const lentRecipe: z.ZodType<LentRecipe> = z.object({
   name: recipeName,
@@ -178,7 +175,7 @@ const wantedInstances: z.ZodType<WantedInstances> = z.object({
     modelType: z.string().regex(MODEL_TYPE).optional(),
     points: z.literal(true).optional(),
   }),
-  count: hostCount.min(1),
+  count: z.int().positive().max(1_000_000),
 });
 
 const instanceCrashes: z.ZodType<InstanceCrashes> = z.object({
@@ -293,6 +290,7 @@ const joinedHub: z.ZodType<JoinedHub> = z.object({
   below: z
     .array(z.object({ id: z.uuid(), path: z.array(identifier).min(1).max(MAX_HUB_LEVELS) }))
     .max(MAX_LOWER_HUBS),
+  bringsHosts: z.literal(true).exactOptional(),
 });
 
 /** How the agent was installed, and its system, by the names of domain/installation.ts; agents of later versions may have others. */
@@ -476,11 +474,11 @@ export const hubMessage = z.discriminatedUnion('type', [
       z.object({ kind: z.literal('probe'), nonce: z.string().regex(PROBE_NONCE) }),
       /** Only to an agent on trial: it has proven itself. */
       z.object({ kind: z.literal('proven') }),
-      /** Only to a joined hub: all instances that are wanted of its recipes now, in place of those of earlier requests. Answered with
-       *  `recipes`. They are wanted for ten seconds unless the request is sent again. */
+      /** Only to a joined hub that brings hosts: all instances that are wanted of its recipes now, in place of those of earlier requests;
+       *  absent when only its recipes are asked for. Answered with `recipes`. */
       z.object({
         kind: z.literal('bringHosts'),
-        wanted: z.array(wantedInstances).max(MAX_WANTED).readonly(),
+        wanted: z.array(wantedInstances).max(MAX_WANTED).readonly().optional(),
       }),
     ]),
   }),

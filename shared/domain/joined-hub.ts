@@ -16,6 +16,8 @@ export interface JoinedHub {
   readonly baseUrl: string | null;
   /** Hubs that have joined it, directly or over others. */
   readonly below: readonly LowerHub[];
+  /** Whether it can be asked for hosts of its recipes. Hubs of earlier versions do not say so, nor does one that holds its connection. */
+  readonly bringsHosts?: true;
 }
 
 /** Maximum number of hubs below one. */

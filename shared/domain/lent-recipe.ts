@@ -23,7 +23,13 @@ export type RecipeObstacle = (typeof RECIPE_OBSTACLES)[number];
 export const MAX_LENT_RECIPES = 200;
 
 /** Maximum number of wishes for instances in a request. */
-export const MAX_WANTED = 1000;
+export const MAX_WANTED = 200;
+
+/** Maximum number of classes of instances that the hosts of a lent recipe have. */
+export const MAX_CLASSES_OF_HOST = 100;
+
+/** Maximum length of the name of a lent recipe, with the ids of the hubs below. */
+export const MAX_RECIPE_NAME_LENGTH = 1600;
 
 /** Lent instances of one class that each host of a recipe has. */
 export interface LentInstancesOfHost extends Pick<InstanceProfile, 'version' | 'labels' | 'runs'> {
@@ -39,9 +45,9 @@ export interface LentRecipe {
   readonly usableMs: number;
   /** Number of hosts that are coming or may come, and that the lending hub does not need itself. */
   readonly free: number;
-  /** Number of hosts that were asked for and have not joined. */
+  /** Number of those that were asked for and have not joined. */
   readonly coming: number;
-  /** Number of hosts that have joined and are not over. */
+  /** Number of hosts that have joined and are not over, whoever uses them. */
   readonly joined: number;
   /** Time since the first of those that are coming was asked for; null without any. */
   readonly comingForMs: number | null;

@@ -27,7 +27,7 @@ const OWN = { id: 'own', labels: ['false'] };
 
 /** A hub that joins, and answers what agents do not. */
 const AS_HUB: FakeAgentSetup = {
-  hub: { id: '0190b5a0-0000-7000-8000-00000000000f', baseUrl: null, below: [] },
+  hub: { id: '0190b5a0-0000-7000-8000-00000000000f', baseUrl: null, below: [], bringsHosts: true },
   answers: ['bringHosts'],
 };
 

@@ -4,8 +4,10 @@ import type { LendingRule } from '@workbench-hub/hub/engine/lending/lending-sett
 import type { LentRecipe, WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import type { Hub, HubConnection, HubListener } from '@workbench-hub/shared/joining/ports/hub';
 import { describe, expect, it } from 'vitest';
+import { instanceReportOf } from '../support/agents/fake-agent.js';
 import { create, engine, engineForEachTest, startAnew } from '../support/engine/engine-for-each-test.js';
 import { joinAs, MINUTE_MS, pass } from '../support/engine/engine-with-hosts.js';
+import { joinSite, lentRecipeWith } from '../support/engine/joined-site.js';
 import { ManagerInMemory, recipeWith } from '../support/engine/manager-in-memory.js';
 
 engineForEachTest();
@@ -14,6 +16,7 @@ const ANY: LendingRule = {
   ...{ labels: [], instances: [], max: null, takeBackMs: null, isAlways: false, hours: [] },
   hasHosts: true,
 };
+const SETTINGS = { name: 'hq', agentId: 'berlin', prefix: 'berlin:' };
 const ONE: WantedInstances = { recipe: 'gears', requirement: { version: null, labels: [] }, count: 1 };
 
 let manager: ManagerInMemory;
@@ -43,7 +46,7 @@ const upstream: Hub = {
 
 async function start(lend: Partial<LendingRule> = {}, fields: Partial<HostRecipe> = {}): Promise<void> {
   manager = new ManagerInMemory();
-  const settings = { ...{ name: 'hq', agentId: 'berlin', prefix: 'berlin:' }, lend: { ...ANY, ...lend } };
+  const settings = { ...SETTINGS, lend: { ...ANY, ...lend } };
   const limits = { allocations: 4, queued: 4, hostHoursPerDay: null };
   await startAnew({
     hosts: [recipeWith(manager, { limits, ...fields })],
@@ -107,12 +110,12 @@ describe('a hub with recipes and an upstream', () => {
     expect(manager.launches).toHaveLength(2);
     expect((await engine.store.allocations.open()).map(({ reason }) => reason).sort()).toEqual([
       '1 task waits for any version',
-      'hq wants 5 of any version',
+      'hq wants 1 of any version',
     ]);
-    expect(await ask()).toMatchObject([{ free: 1, coming: 2 }]);
+    expect(await ask()).toMatchObject([{ free: 1, coming: 1 }]);
     await create();
     await askFor(3000, { ...ONE, count: 5 });
-    expect(await ask()).toMatchObject([{ free: 0, coming: 2 }]);
+    expect(await ask()).toMatchObject([{ free: 0, coming: 0, obstacle: 'MAX_ALLOCATIONS' }]);
   });
 
   it('counts a host that has come for the upstream, and asks for no second one', async () => {
@@ -125,6 +128,68 @@ describe('a hub with recipes and an upstream', () => {
     await askFor(20_000);
     expect(manager.launches).toHaveLength(1);
     expect(await ask()).toMatchObject([{ coming: 0, joined: 1, free: 3 }]);
+  });
+
+  it('brings no second host for a wish that is not repeated, and keeps what is coming for a while', async () => {
+    await start();
+    await askFor(5000, ONE);
+    const [name] = manager.live as [string];
+    manager.run(name, null);
+    const agent = await joinAs(name);
+    await agent.say({
+      type: 'instance',
+      instance: { ...instanceReportOf({ id: `${name}-sim` }), status: 'DOWN' },
+    });
+    await pass(20_000);
+    expect(manager.launches).toHaveLength(1);
+  });
+
+  it('brings hosts of two recipes for one requirement', async () => {
+    await start();
+    const belts = { ...ONE, recipe: 'belts', count: 2 };
+    const hosts = [recipeWith(manager), recipeWith(manager, { name: 'belts' })];
+    await startAnew({ hosts, upstreams: [{ ...SETTINGS, lend: ANY, hub: upstream }] });
+    await pass(MINUTE_MS);
+    await askFor(10_000, { ...ONE, count: 2 }, belts);
+    expect(manager.launches.map(({ name }) => name.slice(0, 5)).sort()).toEqual([
+      ...['belts', 'belts', 'gears', 'gears'],
+    ]);
+  });
+
+  it('brings no more hosts than the bounds of one user permit, and tells that', async () => {
+    const perUser = { allocations: 1, hostHoursPerDay: null };
+    const limits = { allocations: 4, queued: 4, hostHoursPerDay: null, perUser };
+    await start({}, { limits });
+    await askFor(5000, { ...ONE, count: 3 });
+    expect(manager.launches).toHaveLength(1);
+    expect(await ask({ ...ONE, count: 3 })).toMatchObject([
+      { free: 1, coming: 1, obstacle: 'MAX_ALLOCATIONS' },
+    ]);
+  });
+
+  it('tells no more hosts than are coming while its workload manager does not answer', async () => {
+    await start();
+    await askFor(5000, ONE);
+    manager.isAway = true;
+    await askFor(10_000, ONE);
+    expect(await ask(ONE)).toMatchObject([{ free: 1, coming: 1, obstacle: 'UNREACHABLE' }]);
+  });
+
+  it('brings no more hosts than may be lent, whatever is wanted', async () => {
+    await start({ max: 1 });
+    await askFor(5000, { ...ONE, count: 4 });
+    expect(manager.launches).toHaveLength(1);
+  });
+
+  it('counts a host that it lends for good, and asks for no second one', async () => {
+    await start({ isAlways: true });
+    await askFor(5000, ONE);
+    const [name] = manager.live as [string];
+    manager.run(name, null);
+    await joinAs(name);
+    await askFor(2500, ONE);
+    await askFor(20_000);
+    expect(manager.launches).toHaveLength(1);
   });
 
   it('lends no host of a recipe beyond what its rule permits', async () => {
@@ -155,5 +220,20 @@ describe('a hub with recipes and an upstream', () => {
     expect(manager.launches).toEqual([]);
     await askFor(5000, ONE);
     expect(manager.launches).toHaveLength(1);
+  });
+
+  it('tells of the recipes of hubs below, and wants of them what is wanted of it', async () => {
+    await start();
+    const site = await joinSite('leeds', [lentRecipeWith({ free: 3, coming: 1, comingForMs: 1000 })]);
+    await pass();
+    expect(await ask()).toMatchObject([
+      { name: 'gears', free: 4 },
+      { name: 'leeds:gears', free: 3, coming: 1, instances: [{ labels: ['gears'] }] },
+    ]);
+    await askFor(10_000, { ...ONE, recipe: 'leeds:gears', count: 2 });
+    expect(site.wanted.at(-1)).toEqual([{ recipe: 'gears', requirement: ONE.requirement, count: 2 }]);
+    expect(manager.launches).toEqual([]);
+    await pass(15_000);
+    expect(site.wanted.at(-1)).toEqual([]);
   });
 });

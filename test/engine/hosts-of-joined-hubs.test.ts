@@ -1,70 +1,27 @@
 /** Hosts of the recipes of joined hubs, wanted by the hub that they have joined (decision 0099). */
-import { createHash } from 'node:crypto';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
-import type { LentRecipe, WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import { describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine/engine-for-each-test.js';
 import { MINUTE_MS, manager, pass, startWith } from '../support/engine/engine-with-hosts.js';
-import type { SocketlessAgent } from '../support/engine/running-engine.js';
+import { hubOf, joinSite, lentRecipeWith, wishesOf } from '../support/engine/joined-site.js';
 
 engineForEachTest();
 
 const GEARS: Classifier[] = [{ type: 'LABLES', value: 'gears' }];
 const NEEDS_GEARS = { version: null, labels: ['gears'] };
 
-const recipeWith = (fields: Partial<LentRecipe> = {}): LentRecipe => ({
-  name: 'gears',
-  instances: [{ version: '9.1', labels: ['gears'], count: 1 }],
-  usableMs: 60 * MINUTE_MS,
-  ...{ free: 2, coming: 0, joined: 0, comingForMs: null, expectedInMs: null },
-  ...{ obstacle: null, nextTryInMs: null },
-  ...fields,
-});
-
 const SECOND_OF_WORK = {
   ...{ name: null, creator: null, classifiers: GEARS },
   job: { type: 'SIMULATE_WORK', durationS: 1 },
 } as const;
 
-const hubOf = (id: string) => ({
-  id: `0190b5a0-0000-7000-8000-${createHash('sha256').update(id).digest('hex').slice(0, 12)}`,
-  baseUrl: null,
-  below: [],
-});
-
-interface Site {
-  readonly agent: SocketlessAgent;
-  /** What was wanted of it, by request. */
-  readonly wanted: (readonly WantedInstances[])[];
-  /** Recipes that it answers with; null for no answer. */
-  recipes: readonly LentRecipe[] | null;
-}
-
-/** A hub that joins, whose recipes the test chooses. */
-async function joinSite(id = 'berlin', recipes: readonly LentRecipe[] = [recipeWith()]): Promise<Site> {
-  const wanted: Site['wanted'] = [];
-  const site: { recipes: Site['recipes'] } = { recipes };
-  const agent = await join({
-    id,
-    instances: [],
-    hub: hubOf(id),
-    answers: ['bringHosts'],
-    onRequest: (request) => {
-      if (request.kind !== 'bringHosts') return undefined;
-      wanted.push(request.wanted);
-      return site.recipes === null ? undefined : { recipes: site.recipes };
-    },
-  });
-  return Object.assign(site, { agent, wanted });
-}
-
 describe('a hub that others have joined', () => {
   it('asks for their recipes when they join, and every half minute', async () => {
     const { wanted } = await joinSite();
     await pass(1);
-    expect(wanted).toEqual([[]]);
+    expect(wanted).toEqual([null]);
     await pass(MINUTE_MS);
-    expect(wanted).toEqual([[], [], []]);
+    expect(wanted.slice(0, 3)).toEqual([null, [], []]);
   });
 
   it('wants the instances that its tasks need, as far as the recipes can bring them, again and again', async () => {
@@ -79,19 +36,19 @@ describe('a hub that others have joined', () => {
   });
 
   it('wants nothing of a recipe that does not fit its tasks, or has too little time for them', async () => {
-    const site = await joinSite('berlin', [recipeWith({ usableMs: 30 * MINUTE_MS })]);
+    const site = await joinSite('berlin', [lentRecipeWith({ usableMs: 30 * MINUTE_MS })]);
     await create({ classifiers: [{ type: 'LABLES', value: 'belts' }] });
     await engine.tasks.create({ ...SECOND_OF_WORK, timeLimitS: 31 * 60 });
     await pass(MINUTE_MS);
-    expect(site.wanted.flat()).toEqual([]);
+    expect(wishesOf(site)).toEqual([]);
     await engine.tasks.create({ ...SECOND_OF_WORK, timeLimitS: 30 * 60 });
     await pass();
     expect(site.wanted.at(-1)).toMatchObject([{ count: 1 }]);
   });
 
   it('wants of each hub what those before it cannot bring', async () => {
-    const first = await joinSite('berlin', [recipeWith({ free: 1 })]);
-    const second = await joinSite('leeds', [recipeWith({ name: 'tools', free: 5 })]);
+    const first = await joinSite('berlin', [lentRecipeWith({ free: 1 })]);
+    const second = await joinSite('leeds', [lentRecipeWith({ name: 'tools', free: 5 })]);
     for (let at = 0; at < 3; at++) await create({ classifiers: GEARS });
     await pass();
     expect(first.wanted.at(-1)).toEqual([{ recipe: 'gears', requirement: NEEDS_GEARS, count: 1 }]);
@@ -101,12 +58,12 @@ describe('a hub that others have joined', () => {
   it('brings its own hosts first', async () => {
     await startWith({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
     const site = await joinSite('berlin', [
-      recipeWith({ instances: [{ version: '9.1.0', labels: [], count: 1 }] }),
+      lentRecipeWith({ instances: [{ version: '9.1.0', labels: [], count: 1 }] }),
     ]);
     await create();
     await pass();
     expect(manager.launches).toHaveLength(1);
-    expect(site.wanted.flat()).toEqual([]);
+    expect(wishesOf(site)).toEqual([]);
     await create();
     await pass();
     expect(manager.launches).toHaveLength(1);
@@ -128,7 +85,12 @@ describe('a hub that others have joined', () => {
   });
 
   it('says in the explanation of a task which hub brings a host, since when, and what keeps it from more', async () => {
-    const lent = recipeWith({ coming: 1, comingForMs: 60_000, expectedInMs: 30_000, obstacle: 'HOST_HOURS' });
+    const lent = lentRecipeWith({
+      coming: 1,
+      comingForMs: 60_000,
+      expectedInMs: 30_000,
+      obstacle: 'HOST_HOURS',
+    });
     await joinSite('berlin', [lent]);
     const id = await create({ classifiers: GEARS });
     await pass();
@@ -149,7 +111,7 @@ describe('a hub that others have joined', () => {
   });
 
   it('calls a recipe too short for a task by the time that its hub tells', async () => {
-    await joinSite('berlin', [recipeWith({ usableMs: 30 * MINUTE_MS })]);
+    await joinSite('berlin', [lentRecipeWith({ usableMs: 30 * MINUTE_MS })]);
     const task = await engine.tasks.create({ ...SECOND_OF_WORK, timeLimitS: 3600 });
     await pass();
     const { outlooks } = await engine.explanations.ofTask(await engine.tasks.get(task.id));
@@ -166,21 +128,63 @@ describe('a hub that others have joined', () => {
     expect(await recipes()).toHaveLength(1);
     await pass(MINUTE_MS);
     expect(await recipes()).toEqual([]);
-    site.recipes = [recipeWith()];
+    site.recipes = [lentRecipeWith()];
     await pass(MINUTE_MS);
     expect(await recipes()).toHaveLength(1);
     await site.agent.disconnect();
+    await pass(MINUTE_MS / 2);
     expect(await recipes()).toEqual([]);
+  });
+
+  it('goes on to count on a hub that joins again, asks it at once, and wants nothing of others meanwhile', async () => {
+    const berlin = await joinSite('berlin', [lentRecipeWith({ free: 5 })]);
+    const leeds = await joinSite('leeds', [lentRecipeWith({ free: 5 })]);
+    for (let at = 0; at < 3; at++) await create({ classifiers: GEARS });
+    await pass();
+    await berlin.agent.disconnect();
+    await pass(10_000);
+    const again = await joinSite('berlin', [lentRecipeWith({ free: 5 })], berlin.agent.nodeId);
+    await pass(1);
+    expect(again.wanted).toEqual([[{ recipe: 'gears', requirement: NEEDS_GEARS, count: 3 }]]);
+    expect(wishesOf(leeds)).toEqual([]);
+    await again.agent.disconnect();
+    await pass(MINUTE_MS);
+    expect(leeds.wanted.at(-1)).toMatchObject([{ count: 3 }]);
+  });
+
+  it('wants more of a later hub only when that lasts', async () => {
+    const berlin = await joinSite('berlin', [lentRecipeWith({ free: 1 })]);
+    const leeds = await joinSite('leeds', [lentRecipeWith({ free: 5 })]);
+    await create({ classifiers: GEARS });
+    await pass();
+    berlin.recipes = [lentRecipeWith({ free: 0 })];
+    await pass(2000);
+    berlin.recipes = [lentRecipeWith({ free: 1 })];
+    await pass(10_000);
+    expect(wishesOf(leeds)).toEqual([]);
+    berlin.recipes = [lentRecipeWith({ free: 0 })];
+    await pass(10_000);
+    expect(leeds.wanted.at(-1)).toMatchObject([{ count: 1 }]);
+  });
+
+  it('asks a hub that lends nothing for a moment again soon', async () => {
+    const site = await joinSite();
+    await create({ classifiers: GEARS });
+    await pass();
+    site.recipes = [];
+    await pass(2000);
+    site.recipes = [lentRecipeWith()];
+    await pass(7000);
+    expect(site.wanted.at(-1)).toHaveLength(1);
   });
 
   it('asks no agent, and no hub of an earlier version', async () => {
     const agent = await join({ answers: ['bringHosts'] });
-    const earlier = await join({ ...{ id: 'leeds', instances: [] }, hub: hubOf('leeds') });
+    const { bringsHosts: _, ...hub } = hubOf('leeds');
+    const earlier = await join({ ...{ id: 'leeds', instances: [], hub }, answers: ['bringHosts'] });
     await create({ classifiers: GEARS });
     await pass(MINUTE_MS);
     for (const { heard } of [agent, earlier])
       expect(heard.filter(({ type }) => type === 'request')).toEqual([]);
-    const told = engine.log.filter(({ msg }) => msg === 'a joined hub cannot be asked for hosts');
-    expect(told).toMatchObject([{ agentId: 'leeds', reason: expect.stringContaining('update it') }]);
   });
 });

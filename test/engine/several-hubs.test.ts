@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { siteSetup } from '../support/engine/joined-site.js';
 import { createTask, LEASE_MS, SocketlessAgent } from '../support/engine/running-engine.js';
 import { type JoinedHub, type JoinedHubs, startHubs } from '../support/hubs/joined-hubs.js';
 
@@ -397,5 +398,21 @@ describe('the next scheduler', () => {
     await c.gain(2);
     await c.runtime.advance(2 * LEASE_MS);
     expect(await statusOf(id)).toBe('RUNNING');
+  });
+});
+
+describe('recipes of a joined hub', () => {
+  it('are asked for hosts by the hub that schedules, over the one that holds the connection, and by the next', async () => {
+    const { site, setup } = siteSetup('berlin');
+    await SocketlessAgent.join(b, setup);
+    await createTask(c, { classifiers: [{ type: 'LABLES', value: 'gears' }] });
+    await a.runtime.advance(5000);
+    expect(site.wanted.at(-1)).toMatchObject([{ recipe: 'gears', count: 1 }]);
+    await a.lose();
+    const before = site.wanted.length;
+    await c.gain(2);
+    await c.runtime.advance(5000);
+    expect(site.wanted.slice(before)[0]).toBe(null);
+    expect(site.wanted.at(-1)).toMatchObject([{ recipe: 'gears', count: 1 }]);
   });
 });

@@ -91,22 +91,33 @@ export interface HostRecipe {
   readonly drainBeforeMs: number;
 }
 
+/** Instances of one class of a host; those of a recipe of another hub have no ids here. */
+export type ClassOfHost = Omit<InstancesOfHost, 'ids'> & Partial<Pick<InstancesOfHost, 'ids'>>;
+
+/** An instance as rules of lending see it. */
+export interface NamedInstance {
+  readonly id: string;
+  readonly labels: readonly string[];
+}
+
 /** Part of the names of allocations to come, for the comparison of ids with patterns. */
 const ANY_ALLOCATION = '0'.repeat(12);
 
-/** The instances of a host to come that are chosen by their ids and labels. Those without ids are chosen together. */
-export function chosenInstances(
+/** The instances of a host to come, by class and by what `partOf` says of each. Those without ids have the id of the host. */
+export function partedInstances<Part extends string | boolean>(
   recipe: string,
-  instances: readonly (Omit<InstancesOfHost, 'ids'> & Partial<InstancesOfHost>)[],
-  isChosen: (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean,
-): { readonly instanceClass: InstanceClass; readonly count: number }[] {
+  instances: readonly ClassOfHost[],
+  partOf: (instance: NamedInstance) => Part,
+): { readonly instanceClass: InstanceClass; readonly count: number; readonly part: Part }[] {
+  const host = `${recipe}-${ANY_ALLOCATION}`;
   return instances.flatMap(({ instanceClass, count, ids }) => {
     const { labels } = instanceClass;
-    const host = `${recipe}-${ANY_ALLOCATION}`;
-    const chosen =
-      ids === undefined
-        ? isChosen({ id: host, labels }) && count
-        : ids.filter((id) => isChosen({ id: `${host}-${id}`, labels })).length;
-    return chosen ? [{ instanceClass, count: chosen }] : [];
+    if (ids === undefined) return [{ instanceClass, count, part: partOf({ id: host, labels }) }];
+    const counts = new Map<Part, number>();
+    for (const id of ids) {
+      const part = partOf({ id: `${host}-${id}`, labels });
+      counts.set(part, (counts.get(part) ?? 0) + 1);
+    }
+    return [...counts].map(([part, number]) => ({ instanceClass, count: number, part }));
   });
 }

@@ -2,6 +2,7 @@
 import type { LentRecipe } from '@workbench-hub/shared/domain/lent-recipe';
 import type { RecipeOutlook } from '../host-outlook.js';
 import { usableMs } from './host-end.js';
+import type { ClassOfHost } from './host-recipe.js';
 import type { PlannedRecipe } from './plan.js';
 
 /** A recipe of a joined hub, as it was described at `atMs`. */
@@ -21,13 +22,19 @@ export function joinedRecipeName({ agentId, lent }: Pick<JoinedRecipe, 'agentId'
   return `${agentId}:${lent.name}`;
 }
 
-/** The recipe with as many hosts as the joined hub can bring for others. It counts those that are coming itself. */
-export function plannedJoinedRecipe(joined: JoinedRecipe): PlannedRecipe {
-  const { free, instances, usableMs } = joined.lent;
+/** Instances of a host of the recipe. */
+export function instancesOfJoined({ lent }: JoinedRecipe): ClassOfHost[] {
+  return lent.instances.map(({ count, ...instanceClass }) => ({ instanceClass, count }));
+}
+
+/** The recipe with as many hosts as the joined hub can bring for others, at most `limit`. It counts those that are coming itself. */
+export function plannedJoinedRecipe(joined: JoinedRecipe, limit: number): PlannedRecipe {
+  const { usableMs } = joined.lent;
+  const free = Math.min(joined.lent.free, limit);
   return {
     recipe: {
       name: joinedRecipeName(joined),
-      instances: instances.map(({ count, ...instanceClass }) => ({ instanceClass, count })),
+      instances: instancesOfJoined(joined),
       wallTimeMs: usableMs + UNUSABLE_MS,
       drainBeforeMs: 0,
       limits: { allocations: free, queued: free, hostHoursPerDay: null },
@@ -42,9 +49,9 @@ export function plannedJoinedRecipe(joined: JoinedRecipe): PlannedRecipe {
 }
 
 /** The outlook on hosts of the recipe for a task that is expected to take `timeMs`. */
-export function joinedOutlook(joined: JoinedRecipe, timeMs: number): RecipeOutlook {
+export function joinedOutlook(joined: JoinedRecipe, timeMs: number, nowMs: number): RecipeOutlook {
   const { lent, atMs } = joined;
-  const at = (inMs: number | null) => (inMs === null ? null : atMs + inMs);
+  const at = (inMs: number | null) => (inMs === null || atMs + inMs < nowMs ? null : atMs + inMs);
   return {
     recipe: joinedRecipeName(joined),
     coming: lent.coming,

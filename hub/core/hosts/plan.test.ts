@@ -254,4 +254,43 @@ describe('bounds by user', () => {
       [{ requirement, count: 2 }],
     ]);
   });
+
+  it('keeps hosts that are coming for a wish that is late, and wants no more for it', () => {
+    const wished = { ...waiting(3), upstream: 'hq', forUser: '' };
+    const late = { ...wished, isFading: true };
+    const coming = planned({ allocations: inStates('QUEUED') });
+    expect(planHosts([late], [], [coming])).toMatchObject({ wanted: [], surplus: [] });
+    expect(planHosts([wished], [], [coming]).wanted).toHaveLength(1);
+  });
+
+  it('gives a host to a task that waits here before an upstream, also when its user has more', () => {
+    const perUser = { allocations: 9, hostHoursPerDay: null };
+    const recipe = recipeOf({ limits: { allocations: 2, queued: 2, hostHoursPerDay: null, perUser } });
+    const allocations = [allocationWith({ id: 'gears-0', state: 'JOINED', forUser: 'ada' })];
+    const groups = [waiting(1, { forUser: 'ada' }), { ...waiting(1), upstream: 'hq', forUser: '' }];
+    const { wanted } = planHosts(groups, [], [planned({ recipe, allocations })]);
+    expect(wanted.map(({ forUser }) => forUser)).toEqual(['ada']);
+  });
+
+  it('counts instances for those alone whose tasks they take', () => {
+    const wished = { ...waiting(2), upstream: 'hq', forUser: '' };
+    const supply = (takes: 'OWN' | 'UPSTREAMS') => [{ instanceClass: GEARS, takes, idle: 2, busy: 0 }];
+    expect(countOf([waiting(2)], [planned()], supply('OWN'))).toBe(0);
+    expect(countOf([waiting(2)], [planned()], supply('UPSTREAMS'))).toBe(1);
+    expect(countOf([wished], [planned()], supply('UPSTREAMS'))).toBe(0);
+    expect(countOf([wished], [planned()], supply('OWN'))).toBe(1);
+    const instances = [{ instanceClass: GEARS, count: 2, takes: 'OWN' as const }];
+    expect(countOf([wished], [planned({ recipe: { ...recipeOf(), instances } })])).toBe(0);
+  });
+
+  it('tells no more free hosts than the tasks of nobody may have', () => {
+    const freeWith = (perUser: { allocations: number | null; hostHoursPerDay: number | null }) => {
+      const recipe = recipeOf({ limits: { allocations: 9, queued: 9, hostHoursPerDay: null, perUser } });
+      return planHosts([], [], [planned({ recipe, hostHoursOf: new Map([['', 1]]) })]).free.get('gears');
+    };
+    expect(freeWith({ allocations: 3, hostHoursPerDay: null })).toBe(3);
+    expect(freeWith({ allocations: null, hostHoursPerDay: 3 })).toBe(2);
+    expect(freeWith({ allocations: 1, hostHoursPerDay: 3 })).toBe(1);
+    expect(freeWith({ allocations: null, hostHoursPerDay: null })).toBe(9);
+  });
 });

@@ -6,19 +6,29 @@ import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/c
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { InstanceClass } from '../idle-instances.js';
 import { type Allocation, isQueued } from './allocation.js';
-import type { HostRecipe, InstancesOfHost } from './host-recipe.js';
+import type { ClassOfHost, HostRecipe } from './host-recipe.js';
+
+/** Tasks that an instance takes: those of this hub, those of upstreams, or both. */
+export type TakesTasksOf = 'OWN' | 'UPSTREAMS' | 'BOTH';
 
 /** Facts of a recipe by which it is planned; one of a joined hub has no others. */
 export interface PlannableRecipe
   extends Pick<HostRecipe, 'name' | 'wallTimeMs' | 'drainBeforeMs' | 'limits'> {
-  readonly instances: readonly (Omit<InstancesOfHost, 'ids'> & Partial<InstancesOfHost>)[];
+  readonly instances: readonly PlannableInstances[];
+}
+
+export interface PlannableInstances extends ClassOfHost {
+  /** BOTH when it is left out. */
+  readonly takes?: TakesTasksOf;
 }
 
 /** The waiting tasks of one requirement; of one user, if a recipe has bounds by user. */
 export interface WaitingGroup {
   readonly requirement: Requirement;
-  /** Upstream for whose tasks instances are wanted, one for each; left out for tasks of this hub. */
+  /** Name of the upstream that wants an instance for each task; left out for tasks of this hub. */
   readonly upstream?: string;
+  /** Whether hosts that are coming are kept for it, and no more are wanted. */
+  readonly isFading?: boolean;
   /** Empty for tasks without a creator; null for those of all users. */
   readonly forUser: string | null;
   /** Number of tasks by recipe, as far as they end within the time of its allocations; at most as many as matter. */
@@ -30,6 +40,8 @@ export interface WaitingGroup {
 /** Instances of one class that belong to no allocation that is given back. */
 export interface Supply {
   readonly instanceClass: InstanceClass;
+  /** BOTH when it is left out. */
+  readonly takes?: TakesTasksOf;
   readonly idle: number;
   readonly busy: number;
 }
@@ -70,9 +82,12 @@ export interface HostPlan {
   readonly wanted: readonly WantedAllocation[];
   /** Allocations that have not started and that no waiting task needs. */
   readonly surplus: readonly Allocation[];
-  /** Number of allocations by recipe that are coming or may be wanted, and that no waiting task needs. */
+  /** Number of allocations by recipe that are coming, or may be wanted for nobody's tasks, and that no waiting task needs. */
   readonly free: ReadonlyMap<string, number>;
 }
+
+/** Tasks without a creator, such as those of upstreams. */
+export const NOBODY = '';
 
 const HOUR_MS = 3_600_000;
 /** Work that one instance is expected to take on before another host could be there. */
@@ -106,9 +121,9 @@ export function planHosts(
 ): HostPlan {
   const needs = needsOf(groups);
   const soonFree = needs.filter(({ group: { medianMs } }) => medianMs !== null && medianMs <= SOON_FREE_MS);
-  for (const { instanceClass, idle, busy } of supply) {
-    take(needs, { instanceClass, count: idle });
-    take(soonFree, { instanceClass, count: busy });
+  for (const { idle, busy, ...ofClass } of supply) {
+    take(needs, { ...ofClass, count: idle });
+    take(soonFree, { ...ofClass, count: busy });
   }
   const unneeded = recipes.map((planned) => cover(needs, planned));
   const wanted: WantedAllocation[] = [];
@@ -122,16 +137,19 @@ export function planHosts(
       if (next === undefined) break;
       wanted.push(next);
     }
-    free.set(planned.recipe.name, room - count + (unneeded[at]?.length ?? 0));
+    free.set(
+      planned.recipe.name,
+      Math.min(room - count, users.roomFor(NOBODY)) + (unneeded[at]?.length ?? 0),
+    );
   }
   return { wanted, surplus: unneeded.flat().filter(isQueued), free };
 }
 
-/** Short tasks are added up over the users of a requirement: those of many can share an instance. Those of upstreams are already. */
+/** Short tasks of this hub are added up over the users of a requirement: those of many can share an instance. */
 function needsOf(groups: readonly WaitingGroup[]): Need[] {
   const byRequirement = new Map<string, WaitingGroup[]>();
-  for (const group of groups) {
-    const key = JSON.stringify([requirementKey(group.requirement), group.upstream]);
+  for (const [at, group] of groups.entries()) {
+    const key = group.upstream === undefined ? requirementKey(group.requirement) : `upstream ${at}`;
     const ofUsers = byRequirement.get(key) ?? [];
     byRequirement.set(key, ofUsers);
     ofUsers.push(group);
@@ -164,15 +182,15 @@ function instancesNeeded(waiting: number, medianMs: number | null): number {
  *  them to `takenBy` by group, if it is given. */
 function take(
   needs: readonly Need[],
-  { instanceClass, count }: { readonly instanceClass: InstanceClass; readonly count: number },
+  instances: PlannableInstances,
   recipe?: string,
   takenBy?: Map<WaitingGroup, number>,
 ): number {
-  let left = count;
+  let left = instances.count;
   for (const need of needs) {
     if (left === 0) break;
     const { group, own, ofAll } = need;
-    if (!fits(group.requirement, instanceClass)) continue;
+    if (!isFor(group, instances)) continue;
     const taken = Math.min(
       left,
       recipe === undefined ? Math.min(own.left, ofAll.left) : leftFor(need, recipe),
@@ -184,7 +202,13 @@ function take(
     }
     if (takenBy && taken > 0) add(takenBy, group, taken);
   }
-  return count - left;
+  return instances.count - left;
+}
+
+/** Whether instances may take the tasks of a group. */
+function isFor({ requirement, upstream }: WaitingGroup, instances: PlannableInstances): boolean {
+  const { instanceClass, takes = 'BOTH' } = instances;
+  return takes !== (upstream === undefined ? 'UPSTREAMS' : 'OWN') && fits(requirement, instanceClass);
 }
 
 function add<Key>(sums: Map<Key, number>, key: Key, count: number): void {
@@ -212,9 +236,9 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
     if (allocation.state === 'DRAINING') continue;
     if (allocation.state === 'JOINED') {
       let left = starting.get(allocation.id) ?? 0;
-      for (const { instanceClass, count } of recipe.instances) {
-        const coming = Math.min(left, count);
-        take(needs, { instanceClass, count: coming }, recipe.name);
+      for (const ofClass of recipe.instances) {
+        const coming = Math.min(left, ofClass.count);
+        take(needs, { ...ofClass, count: coming }, recipe.name);
         left -= coming;
       }
       continue;
@@ -283,6 +307,18 @@ class RoomByUser {
     return userObstacle(recipe, { open, hostHours }) === null;
   }
 
+  /** Number of further allocations for a user. */
+  roomFor(user: string): number {
+    const { recipe, hostHoursOf } = this.#planned;
+    const { allocations = null, hostHoursPerDay = null } = recipe.limits.perUser ?? {};
+    const byCount = allocations === null ? Number.POSITIVE_INFINITY : allocations - this.countOf(user);
+    if (hostHoursPerDay === null) return Math.max(0, byCount);
+    const hoursOfHost = recipe.wallTimeMs / HOUR_MS;
+    const wanted = (this.#wanted.get(user) ?? 0) * hoursOfHost;
+    const byHours = Math.floor((hostHoursPerDay - (hostHoursOf.get(user) ?? 0) - wanted) / hoursOfHost);
+    return Math.max(0, Math.min(byCount, byHours));
+  }
+
   take(user: string | null): void {
     if (user !== null) this.#wanted.set(user, (this.#wanted.get(user) ?? 0) + 1);
   }
@@ -299,8 +335,8 @@ export function userObstacle(
   return hostHours + wallTimeMs / HOUR_MS > perUser.hostHoursPerDay ? 'USER_HOST_HOURS' : null;
 }
 
-/** Gives the instances of a new allocation to the groups, beginning with the user for whom it is wanted: the one with the fewest so far.
- *  Undefined when none is needed. */
+/** Gives the instances of a new allocation to the groups, beginning with the user for whom it is wanted: the one with the fewest so far,
+ *  and upstreams last. Undefined when none is needed. */
 function takeAllocation(
   needs: readonly Need[],
   recipe: PlannableRecipe,
@@ -308,11 +344,15 @@ function takeAllocation(
 ): WantedAllocation | undefined {
   const able = needs.filter(
     (need) =>
+      !need.group.isFading &&
       leftFor(need, recipe.name) > 0 &&
-      recipe.instances.some(({ instanceClass }) => fits(need.group.requirement, instanceClass)) &&
+      recipe.instances.some((instances) => isFor(need.group, instances)) &&
       users.has(need.group.forUser),
   );
-  const [first] = able.toSorted((a, b) => users.countOf(a.group.forUser) - users.countOf(b.group.forUser));
+  const ofHub = able.filter(({ group: { upstream } }) => upstream === undefined);
+  const [first] = (ofHub.length > 0 ? ofHub : able).toSorted(
+    (a, b) => users.countOf(a.group.forUser) - users.countOf(b.group.forUser),
+  );
   if (!first) return undefined;
   const { group, own, ofAll } = first;
   const forUser = recipe.limits.perUser ? group.forUser : null;

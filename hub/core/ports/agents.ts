@@ -95,8 +95,8 @@ export type AgentRequest =
     }
   | { readonly kind: 'probe'; readonly nonce: string }
   | { readonly kind: 'proven' }
-  /** Only to a joined hub: all that is wanted of its recipes. */
-  | { readonly kind: 'bringHosts'; readonly wanted: readonly WantedInstances[] };
+  /** Only to a joined hub: all that is wanted of its recipes; absent when only these are asked for. */
+  | { readonly kind: 'bringHosts'; readonly wanted?: readonly WantedInstances[] | undefined };
 
 /** Response of an agent to a request. */
 export interface AgentReply {

@@ -4,7 +4,6 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import { type HostMetrics, NO_HOST_METRICS } from '../../core/ports/metrics.js';
-
 import type { Cluster } from '../../core/ports/store.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { WorkloadManager } from '../../core/ports/workload-manager.js';
@@ -17,7 +16,7 @@ import { AllocationBook } from './allocation-book.js';
 import { clusterJoinedRecipes } from './cluster-joined-recipes.js';
 import { EndedAllocations } from './ended-allocations.js';
 import { HostOutlook } from './host-outlook.js';
-import { HostPlanner } from './host-planner.js';
+import { HostPlanner, type HostPlannerOptions } from './host-planner.js';
 import { Hosts } from './hosts.js';
 import { JoinedRecipes } from './joined-recipes.js';
 import { RecipeCapacity } from './recipe-capacity.js';
@@ -51,8 +50,8 @@ interface Before {
   readonly drains: AgentDrains;
   readonly shutdown: ShutdownPreparation;
   readonly hostEnds: HostEnds;
-  /** Whether an instance takes tasks of upstreams only. */
-  readonly isLentForGood: (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean;
+  /** Whose tasks an instance takes. */
+  readonly takesTasksOf: HostPlannerOptions['takesTasksOf'];
 }
 
 /** Characters of the last part of a name, which are those of an id that are random. */
@@ -77,7 +76,7 @@ export function buildHosts(
     runtime,
     log,
   } = ports;
-  const { instances, attempts, drains, shutdown, hostEnds, isLentForGood } = before;
+  const { instances, attempts, drains, shutdown, hostEnds, takesTasksOf } = before;
   const { clock } = runtime;
   const recipes = hostRecipes.map(({ recipe }) => recipe);
   const { presence, signals, relay, hubs } = cluster;
@@ -105,7 +104,7 @@ export function buildHosts(
     recipes,
     isPaused: () => shutdown.isPaused,
     ends: hostEnds,
-    ...{ drivers, drains, book, allocations, instances, queue, clock, joined, wishes, isLentForGood },
+    ...{ drivers, drains, book, allocations, instances, queue, clock, joined, wishes, takesTasksOf },
   });
   const hosts = new Hosts({ drivers, planner, joined, book, ended, allocations, runtime, log });
   for (const driver of drivers.values()) driver.onChange(hosts.wake);
@@ -115,9 +114,8 @@ export function buildHosts(
   const recipeViews = new RecipeViews({ recipes, allocations, asked: hosts.wake, clock });
   const hostOutlook = new HostOutlook({
     ...{ recipes, views: recipeViews, ends: hostEnds, clock },
-    joined: clusterJoinedRecipes({ joined, instances, hubs, relay }),
-    knownJoined: () => joined.all(),
+    joined: clusterJoinedRecipes({ joined, instances, hubs, relay, clock }),
   });
-  const recipeCapacity = new RecipeCapacity({ planner, joined, outlook: hostOutlook });
+  const recipeCapacity = new RecipeCapacity({ planner, joined, outlook: hostOutlook, clock });
   return { hosts, recipeViews, hostOutlook, recipeCapacity, upstreamWishes: wishes };
 }

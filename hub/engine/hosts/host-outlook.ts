@@ -10,15 +10,14 @@ import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import { type JoinedRecipe, joinedOutlook, joinedRecipeName } from '../../core/hosts/joined-recipe.js';
 import { roomByHours, userObstacle } from '../../core/hosts/plan.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
+import type { ClusterJoinedRecipes } from './cluster-joined-recipes.js';
 import type { RecipeView, RecipeViews } from './recipe-views.js';
 
 export interface HostOutlookOptions {
   readonly recipes: readonly HostRecipe[];
   readonly views: Pick<RecipeViews, 'all'>;
   /** Recipes of the hubs that have joined. */
-  readonly joined: () => Promise<readonly JoinedRecipe[]>;
-  /** The same as far as this hub knows them from memory. */
-  readonly knownJoined: () => readonly JoinedRecipe[];
+  readonly joined: ClusterJoinedRecipes;
   readonly ends: Pick<HostEnds, 'tooShortFor' | 'timeOf' | 'count'>;
   readonly clock: Clock;
 }
@@ -42,13 +41,13 @@ export class HostOutlook {
 
   /** Facts from memory alone: only the hub with the role of the scheduler knows the ends of hosts. */
   known(requirement: Requirement, timeLimitS: number | null): KnownHosts {
-    const { recipes, ends, knownJoined } = this.#options;
-    const joined = knownJoined();
-    if (recipes.length === 0 && joined.length === 0 && ends.count === 0) return NONE;
+    const { recipes, ends, joined } = this.#options;
+    const known = joined.known();
+    if (recipes.length === 0 && known.length === 0 && ends.count === 0) return NONE;
     const task = { requirementKey: requirementKey(requirement), timeLimitS };
     const timeMs = ends.timeOf(task);
     const able = recipes.filter((recipe) => isFitting(recipe, requirement) && timeMs <= usableMs(recipe));
-    const lent = joined.filter((each) => isJoinedFitting(each, requirement) && timeMs <= each.lent.usableMs);
+    const lent = known.filter((each) => isJoinedFitting(each, requirement) && timeMs <= each.lent.usableMs);
     return {
       ending: ends.tooShortFor(task),
       recipes: [...able.map(({ name }) => name), ...lent.map(joinedRecipeName)],
@@ -61,7 +60,7 @@ export class HostOutlook {
     { timeLimitS, user }: { readonly timeLimitS: number | null; readonly user: string | null },
   ): Promise<{ readonly outlooks: readonly RecipeOutlook[]; readonly ending: readonly string[] }> {
     const { recipes, views, ends, clock, joined } = this.#options;
-    const lent = (await joined()).filter((each) => isJoinedFitting(each, requirement));
+    const lent = (await joined.all()).filter((each) => isJoinedFitting(each, requirement));
     if (recipes.length === 0 && lent.length === 0) return { outlooks: [], ending: [] };
     const timeMs = ends.timeOf({ requirementKey: requirementKey(requirement), timeLimitS });
     const nowMs = clock.nowMs();
@@ -70,7 +69,7 @@ export class HostOutlook {
       ...all
         .filter(({ recipe }) => isFitting(recipe, requirement))
         .map((view) => outlookOf(view, { timeMs, user }, nowMs)),
-      ...lent.map((each) => joinedOutlook(each, timeMs)),
+      ...lent.map((each) => joinedOutlook(each, timeMs, nowMs)),
     ];
     const ending = all.flatMap(({ recipe, allocations }) =>
       allocations.filter((each) => isOpen(each) && leftMs(each, recipe, nowMs) < timeMs),

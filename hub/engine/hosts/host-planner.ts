@@ -6,13 +6,15 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
+import { usableMs } from '../../core/hosts/host-end.js';
 import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
-import { chosenInstances, type HostRecipe } from '../../core/hosts/host-recipe.js';
+import { type HostRecipe, type NamedInstance, partedInstances } from '../../core/hosts/host-recipe.js';
 import {
   type HostPlan,
   type PlannedRecipe,
   planHosts,
   type Supply,
+  type TakesTasksOf,
   type WaitingGroup,
   type WantedAllocation,
 } from '../../core/hosts/plan.js';
@@ -32,10 +34,10 @@ export interface HostPlannerOptions extends WaitingWorkOptions {
   readonly recipes: readonly HostRecipe[];
   /** By name of the recipe. */
   readonly drivers: ReadonlyMap<string, Pick<RecipeDriver, 'wake' | 'whyNotJoined'>>;
-  readonly joined: Pick<JoinedRecipes, 'planned' | 'ask'>;
+  readonly joined: Pick<JoinedRecipes, 'planned' | 'ask' | 'isExpecting'>;
   readonly wishes: Pick<UpstreamWishes, 'groups'>;
-  /** Whether an instance takes tasks of upstreams only. */
-  readonly isLentForGood: (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean;
+  /** Whose tasks an instance takes. */
+  readonly takesTasksOf: (instance: NamedInstance) => TakesTasksOf;
   readonly book: AllocationBook;
   readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
   readonly instances: Pick<Instances, 'list' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf'>;
@@ -45,6 +47,10 @@ export interface HostPlannerOptions extends WaitingWorkOptions {
   readonly clock: Clock;
 }
 
+/** Time until the next look while tasks wait or allocations are open, while joined hubs may lend recipes again soon, and otherwise. */
+const LOOK_MS = 1000;
+const EXPECTING_LOOK_MS = 5000;
+const IDLE_LOOK_MS = 30_000;
 const DAY_MS = 86_400_000;
 /** Time within which waiting tasks find an idle instance, if there is one. */
 const BETWEEN_LOOKS_MS = 500;
@@ -102,18 +108,19 @@ export class HostPlanner {
     return this.#free.get(recipe) ?? 0;
   }
 
-  /** One look. Resolves with whether tasks wait or allocations are open. Rejects as the store does. */
-  async look(): Promise<boolean> {
+  /** One look. Resolves with the time until the next, unless it is needed earlier. Rejects as the store does. */
+  async look(): Promise<number> {
     const { isPaused, book, joined } = this.#options;
     const notes = await this.#notes();
     await this.#lookAfterOpen(notes);
     this.#startingInstances.keep(new Set(book.all.map(({ id }) => id)));
-    const planned = [...(await this.#planned(notes)), ...joined.planned()];
+    const planned = this.#parted([...(await this.#planned(notes)), ...joined.planned()]);
     const { groups, plan } = await this.#plan(planned);
     joined.ask(plan.wanted, groups.length > 0);
     await this.#wantAll(plan.wanted);
     if (!isPaused()) await this.#giveUpSurplus(plan.surplus);
-    return groups.length > 0 || book.all.length > 0;
+    if (groups.length > 0 || book.all.length > 0) return LOOK_MS;
+    return joined.isExpecting ? EXPECTING_LOOK_MS : IDLE_LOOK_MS;
   }
 
   /** The plan for the tasks that wait here, and for what upstreams want of what these leave. */
@@ -132,12 +139,24 @@ export class HostPlanner {
   }
 
   async #waitingWork(planned: readonly PlannedRecipe[]): Promise<WaitingGroup[]> {
-    const { queue, ends, isLentForGood } = this.#options;
+    const { queue, ends } = this.#options;
     const forOwn = planned.map(({ recipe }) => ({
       ...recipe,
-      instances: chosenInstances(recipe.name, recipe.instances, (profile) => !isLentForGood(profile)),
+      instances: recipe.instances.filter(({ takes }) => takes !== 'UPSTREAMS'),
     }));
+    ends.alsoFor(Math.max(0, ...forOwn.map(usableMs)));
     return readWaitingWork(forOwn, { queue, ends });
+  }
+
+  /** The recipes with their instances parted by whose tasks they take. */
+  #parted(planned: readonly PlannedRecipe[]): PlannedRecipe[] {
+    const { takesTasksOf } = this.#options;
+    return planned.map((each) => {
+      const { name, instances } = each.recipe;
+      const parted = partedInstances(name, instances, takesTasksOf);
+      const byTakers = parted.map(({ part: takes, ...ofClass }) => ({ ...ofClass, takes }));
+      return { ...each, recipe: { ...each.recipe, instances: byTakers } };
+    });
   }
 
   async #notes(): Promise<Notes> {
@@ -229,16 +248,19 @@ export class HostPlanner {
     return starting;
   }
 
-  /** Instances that take tasks of this hub, by class. One that has been idle for a while although tasks wait that fit it cannot take them: it
+  /** Instances by class, and by whose tasks they take. One that has been idle for a while although tasks wait that fit it cannot take them: it
    *  has no time for them, say. */
   #supply(): Supply[] {
-    const { instances, clock } = this.#options;
-    const byClass = new Map<string, { instanceClass: InstanceClass; idle: number; busy: number }>();
+    const { instances, clock, takesTasksOf } = this.#options;
+    const byClass = new Map<string, Supply & { idle: number; busy: number }>();
     for (const { profile, status, working, lent, drain } of instances.list()) {
-      if (status !== 'UP' || drain !== null || (lent !== undefined && lent !== 'OFFERED')) continue;
+      const takes = takesTasksOf(profile);
+      const isKept = lent !== undefined && lent !== 'OFFERED' && takes !== 'UPSTREAMS';
+      if (status !== 'UP' || drain !== null || isKept) continue;
       const { version, labels, runs } = profile;
-      const key = classKey(profile);
-      const ofClass = byClass.get(key) ?? { instanceClass: { version, labels, runs }, idle: 0, busy: 0 };
+      const key = `${takes} ${classKey(profile)}`;
+      const instanceClass = { version, labels, runs };
+      const ofClass = byClass.get(key) ?? { ...{ instanceClass, takes }, idle: 0, busy: 0 };
       byClass.set(key, ofClass);
       const idleSinceMs = instances.idleSinceMsOf(profile.id);
       if (working) ofClass.busy++;

@@ -14,7 +14,7 @@ import type { RecipeDriver } from './recipe-driver.js';
 export interface HostsOptions {
   readonly drivers: ReadonlyMap<string, RecipeDriver>;
   readonly planner: HostPlanner;
-  readonly joined: Pick<JoinedRecipes, 'hasHubs' | 'reset'>;
+  readonly joined: Pick<JoinedRecipes, 'hasHubs' | 'brings' | 'reset'>;
   readonly book: AllocationBook;
   readonly ended: EndedAllocations;
   readonly allocations: Pick<Allocations, 'removeBefore'>;
@@ -22,9 +22,8 @@ export interface HostsOptions {
   readonly log: Logger;
 }
 
-/** Interval of the looks while tasks wait or allocations are open, and while nothing is known to. */
+/** Time after which tasks that begin to wait are looked at, and those of hosts that are over, again. */
 const LOOK_MS = 1000;
-const IDLE_LOOK_MS = 30_000;
 const RETRY_MS = 5000;
 /** Time for which allocations that are over are kept. */
 const KEPT_MS = 400 * 86_400_000;
@@ -71,17 +70,17 @@ export class Hosts {
 
   /** Begins to bring hosts, and to ask joined hubs for theirs. */
   start(): void {
-    const { drivers, planner, joined } = this.#options;
+    const { drivers, planner } = this.#options;
     planner.reset();
-    joined.reset();
     for (const driver of drivers.values()) driver.start();
     this.#hasRole = true;
     this.#startLoop();
   }
 
   async stop(): Promise<void> {
-    const { drivers, book, runtime } = this.#options;
+    const { drivers, joined, book, runtime } = this.#options;
     this.#hasRole = false;
+    joined.reset();
     if (drivers.size === 0 && this.#loop.isStopped) return;
     const stopped = [this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())];
     // A command that hangs must not keep the next hub from scheduling. Its outcome changes nothing any more.
@@ -107,7 +106,8 @@ export class Hosts {
     RETURNED: () => this.#wakeForWork(),
     READY: ({ agentId }) => {
       this.#startLoop();
-      this.#wakeFor(agentId);
+      if (this.#options.joined.brings(agentId)) this.wake();
+      else this.#wakeFor(agentId);
     },
     INSTANCE: ({ agentId }) => this.#wakeFor(agentId),
     LEFT: ({ agentId }) => this.#wakeFor(agentId),
@@ -130,13 +130,13 @@ export class Hosts {
   async #pass(): Promise<number> {
     const { planner, ended, allocations, runtime, drivers } = this.#options;
     await ended.settle();
-    const isBusy = await planner.look();
-    if (drivers.size === 0) return isBusy ? LOOK_MS : IDLE_LOOK_MS;
+    const nextMs = await planner.look();
+    if (drivers.size === 0) return nextMs;
     const nowMs = runtime.clock.monotonicMs();
     if (nowMs - this.#removedAtMs >= REMOVE_EVERY_MS) {
       this.#removedAtMs = nowMs;
       await allocations.removeBefore(runtime.clock.nowMs() - KEPT_MS, REMOVED_AT_A_TIME);
     }
-    return isBusy || !ended.areSettled ? LOOK_MS : IDLE_LOOK_MS;
+    return ended.areSettled ? nextMs : LOOK_MS;
   }
 }

@@ -1,8 +1,9 @@
 /** What the recipes of this hub and of those that have joined it can bring for others. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { RecipeOutlook } from '../../core/host-outlook.js';
 import { usableMs } from '../../core/hosts/host-end.js';
-import { joinedOutlook, joinedRecipeName } from '../../core/hosts/joined-recipe.js';
-import type { PlannableRecipe } from '../../core/hosts/plan.js';
+import type { ClassOfHost } from '../../core/hosts/host-recipe.js';
+import { instancesOfJoined, joinedOutlook, joinedRecipeName } from '../../core/hosts/joined-recipe.js';
 import type { HostOutlook } from './host-outlook.js';
 import type { HostPlanner } from './host-planner.js';
 import type { JoinedRecipes } from './joined-recipes.js';
@@ -11,12 +12,13 @@ export interface RecipeCapacityOptions {
   readonly planner: Pick<HostPlanner, 'recipes' | 'freeOf'>;
   readonly joined: Pick<JoinedRecipes, 'all'>;
   readonly outlook: Pick<HostOutlook, 'ofRecipes'>;
+  readonly clock: Clock;
 }
 
 /** A recipe, and the number of its hosts, coming or possible, that no task of this hub needs. */
 export interface SpareRecipe {
   readonly name: string;
-  readonly instances: PlannableRecipe['instances'];
+  readonly instances: readonly ClassOfHost[];
   readonly usableMs: number;
   readonly free: number;
   readonly outlook: RecipeOutlook;
@@ -31,7 +33,7 @@ export class RecipeCapacity {
 
   /** All recipes, as of the last look of the hub with the role of the scheduler. Rejects as the store does. */
   async all(): Promise<SpareRecipe[]> {
-    const { planner, joined, outlook } = this.#options;
+    const { planner, joined, outlook, clock } = this.#options;
     const { recipes } = planner;
     const outlooks = recipes.length === 0 ? [] : await outlook.ofRecipes();
     const own = recipes.flatMap((recipe) => {
@@ -43,9 +45,9 @@ export class RecipeCapacity {
     });
     const ofJoined = joined.all().map((each) => {
       const name = joinedRecipeName(each);
-      const instances = each.lent.instances.map(({ count, ...instanceClass }) => ({ instanceClass, count }));
       const free = Math.min(planner.freeOf(name), each.lent.free);
-      return { name, instances, usableMs: each.lent.usableMs, free, outlook: joinedOutlook(each, 0) };
+      const outlook = joinedOutlook(each, 0, clock.nowMs());
+      return { ...{ name, free, outlook }, instances: instancesOfJoined(each), usableMs: each.lent.usableMs };
     });
     return [...own, ...ofJoined];
   }

@@ -1,13 +1,12 @@
-/** Instances that upstreams want of the hosts of this hub. A wish that is not repeated ends. */
-import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+/** Instances that upstreams want of the hosts of this hub. A wish that is not repeated brings no more hosts, and ends. */
 import type { WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { WaitingGroup } from '../../core/hosts/plan.js';
+import { NOBODY, type WaitingGroup } from '../../core/hosts/plan.js';
 
-/** Time for which a wish counts; the protocol of agents names it. */
+/** Time for which a wish keeps what is coming for it; the README of the protocol of agents names it. */
 const WISH_MS = 10_000;
-/** User for whom their hosts are wanted: loans have no creator. */
-const NOBODY = '';
+/** Time after which a wish is late: upstreams repeat theirs each second. */
+const LATE_MS = 3000;
 
 export class UpstreamWishes {
   readonly #clock: Clock;
@@ -23,7 +22,7 @@ export class UpstreamWishes {
     this.#clock = clock;
   }
 
-  /** Sets what is called when instances are wanted, or no more. */
+  /** Sets what is called when instances are wanted, or no longer wanted. */
   onChange(listener: () => void): void {
     this.#onChange = listener;
   }
@@ -40,26 +39,17 @@ export class UpstreamWishes {
     const nowMs = this.#clock.monotonicMs();
     const groups: WaitingGroup[] = [];
     for (const [upstream, { wanted, atMs }] of this.#wishes) {
-      if (nowMs - atMs < WISH_MS) groups.push(...groupsOf(upstream, wanted));
+      if (nowMs - atMs < WISH_MS) groups.push(...groupsOf(upstream, wanted, nowMs - atMs >= LATE_MS));
       else this.#wishes.delete(upstream);
     }
     return groups;
   }
 }
 
-function groupsOf(upstream: string, wanted: readonly WantedInstances[]): WaitingGroup[] {
-  const groups = new Map<
-    string,
-    { requirement: WantedInstances['requirement']; counts: Map<string, number> }
-  >();
-  for (const { recipe, requirement, count } of wanted) {
-    const key = requirementKey(requirement);
-    const group = groups.get(key) ?? { requirement, counts: new Map<string, number>() };
-    groups.set(key, group);
-    group.counts.set(recipe, (group.counts.get(recipe) ?? 0) + count);
-  }
-  return [...groups.values()].map(({ requirement, counts }) => ({
-    ...{ requirement, upstream, waitingFor: counts },
+function groupsOf(upstream: string, wanted: readonly WantedInstances[], isFading: boolean): WaitingGroup[] {
+  return wanted.map(({ recipe, requirement, count }) => ({
+    ...{ requirement, upstream, isFading },
+    waitingFor: new Map([[recipe, count]]),
     forUser: NOBODY,
     medianMs: null,
   }));

@@ -15,7 +15,7 @@ const MAX_TASKS = 10_000;
 
 export interface WaitingWorkOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'countWithin' | 'countByCreator'>;
-  readonly ends: Pick<HostEnds, 'expectedMs' | 'medianMs'>;
+  readonly ends: Pick<HostEnds, 'expectedMs' | 'medianMs' | 'alsoFor'>;
 }
 
 /** Rejects as the store does. */

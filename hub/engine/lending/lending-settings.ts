@@ -1,5 +1,7 @@
 /** Settings of lending: the upstreams, and which instances are lent to them. */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import type { NamedInstance } from '../../core/hosts/host-recipe.js';
+import type { TakesTasksOf } from '../../core/hosts/plan.js';
 
 /** Time of the day, by the clock of the machine: minutes from midnight. `to` is excluded, and may be earlier than `from`: over midnight. */
 export interface Hours {
@@ -36,10 +38,7 @@ export interface UpstreamSettings {
 }
 
 /** Whether an instance with this id and these labels may be lent. */
-export function mayBeLent(
-  { labels, instances }: LendingRule,
-  profile: { readonly id: string; readonly labels: readonly string[] },
-): boolean {
+export function mayBeLent({ labels, instances }: LendingRule, profile: NamedInstance): boolean {
   const isNamed = instances.length === 0 || instances.some((pattern) => matchesWildcard(pattern, profile.id));
   return (
     isNamed && (labels.length === 0 || profile.labels.some((label) => labels.includes(label.toLowerCase())))
@@ -47,11 +46,20 @@ export function mayBeLent(
 }
 
 /** Whether an instance takes tasks of one of these upstreams only. */
-export function isLentForGood(
-  upstreams: readonly UpstreamSettings[],
-): (profile: { readonly id: string; readonly labels: readonly string[] }) => boolean {
+export function isLentForGood(upstreams: readonly UpstreamSettings[]): (profile: NamedInstance) => boolean {
   const rules = upstreams.map(({ lend }) => lend).filter(({ isAlways }) => isAlways);
   return (profile) => rules.some((rule) => mayBeLent(rule, profile));
+}
+
+/** Whose tasks an instance takes: those of this hub, of upstreams, or both. */
+export function takesTasksOf(
+  upstreams: readonly UpstreamSettings[],
+): (instance: NamedInstance) => TakesTasksOf {
+  const isForGood = isLentForGood(upstreams);
+  return (instance) => {
+    if (isForGood(instance)) return 'UPSTREAMS';
+    return upstreams.some(({ lend }) => lend.hasHosts && mayBeLent(lend, instance)) ? 'BOTH' : 'OWN';
+  };
 }
 
 /** Whether instances are offered at this minute of the day. */

@@ -73,14 +73,10 @@ export class LentInstances {
     return this.#told.size;
   }
 
-  /** Whether instances are offered at this time. */
+  /** Whether this is a time at which instances are offered. */
   get isOpen(): boolean {
     const { settings, isPaused, clock } = this.#options;
-    return (
-      !isPaused() &&
-      clock.monotonicMs() >= this.#keptUntilMs &&
-      isWithin(settings.lend.hours, minuteOf(clock.nowMs()))
-    );
+    return !isPaused() && isWithin(settings.lend.hours, minuteOf(clock.nowMs()));
   }
 
   /** Number of further instances that may be offered or on loan. */
@@ -230,7 +226,9 @@ export class LentInstances {
     // The upstream knows that the instance works for it.
     if (this.#isOnLoan(id)) return 'OFFERED';
     if (view.working) return 'IN_USE';
-    return this.isOpen && this.#options.instances.idleSinceMsOf(id) !== null ? 'OFFERED' : 'KEPT';
+    const { clock, instances } = this.#options;
+    const isOpen = this.isOpen && clock.monotonicMs() >= this.#keptUntilMs;
+    return isOpen && instances.idleSinceMsOf(id) !== null ? 'OFFERED' : 'KEPT';
   }
 
   #watchHours(): void {

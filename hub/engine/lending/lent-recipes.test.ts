@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SpareRecipe } from '../hosts/recipe-capacity.js';
 import type { LendingRule } from './lending-settings.js';
-import { lentRecipes } from './lent-recipes.js';
+import { lentRecipes, wantedWithin } from './lent-recipes.js';
 
 const ANY: LendingRule = {
   ...{ labels: [], instances: [], max: null, takeBackMs: null, isAlways: false, hours: [] },
@@ -71,5 +71,41 @@ describe('the recipes that a hub lends', () => {
     expect(lent({}, {}, spareWith({ outlook: overdue }))).toMatchObject([
       { expectedInMs: 0, nextTryInMs: 0, comingForMs: 0 },
     ]);
+  });
+
+  it('tell hosts that are coming only as far as this hub does not need them, and why there are no more', () => {
+    expect(lent({}, {}, spareWith({ free: 1 }))).toMatchObject([{ free: 1, coming: 1, obstacle: null }]);
+    expect(lent({}, {}, spareWith({ free: 0 }))).toMatchObject([
+      { free: 0, coming: 0, comingForMs: null, expectedInMs: null, obstacle: 'MAX_ALLOCATIONS' },
+    ]);
+    const hinderedBy = (obstacle: SpareRecipe['outlook']['obstacle']) =>
+      spareWith({ outlook: { ...spareWith().outlook, obstacle } });
+    expect(lent({}, {}, hinderedBy('UNREACHABLE'))).toMatchObject([{ free: 2, obstacle: 'UNREACHABLE' }]);
+    expect(lent({}, {}, hinderedBy('USER_ALLOCATIONS'))).toMatchObject([{ obstacle: 'MAX_ALLOCATIONS' }]);
+    expect(lent({}, {}, hinderedBy('USER_HOST_HOURS'))).toMatchObject([{ obstacle: 'HOST_HOURS' }]);
+  });
+
+  it('have no more classes of instances, and no longer names, than a message may have', () => {
+    const instances = Array.from({ length: 101 }, (_, at) => ({
+      ...{ instanceClass: { ...BELTS, version: `${at}` }, count: 1, ids: ['belt'] },
+    }));
+    expect(lent({}, {}, spareWith({ instances }))[0]?.instances).toHaveLength(100);
+    expect(lent({}, {}, spareWith({ name: 'a'.repeat(1601) }))).toEqual([]);
+  });
+});
+
+describe('what an upstream wants', () => {
+  const requirement = { version: null, labels: [] };
+  const [recipe] = lent({}, {}, spareWith({ free: 2 }));
+  const within = (...counts: number[]) =>
+    wantedWithin(
+      counts.map((count) => ({ recipe: 'drives', requirement, count })),
+      recipe ? [recipe] : [],
+    ).map(({ count }) => count);
+
+  it('is bounded by the instances that free hosts have', () => {
+    expect(within(4)).toEqual([4]);
+    expect(within(4, 9, 5)).toEqual([4, 2]);
+    expect(wantedWithin([{ recipe: 'presses', requirement, count: 1 }], recipe ? [recipe] : [])).toEqual([]);
   });
 });

@@ -1,6 +1,14 @@
 /** Recipes of hosts as this hub lends them to one upstream (decision 0099). */
-import { type LentRecipe, MAX_LENT_RECIPES } from '@workbench-hub/shared/domain/lent-recipe';
-import { chosenInstances } from '../../core/hosts/host-recipe.js';
+import {
+  type LentRecipe,
+  MAX_CLASSES_OF_HOST,
+  MAX_LENT_RECIPES,
+  MAX_RECIPE_NAME_LENGTH,
+  type RecipeObstacle,
+  type WantedInstances,
+} from '@workbench-hub/shared/domain/lent-recipe';
+import type { RecipeOutlook } from '../../core/host-outlook.js';
+import { partedInstances } from '../../core/hosts/host-recipe.js';
 import type { SpareRecipe } from '../hosts/recipe-capacity.js';
 import { type LendingRule, mayBeLent } from './lending-settings.js';
 
@@ -21,37 +29,69 @@ export function lentRecipes(
 ): LentRecipe[] {
   if (!isOpen || !rule.hasHosts) return [];
   const lent = recipes.flatMap((recipe) => {
-    const instances = chosenInstances(recipe.name, recipe.instances, (profile) => mayBeLent(rule, profile));
-    if (instances.length === 0 || recipe.usableMs <= 0) return [];
+    const { name, usableMs } = recipe;
+    const instances = partedInstances(name, recipe.instances, (instance) => mayBeLent(rule, instance))
+      .filter(({ part: isLent }) => isLent)
+      .slice(0, MAX_CLASSES_OF_HOST);
+    if (instances.length === 0 || usableMs <= 0 || name.length > MAX_RECIPE_NAME_LENGTH) return [];
+    const free = Math.min(freeOf(recipe), hostsWithin(room, instances));
     return [
       {
-        ...outlookOf(recipe, nowMs),
-        name: recipe.name,
+        ...{ name, usableMs, free },
+        ...outlookOf(recipe, free, nowMs),
         instances: instances.map(({ instanceClass: { version, labels, runs }, count }) => ({
           ...{ version, labels, count },
           ...(runs && { runs }),
         })),
-        usableMs: recipe.usableMs,
-        free: Math.min(recipe.free, hostsWithin(room, instances)),
       },
     ];
   });
   return lent.slice(0, MAX_LENT_RECIPES);
 }
 
-/** Number of hosts with which no more than `room` instances are lent; the last may have more than it. */
-function hostsWithin(room: number, instances: readonly { readonly count: number }[]): number {
-  const ofHost = instances.reduce((sum, { count }) => sum + count, 0);
-  return room === Number.POSITIVE_INFINITY ? room : Math.ceil(Math.max(0, room) / ofHost);
+/** What is wanted of the recipes that are lent, as far as their free hosts have instances. */
+export function wantedWithin(
+  wanted: readonly WantedInstances[],
+  recipes: readonly LentRecipe[],
+): WantedInstances[] {
+  const left = new Map(recipes.map(({ name, instances, free }) => [name, free * instancesOf(instances)]));
+  return wanted.flatMap((each) => {
+    const count = Math.min(each.count, left.get(each.recipe) ?? 0);
+    left.set(each.recipe, (left.get(each.recipe) ?? 0) - count);
+    return count === 0 ? [] : [{ ...each, count }];
+  });
 }
 
-function outlookOf({ outlook }: SpareRecipe, nowMs: number) {
-  const { coming, joined, sinceMs, expectedMs, obstacle, nextTryAtMs } = outlook;
+/** While the workload manager does not answer, none but those that it was asked for. */
+function freeOf({ free, outlook }: SpareRecipe): number {
+  return outlook.obstacle === 'UNREACHABLE' ? Math.min(free, outlook.coming) : free;
+}
+
+function instancesOf(classes: readonly { readonly count: number }[]): number {
+  return classes.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Number of hosts that have at most `room` instances, rounded up: a host comes whole. */
+function hostsWithin(room: number, instances: readonly { readonly count: number }[]): number {
+  return room === Number.POSITIVE_INFINITY ? room : Math.ceil(Math.max(0, room) / instancesOf(instances));
+}
+
+/** The outlook without the hosts that this hub needs itself. */
+function outlookOf({ outlook }: SpareRecipe, free: number, nowMs: number) {
+  const { joined, sinceMs, expectedMs, nextTryAtMs } = outlook;
+  const coming = Math.min(outlook.coming, free);
   const until = (atMs: number | null) => (atMs === null ? null : Math.max(0, atMs - nowMs));
   return {
-    ...{ coming, joined, obstacle },
-    comingForMs: sinceMs === null ? null : Math.max(0, nowMs - sinceMs),
-    expectedInMs: until(expectedMs),
+    ...{ coming, joined, obstacle: obstacleOf(outlook, free) },
+    comingForMs: coming === 0 || sinceMs === null ? null : Math.max(0, nowMs - sinceMs),
+    expectedInMs: coming === 0 ? null : until(expectedMs),
     nextTryInMs: until(nextTryAtMs),
   };
+}
+
+/** Bounds by user are those of all upstreams together; hosts that this hub needs itself, or may not lend, are a bound, too. */
+function obstacleOf({ obstacle }: RecipeOutlook, free: number): RecipeObstacle | null {
+  if (obstacle === 'USER_ALLOCATIONS') return 'MAX_ALLOCATIONS';
+  if (obstacle === 'USER_HOST_HOURS') return 'HOST_HOURS';
+  return obstacle ?? (free === 0 ? 'MAX_ALLOCATIONS' : null);
 }

@@ -33,7 +33,7 @@ import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { UpstreamSettings } from './lending-settings.js';
 import { LentInstances } from './lent-instances.js';
-import { lentRecipes } from './lent-recipes.js';
+import { lentRecipes, wantedWithin } from './lent-recipes.js';
 import { LoanClosing } from './loan-closing.js';
 import { LoanEnds } from './loan-ends.js';
 import { LoanInputs } from './loan-inputs.js';
@@ -258,7 +258,7 @@ export class Upstream {
       instances: this.#lent.introduce(),
       running,
       spooled: this.#reporting.pending(),
-      hub: { id, baseUrl, below },
+      hub: { id, baseUrl, below, bringsHosts: true },
     };
   }
 
@@ -376,18 +376,14 @@ export class Upstream {
   }
 
   /** Takes what the upstream wants of the recipes that are lent, and answers what they can bring. */
-  async #bringHosts(wanted: readonly WantedInstances[]): Promise<Reply> {
+  async #bringHosts(wanted: readonly WantedInstances[] | undefined): Promise<Reply> {
     const { recipeCapacity, upstreamWishes, runtime } = this.#ports;
     const { name, lend } = this.#settings;
     try {
       const spare = await recipeCapacity.all();
       const { isOpen, room } = this.#lent;
       const recipes = lentRecipes(lend, spare, { isOpen, room, nowMs: runtime.clock.nowMs() });
-      const names = new Set(recipes.map((recipe) => recipe.name));
-      upstreamWishes.set(
-        name,
-        wanted.filter(({ recipe }) => names.has(recipe)),
-      );
+      if (wanted) upstreamWishes.set(name, wantedWithin(wanted, recipes));
       return { error: null, text: null, recipes };
     } catch (error) {
       this.#log.error({ err: error }, 'the recipes of this hub could not be told');

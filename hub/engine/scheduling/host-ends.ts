@@ -13,13 +13,21 @@ export class HostEnds {
   readonly #runTimes: RunTimeBook;
   readonly #ends = new Map<string, HostEnd>();
 
-  readonly #longestMs: number;
+  /** Longest time that a fresh host of this hub's recipes has for tasks, and that one of any recipe has; 0 without such hosts. */
+  readonly #ownMs: number;
+  #longestMs: number;
 
-  /** `longestMs`: the longest time that a fresh host has for tasks; 0 without such hosts. */
+  /** `longestMs`: the longest time that a fresh host of this hub's recipes has for tasks; 0 without such hosts. */
   constructor(clock: Clock, runTimes: RunTimeBook, longestMs = 0) {
     this.#clock = clock;
     this.#runTimes = runTimes;
+    this.#ownMs = longestMs;
     this.#longestMs = longestMs;
+  }
+
+  /** Fresh hosts of joined hubs have this time for tasks, if it is longer. */
+  alsoFor(timeMs: number): void {
+    this.#longestMs = Math.max(this.#ownMs, timeMs);
   }
 
   /** Number of hosts with an end. */

@@ -86,7 +86,8 @@ export type UpdateRequest =
 /** Request to a hub for hosts of its recipes (decision 0099). */
 export interface HostsRequest {
   readonly kind: 'bringHosts';
-  readonly wanted: readonly WantedInstances[];
+  /** Absent when only the recipes are asked for. */
+  readonly wanted?: readonly WantedInstances[] | undefined;
 }
 
 /** An order to update with the signature of the hub. */

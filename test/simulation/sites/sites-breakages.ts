@@ -48,7 +48,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
         join: (address, listener, signal) => {
           const onRequest: typeof listener.onRequest = (request) => {
             if (request.kind !== 'bringHosts') return listener.onRequest(request);
-            if (request.wanted.length > 0) once = request.wanted;
+            if (request.wanted?.length) once = request.wanted;
             return listener.onRequest({ ...request, wanted: once });
           };
           return hub.join(address, { ...listener, onRequest }, signal);
