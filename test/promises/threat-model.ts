@@ -800,6 +800,18 @@ export const THREAT_MODEL: PagePromises = {
       heldBy: [test('test/contract/false-agents.test.ts', 'crashes before any machine')],
     },
     {
+      begins: '| `reply` | more recipes of hosts',
+      heldBy: [test('test/contract/false-agents.test.ts', 'more recipes of hosts than a hub may lend')],
+    },
+    {
+      begins: '| `reply` | recipes for hosts that',
+      heldBy: [
+        test('test/contract/false-agents.test.ts', 'recipes for hosts that never come'),
+        test('test/engine/hosts-of-joined-hubs.test.ts', 'asks no agent, and no hub of an earlier version'),
+        test('test/engine/hosts-of-joined-hubs.test.ts', 'brings its own hosts first'),
+      ],
+    },
+    {
       begins: '| `leaving` | that it joins',
       heldBy: [
         test('test/contract/false-agents.test.ts', 'that it joins another hub'),
