@@ -12,12 +12,11 @@ import type { ClassOfHost, HostRecipe } from './host-recipe.js';
 export type TakesTasksOf = 'OWN' | 'UPSTREAMS' | 'BOTH';
 
 /** Facts of a recipe by which it is planned; one of a joined hub has no others. */
-export interface PlannableRecipe
-  extends Pick<HostRecipe, 'name' | 'wallTimeMs' | 'drainBeforeMs' | 'limits'> {
-  readonly instances: readonly PlannableInstances[];
+export interface RecipeToPlan extends Pick<HostRecipe, 'name' | 'wallTimeMs' | 'drainBeforeMs' | 'limits'> {
+  readonly instances: readonly InstancesToPlan[];
 }
 
-export interface PlannableInstances extends ClassOfHost {
+export interface InstancesToPlan extends ClassOfHost {
   /** BOTH when it is left out. */
   readonly takes?: TakesTasksOf;
 }
@@ -47,7 +46,7 @@ export interface Supply {
 }
 
 export interface PlannedRecipe {
-  readonly recipe: PlannableRecipe;
+  readonly recipe: RecipeToPlan;
   /** Its open allocations, oldest first. */
   readonly allocations: readonly Allocation[];
   /** Number of instances, by allocation, that have joined and cannot work yet. */
@@ -64,7 +63,7 @@ export interface PlannedRecipe {
 
 /** An allocation to be wanted. */
 export interface WantedAllocation {
-  readonly recipe: PlannableRecipe;
+  readonly recipe: RecipeToPlan;
   readonly reason: string;
   /** Null by a recipe without bounds by user. */
   readonly forUser: string | null;
@@ -182,7 +181,7 @@ function instancesNeeded(waiting: number, medianMs: number | null): number {
  *  them to `takenBy` by group, if it is given. */
 function take(
   needs: readonly Need[],
-  instances: PlannableInstances,
+  instances: InstancesToPlan,
   recipe?: string,
   takenBy?: Map<WaitingGroup, number>,
 ): number {
@@ -206,7 +205,7 @@ function take(
 }
 
 /** Whether instances may take the tasks of a group. */
-function isFor({ requirement, upstream }: WaitingGroup, instances: PlannableInstances): boolean {
+function isFor({ requirement, upstream }: WaitingGroup, instances: InstancesToPlan): boolean {
   const { instanceClass, takes = 'BOTH' } = instances;
   return takes !== (upstream === undefined ? 'UPSTREAMS' : 'OWN') && fits(requirement, instanceClass);
 }
@@ -251,7 +250,7 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
 }
 
 /** Further allocations for which a recipe has host-hours. */
-export function roomByHours({ limits, wallTimeMs }: PlannableRecipe, hostHours: number): number {
+export function roomByHours({ limits, wallTimeMs }: RecipeToPlan, hostHours: number): number {
   if (limits.hostHoursPerDay === null) return Number.POSITIVE_INFINITY;
   return Math.floor((limits.hostHoursPerDay - hostHours) / (wallTimeMs / HOUR_MS));
 }
@@ -326,7 +325,7 @@ class RoomByUser {
 
 /** Bound by user that keeps a recipe from one more allocation for a user with so many that are open, and host-hours; null for none. */
 export function userObstacle(
-  { limits: { perUser }, wallTimeMs }: PlannableRecipe,
+  { limits: { perUser }, wallTimeMs }: RecipeToPlan,
   { open, hostHours }: { readonly open: number; readonly hostHours: number },
 ): 'USER_ALLOCATIONS' | 'USER_HOST_HOURS' | null {
   if (!perUser) return null;
@@ -339,7 +338,7 @@ export function userObstacle(
  *  and upstreams last. Undefined when none is needed. */
 function takeAllocation(
   needs: readonly Need[],
-  recipe: PlannableRecipe,
+  recipe: RecipeToPlan,
   users: RoomByUser,
 ): WantedAllocation | undefined {
   const able = needs.filter(

@@ -2,7 +2,7 @@
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { usableMs } from '../../core/hosts/host-end.js';
-import type { PlannableRecipe, WaitingGroup } from '../../core/hosts/plan.js';
+import type { RecipeToPlan, WaitingGroup } from '../../core/hosts/plan.js';
 import { maxFittingKeyBytes } from '../../core/match-tasks.js';
 import type { QueueGroup, TaskQueue } from '../../core/ports/task-queue.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
@@ -20,7 +20,7 @@ export interface WaitingWorkOptions {
 
 /** Rejects as the store does. */
 export async function readWaitingWork(
-  recipes: readonly PlannableRecipe[],
+  recipes: readonly RecipeToPlan[],
   options: WaitingWorkOptions,
 ): Promise<WaitingGroup[]> {
   const groups: WaitingGroup[] = [];
@@ -44,7 +44,7 @@ export async function readWaitingWork(
 /** Tasks of a group that end within the time of a recipe, by user; all of them under null, unless they are told apart. */
 async function countsOf(
   { groupId, requirementKey }: QueueGroup,
-  recipe: PlannableRecipe,
+  recipe: RecipeToPlan,
   areByUser: boolean,
   { queue, ends }: WaitingWorkOptions,
 ): Promise<Iterable<readonly [user: string | null, count: number]>> {
@@ -59,7 +59,7 @@ async function countsOf(
 }
 
 async function fittingGroups(
-  recipes: readonly PlannableRecipe[],
+  recipes: readonly RecipeToPlan[],
   queue: WaitingWorkOptions['queue'],
 ): Promise<QueueGroup[]> {
   const classes = recipes.flatMap(({ instances }) => instances.map(({ instanceClass }) => instanceClass));
@@ -74,7 +74,7 @@ async function fittingGroups(
   return found.slice(0, MAX_GROUPS);
 }
 
-function fitsAny({ instances }: PlannableRecipe, { requirementKey }: QueueGroup): boolean {
+function fitsAny({ instances }: RecipeToPlan, { requirementKey }: QueueGroup): boolean {
   const requirement = requirementOfKey(requirementKey);
   return instances.some(({ instanceClass }) => fits(requirement, instanceClass));
 }
