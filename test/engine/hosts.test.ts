@@ -5,8 +5,16 @@ import { allocationWith } from '@workbench-hub/hub/core/hosts/fixtures/allocatio
 import { latestMonths } from '@workbench-hub/hub/core/hosts/months';
 import { describe, expect, it, vi } from 'vitest';
 import { instanceReportOf } from '../support/agents/fake-agent.js';
-import { create, engine, engineForEachTest, join, restart } from '../support/engine/engine-for-each-test.js';
+import {
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  restart,
+  startAnew,
+} from '../support/engine/engine-for-each-test.js';
 import { joinAs, MINUTE_MS, manager, pass, SOON_MS, startWith } from '../support/engine/engine-with-hosts.js';
+import { recipeWith } from '../support/engine/manager-in-memory.js';
 import type { SocketlessAgent } from '../support/engine/running-engine.js';
 
 /** Real time within which the store writes, also on a busy machine. */
@@ -106,6 +114,27 @@ describe('a host', () => {
     await create();
     await pass();
     expect(manager.launches).toHaveLength(1);
+  });
+
+  it('that is idle is not kept while a task waits for a host of another recipe', async () => {
+    await startWith();
+    const other = recipeWith(manager, {
+      name: 'belts',
+      instances: [
+        { instanceClass: { version: '9.1.0', labels: ['belts'], runs: undefined }, count: 1, ids: ['sim'] },
+      ],
+    });
+    await startAnew({ hosts: [recipeWith(manager, { idleMs: 60 * MINUTE_MS }), other] });
+    await pass(MINUTE_MS);
+    await create();
+    const { name, agent } = await bringHost();
+    await finish(agent);
+    await pass(10 * MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+    await create({ classifiers: [{ type: 'LABLES', value: 'belts' }] });
+    await pass(2 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    expect(manager.live).toEqual([expect.stringContaining('belts-')]);
   });
 
   it('is not asked for by short tasks that an instance which works can take on, and comes for more', async () => {
@@ -424,15 +453,15 @@ describe('a workload manager', () => {
     expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
   });
 
-  it('that takes 100 jobs at once gets each once, and each is canceled when no task waits', async () => {
-    await startWith({ limits: { allocations: 100, queued: 100, hostHoursPerDay: null } });
-    const ids = await Promise.all(Array.from({ length: 110 }, () => createOne()));
-    await passUntil(() => expect(manager.live).toHaveLength(100));
-    expect(new Set(manager.launches.map(({ name }) => name)).size).toBe(100);
+  it('that takes 500 jobs at once gets each once, and each is canceled when no task waits', async () => {
+    await startWith({ limits: { allocations: 500, queued: 500, hostHoursPerDay: null } });
+    const ids = await Promise.all(Array.from({ length: 510 }, () => createOne()));
+    await passUntil(() => expect(manager.live).toHaveLength(500));
+    expect(new Set(manager.launches.map(({ name }) => name)).size).toBe(500);
     await Promise.all(ids.map(({ id }) => engine.tasks.cancel(id, false, ANYBODY)));
     await passUntil(() => expect(manager.live).toEqual([]));
     await passUntil(async () => expect(await allocationsNow()).toEqual([]));
-    expect(manager.launches).toHaveLength(100);
+    expect(manager.launches).toHaveLength(500);
   });
 
   it('that refuses is asked again later and later, and never given up', async () => {
@@ -595,6 +624,17 @@ describe('the end of its time', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 0 });
     expect(manager.live).toHaveLength(1);
     expect(onlyJob()).not.toBe(name);
+  });
+
+  it('of a job that is put back, and started again before that is seen, costs its task no attempt', async () => {
+    await startWith();
+    const id = await create();
+    const { name, agent } = await bringHost(60 * MINUTE_MS);
+    await agent.disconnect();
+    const again = await joinAs(name);
+    expect(again.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 0 });
+    expect(await again.end(again.latest.ref, 'OK')).toBe(true);
   });
 
   it('of a job whose agent is still there for a moment returns its task when it is silent', async () => {

@@ -6,6 +6,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction, AgentReply, JoinRefusal } from '../../core/ports/agents.js';
+import type { Allocations } from '../../core/ports/allocations.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
 import type { BlobStore, Hold } from '../../core/ports/blobs.js';
 import type { TaskMetrics } from '../../core/ports/metrics.js';
@@ -23,6 +24,7 @@ import { withStoredFiles } from './report-files.js';
 import type { SentBlobs } from './sent-blobs.js';
 
 export interface AgentsOptions {
+  readonly allocations: Pick<Allocations, 'find'>;
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly transitions: TaskTransitions;
   readonly presence: Presence;

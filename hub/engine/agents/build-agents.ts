@@ -5,6 +5,7 @@ import type { RolloutRules } from '../../core/agent-rollout.js';
 import type { RetryLimits } from '../../core/attempt-consequences.js';
 import type { AgentDrainStore } from '../../core/ports/agent-drains.js';
 import type { AgentRollouts } from '../../core/ports/agent-rollouts.js';
+import type { Allocations } from '../../core/ports/allocations.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../../core/ports/metrics.js';
@@ -37,6 +38,7 @@ export interface AgentPorts {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly exclusions: TaskExclusions;
+  readonly allocations: Allocations;
   readonly agentDrains: AgentDrainStore;
   readonly rollouts: AgentRollouts;
   readonly proofs: AttemptProofs;
@@ -88,7 +90,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const rolloutViews = new RolloutViews({ ...aboutRollout, clock });
   const agents = new Agents({
     ...{ queue, transitions, presence, signals, files, sessions, instances, sentBlobs, attempts, proofs },
-    ...{ output, updates, clock, log },
+    ...{ output, updates, clock, log, allocations: ports.allocations },
     metrics: metrics ?? NO_TASK_METRICS,
     isOutputStorageOn: storage.isOutputStorageOn,
     ownHubId: ownHub.id,

@@ -3,6 +3,7 @@ import { sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction, ShownAttempt } from '../../core/ports/agents.js';
+import type { Allocations } from '../../core/ports/allocations.js';
 import type { AttemptProofs } from '../../core/ports/attempt-proofs.js';
 import type { Presence } from '../../core/ports/presence.js';
 import type { Signals } from '../../core/ports/signals.js';
@@ -19,13 +20,15 @@ export interface ReconciliationOptions {
   readonly attempts: Pick<Attempts, 'lose'>;
   readonly proofs: Pick<AttemptProofs, 'holds'>;
   readonly presence: Pick<Presence, 'holds'>;
+  readonly allocations: Pick<Allocations, 'find'>;
   readonly sessions: Pick<AgentSessions, 'epochOf' | 'isCurrent'>;
   readonly signals: Pick<Signals, 'tell'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds. False when the
+/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds, which costs an attempt unless a workload manager
+ *  has started it a second time. False when the
  *  introduction is out of date: the agent has disconnected, or joined again. */
 export async function reconcile(
   introduction: AgentIntroduction,
@@ -58,9 +61,11 @@ export async function reconcile(
     connection.close('the same agent has joined another hub');
     return false;
   }
+  // A job of a workload manager runs its agent once: this is a second start, after the first host was taken away.
+  const loss = (await options.allocations.find(agentId)) ? 'RETURN' : 'LOSS';
   await Promise.all(
     missing.map(async (task) => {
-      await attempts.lose(task, 'LOSS', `agent ${agentId} rejoined without the attempt`);
+      await attempts.lose(task, loss, `agent ${agentId} rejoined without the attempt`);
       // A resync may have read it in the rows meanwhile, and marked its instance as occupied.
       const ref = attemptOf(task);
       if (ref) signals.tell({ kind: 'FREED', agentId, ref, coolsDown: false });
