@@ -59,6 +59,8 @@ export interface AgentOverrides {
   readonly withoutControlGroups?: boolean;
   /** The launcher that has started this agent; null or absent for none. */
   readonly launcher?: Launcher | null;
+  /** Called when hubs refuse the credential, with the time for which none has taken it. */
+  readonly onUnauthorized?: ((forMs: number) => void) | undefined;
   /** Stops this agent in order, so that its launcher starts another version. */
   readonly restart?: () => void;
   /** Rules for file names of another system, for tests. */
@@ -145,6 +147,7 @@ class AgentStart {
         runtime: this.#runtime,
         log: this.#log,
         tracing: await this.#openTracing(),
+        onUnauthorized: this.#options.onUnauthorized,
       },
     );
     await engine.start();

@@ -11,6 +11,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command, Option } from 'commander';
 import { startOfManaged } from './commands/managed.js';
 import { type AgentConfig, ENVIRONMENT_PREFIX, loadAgentConfig, logSettingsOf } from './config.js';
+import { isUnwanted, UNWANTED } from './core/unwanted.js';
 import { joinLauncher } from './updates/launcher-channel.js';
 
 const command = new Command('workbench-agent')
@@ -102,6 +103,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   const { createAgent, RELOADABLE_KEYS } = await import('./agent.js');
   const launcher = joinLauncher(process.env);
   const restarts = new AbortController();
+  const unwanted = new AbortController();
   const start = (log: Logger, opened: OpenLog) => {
     const agent = createAgent(config, {
       launcher,
@@ -110,6 +112,9 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
       ...thisBuild(),
       environment: process.env,
       configFile: options.config,
+      onUnauthorized: (forMs) => {
+        if (isUnwanted(config, forMs)) unwanted.abort(UNWANTED);
+      },
     });
     const reload = reloading({
       config,
@@ -120,7 +125,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
     });
     return { service: agent, reload };
   };
-  const stops = [restarts.signal, launcher?.stopSignal, stopSignalOf(config)];
+  const stops = [restarts.signal, unwanted.signal, launcher?.stopSignal, stopSignalOf(config)];
   await runLogged({ name: 'agent', ...logSettingsOf(config) }, start, {
     stopSignal: AbortSignal.any(stops.filter((signal) => signal !== undefined)),
     ignoresSignals: launcher !== null,

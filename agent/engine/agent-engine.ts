@@ -38,6 +38,8 @@ export interface EnginePorts {
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly tracing?: Tracing;
+  /** Called when hubs refuse the credential, with the time for which none has taken it. */
+  readonly onUnauthorized?: ((forMs: number) => void) | undefined;
 }
 
 /** Time within which a stopping agent uploads checkpoints; an allocation has a minute from the stop of its agent to its end. */
@@ -101,7 +103,7 @@ export class AgentEngine implements Service {
           return 'instanceId' in request ? instances.reply(request) : updates.reply(request);
         },
       },
-      { runtime, log },
+      { runtime, log, onUnauthorized: ports.onUnauthorized },
     );
     const updates: Updates = new Updates(
       settings.updates,

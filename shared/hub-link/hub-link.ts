@@ -1,5 +1,5 @@
 /** Joins a hub over the agent link, and translates between messages and calls. */
-import { type DialTls, dial as dialWebSocket } from '../agent-protocol/dial.js';
+import { DialRefused, type DialTls, dial as dialWebSocket } from '../agent-protocol/dial.js';
 import { CLOSE, Link, type Transport } from '../agent-protocol/link.js';
 import {
   AGENT_PROTOCOL_VERSIONS,
@@ -143,7 +143,8 @@ class Joining {
       return await abortable(dialing, this.#signal);
     } catch (error) {
       if (this.#signal.aborted) dialing.then((late) => late.terminate()).catch(() => undefined);
-      throw new JoinFailed(dialFailure(error, this.#options.secret.advice), { cause: error });
+      const isUnauthorized = error instanceof DialRefused && error.status === 401;
+      throw new JoinFailed(dialFailure(error, this.#options.secret.advice), { cause: error, isUnauthorized });
     }
   }
 

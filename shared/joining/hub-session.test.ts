@@ -7,6 +7,7 @@ import { HubAddresses } from './hub-addresses.js';
 import { HubSession, type SessionListener } from './hub-session.js';
 import { type HubConnection, type HubListener, JoinFailed } from './ports/hub.js';
 
+const UNAUTHORIZED = 'the credential is refused';
 const NODE_ID = '0c0e5e0e-0000-4000-8000-000000000001';
 
 let runtime: ManualRuntime;
@@ -27,6 +28,8 @@ let ends: Map<string, (reason: string) => void>;
 /** Result of each try: a failure, or a connection of this duration. */
 let outcome: (address: string) => string | number;
 let session: HubSession;
+/** Times for which the credential has been refused. */
+let refusedForMs: number[];
 
 const LISTENER: SessionListener = {
   introduce: () => ({ instances: [], running: [], spooled: [] }),
@@ -41,7 +44,7 @@ function newSession(...addresses: string[]): HubSession {
   const join = async (address: string, listener: HubListener, signal: AbortSignal) => {
     tries.push({ address, atMs: runtime.clock.monotonicMs() });
     const result = outcome(address);
-    if (typeof result === 'string') throw new JoinFailed(result);
+    if (typeof result === 'string') throw new JoinFailed(result, { isUnauthorized: result === UNAUTHORIZED });
     if (dialing !== undefined)
       await abortable(dialing, signal).catch(() => Promise.reject(new JoinFailed('aborted')));
     await listener.onConnected?.();
@@ -72,7 +75,8 @@ function newSession(...addresses: string[]): HubSession {
       },
     },
   );
-  return new HubSession({ addresses, nodeId: NODE_ID, join }, LISTENER, { runtime, log });
+  const onUnauthorized = (forMs: number) => void refusedForMs.push(forMs);
+  return new HubSession({ addresses, nodeId: NODE_ID, join }, LISTENER, { runtime, log, onUnauthorized });
 }
 
 beforeEach(() => {
@@ -86,6 +90,7 @@ beforeEach(() => {
   listeners = new Map();
   ends = new Map();
   outcome = () => 'nobody there';
+  refusedForMs = [];
 });
 
 /** The addresses in the order of this agent. */
@@ -101,6 +106,25 @@ describe('a session', () => {
     expect(pauses().slice(0, 8)).toEqual([187.5, 375, 750, 1500, 3000, 6000, 11_250, 11_250]);
     await session.stop();
     expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('tells for how long its credential is refused, until a hub takes it', async () => {
+    let reply: string | number = UNAUTHORIZED;
+    outcome = () => reply;
+    session = newSession('ws://a');
+    await session.start();
+    await runtime.advance(60_000);
+    expect(refusedForMs[0]).toBe(0);
+    expect(refusedForMs.at(-1)).toBeGreaterThan(40_000);
+    reply = 'nobody there';
+    const told = refusedForMs.length;
+    await runtime.advance(60_000);
+    expect(refusedForMs).toHaveLength(told);
+    reply = 1000;
+    await runtime.advance(16_000);
+    reply = UNAUTHORIZED;
+    await runtime.advance(16_000);
+    expect(refusedForMs[told]).toBe(0);
   });
 
   test('logs a reason once, again after many tries, and at once when it changes', async () => {

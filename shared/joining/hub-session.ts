@@ -40,12 +40,20 @@ interface Move {
   readonly ended: Promise<string | null>;
 }
 
+export interface HubSessionOptions {
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** Called when a hub refuses the token or credential, with the time since the first refusal after which no hub was joined. */
+  readonly onUnauthorized?: ((forMs: number) => void) | undefined;
+}
+
 export class HubSession implements Service {
   readonly name = 'hub session';
   readonly #hub: Hub;
   readonly #addresses: HubAddresses;
   readonly #listener: SessionListener;
   readonly #runtime: Runtime;
+  readonly #onUnauthorized: HubSessionOptions['onUnauthorized'];
   readonly #log: Logger;
   /** Pauses while no hub answers. */
   readonly #pauses: BackOff;
@@ -56,6 +64,8 @@ export class HubSession implements Service {
   #joinedAtMs = 0;
   #state: SessionState = { joined: null, failure: null };
   #isOutputStorageOn = false;
+  /** Monotonic time of the first refusal of the credential since a hub was joined; undefined for none. */
+  #unauthorizedSinceMs: number | undefined;
   #waiting: ((connection: HubConnection) => void)[] = [];
   #running: Promise<void> = Promise.resolve();
   /** Latest failure of each address, and how often it occurred in a row. */
@@ -63,7 +73,7 @@ export class HubSession implements Service {
   /** The move that the current connection was asked for. */
   #move: Move | null = null;
 
-  constructor(hub: Hub, listener: SessionListener, { runtime, log }: { runtime: Runtime; log: Logger }) {
+  constructor(hub: Hub, listener: SessionListener, { runtime, log, onUnauthorized }: HubSessionOptions) {
     this.#hub = hub;
     this.#addresses = new HubAddresses(hub.addresses, hub.nodeId);
     this.#runtime = runtime;
@@ -71,6 +81,7 @@ export class HubSession implements Service {
     this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
     this.#briefPauses = backOff(FIRST_PAUSE_MS, LONGEST_BRIEF_PAUSE_MS, runtime.random);
     this.#listener = listener;
+    this.#onUnauthorized = onUnauthorized;
   }
 
   /** Connection to the joined hub. */
@@ -177,14 +188,22 @@ export class HubSession implements Service {
       return address;
     } catch (error) {
       if (signal.aborted) return null;
-      if (error instanceof JoinFailed) this.#logFailure(address, error.message);
-      else
+      if (error instanceof JoinFailed) {
+        this.#logFailure(address, error.message);
+        if (error.isUnauthorized) this.#unauthorized();
+      } else
         this.#log.error(
           { err: error, hub: address },
           'joining the hub failed because of a defect of this program',
         );
       return null;
     }
+  }
+
+  #unauthorized(): void {
+    const nowMs = this.#runtime.clock.monotonicMs();
+    this.#unauthorizedSinceMs ??= nowMs;
+    this.#onUnauthorized?.(nowMs - this.#unauthorizedSinceMs);
   }
 
   #ended(address: string, reason: string): void {
@@ -239,6 +258,7 @@ export class HubSession implements Service {
     this.#isOutputStorageOn = connection.isOutputStorageOn;
     this.#joinedAtMs = this.#runtime.clock.monotonicMs();
     this.#failures.clear();
+    this.#unauthorizedSinceMs = undefined;
     this.#pauses.reset();
     connection.ended.addEventListener('abort', () => {
       if (this.#connection !== connection) return;

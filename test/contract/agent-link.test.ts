@@ -2,6 +2,9 @@
 import { once } from 'node:events';
 import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import { hubLink } from '@workbench-hub/shared/hub-link/hub-link';
+import type { FileTransfer, HubListener } from '@workbench-hub/shared/joining/ports/hub';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { FakeAgent } from '../support/agents/fake-agent.js';
@@ -51,7 +54,25 @@ const hello = JSON.stringify({
   spooled: [],
 });
 
+/** The link of an agent with this token, which joins nothing. */
+async function joinAs(token: string): Promise<unknown> {
+  const link = hubLink({
+    addresses: [hub.address.replace('http', 'ws')],
+    agent: { id: 'linked', nodeId: NODE_1, version: '1', revision: '1' },
+    secret: { read: async () => token, advice: 'check the token' },
+    tls: async () => ({}),
+    runtime: systemRuntime,
+    files: () => ({}) as FileTransfer,
+  });
+  const signal = AbortSignal.timeout(60_000);
+  return link.join(link.addresses[0] ?? '', {} as HubListener, signal).catch((error: unknown) => error);
+}
+
 describe('the join token', () => {
+  it('that is refused is told from other failures to join', async () => {
+    expect(await joinAs('wrong')).toMatchObject({ name: 'JoinFailed', isUnauthorized: true });
+  });
+
   it.each(['', 'wrong', 'token-of-the-tests2', 'Token-of-the-tests'])(
     '%j is answered with 401',
     async (token) => {

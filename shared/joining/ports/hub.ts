@@ -188,6 +188,13 @@ export interface Hub {
 /** The hub was not joined; the message gives the reason and the remedy. */
 export class JoinFailed extends Error {
   override readonly name = 'JoinFailed';
+  /** Whether the hub has refused the token or credential. */
+  readonly isUnauthorized: boolean;
+
+  constructor(message: string, options: ErrorOptions & { readonly isUnauthorized?: boolean } = {}) {
+    super(message, options);
+    this.isUnauthorized = options.isUnauthorized ?? false;
+  }
 }
 
 /** Reason of a failed transfer: the hub has no such blob, received bytes with another digest, cannot use its store for now, refused
