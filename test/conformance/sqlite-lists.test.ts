@@ -49,6 +49,21 @@ describe('the list thread', () => {
     await expect(store.archive.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   });
 
+  it('refuses a list that is under way when it closes, without a line in the log', async () => {
+    const store = open();
+    const { log, lines } = memoryLog();
+    const lists = new TaskLists({ file, log });
+    const refused = expect(lists.list(EVERYTHING)).rejects.toMatchObject({
+      ...{ code: 'STORE_UNAVAILABLE', message: 'the hub stops' },
+    });
+    // The thread has been asked, and cannot answer while this turn lasts.
+    await Promise.resolve();
+    await lists.close();
+    await refused;
+    expect(lines).toEqual([]);
+    await store.close();
+  });
+
   it('answers each list once, and rests', async () => {
     const store = open();
     await store.queue.insert([newTask()]);
