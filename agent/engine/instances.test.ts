@@ -87,6 +87,18 @@ describe('after a host fault', () => {
   });
 });
 
+test.each(['drain', 'stop'] as const)('after %s, no command starts an instance again', async (how) => {
+  await instances[how]();
+  await runtime.advance(0);
+  const before = instances.states();
+  expect(before.map(({ status }) => status)).not.toContain('UP');
+  expect(instances.reply({ kind: 'instanceCommand', instanceId: 'a', command: 'start' })).toEqual({
+    ...{ error: 'the agent is stopping', text: null },
+  });
+  await runtime.advance(60_000);
+  expect(instances.states()).toEqual(before);
+});
+
 /** Three instances of one process, which are up. */
 async function startShared(): Promise<FakePrograms> {
   const profile = { version: '9', revision: '1', labels: [], autostart: true, command: ['program'], env: {} };
