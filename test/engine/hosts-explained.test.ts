@@ -112,6 +112,23 @@ describe('the explanation of a task that waits', () => {
     expect(manager.live.filter((each) => each !== name)).toHaveLength(1);
   });
 
+  it('does not hold the end of a host against it that is late enough', async () => {
+    await startWith({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
+    await create();
+    await pass();
+    const [name] = manager.live as [string];
+    manager.run(name, 3_600_000);
+    await pass();
+    await joinAs(name);
+    await pass();
+    const id = await create();
+    expect(await explained(id)).toMatchObject({
+      verdict: 'BUSY',
+      fitting: { busy: 1, ending: 0 },
+      outlooks: [{ joined: 1, coming: 0, obstacle: 'MAX_ALLOCATIONS' }],
+    });
+  });
+
   it('says why a recipe brings no more hosts', async () => {
     await startWith({ limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
     await engine.recipeViews.pause('gears', 'anna');

@@ -6,7 +6,8 @@ import type { PresentAgent, StartedInstance } from '../../core/ports/presence.js
 import { Instances } from './instances.js';
 import { ViewRefresh } from './view-refresh.js';
 
-const { clock, timers } = manualRuntime();
+const runtime = manualRuntime();
+const { clock, timers } = runtime;
 
 let agents: PresentAgent[];
 let instances: Instances;
@@ -52,4 +53,17 @@ it('a refresh leaves a disconnected agent with the same instances as it is', asy
   expect(shown()).toEqual(['sim-1 UNKNOWN']);
   expect(instances.find('sim-1')?.startedAtMs).toBe(1);
   expect(instances.attemptOn('sim-1')).toEqual(REF);
+});
+
+it('a refresh lets a connected agent take tasks ten seconds after it was seen to join, not before', async () => {
+  const seenAtMs = clock.nowMs();
+  const instance = { profile: up('sim-1'), status: 'UP', startedAtMs: 1 } as const;
+  agents = [{ ...AGENT, seenAtMs, isConnected: true, instances: [instance] }];
+  await views.refresh();
+  await runtime.advance(9999);
+  await views.refresh();
+  expect([shown(), instances.isReady('agent-1')]).toEqual([['sim-1 UP'], false]);
+  await runtime.advance(1);
+  await views.refresh();
+  expect(instances.isReady('agent-1')).toBe(true);
 });
