@@ -113,13 +113,18 @@ describe.skipIf(!hasPostgres)('a database that an older one replaces', () => {
     const [database] = databases as [TestDatabase];
     const { log } = memoryLog();
     const db = openPool({ url: database.url, log });
-    const sweep = () => rowsOf(db, SWEEP, { hubId: 'another' });
+    const sweepAfter = async (days: number) => {
+      await database.query(`UPDATE lane_hub SET seen_at = seen_at - interval '${days} days'`);
+      await rowsOf(db, SWEEP, { hubId: 'another' });
+    };
     const count = async (table: string) => (await database.query(`SELECT FROM ${table}`)).length;
     try {
-      await sweep();
-      expect(await count('lane')).toBe(LANE_NAMES.length);
-      await database.query("UPDATE lane_hub SET seen_at = seen_at - interval '91 days'");
-      await sweep();
+      // That others look does not make it one that was seen.
+      for (const days of [0, 60, 29]) {
+        await sweepAfter(days);
+        expect(await count('lane')).toBe(LANE_NAMES.length);
+      }
+      await sweepAfter(2);
       expect([await count('lane'), await count('task_change'), await count('lane_hub')]).toEqual([0, 0, 1]);
     } finally {
       await db.close();

@@ -1,0 +1,40 @@
+/** The driver of studies, when it is not told what happens. */
+import type { StudyDefinition } from '@workbench-hub/hub/core/studies/study';
+import { describe, expect, it } from 'vitest';
+import { engine, engineForEachTest } from '../support/engine/engine-for-each-test.js';
+
+engineForEachTest();
+
+const DEFINITION: StudyDefinition = {
+  ...{ classifiers: [], timeLimitS: null, values: [], success: [] },
+  ...{ stopAfterFailures: null, stopAfterS: null, stopWhen: [], reuse: false, bundle: false },
+  job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [], additionalFiles: [], variables: [] },
+  variables: [{ name: 'load', kind: 'NUMBER', unit: null, lower: null, upper: null, scale: 'LINEAR' }],
+};
+
+/** Creates a study of one point; returns its id and that of the task of the point. */
+async function createStudy() {
+  const { studies, runtime } = engine;
+  const checked = { plan: { kind: 'LIST', points: [{ load: 1 }] }, pointCount: 1 } as const;
+  const request = { name: 's', note: null, creator: null, notify: null, key: undefined };
+  const { counted } = await studies.create({ ...request, definition: DEFINITION, checked });
+  await runtime.advance(100);
+  const { id } = counted.study;
+  const { points } = await studies.points(id, { after: 0, limit: 9, outcomes: [] });
+  return { id, taskId: points[0]?.taskId ?? '' };
+}
+
+describe('a study', () => {
+  it('goes on ten seconds after the end of a task of which no signal told', async () => {
+    const { id, taskId } = await createStudy();
+    expect(await engine.tasks.get(taskId)).toMatchObject({ status: 'WAITING' });
+    await engine.store.queue.cancel([taskId], ['WAITING'], engine.runtime.clock.nowMs());
+    await engine.runtime.advance(9000);
+    expect(await engine.studies.get(id)).toMatchObject({ study: { state: 'RUNNING' }, counts: {} });
+    await engine.runtime.advance(1000);
+    expect(await engine.studies.get(id)).toMatchObject({
+      study: { state: 'FINISHED' },
+      counts: { CANCELED: 1 },
+    });
+  });
+});
