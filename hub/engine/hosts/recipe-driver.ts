@@ -62,7 +62,7 @@ export class RecipeDriver {
   /** Time since which an allocation is unknown to the workload manager. */
   readonly #unknownSinceMs = new Map<string, number>();
   readonly #canceledAtMs = new Map<string, number>();
-  /** Allocations that were handed in, or may have been, in this term. */
+  /** Allocations that were handed in, or may have been, in this term, or whose jobs were seen in it. */
   readonly #handedIn = new Set<string>();
   /** Allocations that were drained when their job was put back into the queue. */
   readonly #putBack = new Set<string>();
@@ -153,6 +153,7 @@ export class RecipeDriver {
     if (job) {
       this.#unknownSinceMs.delete(id);
       this.#doubtful.delete(id);
+      this.#handedIn.add(id);
       return job.state === 'RUNNING' ? this.#runs(id, job) : this.#waits(id, job);
     }
     const [ended] = jobs;
