@@ -90,6 +90,18 @@ describe('the idle instances', () => {
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
   });
 
+  it('are in that order with those that other hubs lend, which are idle from their offer on', async () => {
+    const lent = (id: string, as: 'OFFERED' | 'IN_USE') => ({ ...up(id), lent: as });
+    const { instances, idle, coolDown } = joined(lent('l1', 'OFFERED'), lent('l2', 'OFFERED'));
+    await coolDown();
+    instances.changed('a', lent('l1', 'OFFERED'));
+    expect(instances.idleSinceMsOf('l1')).toBe(instances.idleSinceMsOf('l2'));
+    instances.changed('a', lent('l1', 'IN_USE'));
+    expect(idle()).toEqual(['l2 beside 0']);
+    instances.changed('a', lent('l1', 'OFFERED'));
+    expect(idle()).toEqual(['l2 beside 0', 'l1 beside 0']);
+  });
+
   it('do not include an instance during its cooldown', async () => {
     const { instances, idle, coolDown } = joined(up('i1'));
     instances.reserve(on('i1'), 'a');

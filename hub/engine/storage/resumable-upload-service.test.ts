@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { expect, it } from 'vitest';
+import { type ResumableUploadOptions, ResumableUploadService } from './resumable-upload-service.js';
+
+const USER = { owner: null, changesAll: true };
+
+/** A service with one upload of ten bytes, of which what has arrived is kept when the test says so. */
+function serviceOfSlowDisk() {
+  let receivedBytes = 0;
+  let keep: () => void = () => undefined;
+  const isKept = new Promise<void>((resolve) => {
+    keep = resolve;
+  });
+  const service = new ResumableUploadService({
+    refuseWhileOff: () => undefined,
+    runtime: manualRuntime(),
+    hubs: { ownId: 'own' },
+    settings: { keepUploadsForMs: 1000 },
+    uploads: {
+      find: async () => ({ ...USER, id: 'u', hubId: 'own', sizeBytes: 10, receivedBytes, isStored: false }),
+      advance: async (_: string, __: number, bytes: number) => {
+        receivedBytes = bytes;
+        return true;
+      },
+    },
+    files: {
+      uploads: {
+        freeBytes: async () => 1000,
+        append: async (
+          _: unknown,
+          __: number,
+          pieces: AsyncIterable<Buffer>,
+          onDurable: (bytes: number) => Promise<void>,
+        ) => {
+          let bytes = 0;
+          for await (const piece of pieces) bytes += piece.length;
+          await isKept;
+          await onDurable(bytes);
+        },
+      },
+    },
+  } as unknown as ResumableUploadOptions);
+  return { service, keep };
+}
+
+it('the place of an upload is told when what arrived of a part that was cut off is kept', async () => {
+  const { service, keep } = serviceOfSlowDisk();
+  const content = new PassThrough();
+  const part = { fromByte: 0, lengthBytes: null, content, reauthorize: async () => undefined };
+  const cut = expect(service.receive('u', USER, part)).rejects.toThrow('Premature close');
+  content.write('abc');
+  while (content.readableLength > 0) await setImmediate();
+  content.destroy();
+  await once(content, 'close');
+  const found = service.find('u', USER);
+  await setImmediate();
+  keep();
+  expect(await found).toMatchObject({ receivedBytes: 3 });
+  await cut;
+});
