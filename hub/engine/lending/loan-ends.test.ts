@@ -62,6 +62,16 @@ it('a loan that is canceled before it has a task is over at once, so that none i
   expect(reports).toMatchObject([{ ...REF, outcome: 'CANCELED' }]);
 });
 
+it('a loan that is given back for a fault of the host says so, and any other does not', async () => {
+  await ends.giveBack(openLoan(false), 'the disk is full', { hostFault: true });
+  await ends.giveBack(openLoan(false), 'the site takes its instance back');
+  const returned = { ...REF, outcome: 'RETURNED', outputFiles: [], log: null };
+  expect(reports).toEqual([
+    { ...returned, message: 'the disk is full', hostFault: true },
+    { ...returned, message: 'the site takes its instance back' },
+  ]);
+});
+
 it('a loan of an earlier term whose instance was never claimed is ended, and its task is void', async () => {
   const loan = openLoan(true);
   const task = { id: 'task', status: 'WAITING', attempt: 0, loan: loan.loan } as Task;
