@@ -1,7 +1,7 @@
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import { describe, expect, it } from 'vitest';
-import { consequenceOf, consequenceOfLoss, type LossKind } from './attempt-consequences.js';
+import { consequenceOf, consequenceOfLoss, type LossKind, lossThatEnded } from './attempt-consequences.js';
 import { runningTaskWith, TASK_ID } from './fixtures/task.js';
 import type { Task } from './task.js';
 
@@ -159,6 +159,16 @@ describe('a loss', () => {
         files: { outputFiles: [], log },
       },
     });
+  });
+
+  it('ended a task that was given up, and none whose own job says the same', () => {
+    const message = 'the workbench instance died 3 times while it ran this task (tasks.maxAttempts)';
+    const givenUp = { status: 'FAILED', batchExecutionStatus: null, message } as const;
+    expect(lossThatEnded(givenUp)).toBe('CRASH');
+    expect(lossThatEnded({ ...givenUp, batchExecutionStatus: 'ERROR' })).toBeNull();
+    expect(lossThatEnded({ ...givenUp, status: 'FINISHED' })).toBeNull();
+    expect(lossThatEnded({ ...givenUp, message: `it says: ${message}` })).toBeNull();
+    expect(lossThatEnded({ ...givenUp, message: null })).toBeNull();
   });
 
   it('by any other return has no limit', () => {

@@ -79,6 +79,8 @@ describe('the plan of hosts', () => {
     expect(countOf([waiting(3)], [planned()], [{ instanceClass: GEARS, idle: 3, busy: 0 }])).toBe(0);
     expect(countOf([waiting(3)], [planned()], [{ instanceClass: BELTS, idle: 3, busy: 0 }])).toBe(2);
     expect(countOf([waiting(3)], [planned()], [{ instanceClass: GEARS, idle: 0, busy: 3 }])).toBe(2);
+    const ofTwoKinds = [waiting(1), waiting(1, { labels: [] })];
+    expect(countOf(ofTwoKinds, [planned()], [{ instanceClass: GEARS, idle: 1, busy: 0 }])).toBe(1);
   });
 
   it('wants no host for each of many short tasks: a minute of work is one instance', () => {
