@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, expect, it } from 'vitest';
 import type { PresentAgent, StartedInstance } from '../../core/ports/presence.js';
+import type { RunningAttempt } from '../../core/ports/task-queue.js';
 import { Instances } from './instances.js';
 import { ViewRefresh } from './view-refresh.js';
 
@@ -10,15 +11,17 @@ const runtime = manualRuntime();
 const { clock, timers } = runtime;
 
 let agents: PresentAgent[];
+let running: RunningAttempt[];
 let instances: Instances;
 let views: ViewRefresh;
 
 beforeEach(() => {
   agents = [];
+  running = [];
   instances = new Instances({ clock, timers, log: { warn: () => undefined } as unknown as Logger });
   views = new ViewRefresh({
     presence: { all: async () => agents },
-    queue: { running: async () => [] },
+    queue: { running: async () => running },
     instances,
     clock,
   });
@@ -66,4 +69,20 @@ it('a refresh lets a connected agent take tasks ten seconds after it was seen to
   await runtime.advance(1);
   await views.refresh();
   expect(instances.isReady('agent-1')).toBe(true);
+});
+
+it('a refresh gives an agent that joins meanwhile none of the attempts that were read before', async () => {
+  const agent = {
+    ...{ ...AGENT, nodeId: 'n', joinNumber: null, seenAtMs: clock.nowMs() },
+    instances: [up('sim-1')],
+  };
+  agents = [away('sim-1')];
+  running = [{ agentId: 'agent-1', ref: REF }];
+  const refreshed = views.refresh();
+  for (const { onSignal } of [instances, views]) onSignal.JOINED?.({ kind: 'JOINED', agent, running: [] });
+  await refreshed;
+  expect(shown()).toEqual(['sim-1 UP']);
+  expect(instances.attemptOn('sim-1')).toBeNull();
+  await views.refresh();
+  expect(instances.attemptOn('sim-1')).toEqual(REF);
 });
