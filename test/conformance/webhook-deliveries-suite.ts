@@ -119,6 +119,15 @@ export function describeWebhookDeliveries(open: OpenStore): void {
     expect(claims.flat()).toHaveLength(1);
   });
 
+  it('wait for each receiver until a time of its own', async () => {
+    await ended(5);
+    await ended(9, { url: `${OTHER}/hooks/b`, receiver: OTHER });
+    const times = async () => Object.fromEntries(await waitingTimes());
+    expect(await times()).toEqual({ [RECEIVER]: 5, [OTHER]: 9 });
+    await claim(10, { leaseUntilMs: 1000 });
+    expect(await times()).toEqual({ [RECEIVER]: 1000, [OTHER]: 9 });
+  });
+
   it('are claimed again when the lease ends, and the former outcome does not count', async () => {
     const id = await ended(5);
     const first = await one(10);
