@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { KubernetesApi } from '../support/hosts/kubernetes-api.js';
+import { type Job, KubernetesApi } from '../support/hosts/kubernetes-api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
@@ -71,6 +71,35 @@ async function open(): Promise<Cluster> {
 
 describe.skipIf(!hasKubectl)('Kubernetes by kubectl', () => {
   describeWorkloadManager(open);
+
+  it('takes job.yaml as it is, and as the submit command fills it, on a dry run of the client', async () => {
+    const { path: folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const api = new KubernetesApi();
+    await api.listen();
+    onTestFinished(() => api.close());
+    const config = join(folder, 'kubeconfig');
+    await api.writeConfig(config);
+    const env = { ...process.env, HOME: folder, KUBECONFIG: config };
+    const template = join(COMMANDS, 'job.yaml');
+    const filled = join(folder, 'filled.yaml');
+    await writeFile(join(folder, 'kubectl'), `#!/bin/sh\ncat >'${filled}'\n`, { mode: 0o755 });
+    await promisify(execFile)(join(COMMANDS, 'submit'), [template], {
+      env: {
+        ...{ ...env, PATH: `${folder}:${process.env['PATH']}`, WORKBENCH_ALLOCATION: 'gears-1' },
+        ...{ WORKBENCH_SCRIPT: '/shared/gears-1/job.sh', WORKBENCH_WALL_TIME_S: '14400' },
+      },
+    });
+    const jobOf = async (file: string) => {
+      const flags = ['--dry-run=client', '--validate=false', '-o', 'json'];
+      const { stdout } = await promisify(execFile)('kubectl', ['create', ...flags, '-f', file], { env });
+      const { metadata, spec } = JSON.parse(stdout) as Job;
+      const { activeDeadlineSeconds, containers } = spec.template.spec;
+      return [metadata.labels['workbench-allocation'], activeDeadlineSeconds, containers[0]?.command[1]];
+    };
+    expect(await jobOf(template)).toEqual(['@ALLOCATION@', '@WALL_TIME_S@', '@SCRIPT@']);
+    expect(await jobOf(filled)).toEqual(['gears-1', 14_400, '/shared/gears-1/job.sh']);
+  });
 
   it('says why a pod has no node, and how one has ended', async () => {
     const cluster = await open();

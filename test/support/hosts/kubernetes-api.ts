@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 
 const NAMESPACE = 'simulation';
 
-interface Job {
+export interface Job {
   readonly metadata: Record<string, unknown> & { readonly labels: Record<string, string> };
   readonly spec: {
     readonly suspend?: boolean;
