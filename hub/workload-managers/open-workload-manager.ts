@@ -17,7 +17,7 @@ const NAMES_AT_ONCE = 500;
 export interface WorkloadManagerOptions {
   readonly manager: ManagerSettings;
   readonly allocation: AllocationSettings;
-  /** Environment of this process, of which commands inherit all but the hub's own settings. */
+  /** Environment of this process, of which commands inherit all but the hub's own settings and credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
 }

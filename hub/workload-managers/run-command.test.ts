@@ -35,11 +35,23 @@ it.each([
   expect(end).toMatchObject({ exitCode: 0, stdout: `${words.join('|')}|input\nits 'name'` });
 });
 
-it('keeps the settings of the hub from commands', async () => {
-  const variables = { WORKBENCH_HUB_STORE_URL: 'postgres://secret', SLURM_CONF: '/etc/slurm.conf' };
-  const { stdout } = await runner({ variables })(['env']);
-  expect(stdout).toContain('SLURM_CONF=/etc/slurm.conf');
-  expect(stdout).not.toContain('secret');
+it.each([
+  'WORKBENCH_HUB_STORE_URL',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+  'AWS_CONTAINER_AUTHORIZATION_TOKEN',
+  'aws_secret_access_key',
+  'PGPASSWORD',
+  'PGPASSFILE',
+])('keeps the variable %s of the hub from commands, here and elsewhere', async (name) => {
+  const variables = { [name]: 'hidden', SLURM_CONF: '/etc/slurm.conf', PGROUPD_LICENSE_FILE: '27000@a' };
+  for (const via of [[], AS_SSH]) {
+    const { stdout } = await runner({ via, variables })(['env']);
+    expect(stdout).toContain('SLURM_CONF=/etc/slurm.conf');
+    expect(stdout).toContain('PGROUPD_LICENSE_FILE=');
+    expect(stdout).not.toContain('hidden');
+  }
 });
 
 it('names a program that is missing, here and elsewhere', async () => {

@@ -15,13 +15,20 @@ const MAX_QUOTED_LENGTH = 500;
 /** Exit codes by which a shell says that it cannot start a program, and ssh that it has no connection. */
 const NOT_STARTED_CODES = [126, 127];
 const NO_CONNECTION_CODE = 255;
-/** The hub's own settings, secrets among them, are no business of the site's commands and jobs. */
-const OWN_VARIABLE = /^WORKBENCH_/i;
+/** Variables that are no business of the site's commands, nor of jobs, to which sbatch gives the environment of the command. */
+const OWN_VARIABLES: readonly RegExp[] = [
+  // Settings of the hub, secrets among them.
+  /^WORKBENCH_/i,
+  // Credentials of the store of files, in the many forms that the AWS SDK knows.
+  /^AWS_/i,
+  // Passwords of PostgreSQL's clients. Others that begin with PG are not its own, such as those of compilers.
+  /^PGPASS(?:WORD|FILE)$/i,
+];
 
 export interface CommandSurroundings {
   /** Beginning of each command, such as `ssh` and a host; it gets the command as words for a POSIX shell. Empty: this machine. */
   readonly via: readonly string[];
-  /** Environment of this process. Commands inherit it without the hub's own settings. */
+  /** Environment of this process. Commands inherit it without the hub's own settings and credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timers: Timers;
   readonly timeLimitMs?: number;
@@ -48,7 +55,7 @@ export type RunCommand = (command: readonly string[], input?: CommandInput) => P
 /** The commands of these surroundings. */
 export function commandRunner(surroundings: CommandSurroundings): RunCommand {
   const environment = Object.fromEntries(
-    Object.entries(surroundings.environment).filter(([name]) => !OWN_VARIABLE.test(name)),
+    Object.entries(surroundings.environment).filter(([name]) => !OWN_VARIABLES.some((own) => own.test(name))),
   );
   return async (command, { input = '', variables = {} } = {}) => {
     const name = nameOf(command, surroundings.via);

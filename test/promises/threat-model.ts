@@ -367,6 +367,16 @@ export const THREAT_MODEL: PagePromises = {
       ],
     },
     {
+      begins: '| a job on a [host that comes',
+      heldBy: [
+        test(
+          'hub/workload-managers/run-command.test.ts',
+          'keeps the variable %s of the hub from commands, here and elsewhere',
+        ),
+        test('test/hosts/workload-manager-suite.ts', 'tells nobody the credential'),
+      ],
+    },
+    {
       begins: '| a script that fills the',
       heldBy: [
         test(
