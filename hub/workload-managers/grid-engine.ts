@@ -10,6 +10,8 @@ import { shellWord } from './shell-words.js';
 const NO_SUCH_JOB = /does not exist/;
 /** Letters, digits and hyphens are a name to Grid Engine only when they do not begin with a digit. */
 const PREFIX = 'wb-';
+/** Bound of the list of jobs, of which each has some 600 bytes: qstat cannot be asked for jobs of certain names. */
+const MAX_LIST_BYTES = 32 * 2 ** 20;
 
 /** The driver for Grid Engine's commands. It forgets jobs that have ended. */
 export function gridEngine(
@@ -33,8 +35,12 @@ export function gridEngine(
       return id;
     },
     async jobs(names) {
-      // Times have no zone: they are those of the command.
-      const end = await run(['qstat', '-xml', '-r', '-u', '*'], { variables: { TZ: 'UTC' } });
+      // The name $user is qstat's own, for the user that it runs as: the one who hands jobs in.
+      const end = await run(['qstat', '-xml', '-r', '-u', '$user'], {
+        // Times have no zone: they are those of the command.
+        variables: { TZ: 'UTC' },
+        maxOutputBytes: MAX_LIST_BYTES,
+      });
       if (end.exitCode !== 0) throw unavailable(end);
       const known = new Map(names.map((name) => [`${PREFIX}${name}`, name]));
       const jobs = jobsOfQstat(end.stdout, new Set(known.keys()), clock.nowMs());

@@ -38,6 +38,8 @@ export interface CommandInput {
   readonly input?: string;
   /** Environment variables, which go along to another machine. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Bound of each of its two outputs, for a command that may print more than others. */
+  readonly maxOutputBytes?: number;
 }
 
 export interface CommandEnd {
@@ -57,14 +59,14 @@ export function commandRunner(surroundings: CommandSurroundings): RunCommand {
   const environment = Object.fromEntries(
     Object.entries(surroundings.environment).filter(([name]) => !OWN_VARIABLES.some((own) => own.test(name))),
   );
-  return async (command, { input = '', variables = {} } = {}) => {
+  return async (command, { input = '', variables = {}, maxOutputBytes = MAX_OUTPUT_BYTES } = {}) => {
     const name = nameOf(command, surroundings.via);
     const assignments = Object.entries(variables).map(([key, value]) => `${key}=${value}`);
     const isHere = surroundings.via.length === 0;
     const named = isHere || assignments.length === 0 ? command : ['env', ...assignments, ...command];
     const words = isHere ? named : [...surroundings.via, 'sh', '-c', shellWord(withOwnCode(named))];
     const env = isHere ? { ...environment, ...variables } : environment;
-    const end = await started(name, words, { input, env }, surroundings);
+    const end = await started(name, words, { input, env, maxOutputBytes }, surroundings);
     const noConnection = !isHere && end.exitCode === NO_CONNECTION_CODE;
     if (noConnection || NOT_STARTED_CODES.includes(end.exitCode)) throw unavailable(end);
     return end;
@@ -111,12 +113,13 @@ function nameOf([program = '']: readonly string[], via: readonly string[]): stri
 interface Process {
   readonly input: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly maxOutputBytes: number;
 }
 
 function started(
   name: string,
   [program = '', ...args]: readonly string[],
-  { input, env }: Process,
+  { input, env, maxOutputBytes }: Process,
   { timers, timeLimitMs = TIME_LIMIT_MS }: CommandSurroundings,
 ): Promise<CommandEnd> {
   const child = execa(program, args, {
@@ -151,8 +154,8 @@ function started(
     for (const kind of ['stdout', 'stderr'] as const) {
       child[kind].setEncoding('utf8').on('data', (chunk: string) => {
         output[kind] += chunk;
-        if (output[kind].length > MAX_OUTPUT_BYTES)
-          endBecause(`printed more than ${MAX_OUTPUT_BYTES} bytes, and was ended`);
+        if (output[kind].length > maxOutputBytes)
+          endBecause(`printed more than ${maxOutputBytes} bytes, and was ended`);
       });
     }
     const settle = (exitCode: number | undefined, signal: string | undefined, fault: string | undefined) =>

@@ -1,7 +1,9 @@
 /** The driver for Grid Engine, with a real one. */
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe } from 'vitest';
+import { openWorkloadManager } from '@workbench-hub/hub/workload-managers/open-workload-manager';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gridEngineCell, hasGridEngine } from '../support/hosts/grid-engine-cell.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
@@ -26,4 +28,24 @@ async function open(): Promise<WorkloadManagerUnderTest> {
   };
 }
 
-describe.skipIf(!hasGridEngine())('Grid Engine', () => describeWorkloadManager(open));
+describe.skipIf(!hasGridEngine())('Grid Engine', () => {
+  describeWorkloadManager(open);
+
+  it('lists jobs of the user who asks, and of no other', async () => {
+    const cell = await gridEngineCell();
+    onTestFinished(() => cell.stop());
+    const managerOf = (via: readonly string[]) =>
+      openWorkloadManager({
+        manager: { kind: 'grid-engine', via, options: ['-h'] },
+        allocation: {
+          ...{ folder: cell.folder, scratch: null, agentCommand: ['true'], wallTimeMs: 60_000 },
+          agentConfigOf: () => ({}),
+        },
+        ...{ environment: process.env, runtime: systemRuntime },
+      });
+    const own = managerOf(cell.via);
+    await own.submit({ name: 'gears-1', credential: 'secret' });
+    expect(await own.jobs(['gears-1'])).toMatchObject([{ name: 'gears-1', state: 'QUEUED' }]);
+    expect(await managerOf(cell.viaAs('nobody')).jobs(['gears-1'])).toEqual([]);
+  });
+});

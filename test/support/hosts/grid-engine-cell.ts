@@ -68,6 +68,8 @@ until qstat -f | grep -q 'lx-amd64  *$'; do sleep 0.1; done
 export interface GridEngineCell {
   /** Beginning of commands that run beside the cell, as `via` of a workload manager: it treats its words as ssh does. */
   readonly via: readonly string[];
+  /** The same, as another user. */
+  viaAs(user: string): readonly string[];
   /** Folder of the cell, for what the test shares with its host. */
   readonly folder: string;
   endMaster(): void;
@@ -131,8 +133,10 @@ export async function gridEngineCell(): Promise<GridEngineCell> {
     await stop();
     throw new Error('Grid Engine does not start', { cause: error });
   }
+  const asSsh = ['sh', '-c', 'exec sh -c "$*"', 'via'];
   return {
-    via: [...inside, 'sh', '-c', 'exec sh -c "$*"', 'via'],
+    via: [...inside, ...asSsh],
+    viaAs: (user) => [...inside, 'setpriv', `--reuid=${user}`, '--clear-groups', ...asSsh],
     folder,
     endMaster: () => void run('qconf -km; while qconf -sh; do sleep 0.1; done'),
     startMaster: () => void run('sge_qmaster; until qconf -sh; do sleep 0.1; done'),
