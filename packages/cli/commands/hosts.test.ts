@@ -4,9 +4,10 @@ import { hostsInWords } from './hosts.js';
 
 const AT = '2026-11-21T06:53:00.000';
 const SHOWN = '2026-11-21 06:53:00';
+const REASON = '1 task waits for version 9.1';
 
 function allocation(id: string, fields: Partial<api.HostAllocation> = {}): api.HostAllocation {
-  return { id, state: 'QUEUED', reason: '1 task waits for version 9.1', wantedAt: AT, ...fields };
+  return { id, state: 'QUEUED', reason: REASON, wantedAt: AT, ...fields };
 }
 
 function recipe(fields: Partial<api.HostRecipe> = {}): api.HostRecipe {
@@ -33,9 +34,9 @@ it('shows each recipe with its bounds, and the host-hours that ran and are reser
     ['gears', 'READY', '2 of 20', '1 of 4', '12 of 400', '8'],
     ['belts', 'READY', '0 of 20', '0 of 4', '3.5', '0'],
     [''],
-    ['ALLOCATION', 'RECIPE', 'STATE', 'JOB', 'WANTED', 'ENDS', 'CAUSE', 'MESSAGE'],
-    ['gears-1', 'gears', 'JOINED', '7', SHOWN, SHOWN, '-', '-'],
-    ['gears-2', 'gears', 'QUEUED', '8', SHOWN, '-', '-', 'Priority'],
+    ['ALLOCATION', 'RECIPE', 'STATE', 'JOB', 'WANTED', 'ENDS', 'REASON', 'CAUSE', 'MESSAGE'],
+    ['gears-1', 'gears', 'JOINED', '7', SHOWN, SHOWN, REASON, '-', '-'],
+    ['gears-2', 'gears', 'QUEUED', '8', SHOWN, '-', REASON, '-', 'Priority'],
   ]);
 });
 
@@ -59,9 +60,9 @@ it('shows failed starts with their jobs, and the next try', () => {
     ],
     ['gears', 'FAILING', '0 of 20', '0 of 4', '0', '0', '3', SHOWN, 'exit code 1'],
     [''],
-    ['ALLOCATION', 'RECIPE', 'STATE', 'JOB', 'WANTED', 'ENDS', 'CAUSE', 'MESSAGE'],
-    ['gears-1', 'gears', 'FAILED', '9', SHOWN, SHOWN, 'ENDED_EARLY', 'exit code 1'],
-    ['gears-2', 'gears', 'ENDED', '-', SHOWN, SHOWN, 'ASKED', '-'],
+    ['ALLOCATION', 'RECIPE', 'STATE', 'JOB', 'WANTED', 'ENDS', 'REASON', 'CAUSE', 'MESSAGE'],
+    ['gears-1', 'gears', 'FAILED', '9', SHOWN, SHOWN, REASON, 'ENDED_EARLY', 'exit code 1'],
+    ['gears-2', 'gears', 'ENDED', '-', SHOWN, SHOWN, REASON, 'ASKED', '-'],
   ]);
 });
 

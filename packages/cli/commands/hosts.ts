@@ -44,6 +44,7 @@ const ALLOCATION_COLUMNS: readonly Column<Row>[] = [
   { title: 'JOB', of: ({ allocation }) => allocation.jobId },
   { title: 'WANTED', of: ({ allocation }) => localTime(allocation.wantedAt) },
   { title: 'ENDS', of: ({ allocation }) => localTime(allocation.endedAt ?? allocation.endsAt) },
+  { title: 'REASON', of: ({ allocation }) => allocation.reason },
   { title: 'FOR', of: ({ allocation }) => allocation.forUser, isRare: true },
   { title: 'CAUSE', of: ({ allocation }) => allocation.cause },
   { title: 'MESSAGE', of: ({ allocation }) => allocation.message, isRare: true },
@@ -60,8 +61,8 @@ The first table has a line for each recipe: its allocations and those that have 
 it may have; host-hours that ran within 24 hours, of their bound, and those that its allocations may still run, which
 count against the bound, too; who has paused it; starts in a row that have failed, and the next try. The second one
 has the allocations: all that are open, and for each recipe the latest ${ENDED_SHOWN} that are over (--json: 20). FAILED is one that
-was over before an instance of its agent was up; JOB is the id by which the workload manager knows its job. Messages
-are for administrators.
+was over before an instance of its agent was up; JOB is the id by which the workload manager knows its job; REASON says
+why it was wanted, and CAUSE why it is given back, or over. Messages are for administrators.
 `;
 
 export function addHostCommands(program: Command, run: Run): void {
