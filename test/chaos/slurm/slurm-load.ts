@@ -73,7 +73,8 @@ export class SlurmLoad {
     const isLong = random.oneIn(10);
     const seconds = isLong ? 20 + random.below(60) : random.next() * 6;
     const timeLimitS = !isLong && random.oneIn(2) ? 30 : null;
-    const script = `sleep ${seconds.toFixed(2)}; echo ${number} >> '${ledger}'`;
+    // A sleep that is killed before its shell must not look like an end.
+    const script = `sleep ${seconds.toFixed(2)} && echo ${number} >> '${ledger}'`;
     const body = {
       name: isLong ? 'long' : 'short',
       classifiers: [],
