@@ -27,8 +27,7 @@ export interface ReconciliationOptions {
   readonly log: Logger;
 }
 
-/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds, which costs an attempt unless a workload manager
- *  has started it a second time. False when the
+/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds. False when the
  *  introduction is out of date: the agent has disconnected, or joined again. */
 export async function reconcile(
   introduction: AgentIntroduction,

@@ -25,6 +25,7 @@ const TIMEOUT_MS = 5000;
 /** Age at which newer recipes are asked for, and at which they count no more. */
 const OLD_MS = 10_000;
 const TOO_OLD_MS = 60_000;
+const LOOK_MS = 1000;
 
 export function clusterJoinedRecipes(options: ClusterJoinedRecipesOptions): ClusterJoinedRecipes {
   const { joined, instances, hubs, relay, clock } = options;
@@ -32,8 +33,17 @@ export function clusterJoinedRecipes(options: ClusterJoinedRecipesOptions): Clus
   let latest: readonly JoinedRecipe[] = [];
   let readAtMs = Number.NEGATIVE_INFINITY;
   let askedAtMs = Number.NEGATIVE_INFINITY;
-  const isElsewhere = () =>
-    joined.all().length === 0 && hubs.others() > 0 && instances.agents().some(({ hub }) => hub?.bringsHosts);
+  let haveJoined = false;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether hubs have joined that bring hosts, as of the last second: it is asked for each task of a list. */
+  const haveHubsJoined = () => {
+    if (clock.monotonicMs() - lookedAtMs >= LOOK_MS) {
+      lookedAtMs = clock.monotonicMs();
+      haveJoined = instances.agents().some(({ hub }) => hub?.bringsHosts);
+    }
+    return haveJoined;
+  };
+  const isElsewhere = () => hubs.others() > 0 && joined.all().length === 0 && haveHubsJoined();
   const read = async () => {
     askedAtMs = clock.monotonicMs();
     const scheduler = (await hubs.all()).find(({ isScheduler, isLive }) => isScheduler && isLive);
@@ -52,7 +62,7 @@ export function clusterJoinedRecipes(options: ClusterJoinedRecipesOptions): Clus
     known: () => {
       if (!isElsewhere()) return joined.all();
       const nowMs = clock.monotonicMs();
-      // The reader of an explanation learns what fails.
+      // An explanation that asks the same tells its reader what fails.
       if (nowMs - askedAtMs > OLD_MS) void read().catch(() => undefined);
       return nowMs - readAtMs > TOO_OLD_MS ? [] : latest;
     },

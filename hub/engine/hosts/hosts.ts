@@ -70,11 +70,11 @@ export class Hosts {
 
   /** Begins to bring hosts, and to ask joined hubs for theirs. */
   start(): void {
-    const { drivers, planner } = this.#options;
+    const { drivers, planner, joined } = this.#options;
     planner.reset();
     for (const driver of drivers.values()) driver.start();
     this.#hasRole = true;
-    this.#startLoop();
+    if (drivers.size > 0 || joined.hasHubs) this.#startLoop();
   }
 
   async stop(): Promise<void> {
@@ -97,22 +97,21 @@ export class Hosts {
 
   /** Without recipes and joined hubs, nothing is looked at. */
   #startLoop(): void {
-    const { drivers, joined } = this.#options;
-    if (this.#hasRole && this.#loop.isStopped && (drivers.size > 0 || joined.hasHubs)) this.#loop.start();
+    if (this.#hasRole && this.#loop.isStopped) this.#loop.start();
   }
 
   readonly onSignal: SignalListener = {
     WAITS: () => this.#wakeForWork(),
     RETURNED: () => this.#wakeForWork(),
     READY: ({ agentId }) => {
+      if (!this.#options.joined.brings(agentId)) return this.#wakeFor(agentId);
       this.#startLoop();
-      if (this.#options.joined.brings(agentId)) this.wake();
-      else this.#wakeFor(agentId);
+      this.wake();
     },
     INSTANCE: ({ agentId }) => this.#wakeFor(agentId),
     LEFT: ({ agentId }) => this.#wakeFor(agentId),
     RESYNC: () => {
-      this.#startLoop();
+      if (this.#options.joined.hasHubs) this.#startLoop();
       this.wake();
     },
   };

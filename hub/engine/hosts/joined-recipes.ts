@@ -95,6 +95,8 @@ export class JoinedRecipes {
 
   /** The recipes by agent id, as their hubs have described them. */
   all(): JoinedRecipe[] {
+    // Reasons of waiting tasks ask for them, and most hubs have none.
+    if (this.#hubs.size === 0) return [];
     const nowMs = this.#options.clock.monotonicMs();
     const joined = this.#joined();
     const byId = [...this.#hubs].sort(([a], [b]) => (a < b ? -1 : 1));
