@@ -37,7 +37,7 @@ interface JoinedHub {
   hasWanted: boolean;
   /** Whether the latest request has failed. */
   hasFailed: boolean;
-  /** What was wanted of it. */
+  /** Instances that were wanted of it. */
   readonly wishes: SteadyWishes;
 }
 

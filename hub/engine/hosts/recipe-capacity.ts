@@ -1,4 +1,4 @@
-/** What the recipes of this hub and of those that have joined it can bring for others. */
+/** Hosts that the recipes of this hub, and of the hubs that have joined it, can bring for upstreams. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { RecipeOutlook } from '../../core/host-outlook.js';
 import { usableMs } from '../../core/hosts/host-end.js';

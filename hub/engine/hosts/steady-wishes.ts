@@ -14,7 +14,7 @@ export class SteadyWishes {
   /** By recipe and requirement. */
   #wishes = new Map<string, Wish>();
 
-  /** What is asked for now. `isAtOnce`: a rise need not last. Times are monotonic. */
+  /** Wishes to ask for now. `isAtOnce`: a rise need not last. Times are monotonic. */
   settled(wanted: readonly WantedInstances[], nowMs: number, isAtOnce: boolean): WantedInstances[] {
     const before = this.#wishes;
     this.#wishes = new Map();

@@ -49,7 +49,7 @@ export function lentRecipes(
   return lent.slice(0, MAX_LENT_RECIPES);
 }
 
-/** What is wanted of the recipes that are lent, as far as their free hosts have instances. */
+/** Wishes for the recipes that are lent, reduced to the instances that their free hosts have. */
 export function wantedWithin(
   wanted: readonly WantedInstances[],
   recipes: readonly LentRecipe[],

@@ -22,7 +22,7 @@ export const hubOf = (id: string) => ({
 
 export interface Site {
   readonly agent: SocketlessAgent;
-  /** What was wanted of it, by request; null when only its recipes were asked for. */
+  /** Wishes of each request, in order; null for one that asked for the recipes only. */
   readonly wanted: (readonly WantedInstances[] | null)[];
   /** Recipes that it answers with; null for no answer. */
   recipes: readonly LentRecipe[] | null;
