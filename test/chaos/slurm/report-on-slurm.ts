@@ -40,7 +40,9 @@ function summaryOf(outcome: SlurmOutcome): string {
     ...[...outcome.faults].sort().map(([kind, count]) => row(`  ${kind}`, count)),
     row('attempts lost with their agents', outcome.losses),
     row('attempts returned, at no cost', outcome.returned),
-    row('s from the start of a host to its first task (median)', outcome.firstTaskS.toFixed(1)),
+    row('most allocations beyond the need', outcome.mostBeyond),
+    row('s from the start of a host to its first task (median)', outcome.firstTaskS.median.toFixed(1)),
+    row('s of the slowest of ten', outcome.firstTaskS.slowOfTen.toFixed(1)),
     row('wrong', outcome.wrong.length),
   ].join('\n');
 }

@@ -1,6 +1,6 @@
-/** Tasks of a run on Slurm: handed in so that some always wait, and followed to their ends. */
+/** Tasks of a run on Slurm: handed in so that now many wait, now few, now none, and followed to their ends. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { seededRandom } from '../../support/random.js';
+import { type SeededRandom, seededRandom } from '../../support/random.js';
 
 /** A task that was answered with 201. */
 export interface Submitted {
@@ -18,8 +18,10 @@ export interface LoadOptions {
   readonly stopped: AbortSignal;
 }
 
-/** Tasks that wait at a time. */
-const BACKLOG = 24;
+/** Tasks that wait at a time while hosts are to reach the ends of their time, and for how long. */
+const HIGH = { backlog: 24, forMs: 300_000 };
+/** The same between them: so few that one allocation too many shows. */
+const LOW = { backlogs: [0, 1, 3, 5], forMs: 25_000, count: 3 };
 const LOOK_MS = 500;
 const REQUEST_MS = 10_000;
 
@@ -27,6 +29,20 @@ const REQUEST_MS = 10_000;
 export interface Counts {
   readonly WAITING: number;
   readonly RUNNING: number;
+}
+
+interface Wave {
+  /** Tasks that wait at a time. */
+  readonly backlog: number;
+  readonly forMs: number;
+}
+
+/** Low waves, a high one, and so on. */
+function* wavesOf(random: SeededRandom): Generator<Wave, never> {
+  for (;;) {
+    for (let low = 0; low < LOW.count; low++) yield { backlog: random.of(LOW.backlogs), forMs: LOW.forMs };
+    yield HIGH;
+  }
 }
 
 export class SlurmLoad {
@@ -39,9 +55,16 @@ export class SlurmLoad {
 
   /** Hands tasks in until `isEnough`, which is asked now and then. */
   async run(isEnough: () => boolean): Promise<void> {
+    const waves = wavesOf(seededRandom(this.#options.seed));
+    let { backlog, forMs } = waves.next().value;
+    let untilMs = performance.now() + forMs;
     while (!isEnough() && !this.#options.stopped.aborted) {
+      if (performance.now() > untilMs) {
+        ({ backlog, forMs } = waves.next().value);
+        untilMs = performance.now() + forMs;
+      }
       const counts = await this.counts();
-      for (let missing = BACKLOG - (counts?.WAITING ?? BACKLOG); missing > 0; missing--) await this.#submit();
+      for (let missing = backlog - (counts?.WAITING ?? backlog); missing > 0; missing--) await this.#submit();
       await pause(LOOK_MS);
     }
   }

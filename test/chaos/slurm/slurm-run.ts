@@ -31,8 +31,10 @@ export interface SlurmOutcome {
   readonly returned: number;
   readonly losses: number;
   readonly allocations: number;
-  /** Median seconds from the start of a host, as Slurm tells it, to the start of its first task. */
-  readonly firstTaskS: number;
+  /** Most allocations that were coming beyond those that the waiting tasks needed. */
+  readonly mostBeyond: number;
+  /** Seconds from the start of a host, as Slurm tells it, to the start of its first task. */
+  readonly firstTaskS: { readonly median: number; readonly slowOfTen: number };
   readonly wrong: readonly string[];
 }
 
@@ -104,6 +106,7 @@ async function run(
     returned,
     losses,
     allocations: watch.allocations,
+    mostBeyond: watch.mostBeyond,
     firstTaskS: watch.firstTaskS(firstStartMs),
     wrong: [...watch.wrong, ...lossesWithoutCause(losses, faults.counts), ...wrong],
   };

@@ -5,11 +5,12 @@ import type { SlurmLoad } from './slurm-load.js';
 
 export interface SlurmWatchOptions {
   readonly cluster: Pick<SlurmCluster, 'runInside'>;
-  readonly load: SlurmLoad;
+  readonly load: Pick<SlurmLoad, 'counts' | 'get'>;
   /** Instances of an allocation. */
   readonly instances: number;
 }
 
+/** Allocation as the hub tells it. */
 interface AllocationBody {
   readonly id: string;
   readonly state: string;
@@ -26,6 +27,8 @@ interface Job {
 }
 
 const LOOK_MS = 1000;
+/** States of an allocation whose agent has joined. */
+const HAS_JOINED: ReadonlySet<string> = new Set(['JOINED', 'DRAINING', 'ENDED', 'LOST']);
 /** Looks for which a need counts: an allocation that nobody needs any more goes after ten seconds. */
 const NEEDED_FOR = 25;
 
@@ -38,6 +41,7 @@ export class SlurmWatch {
   readonly #startedAtMs = new Map<string, number>();
   /** Allocations that the latest looks needed. */
   readonly #needs: number[] = [];
+  #mostBeyond = Number.NEGATIVE_INFINITY;
 
   constructor(options: SlurmWatchOptions) {
     this.#options = options;
@@ -52,9 +56,14 @@ export class SlurmWatch {
     return [...this.#allocations.values()].filter(({ cause }) => cause === 'TIME').length;
   }
 
+  /** Most allocations that were coming beyond those that the waiting tasks needed. */
+  get mostBeyond(): number {
+    return this.#mostBeyond;
+  }
+
   async run(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      await this.#look();
+      await this.look();
       await pause(LOOK_MS);
     }
   }
@@ -74,16 +83,23 @@ export class SlurmWatch {
       );
   }
 
-  /** Median seconds from the start of a host, as Slurm tells it, to that of its first task, of which the time is given by agent. */
-  firstTaskS(firstStartMs: ReadonlyMap<string, number>): number {
+  /** Seconds from the start of a host, as Slurm tells it, to that of its first task, of which the time is given by agent: the median, and that of
+   *  the slowest of ten. */
+  firstTaskS(firstStartMs: ReadonlyMap<string, number>): {
+    readonly median: number;
+    readonly slowOfTen: number;
+  } {
     const seconds = [...this.#startedAtMs].flatMap(([id, startedAtMs]) => {
       const beganMs = firstStartMs.get(id);
       return beganMs === undefined ? [] : [(beganMs - startedAtMs) / 1000];
     });
-    return seconds.sort((a, b) => a - b)[Math.floor(seconds.length / 2)] ?? Number.NaN;
+    seconds.sort((a, b) => a - b);
+    const at = (share: number) => seconds[Math.floor(seconds.length * share)] ?? Number.NaN;
+    return { median: at(0.5), slowOfTen: at(0.9) };
   }
 
-  async #look(): Promise<void> {
+  /** Asks Slurm and the hub once, and compares. */
+  async look(): Promise<void> {
     const { load, instances } = this.#options;
     const [jobs, counts, hosts] = await Promise.all([
       this.#jobs(),
@@ -96,12 +112,19 @@ export class SlurmWatch {
       if (state === 'RUNNING') this.#startedAtMs.set(name, startedAtMs);
     // While one of them is away, nothing is known.
     if (counts === undefined || jobs === undefined) return;
-    const queued = jobs.filter(({ state }) => state === 'PENDING');
+    const coming = jobs.filter((job) => this.#isComing(job));
     this.#needs.push(Math.ceil(counts.WAITING / instances));
     if (this.#needs.length > NEEDED_FOR) this.#needs.shift();
     const needed = Math.max(...this.#needs);
-    if (queued.length > needed + 1)
-      this.wrong.push(`${queued.length} allocations were queued for tasks that needed ${needed}`);
+    this.#mostBeyond = Math.max(this.#mostBeyond, coming.length - needed);
+    if (coming.length > needed + 1)
+      this.wrong.push(`${coming.length} allocations were coming for tasks that needed ${needed}`);
+  }
+
+  /** Whether a job is queued, or has started and its agent has never joined. */
+  #isComing({ name, state }: Job): boolean {
+    if (state === 'PENDING') return true;
+    return state === 'RUNNING' && !HAS_JOINED.has(this.#allocations.get(name)?.state ?? 'WANTED');
   }
 
   /** Jobs of Slurm; undefined while it does not answer. */
