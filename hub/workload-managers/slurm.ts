@@ -7,10 +7,6 @@ import { shellWord } from './shell-words.js';
 import { idOfSbatch, isAboutTheController, jobOfSqueueLine, SQUEUE_FORMAT } from './slurm-answers.js';
 
 const MINUTE_MS = 60_000;
-/** Time before its end at which a job is asked to end, so that it can give back its tasks. */
-const WARNING_S = 60;
-/** Wall time above which there is room for the warning. */
-const SHORT_WALL_TIME_MS = 3 * MINUTE_MS;
 /** Complaints of `scancel` about a job that ended meanwhile, which is no failure. */
 const ENDED_MEANWHILE = /already completing or completed|Invalid job id specified/;
 
@@ -24,7 +20,8 @@ export function slurm(
     '--output=/dev/null',
     '--chdir=/',
     '--no-requeue',
-    ...limitsOf(wallTimeMs),
+    // Slurm counts whole minutes. No signal before the end: it may come a minute early, when tasks that fit still run.
+    `--time=${Math.ceil(wallTimeMs / MINUTE_MS)}`,
     ...manager.options,
   ];
   return {
@@ -66,11 +63,4 @@ export function slurm(
       return complaintOf(end);
     },
   };
-}
-
-/** The wall time, in whole minutes as Slurm counts, and the warning before its end, to the script alone: it hands the signal on. */
-function limitsOf(wallTimeMs: number): string[] {
-  const minutes = Math.ceil(wallTimeMs / MINUTE_MS);
-  const warning = wallTimeMs > SHORT_WALL_TIME_MS ? [`--signal=B:TERM@${WARNING_S}`] : [];
-  return [`--time=${minutes}`, ...warning];
 }
