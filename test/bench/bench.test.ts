@@ -1,5 +1,6 @@
 /** Every workload of the benchmark at a small scale; its figures are not checked. */
 import { describe, expect, it } from 'vitest';
+import { hasSlurm } from '../support/hosts/slurm-cluster.js';
 import { hasPostgres } from '../support/stores/postgres.js';
 import { runWorkload } from './run-workload.js';
 import { type STORES, WORKLOADS } from './workloads.js';
@@ -194,6 +195,16 @@ describe.skipIf(process.platform !== 'linux')(
           'all slots up after',
           'memory of the agent and its programs, idle',
           'a script for each slot: peak memory',
+        ]),
+      );
+    });
+
+    it.skipIf(!hasSlurm())('hosts measures what a task waits for on a host that comes for it', async () => {
+      const { figures } = await inSmall('hosts');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'first task after the start of its host, median',
+          'job of the host gone after its task ended, median',
         ]),
       );
     });

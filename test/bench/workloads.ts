@@ -5,6 +5,7 @@ import { w6 } from './beside/beside.js';
 import { cluster } from './cluster/cluster.js';
 import { consolePages } from './console/console.js';
 import { events } from './events/events.js';
+import { hosts } from './hosts/hosts.js';
 import { w9 } from './idle/idle.js';
 import { lists, listsOnPostgres } from './lists/lists.js';
 import { machineLimits } from './machine-limits/machine-limits.js';
@@ -44,6 +45,7 @@ export const WORKLOADS: Readonly<Record<(typeof STORES)[number], readonly Worklo
     events,
     storage,
     uploads,
+    hosts,
     consolePages,
   ],
   postgres: [w0OnPostgres, w1OnPostgres, w1cOnPostgres, w2OnPostgres, w3OnPostgres, listsOnPostgres, cluster],

@@ -43,20 +43,26 @@ export interface SlurmCluster {
   stop(): Promise<void>;
 }
 
+/** Reason why no cluster can be started on this machine; undefined when one can. */
+export function slurmObstacle(): string | undefined {
+  try {
+    if (process.getuid?.() !== 0) return 'it takes the rights of root';
+    for (const program of ['munged', 'slurmctld', 'slurmd', 'sbatch', 'slurmrestd', 'nsenter', 'ip'])
+      checkProgram(program);
+    execFileSync('unshare', ['--net', '--pid', '--fork', '--mount-proc', 'true'], { stdio: 'pipe' });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** Whether this machine has Slurm, and the rights for namespaces. Without them, tests with a cluster are skipped, and the run says so; never
  *  under CI, where they fail. */
 export function hasSlurm(): boolean {
   if (process.env['CI'] !== undefined) return true;
-  try {
-    if (process.getuid?.() !== 0) throw new Error('they take the rights of root');
-    for (const program of ['munged', 'slurmctld', 'slurmd', 'sbatch', 'slurmrestd', 'nsenter', 'ip'])
-      checkProgram(program);
-    execFileSync('unshare', ['--net', '--pid', '--fork', '--mount-proc', 'true'], { stdio: 'pipe' });
-    return true;
-  } catch (error) {
-    console.warn(`SKIPPED, tests with Slurm: ${(error as Error).message}`);
-    return false;
-  }
+  const obstacle = slurmObstacle();
+  if (obstacle !== undefined) console.warn(`SKIPPED, tests with Slurm: ${obstacle}`);
+  return obstacle === undefined;
 }
 
 /** Whether this machine has the programs of Slurm. Without them, tests that start some by themselves are skipped, as with {@link hasSlurm}. */
