@@ -40,7 +40,8 @@ export interface SlurmOutcome {
 
 const AGENT = fileURLToPath(new URL('../../../../agent/bin/workbench-agent.js', import.meta.url));
 const INSTANCES = 2;
-const MAX_ALLOCATIONS = 6;
+/** More than the cluster has hosts, so that some are queued. */
+const MAX_ALLOCATIONS = 8;
 const GONE_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 900_000;
 const TELL_EVERY_MS = 30_000;
@@ -133,7 +134,7 @@ async function allEnded(load: SlurmLoad): Promise<void> {
 function recipeOf(cluster: SlurmCluster, port: number) {
   return {
     name: 'gears',
-    manager: { kind: 'slurm', via: cluster.via, options: ['--partition=main'] },
+    manager: { kind: 'slurm', via: cluster.via, options: ['--partition=main', '--exclusive'] },
     folder: join(cluster.folder, 'shared'),
     scratch: cluster.folder,
     wallTime: '4m',
