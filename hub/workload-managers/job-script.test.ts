@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { jobScript } from './job-script.js';
@@ -83,6 +83,56 @@ describe.each(SHELLS)('the script of a job in %s', (shell) => {
     expect(readFileSync(join(job.folder, 'output'), 'utf8')).toBe('words\ncomplaints\n');
     expect(readdirSync(job.scratch)).toEqual([]);
     expect(() => process.kill(-Number(job.script.pid), 0)).toThrow('ESRCH');
+  });
+
+  it('removes what jobs that were killed on its host have left there, and nothing else', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'workbench-test-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const scratch = join(folder, 'scratch');
+    await mkdir(scratch);
+    const left = async (name: string, atMs: number) => {
+      await mkdir(join(scratch, name, 'inside'), { recursive: true });
+      await writeFile(join(scratch, name, '.job-lock'), '');
+      await chmod(join(scratch, name, 'inside'), 0o500);
+      await utimes(join(scratch, name), atMs / 1000, atMs / 1000);
+    };
+    const longAgoMs = Date.now() - 7_200_000;
+    const prefix = `workbench-agent.${hostname()}`;
+    await left(`${prefix}.killed`, longAgoMs);
+    await left(`${prefix}.running`, longAgoMs);
+    await left(`${prefix}.beginning`, Date.now());
+    await left('workbench-agent.another-host.killed', longAgoMs);
+    const holder = spawn('flock', [
+      join(scratch, `${prefix}.running`, '.job-lock'),
+      'sh',
+      '-c',
+      'echo held; cat',
+    ]);
+    onTestFinished(() => void holder.stdin.end());
+    await once(holder.stdout, 'data');
+
+    const allocation = {
+      folder,
+      scratch,
+      agentConfigOf: () => ({}),
+      wallTimeMs: 60_000,
+      agentCommand: ['true'],
+    };
+    await writeFile(join(folder, 'job.sh'), jobScript(allocation, folder));
+    const [code] = await once(spawn(shell, [join(folder, 'job.sh')], { stdio: 'ignore' }), 'exit');
+    expect(code).toBe(0);
+    expect(readdirSync(scratch).sort()).toEqual(
+      [`${prefix}.beginning`, `${prefix}.running`, 'workbench-agent.another-host.killed'].sort(),
+    );
+  });
+
+  it('holds its folder while it runs', async () => {
+    const job = await startJob(shell, AGENT);
+    const lock = join(job.scratch, String(readdirSync(job.scratch)[0]), '.job-lock');
+    const asked = spawn('flock', ['--nonblock', lock, 'true'], { stdio: 'ignore' });
+    expect((await once(asked, 'exit'))[0]).toBe(1);
+    job.script.kill('SIGTERM');
+    await job.ended();
   });
 
   it('says so when the host has no folder for the data', async () => {

@@ -22,7 +22,7 @@ export function jobScript({ scratch, agentCommand }: AllocationSettings, folder:
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is an expansion of the shell.
   const base = scratch === null ? '"${TMPDIR:-/tmp}"' : shellWord(scratch);
   return `#!/bin/sh
-# Job of Workbench Hub: runs an agent, hands signals on to it, and removes its data.
+# Job of Workbench Hub: runs an agent, hands signals on to it, and removes its data and that of jobs that were killed here.
 umask 077
 # HTCondor gives none, and the shell keeps its own to itself.
 export PATH
@@ -30,6 +30,7 @@ exec >>${shellWord(`${folder}/${ALLOCATION_FILES.output}`)} 2>&1 </dev/null
 agent=
 canary=
 scratch=
+sweeper=
 asked=
 stop() {
   asked=yes
@@ -40,20 +41,33 @@ stop() {
   kill -TERM "$agent" 2>/dev/null
 }
 for signal in TERM INT HUP USR1 USR2; do trap "stop $signal" "$signal"; done
+# Folders of jobs that were killed on this host: older than an hour, and nobody holds their lock.
+sweep() {
+  command -v flock && find "$base" -maxdepth 1 -user "$(id -u)" -name "$prefix.*" -mmin +60 | while read -r left; do
+    flock --nonblock "$left/.job-lock" sh -c 'chmod -R u+rwX "$1"; rm -rf "$1"' sh "$left"
+  done
+}
 clean() {
   [ -z "$canary" ] || { kill -KILL "$canary"; wait "$canary"; } 2>/dev/null
+  [ -z "$sweeper" ] || wait "$sweeper"
   [ -z "$scratch" ] && return 0
   rm -rf "$scratch" 2>/dev/null || { chmod -R u+rwX "$scratch"; rm -rf "$scratch"; }
 }
 trap clean EXIT
 base=${base}
-scratch=$(mktemp -d "$base/workbench-agent.XXXXXXXX") || { echo "no folder can be made in $base on $(uname -n)"; exit 73; }
+prefix=workbench-agent.$(uname -n)
+scratch=$(mktemp -d "$base/$prefix.XXXXXXXX") || { echo "no folder can be made in $base on $(uname -n)"; exit 73; }
 cd "$scratch" || exit 73
+# Held by this script and the agent, as long as one of them lives.
+exec 9>.job-lock
+! command -v flock >/dev/null || flock --nonblock 9
 [ -z "$asked" ] || exit 0
 WORKBENCH_AGENT_DATA_DIR=$scratch ${agent} &
 agent=$!
-sleep 2147483647 >/dev/null 2>&1 &
+sleep 2147483647 >/dev/null 2>&1 9>&- &
 canary=$!
+sweep >/dev/null 2>&1 9>&- &
+sweeper=$!
 [ -z "$asked" ] || kill -TERM "$agent" 2>/dev/null
 # A signal ends the wait before the agent has ended.
 while wait "$agent"; code=$?; [ "$code" -gt 128 ] && kill -0 "$agent" 2>/dev/null; do :; done

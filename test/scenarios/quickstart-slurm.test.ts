@@ -40,6 +40,7 @@ describe.skipIf(!hasSlurmPrograms())('the quickstart with Slurm', () => {
       expect(stdout).toMatch(/^Host: {3}slurm-\w+ is asked for: \d+ tasks? waits? for version 3\.\*/m);
       expect(stdout).toMatch(/^Host: {3}slurm-\w+ has joined the hub, as job \d+ of Slurm \([\d.]+ s\)$/m);
       expect(stdout).toMatch(/^Host: {3}slurm-\w+ is gone \([\d.]+ s\)$/m);
+      expect(stdout).toMatch(/^ {8}30 points FINISHED, [\d.]+ s after it was handed in$/m);
       expect(stdout).toContain('Slurm:  has no job any more: squeue is empty\n');
       const { createSimulateWork, call } = restClient(address);
       const id = await createSimulateWork({ duration: 600 });
