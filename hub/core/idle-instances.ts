@@ -1,5 +1,6 @@
 /** Idle instances, in the order in which they receive tasks (contract 2.3). */
 import { type InstanceProfile, kindKey } from '@workbench-hub/shared/domain/instance';
+import type { LentHostEnd } from './hosts/host-end.js';
 import { insertSorted } from './sorted.js';
 
 /** Version and labels of an instance, and the kind of jobs that it runs; equal instances share one object. */
@@ -14,6 +15,8 @@ export interface IdleInstance {
   readonly profile: InstanceProfile;
   readonly instanceClass: InstanceClass;
   readonly agentId: string;
+  /** Only of one that a joined hub lends from a host that comes and goes. */
+  readonly lentHost?: LentHostEnd | null;
   readonly idleSinceMs: number;
 }
 
@@ -22,23 +25,25 @@ export type IdleInstances = ReadonlyMap<InstanceClass, IdleOfClass>;
 
 export interface IdleOfClass {
   readonly count: number;
-  /** Agents with idle instances, in the order of {@link compareLocations}. */
-  readonly agents: readonly IdleOfAgent[];
+  /** Hosts with idle instances, in the order of {@link compareLocations}. */
+  readonly hosts: readonly IdleOfHost[];
 }
 
-/** Position of an agent in the order in which agents receive tasks. */
+/** Host of an idle instance: that of its agent, or, of a joined hub, one that it lends from. */
+export type HostOfInstance = Pick<IdleInstance, 'agentId' | 'lentHost'>;
+
+/** Position of a host in the order in which hosts receive tasks. */
 export interface InstanceLocation {
-  /** Number of working instances of the agent, of all classes. */
+  /** Number of working instances of its agent, of all classes. */
   readonly busy: number;
   /** Start of the longest idle time of its instances. */
   readonly idleSinceMs: number;
-  /** Unique number of the agent, as the last criterion. */
+  /** Unique number of the host, as the last criterion. */
   readonly number: number;
 }
 
-/** Idle instances of one class and agent. */
-export interface IdleOfAgent extends InstanceLocation {
-  readonly agentId: string;
+/** Idle instances of one class and host. */
+export interface IdleOfHost extends InstanceLocation, HostOfInstance {
   /** Longest idle first; at least one. */
   readonly instances: readonly IdleInstance[];
 }
@@ -51,10 +56,10 @@ export function compareLocations(a: InstanceLocation, b: InstanceLocation): numb
 /** Classes that fit a requirement, with their number of surplus labels. */
 export type FittingClasses = ReadonlyMap<InstanceClass, number>;
 
-/** Whether the task may be dispatched to an agent. */
-export type IsAgentAllowed = (agentId: string) => boolean;
+/** Whether the task may be dispatched to a host. */
+export type IsHostAllowed = (host: HostOfInstance) => boolean;
 
-/** Idle instances that a round has not paired yet. Pairings of the round count as work of their agents. Only the first agents are
+/** Idle instances that a round has not paired yet. Pairings of the round count as work of their agents. Only the first hosts are
  *  examined, however many there are. */
 export class FreeInstances {
   readonly #classes = new Map<InstanceClass, FreeOfClass>();
@@ -70,22 +75,22 @@ export class FreeInstances {
     return this.#classes.size === 0;
   }
 
-  /** Whether one of these classes is left on an agent that `isAgentAllowed` permits; without it, all are permitted. */
-  hasAny(fitting: FittingClasses, isAgentAllowed?: IsAgentAllowed): boolean {
+  /** Whether one of these classes is left on a host that `isHostAllowed` permits; without it, all are permitted. */
+  hasAny(fitting: FittingClasses, isHostAllowed?: IsHostAllowed): boolean {
     for (const [instanceClass, free] of this.#classes) {
-      if (fitting.has(instanceClass) && (!isAgentAllowed || free.first(isAgentAllowed))) return true;
+      if (fitting.has(instanceClass) && (!isHostAllowed || free.first(isHostAllowed))) return true;
     }
     return false;
   }
 
   /** Takes the instance with the fewest surplus labels, then on the least busy agent, then idle for longest. Throws when none
    *  is left. */
-  take(fitting: FittingClasses, isAgentAllowed?: IsAgentAllowed): IdleInstance {
+  take(fitting: FittingClasses, isHostAllowed?: IsHostAllowed): IdleInstance {
     let best: { instanceClass: InstanceClass; candidate: Candidate; surplus: number } | undefined;
     for (const [instanceClass, free] of this.#classes) {
       const surplus = fitting.get(instanceClass);
       if (surplus === undefined || (best && surplus > best.surplus)) continue;
-      const candidate = free.first(isAgentAllowed);
+      const candidate = free.first(isHostAllowed);
       if (!candidate) continue;
       if (best && surplus === best.surplus && compareLocations(candidate, best.candidate) >= 0) continue;
       best = { instanceClass, candidate, surplus };
@@ -98,34 +103,34 @@ export class FreeInstances {
   }
 }
 
-/** Instances of an agent, some of which may have been taken. */
+/** Instances of a host, some of which may have been taken. */
 interface Candidate extends InstanceLocation {
-  readonly agent: IdleOfAgent;
+  readonly host: IdleOfHost;
   /** Index of its first instance that is left. */
   readonly at: number;
 }
 
 class FreeOfClass {
-  readonly #agents: readonly IdleOfAgent[];
+  readonly #hosts: readonly IdleOfHost[];
   /** Pairings of the round by agent, over all classes. */
   readonly #newlyBusy: Map<string, number>;
-  /** Index of the first agent that is not among the candidates yet. */
+  /** Index of the first host that is not among the candidates yet. */
   #next = 0;
   /** Sorted. */
   readonly #candidates: Candidate[] = [];
   count: number;
 
-  constructor({ agents, count }: IdleOfClass, newlyBusy: Map<string, number>) {
-    this.#agents = agents;
+  constructor({ hosts, count }: IdleOfClass, newlyBusy: Map<string, number>) {
+    this.#hosts = hosts;
     this.#newlyBusy = newlyBusy;
     this.count = count;
   }
 
   /** The best candidate that is permitted. */
-  first(isAgentAllowed?: IsAgentAllowed): Candidate | undefined {
+  first(isHostAllowed?: IsHostAllowed): Candidate | undefined {
     const notPermitted: Candidate[] = [];
     let best = this.#shiftFirst();
-    while (best && isAgentAllowed && !isAgentAllowed(best.agent.agentId)) {
+    while (best && isHostAllowed && !isHostAllowed(best.host)) {
       notPermitted.push(best);
       best = this.#shiftFirst();
     }
@@ -136,19 +141,19 @@ class FreeOfClass {
 
   /** Takes the first instance of a candidate, which {@link first} returned last. */
   take(candidate: Candidate): IdleInstance {
-    const { agent, at } = candidate;
+    const { host, at } = candidate;
     this.#candidates.splice(this.#candidates.indexOf(candidate), 1);
-    this.#newlyBusy.set(agent.agentId, (this.#newlyBusy.get(agent.agentId) ?? 0) + 1);
+    this.#newlyBusy.set(host.agentId, (this.#newlyBusy.get(host.agentId) ?? 0) + 1);
     this.count--;
-    if (at + 1 < agent.instances.length) this.#add(agent, at + 1);
-    return agent.instances[at] as IdleInstance;
+    if (at + 1 < host.instances.length) this.#add(host, at + 1);
+    return host.instances[at] as IdleInstance;
   }
 
   #shiftFirst(): Candidate | undefined {
     for (;;) {
       const [known] = this.#candidates;
-      const next = this.#agents[this.#next];
-      // A pairing only moves an agent back, so the former order tells which one to examine next.
+      const next = this.#hosts[this.#next];
+      // A pairing only moves a host back, so the former order tells which one to examine next.
       if (next && (!known || compareLocations(next, known) < 0)) {
         this.#next++;
         this.#add(next, 0);
@@ -156,21 +161,21 @@ class FreeOfClass {
       }
       if (!known) return undefined;
       this.#candidates.shift();
-      if (known.busy === this.#busyNow(known.agent)) return known;
-      this.#add(known.agent, known.at);
+      if (known.busy === this.#busyNow(known.host)) return known;
+      this.#add(known.host, known.at);
     }
   }
 
-  #add(agent: IdleOfAgent, at: number): void {
-    const { idleSinceMs } = agent.instances[at] as IdleInstance;
-    this.#insert({ agent, at, busy: this.#busyNow(agent), idleSinceMs, number: agent.number });
+  #add(host: IdleOfHost, at: number): void {
+    const { idleSinceMs } = host.instances[at] as IdleInstance;
+    this.#insert({ host, at, busy: this.#busyNow(host), idleSinceMs, number: host.number });
   }
 
   #insert(candidate: Candidate): void {
     insertSorted(this.#candidates, candidate, compareLocations);
   }
 
-  #busyNow({ agentId, busy }: IdleOfAgent): number {
+  #busyNow({ agentId, busy }: IdleOfHost): number {
     return busy + (this.#newlyBusy.get(agentId) ?? 0);
   }
 }

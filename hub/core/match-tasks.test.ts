@@ -62,11 +62,11 @@ function byClass(instances: readonly Idle[]): IdleInstances {
   const inOrder = [...instances].sort((a, b) => a.idleSinceMs - b.idleSinceMs);
   return new Map(
     grouped(inOrder, ({ instanceClass }) => instanceClass).map(([instanceClass, ofClass]) => {
-      const agents = grouped(ofClass, ({ agentId }) => agentId).map(([agentId, ofAgent], number) => {
-        const [{ busyOnAgent: busy, idleSinceMs }] = ofAgent as [Idle, ...Idle[]];
-        return { agentId, busy, idleSinceMs, instances: ofAgent, number };
+      const hosts = grouped(ofClass, ({ agentId }) => agentId).map(([agentId, ofHost], number) => {
+        const [{ busyOnAgent: busy, idleSinceMs }] = ofHost as [Idle, ...Idle[]];
+        return { agentId, busy, idleSinceMs, instances: ofHost, number };
       });
-      return [instanceClass, { count: ofClass.length, agents: agents.sort(compareLocations) }];
+      return [instanceClass, { count: ofClass.length, hosts: hosts.sort(compareLocations) }];
     }),
   );
 }
@@ -217,7 +217,7 @@ describe('for any waiting tasks and idle instances', () => {
     const excluded = new Set(
       Array.from({ length: seed % 2 === 0 ? 6 : 0 }, () => `t${below(7)} agent-${below(4)}`),
     );
-    const isAllowed: IsAllowed = (taskId, agentId) => !excluded.has(`${taskId} ${agentId}`);
+    const isAllowed: IsAllowed = (task, { agentId }) => !excluded.has(`${task.taskId} ${agentId}`);
     return { tasks, instances, isAllowed };
   }
 
@@ -236,7 +236,7 @@ describe('for any waiting tasks and idle instances', () => {
       const given = new Map<string, number>();
       for (const waiting of [...tasks].sort(compareWaiting)) {
         const candidates = [...free].filter(
-          (instance) => fitting(waiting, instance) && isAllowed(waiting, instance.agentId),
+          (instance) => fitting(waiting, instance) && isAllowed(waiting, instance),
         );
         const got = pairings.find(({ task: { taskId } }) => taskId === waiting.taskId)?.instance as
           | Idle

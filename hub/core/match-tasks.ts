@@ -4,6 +4,7 @@ import { fits, surplusLabels } from '@workbench-hub/shared/domain/matching';
 import {
   type FittingClasses,
   FreeInstances,
+  type HostOfInstance,
   type IdleInstance,
   type IdleInstances,
   type InstanceClass,
@@ -80,12 +81,12 @@ interface UnpairedHeads extends WaitingPool {
   next: number;
 }
 
-/** Whether a task may be dispatched to an agent with a fitting instance. */
-export type IsAllowed = (task: WaitingTask, agentId: string) => boolean;
+/** Whether a task may be dispatched to a host with a fitting instance. */
+export type IsAllowed = (task: WaitingTask, host: HostOfInstance) => boolean;
 
 /**
  * Pairs each task, first task first, with the best instance for it, each instance at most once. Tasks for which no instance is
- * left stay unpaired. Without `isAllowed`, every task may go to every agent.
+ * left stay unpaired. Without `isAllowed`, every task may go to every host.
  */
 export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllowed?: IsAllowed): Pairing[] {
   const free = new FreeInstances(idle);
@@ -97,8 +98,8 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
     if (!first) break;
     const { task, pool } = first;
     pool.next++;
-    const isAgentAllowed = isAllowed && ((agentId: string) => isAllowed(task, agentId));
-    pairings.push({ task, instance: free.take(pool.fitting, isAgentAllowed) });
+    const isHostAllowed = isAllowed && ((host: HostOfInstance) => isAllowed(task, host));
+    pairings.push({ task, instance: free.take(pool.fitting, isHostAllowed) });
   }
   return pairings;
 }
@@ -119,11 +120,11 @@ function firstToPair(
   return first;
 }
 
-/** Skips tasks that may not go to any agent with a fitting instance left. */
+/** Skips tasks that may not go to any host with a fitting instance left. */
 function skipExcluded(pool: UnpairedHeads, free: FreeInstances, isAllowed: IsAllowed): void {
   if (!free.hasAny(pool.fitting)) return;
   for (; ; pool.next++) {
     const task = pool.heads[pool.next];
-    if (!task || free.hasAny(pool.fitting, (agentId) => isAllowed(task, agentId))) return;
+    if (!task || free.hasAny(pool.fitting, (host) => isAllowed(task, host))) return;
   }
 }

@@ -144,6 +144,8 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   upForMs: durationMs.nullable(),
   /** Only of an instance that a joined hub lends. */
   lent: z.enum(LENT_STATES).optional(),
+  /** Only of a lent instance on a host that comes and goes; hubs of earlier versions do not tell it. */
+  host: z.object({ id: identifier, leftMs: durationMs }).optional(),
 });
 
 const recipeName = z.string().min(1).max(MAX_RECIPE_NAME_LENGTH);

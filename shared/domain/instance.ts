@@ -83,6 +83,14 @@ export interface InstanceCrashes {
 export const LENT_STATES = ['OFFERED', 'IN_USE', 'KEPT'] as const;
 export type LentState = (typeof LENT_STATES)[number];
 
+/** Host of a lent instance that comes and goes. */
+export interface LentHost {
+  /** Id at the hub that lends it: instances with the same one end together. */
+  readonly id: string;
+  /** Time that it still has for tasks. A duration needs no common clock. */
+  readonly leftMs: number;
+}
+
 /** An agent's statement about one of its instances. */
 export interface InstanceReport extends InstanceProfile {
   readonly status: ReportedInstanceStatus;
@@ -90,4 +98,6 @@ export interface InstanceReport extends InstanceProfile {
   readonly upForMs: number | null;
   /** State of an instance that another hub lends; absent for an instance of the agent itself. */
   readonly lent?: LentState | undefined;
+  /** Host of an instance that another hub lends; absent for one that stays, and from hubs of earlier versions. */
+  readonly host?: LentHost | undefined;
 }

@@ -204,6 +204,19 @@ const LIES: Record<string, Record<string, () => Promise<void>>> = {
       await processed(agent);
       await expectWaiting(id);
     },
+    'the end of its host': async () => {
+      const agent = await join();
+      agent.say({ type: 'instance', instance: reportOf({ ...OWN, host: { id: 'host', leftMs: 0 } }) });
+      await processed(agent);
+      const id = await api.batchJob({ ...ON_FALSE, timeLimit: 60 });
+      await expectWaiting(id);
+      agent.say({
+        type: 'instance',
+        instance: reportOf({ ...OWN, host: { id: 'host', leftMs: 60_000_000 } }),
+      });
+      expect((await agent.hear('assign')).ref.taskId).toBe(id);
+      await expectUntouched(await foreign());
+    },
     'an instance that is older than any machine': async () => {
       const agent = await join();
       agent.say({ type: 'instance', instance: reportOf({ ...OWN, upForMs: 1e300 }) });

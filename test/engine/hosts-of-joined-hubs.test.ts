@@ -118,6 +118,30 @@ describe('a hub that others have joined', () => {
     expect(outlooks).toMatchObject([{ recipe: 'berlin:gears', obstacle: 'TIME' }]);
   });
 
+  it('places no task on a host of a site that ends too early for it, and says so', async () => {
+    const lent = (id: string, host: string, leftMs: number) => ({
+      ...{ id, labels: ['gears'], lent: 'OFFERED' as const },
+      host: { id: host, leftMs },
+    });
+    const site = await joinSite();
+    await site.agent.disconnect();
+    const again = await join({
+      ...{ id: 'berlin', nodeId: site.agent.nodeId, hub: hubOf('berlin') },
+      instances: [lent('short', 'gears-1', 10 * MINUTE_MS), lent('long', 'gears-2', 30 * MINUTE_MS)],
+    });
+    const longTask = { ...SECOND_OF_WORK, timeLimitS: 20 * 60 };
+    const [first, second] = [await engine.tasks.create(longTask), await engine.tasks.create(longTask)];
+    await pass();
+    expect(again.assigned.map(({ ref }) => [ref.taskId, ref.instanceId])).toEqual([[first.id, 'long']]);
+    const { verdict, message } = await engine.explanations.ofTask(await engine.tasks.get(second.id));
+    expect(verdict).toBe('BUSY');
+    expect(message).toContain('1 fitting instance is busy');
+
+    const short = await engine.tasks.create({ ...SECOND_OF_WORK, timeLimitS: 9 * 60 });
+    await pass();
+    expect(again.latest.ref).toMatchObject({ taskId: short.id, instanceId: 'short' });
+  });
+
   it('counts on an answer for a minute, and on none of a hub that has left', async () => {
     const site = await joinSite();
     const id = await create({ classifiers: GEARS });

@@ -80,9 +80,9 @@ export class Delays {
 
 function idlingInstances(invariants: Invariants): Rule['find'] {
   return function* ({ instances }, tasks) {
-    for (const { agents } of instances.idle.values()) {
-      for (const { agentId, instances: ofAgent } of agents) {
-        for (const { profile } of ofAgent) {
+    for (const { hosts } of instances.idle.values()) {
+      for (const { agentId, instances: ofHost } of hosts) {
+        for (const { profile } of ofHost) {
           const left = tasks.find(
             (task) =>
               task.status === 'WAITING' &&

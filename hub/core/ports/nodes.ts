@@ -7,6 +7,7 @@ import type {
   LentState,
 } from '@workbench-hub/shared/domain/instance';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
+import type { LentHostEnd } from '../hosts/host-end.js';
 import type { AgentDrain } from './agent-drains.js';
 
 export interface InstanceView {
@@ -17,6 +18,8 @@ export interface InstanceView {
   readonly working: boolean;
   /** Only of an instance that a joined hub lends, and KEPT of one that this hub lends for good. */
   readonly lent?: LentState | undefined;
+  /** Only of one that a joined hub lends from a host that comes and goes. */
+  readonly lentHost?: LentHostEnd | undefined;
   /** Null unless its agent is drained. */
   readonly drain: AgentDrain | null;
 }

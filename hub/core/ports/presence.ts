@@ -7,6 +7,7 @@ import type {
   LentState,
 } from '@workbench-hub/shared/domain/instance';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
+import type { LentHostEnd } from '../hosts/host-end.js';
 import type { JoinRefusal } from './agents.js';
 
 export interface PresentInstance {
@@ -17,6 +18,8 @@ export interface PresentInstance {
   readonly startedAtMs: number | null;
   /** Only of an instance that a joined hub lends. */
   readonly lent?: LentState | undefined;
+  /** Only of one that it lends from a host that comes and goes. */
+  readonly lentHost?: LentHostEnd | undefined;
 }
 
 /** An instance as its agent reports it, with the start of its program, in milliseconds since 1970 by the store's clock: the hub of the agent
@@ -24,6 +27,8 @@ export interface PresentInstance {
 export interface StartedInstance extends InstanceReport {
   /** Null while its program does not run. */
   readonly startedAtMs: number | null;
+  /** Only of one that a joined hub lends from a host that comes and goes: by the store's clock, too. */
+  readonly lentHost?: LentHostEnd | undefined;
 }
 
 export interface KnownAgent {

@@ -28,6 +28,14 @@ export interface KnownHosts {
   readonly recipes: readonly string[];
 }
 
+export interface HostsOfTask {
+  readonly outlooks: readonly RecipeOutlook[];
+  /** Agents whose hosts have too little time for the task. */
+  readonly ending: readonly string[];
+  /** Time that the task is expected to need at most; 0 when nothing tells. */
+  readonly timeMs: number;
+}
+
 /** Number of starts from which the next one is estimated. */
 const STARTS_KNOWN = 3;
 const NONE: KnownHosts = { ending: [], recipes: [] };
@@ -58,11 +66,11 @@ export class HostOutlook {
   async of(
     requirement: Requirement,
     { timeLimitS, user }: { readonly timeLimitS: number | null; readonly user: string | null },
-  ): Promise<{ readonly outlooks: readonly RecipeOutlook[]; readonly ending: readonly string[] }> {
+  ): Promise<HostsOfTask> {
     const { recipes, views, ends, clock, joined } = this.#options;
-    const lent = (await joined.all()).filter((each) => isJoinedFitting(each, requirement));
-    if (recipes.length === 0 && lent.length === 0) return { outlooks: [], ending: [] };
     const timeMs = ends.timeOf({ requirementKey: requirementKey(requirement), timeLimitS });
+    const lent = (await joined.all()).filter((each) => isJoinedFitting(each, requirement));
+    if (recipes.length === 0 && lent.length === 0) return { outlooks: [], ending: [], timeMs };
     const nowMs = clock.nowMs();
     const all = await views.all();
     const outlooks = [
@@ -74,7 +82,7 @@ export class HostOutlook {
     const ending = all.flatMap(({ recipe, allocations }) =>
       allocations.filter((each) => isOpen(each) && leftMs(each, recipe, nowMs) < timeMs),
     );
-    return { outlooks, ending: ending.map(({ id }) => id) };
+    return { outlooks, ending: ending.map(({ id }) => id), timeMs };
   }
 
   /** Outlooks on all recipes of this hub, for tasks of nobody that take no time. Rejects as the store does. */

@@ -5,13 +5,14 @@ import type { AgentView, InstanceView } from '../../core/ports/nodes.js';
 import type { Agent, Instance } from './known-instances.js';
 
 export function instanceView(
-  { profile, agentId, status, startedAtMs, attempt, lent, isForOthers }: Instance,
+  { profile, agentId, status, startedAtMs, attempt, lent, lentHost, isForOthers }: Instance,
   drain: AgentDrain | null,
 ): InstanceView {
   // The state of what an unreachable hub lends is not known.
   const told = status === 'UNKNOWN' ? null : isForOthers ? 'KEPT' : lent;
   const working = attempt !== null || told === 'IN_USE';
-  return { profile, agentId, status, startedAtMs, working, ...(told && { lent: told }), drain };
+  const ofHub = { ...(told && { lent: told }), ...(lentHost && { lentHost }) };
+  return { profile, agentId, status, startedAtMs, working, ...ofHub, drain };
 }
 
 export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {

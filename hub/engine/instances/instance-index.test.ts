@@ -1,4 +1,4 @@
-/** Instances by class and agent, and their order. */
+/** Instances by class and host, and their order. */
 import { describe, expect, it } from 'vitest';
 import { compareLocations } from '../../core/idle-instances.js';
 import { type IndexedInstance, InstanceIndex } from './instance-index.js';
@@ -14,24 +14,24 @@ function indexed() {
   };
   /** Idle instances of each class, by agent. */
   const found = () =>
-    [...index.idle].map(([{ version }, { count, agents }]) => ({
+    [...index.idle].map(([{ version }, { count, hosts }]) => ({
       version,
       count,
       byAgent: Object.fromEntries(
-        agents.map(({ agentId, instances }) => [agentId, instances.map(({ profile }) => profile.id)]),
+        hosts.map(({ agentId, instances }) => [agentId, instances.map(({ profile }) => profile.id)]),
       ),
     }));
   /** The agents in the order in which they should get tasks. */
-  const order = () => [...index.idle.values()].flatMap(({ agents }) => agents.map(({ agentId }) => agentId));
+  const order = () => [...index.idle.values()].flatMap(({ hosts }) => hosts.map(({ agentId }) => agentId));
   return { index, instance, idle, found, order };
 }
 
 /** Expects the agents of each class in order, with these numbers of busy instances. */
 function expectSorted({ idle }: InstanceIndex, busy: ReadonlyMap<string, number>): void {
-  for (const { count, agents } of idle.values()) {
-    expect(agents).toEqual([...agents].sort(compareLocations));
-    expect(agents.flatMap(({ instances }) => instances)).toHaveLength(count);
-    for (const { agentId, busy: busyOfAgent, idleSinceMs, instances } of agents) {
+  for (const { count, hosts } of idle.values()) {
+    expect(hosts).toEqual([...hosts].sort(compareLocations));
+    expect(hosts.flatMap(({ instances }) => instances)).toHaveLength(count);
+    for (const { agentId, busy: busyOfAgent, idleSinceMs, instances } of hosts) {
       expect(busyOfAgent).toBe(busy.get(agentId) ?? 0);
       expect(idleSinceMs).toBe(instances[0]?.idleSinceMs);
     }
@@ -53,6 +53,40 @@ describe('idle instances are found', () => {
     idle(instance('third', 'a', 3), instance('first', 'a', 1), instance('fourth', 'a', 4));
     idle(instance('second', 'a', 2));
     expect(found()).toMatchObject([{ byAgent: { a: ['first', 'second', 'third', 'fourth'] } }]);
+  });
+
+  it('by the host from which a joined hub lends them', () => {
+    const { index, instance, idle } = indexed();
+    const lent = (id: string, host: string, atMs: number) => ({
+      ...instance(id, 'site'),
+      lentHost: { id: host, atMs },
+    });
+    const [first, second] = [lent('i1', 'h1', 10), lent('i2', 'h2', 20)];
+    idle(first, second, lent('i3', 'h2', 21), instance('i4', 'site'));
+    const hosts = () =>
+      [...index.idle.values()].flatMap((ofClass) =>
+        ofClass.hosts.map(({ lentHost, instances }) => [
+          lentHost?.id,
+          lentHost?.atMs,
+          instances.map(({ profile }) => profile.id),
+        ]),
+      );
+    expect(hosts()).toEqual([
+      ['h1', 10, ['i1']],
+      ['h2', 21, ['i2', 'i3']],
+      [undefined, undefined, ['i4']],
+    ]);
+    expect(index.lentHosts).toBe(2);
+    index.changeBusy('site', 1);
+    expectSorted(index, new Map([['site', 1]]));
+
+    index.setAvailability(first, 'UP');
+    index.setAvailability(second, 'UP');
+    expect(hosts()).toEqual([
+      ['h2', 21, ['i3']],
+      [undefined, undefined, ['i4']],
+    ]);
+    expect(index.lentHosts).toBe(1);
   });
 
   it('once, even if reported repeatedly', () => {

@@ -1,13 +1,15 @@
 /**
- * Index of the instances by class and agent, as matching needs it. Lookups cost as many steps as there are classes and agents,
+ * Index of the instances by class and host, as matching needs it. Lookups cost as many steps as there are classes and hosts,
  * however many instances there are.
  */
+
+import type { LentHostEnd } from '../../core/hosts/host-end.js';
 import {
   classKey,
   compareLocations,
   type IdleInstance,
   type IdleInstances,
-  type IdleOfAgent,
+  type IdleOfHost,
   type InstanceClass,
 } from '../../core/idle-instances.js';
 import { insertSorted, removeSorted } from '../../core/sorted.js';
@@ -26,16 +28,20 @@ interface KnownClass {
   count: number;
 }
 
-interface OfAgent extends IdleOfAgent {
+interface OfHost extends IdleOfHost {
   busy: number;
   idleSinceMs: number;
+  lentHost: LentHostEnd | null;
   readonly instances: IndexedInstance[];
 }
 
 interface OfClass {
   count: number;
-  readonly agents: OfAgent[];
+  readonly hosts: OfHost[];
 }
+
+/** Idle instances of an agent: by class, and by the id of the lent host, or null for that of the agent. */
+type OfAgent = Map<InstanceClass, Map<string | null, OfHost>>;
 
 export class InstanceIndex {
   /** Known classes with their number of instances, by {@link classKey}. */
@@ -43,7 +49,8 @@ export class InstanceIndex {
   #classesVersion = 0;
   readonly #idle = new Map<InstanceClass, OfClass>();
   /** Entries of {@link #idle} by agent. */
-  readonly #idleOf = new Map<string, Map<InstanceClass, OfAgent>>();
+  readonly #idleOf = new Map<string, OfAgent>();
+  #lentHosts = 0;
   /** Number of working instances by agent; only agents with any. */
   readonly #busy = new Map<string, number>();
   #latestNumber = 0;
@@ -63,6 +70,11 @@ export class InstanceIndex {
   /** A live view, to be used synchronously. */
   get idle(): IdleInstances {
     return this.#idle;
+  }
+
+  /** Number of lent hosts that come and go, by class, with idle instances. */
+  get lentHosts(): number {
+    return this.#lentHosts;
   }
 
   /** Agents that are not drained, with an instance of this class that is up, idle or not. */
@@ -109,8 +121,8 @@ export class InstanceIndex {
     const busy = (this.#busy.get(agentId) ?? 0) + change;
     if (busy > 0) this.#busy.set(agentId, busy);
     else this.#busy.delete(agentId);
-    for (const [instanceClass, ofAgent] of this.#idleOf.get(agentId) ?? []) {
-      moveTo(this.#idle.get(instanceClass) as OfClass, ofAgent, { busy });
+    for (const [instanceClass, hosts] of this.#idleOf.get(agentId) ?? []) {
+      for (const ofHost of hosts.values()) moveTo(this.#idle.get(instanceClass) as OfClass, ofHost, { busy });
     }
   }
 
@@ -124,20 +136,26 @@ export class InstanceIndex {
   }
 
   #addIdle(instance: IndexedInstance): void {
-    const { instanceClass, agentId, idleSinceMs } = instance;
-    const ofClass = this.#idle.get(instanceClass) ?? { count: 0, agents: [] };
+    const { instanceClass, agentId, lentHost = null, idleSinceMs } = instance;
+    const ofClass = this.#idle.get(instanceClass) ?? { count: 0, hosts: [] };
     this.#idle.set(instanceClass, ofClass);
     ofClass.count++;
-    const byClass = this.#idleOf.get(agentId) ?? new Map<InstanceClass, OfAgent>();
-    this.#idleOf.set(agentId, byClass);
-    const known = byClass.get(instanceClass);
+    const ofAgent: OfAgent = this.#idleOf.get(agentId) ?? new Map();
+    this.#idleOf.set(agentId, ofAgent);
+    const hosts = ofAgent.get(instanceClass) ?? new Map<string | null, OfHost>();
+    ofAgent.set(instanceClass, hosts);
+    const known = hosts.get(lentHost?.id ?? null);
     if (!known) {
       const busy = this.#busy.get(agentId) ?? 0;
-      const ofAgent = { agentId, busy, idleSinceMs, instances: [instance], number: ++this.#latestNumber };
-      byClass.set(instanceClass, ofAgent);
-      insertSorted(ofClass.agents, ofAgent, compareLocations);
+      const number = ++this.#latestNumber;
+      const ofHost = { agentId, lentHost, busy, idleSinceMs, instances: [instance], number };
+      hosts.set(lentHost?.id ?? null, ofHost);
+      insertSorted(ofClass.hosts, ofHost, compareLocations);
+      if (lentHost) this.#lentHosts++;
       return;
     }
+    // The latest statement counts.
+    known.lentHost = lentHost;
     const { instances } = known;
     let at = instances.length;
     while (at > 0 && idleSinceMs < (instances[at - 1] as IndexedInstance).idleSinceMs) at--;
@@ -146,34 +164,37 @@ export class InstanceIndex {
   }
 
   #removeIdle(instance: IndexedInstance): void {
-    const { instanceClass, agentId } = instance;
+    const { instanceClass, agentId, lentHost = null } = instance;
     const ofClass = this.#idle.get(instanceClass);
-    const byClass = this.#idleOf.get(agentId);
-    const ofAgent = byClass?.get(instanceClass);
-    if (!ofClass || !byClass || !ofAgent) return;
+    const ofAgent = this.#idleOf.get(agentId);
+    const hosts = ofAgent?.get(instanceClass);
+    const ofHost = hosts?.get(lentHost?.id ?? null);
+    if (!ofClass || !ofAgent || !hosts || !ofHost) return;
     ofClass.count--;
     if (ofClass.count === 0) this.#idle.delete(instanceClass);
-    const { instances } = ofAgent;
+    const { instances } = ofHost;
     instances.splice(instances.indexOf(instance), 1);
     const [first] = instances;
     if (first) {
-      if (first.idleSinceMs !== ofAgent.idleSinceMs)
-        moveTo(ofClass, ofAgent, { idleSinceMs: first.idleSinceMs });
+      if (first.idleSinceMs !== ofHost.idleSinceMs)
+        moveTo(ofClass, ofHost, { idleSinceMs: first.idleSinceMs });
       return;
     }
-    removeSorted(ofClass.agents, ofAgent, compareLocations);
-    byClass.delete(instanceClass);
-    if (byClass.size === 0) this.#idleOf.delete(agentId);
+    removeSorted(ofClass.hosts, ofHost, compareLocations);
+    if (lentHost) this.#lentHosts--;
+    hosts.delete(lentHost?.id ?? null);
+    if (hosts.size === 0) ofAgent.delete(instanceClass);
+    if (ofAgent.size === 0) this.#idleOf.delete(agentId);
   }
 }
 
-/** Moves the entry of an agent within the order. */
+/** Moves the entry of a host within the order. */
 function moveTo(
   ofClass: OfClass,
-  ofAgent: OfAgent,
-  place: Partial<Pick<OfAgent, 'busy' | 'idleSinceMs'>>,
+  ofHost: OfHost,
+  place: Partial<Pick<OfHost, 'busy' | 'idleSinceMs'>>,
 ): void {
-  removeSorted(ofClass.agents, ofAgent, compareLocations);
-  Object.assign(ofAgent, place);
-  insertSorted(ofClass.agents, ofAgent, compareLocations);
+  removeSorted(ofClass.hosts, ofHost, compareLocations);
+  Object.assign(ofHost, place);
+  insertSorted(ofClass.hosts, ofHost, compareLocations);
 }

@@ -27,7 +27,7 @@ function joined(...reports: StartedInstance[]) {
   instances.ready('a');
   const idle = () =>
     [...instances.idle.values()].flatMap((ofClass) =>
-      ofClass.agents.flatMap(({ instances: ofAgent, busy }) =>
+      ofClass.hosts.flatMap(({ instances: ofAgent, busy }) =>
         ofAgent.map(({ profile }) => `${profile.id} beside ${busy}`),
       ),
     );

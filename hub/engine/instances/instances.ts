@@ -152,6 +152,7 @@ export class Instances {
         startedAtMs: report.startedAtMs,
         idleSinceMs: this.#clock.monotonicMs(),
         lent: report.lent ?? null,
+        lentHost: report.lentHost ?? null,
       });
     }
     for (const ref of running) {
@@ -166,14 +167,15 @@ export class Instances {
     const reportedMs = this.#startedAt(report);
     const isSame =
       formerMs !== null && reportedMs !== null && Math.abs(reportedMs - formerMs) < SAME_START_MS;
-    return { ...report, runs: this.#runsOf(agentId, report), startedAtMs: isSame ? formerMs : reportedMs };
+    const startedAtMs = isSame ? formerMs : reportedMs;
+    return { ...report, ...this.#lentHostOf(report), runs: this.#runsOf(agentId, report), startedAtMs };
   }
 
   /** An instance of a joined agent that changes, with its start: the agent reports no age between two processes. */
   changing(agentId: string, report: InstanceReport): StartedInstance {
-    const runs = this.#runsOf(agentId, report);
-    if (report.upForMs === null) return { ...report, runs, startedAtMs: null };
-    return { ...report, runs, startedAtMs: this.#formerStart(agentId, report.id) ?? this.#startedAt(report) };
+    const known = { ...report, ...this.#lentHostOf(report), runs: this.#runsOf(agentId, report) };
+    if (report.upForMs === null) return { ...known, startedAtMs: null };
+    return { ...known, startedAtMs: this.#formerStart(agentId, report.id) ?? this.#startedAt(report) };
   }
 
   /** Whether the agent is connected. */
@@ -231,6 +233,7 @@ export class Instances {
     instance.status = report.status;
     instance.lent = lent;
     instance.startedAtMs = report.startedAtMs;
+    this.#known.setLentHost(instance, report.lentHost ?? null);
     if (this.#known.setRuns(instance, report.runs)) this.#lastRemovalMs = this.#clock.nowMs();
     this.#known.updateAvailability(instance);
     this.#capacityChanged();
@@ -277,6 +280,11 @@ export class Instances {
       this.#known.updateAvailability(instance);
       this.#capacityChanged();
     });
+  }
+
+  /** Number of lent hosts that come and go, by class, with idle instances. */
+  get lentHosts(): number {
+    return this.#known.index.lentHosts;
   }
 
   /** Instances that can begin a task of this hub now: a live view, to be used synchronously. */
@@ -341,6 +349,11 @@ export class Instances {
 
   #startedAt({ upForMs }: InstanceReport): number | null {
     return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
+  }
+
+  /** End of the host from which a joined hub lends the instance, by the clock of this hub. */
+  #lentHostOf({ host }: InstanceReport): Pick<StartedInstance, 'lentHost'> {
+    return host ? { lentHost: { id: host.id, atMs: Math.round(this.#clock.nowMs() + host.leftMs) } } : {};
   }
 
   /** Kind of jobs that the instance runs: as its program says when it is up, and until then as it said before. */

@@ -10,6 +10,7 @@ import {
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { AgentState } from '../../core/agent-states.js';
+import type { LentHostEnd } from '../../core/hosts/host-end.js';
 import type { InstanceClass } from '../../core/idle-instances.js';
 import type { AgentDrain } from '../../core/ports/agent-drains.js';
 import { countedState } from '../../core/wait-reason.js';
@@ -42,6 +43,8 @@ export interface Instance extends IndexedInstance {
   lent: LentState | null;
   /** Whether it is kept for the tasks of other hubs. */
   readonly isForOthers: boolean;
+  /** Changed by {@link KnownInstances.setLentHost} only. */
+  lentHost: LentHostEnd | null;
   startedAtMs: number | null;
   /** Attempt that it runs, or null. */
   attempt: AttemptRef | null;
@@ -52,7 +55,7 @@ export interface Instance extends IndexedInstance {
 
 /** Fields of a new instance. */
 export type NewInstance = Pick<Instance, 'profile' | 'status' | 'startedAtMs' | 'idleSinceMs'> &
-  Partial<Pick<Instance, 'lent'>>;
+  Partial<Pick<Instance, 'lent' | 'lentHost'>>;
 
 export class KnownInstances {
   readonly #agents = new Map<string, Agent>();
@@ -71,7 +74,7 @@ export class KnownInstances {
     this.#isForOthers = isForOthers;
   }
 
-  get index(): Pick<InstanceIndex, 'agentsUp' | 'classes' | 'classesVersion' | 'idle'> {
+  get index(): Pick<InstanceIndex, 'agentsUp' | 'classes' | 'classesVersion' | 'idle' | 'lentHosts'> {
     return this.#index;
   }
 
@@ -121,7 +124,7 @@ export class KnownInstances {
 
   /** Adds an instance, in place of the one with the same id. */
   add(agent: Agent, fields: NewInstance): void {
-    const { profile, status, startedAtMs, idleSinceMs, lent = null } = fields;
+    const { profile, status, startedAtMs, idleSinceMs, lent = null, lentHost = null } = fields;
     const former = this.#instances.get(profile.id);
     if (former) this.#remove(former);
     // Named one by one: V8 would give each object that it makes by a spread a hidden class of its own here, of 300 bytes.
@@ -129,6 +132,7 @@ export class KnownInstances {
       profile,
       status,
       lent,
+      lentHost,
       isForOthers: this.#isForOthers(profile),
       startedAtMs,
       idleSinceMs,
@@ -169,6 +173,13 @@ export class KnownInstances {
     this.#index.remove(instanceClass);
     this.updateAvailability(instance);
     return true;
+  }
+
+  /** Sets the host from which the instance is lent. Call {@link updateAvailability} after it. */
+  setLentHost(instance: Instance, lentHost: LentHostEnd | null): void {
+    if (!lentHost && !instance.lentHost) return;
+    this.#index.setAvailability(instance, 'NONE');
+    instance.lentHost = lentHost;
   }
 
   /** Sets the attempt that the instance runs. */

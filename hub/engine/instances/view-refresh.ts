@@ -2,6 +2,7 @@
  * Refresh of the live views of agents and instances from the rows of the store, which are the truth: signals keep the views up to date,
  * and may get lost.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { kindKey } from '@workbench-hub/shared/domain/instance';
 import { type AttemptRef, attemptKey, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -164,14 +165,18 @@ function hasInstancesOf(view: AgentView, { instances }: PresentAgent): boolean {
 }
 
 function changedOf(view: AgentView, { instances }: PresentAgent): PresentInstance[] {
-  return instances.filter(({ profile, status, startedAtMs, lent }, at) => {
+  return instances.filter(({ profile, status, startedAtMs, lent, lentHost }, at) => {
     const known = view.instances[at];
     const isSame = known?.status === status && known.startedAtMs === startedAtMs && known.lent === lent;
-    return !isSame || kindKey(known.profile.runs) !== kindKey(profile.runs);
+    if (!isSame || !isDeepStrictEqual(known.lentHost, lentHost)) return true;
+    return kindKey(known.profile.runs) !== kindKey(profile.runs);
   });
 }
 
-function reportOf({ profile, status, startedAtMs, lent }: PresentInstance, clock: Clock): StartedInstance {
+function reportOf(
+  { profile, status, startedAtMs, lent, lentHost }: PresentInstance,
+  clock: Clock,
+): StartedInstance {
   return {
     ...profile,
     // Only instances of disconnected agents are unknown.
@@ -179,5 +184,6 @@ function reportOf({ profile, status, startedAtMs, lent }: PresentInstance, clock
     upForMs: startedAtMs === null ? null : Math.max(0, clock.nowMs() - startedAtMs),
     startedAtMs,
     lent,
+    lentHost,
   };
 }

@@ -6,6 +6,7 @@ import type { Signals } from '../../core/ports/signals.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Upstreams } from '../../core/ports/upstreams.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
 import type { ShutdownPreparation } from '../scheduling/shutdown-preparation.js';
 import { clusterUpstreams } from './cluster-upstreams.js';
 import { type ConfiguredUpstream, Lending, type LendingOptions } from './lending.js';
@@ -34,6 +35,7 @@ interface Before
     | 'upstreamWishes'
   > {
   readonly shutdown: ShutdownPreparation;
+  readonly hostEnds: HostEnds;
 }
 
 export function buildLending(
@@ -42,7 +44,7 @@ export function buildLending(
 ): { readonly lending: Lending; readonly upstreams: Upstreams } {
   const { upstreams: configured, archive, queue, loans, files, ownHub, audit, runtime, log, cluster } = ports;
   const { transitions, scheduler, instances, control, logFollower, exclusions, shutdown } = before;
-  const { recipeCapacity, upstreamWishes } = before;
+  const { recipeCapacity, upstreamWishes, hostEnds } = before;
   const lending = new Lending({
     ...{ upstreams: configured, archive, queue, loans, files, ownHub, audit, runtime, log },
     ...{
@@ -52,6 +54,7 @@ export function buildLending(
       control,
       logFollower,
       exclusions,
+      hostEnds,
       recipeCapacity,
       upstreamWishes,
     },
@@ -65,5 +68,6 @@ export function buildLending(
   cluster.signals.hear(lending.onSignal);
   shutdown.subscribe(() => lending.pauseChanged());
   instances.onChange((instanceId) => lending.instanceChanged(instanceId));
+  hostEnds.onChange((agentId) => lending.hostEndChanged(agentId));
   return built;
 }

@@ -92,6 +92,11 @@ export class Lending {
     this.#each((upstream) => upstream.instanceChanged(instanceId));
   }
 
+  /** The end of an agent's host has changed. */
+  hostEndChanged(agentId: string): void {
+    this.#each((upstream) => upstream.hostEndChanged(agentId));
+  }
+
   #each(step: (upstream: Upstream) => void): void {
     for (const upstream of this.#upstreams) step(upstream);
   }

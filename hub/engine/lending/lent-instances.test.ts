@@ -22,6 +22,10 @@ let views: Map<string, { view: InstanceView; taskId: string | null; idleSinceMs:
 let sent: string[];
 let others: number;
 let isPaused: boolean;
+/** End of the host of all instances; null for none. */
+let endsAtMs: number | null;
+/** Times that are left to the host of what was sent. */
+let leftMs: (number | undefined)[];
 
 beforeEach(() => {
   runtime = manualRuntime();
@@ -29,6 +33,8 @@ beforeEach(() => {
   sent = [];
   others = 0;
   isPaused = false;
+  endsAtMs = null;
+  leftMs = [];
 });
 
 function put(id: string, taskId: string | null = null): void {
@@ -58,6 +64,7 @@ function lentBy(lend: LendingRule = ANY): LentInstances {
         return known && known.taskId === null ? known.idleSinceMs : null;
       },
     },
+    hostEnds: { leftMsOf: () => (endsAtMs === null ? null : Math.max(0, endsAtMs - runtime.clock.nowMs())) },
     isLoan: (taskId) => taskId.startsWith('loan'),
     isPaused: () => isPaused,
     onOthers: () => others++,
@@ -68,7 +75,10 @@ function lentBy(lend: LendingRule = ANY): LentInstances {
 
 const connection = {
   ended: new AbortController().signal,
-  sendInstance: ({ id, lent }: InstanceState) => void sent.push(`${id} ${lent}`),
+  sendInstance: ({ id, lent, host }: InstanceState) => {
+    sent.push(`${id} ${lent}`);
+    leftMs.push(host?.leftMs);
+  },
 } as Partial<HubConnection> as HubConnection;
 
 const introduced = (lent: LentInstances) => lent.introduce().map(({ id, lent: state }) => `${id} ${state}`);
@@ -165,6 +175,45 @@ describe('other instances than those that the upstream knows', () => {
     lent.changed('a');
     await runtime.advance(1);
     expect(others).toBe(1);
+  });
+});
+
+describe('the host of a lent instance', () => {
+  it('is told with the time that it has left, again only when its end changes', async () => {
+    put('a');
+    endsAtMs = runtime.clock.nowMs() + 60_000;
+    const lent = lentBy();
+    expect(lent.introduce()).toMatchObject([{ host: { id: 'host', leftMs: 60_000 } }]);
+    lent.joined(connection);
+    await runtime.advance(20_000);
+    lent.changed('a');
+    await runtime.advance(1);
+    expect(sent).toEqual([]);
+
+    endsAtMs -= 10_000;
+    lent.changed('a');
+    await runtime.advance(1);
+    expect(leftMs).toEqual([endsAtMs - runtime.clock.nowMs() + 1]);
+  });
+
+  it('is left out when it stays, and told when it has got an end', async () => {
+    put('a');
+    const lent = lentBy({ ...ANY, max: 1 });
+    expect(lent.introduce()[0]?.host).toBeUndefined();
+    lent.joined(connection);
+    await runtime.advance(1);
+    endsAtMs = runtime.clock.nowMs() + 60_000;
+    lent.changed('a');
+    await runtime.advance(1);
+    expect(leftMs).toEqual([60_000]);
+  });
+
+  it('is that of the hub below which lends the instance', () => {
+    put('a');
+    const known = views.get('a');
+    const lentHost = { id: 'gears-1', atMs: runtime.clock.nowMs() + 5000 };
+    if (known) views.set('a', { ...known, view: { ...known.view, lentHost } });
+    expect(lentBy().introduce()).toMatchObject([{ host: { id: 'gears-1', leftMs: 5000 } }]);
   });
 });
 

@@ -3,16 +3,18 @@
  * withdrawn at once, and offered again after it has been idle for a moment: by then no local task waits for it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { LENT_STATES, type LentState } from '@workbench-hub/shared/domain/instance';
+import { LENT_STATES, type LentHost, type LentState } from '@workbench-hub/shared/domain/instance';
 import type { HubConnection, InstanceState } from '@workbench-hub/shared/joining/ports/hub';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { Instances } from '../instances/instances.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
 import { isWithin, mayBeLent, type UpstreamSettings } from './lending-settings.js';
 
 export interface LentInstancesOptions {
   readonly settings: UpstreamSettings;
   readonly instances: Pick<Instances, 'list' | 'find' | 'attemptOn' | 'idleSinceMsOf'>;
+  readonly hostEnds: Pick<HostEnds, 'leftMsOf'>;
   /** Whether the task is a loan of the upstream. */
   readonly isLoan: (taskId: string) => boolean;
   /** Whether no task may begin here. */
@@ -27,6 +29,8 @@ export interface LentInstancesOptions {
 const OFFERED_AFTER_MS = 50;
 /** Time for which nothing is offered after a loan could not begin. */
 const KEPT_FOR_MS = 10_000;
+/** Difference up to which two ends of a host are the same. */
+const SAME_END_MS = 1000;
 /** Interval of the look at the hours in which instances are offered. */
 const HOURS_EVERY_MS = 30_000;
 
@@ -36,6 +40,8 @@ export class LentInstances {
   #states = new Map<string, InstanceState>();
   /** The same as the upstream knows them. */
   #told = new Map<string, InstanceState>();
+  /** Ends of the hosts of lent instances, as the upstream knows them. */
+  readonly #toldEnds = new Map<string, { readonly hostId: string; readonly atMs: number }>();
   #connection: HubConnection | null = null;
   /** Ids of instances that may have changed. */
   readonly #changed = new Set<string>();
@@ -100,8 +106,13 @@ export class LentInstances {
     this.#states = new Map(lent.map((view) => [view.profile.id, this.#stateOf(view)]));
     const beyond = this.#beyondMax();
     this.#told = new Map([...this.#states].map(([id, state]) => [id, shown(state, beyond.has(id))]));
+    this.#toldEnds.clear();
     this.#connection = null;
-    return [...this.#told.values()];
+    return [...this.#told].map(([id, state]) => {
+      const host = this.#hostOf(id);
+      this.#noteEnd(id, host);
+      return { ...state, host };
+    });
   }
 
   /** The upstream knows what was introduced, since when much may have changed. */
@@ -182,9 +193,11 @@ export class LentInstances {
     const told = this.#told.get(id);
     if (!state || !told) return;
     const wanted = shown(state, isBeyond);
-    if (isSame(told, wanted)) return;
+    const host = this.#hostOf(id);
+    if (isSame(told, wanted) && !this.#endsOtherwise(id, host)) return;
     this.#told.set(id, wanted);
-    this.#connection?.sendInstance(wanted);
+    this.#noteEnd(id, host);
+    this.#connection?.sendInstance({ ...wanted, host });
   }
 
   /** Ids of idle instances beyond the number that may be offered or on loan. */
@@ -194,6 +207,20 @@ export class LentInstances {
     const offered = [...this.#states].filter(([, { lent }]) => lent === 'OFFERED').map(([id]) => id);
     const idle = offered.filter((id) => !this.#isOnLoan(id));
     return new Set(idle.slice(Math.max(0, max - (offered.length - idle.length))));
+  }
+
+  /** Notes the end of the instance's host as the upstream knows it: the time that is left passes by itself. */
+  #noteEnd(id: string, host: LentHost | undefined): void {
+    if (host) this.#toldEnds.set(id, { hostId: host.id, atMs: this.#options.clock.nowMs() + host.leftMs });
+    else this.#toldEnds.delete(id);
+  }
+
+  /** Whether the host of an instance ends at another time than the upstream knows. */
+  #endsOtherwise(id: string, host: LentHost | undefined): boolean {
+    const told = this.#toldEnds.get(id);
+    if (!told || !host) return told !== undefined || host !== undefined;
+    const atMs = this.#options.clock.nowMs() + host.leftMs;
+    return told.hostId !== host.id || Math.abs(told.atMs - atMs) > SAME_END_MS;
   }
 
   #isOnLoan(id: string): boolean {
@@ -219,6 +246,17 @@ export class LentInstances {
       upForMs: startedAtMs === null ? null : Math.max(0, clock.nowMs() - startedAtMs),
       lent: this.#lentStateOf(view),
     };
+  }
+
+  /** Host of an instance with the time that is left now, if it comes and goes: that of its agent, or one of a hub below. */
+  #hostOf(id: string): LentHost | undefined {
+    const { instances, hostEnds, clock } = this.#options;
+    const view = instances.find(id);
+    if (!view) return undefined;
+    const { agentId, lentHost } = view;
+    if (lentHost) return { id: lentHost.id, leftMs: Math.max(0, lentHost.atMs - clock.nowMs()) };
+    const leftMs = hostEnds.leftMsOf(agentId);
+    return leftMs === null ? undefined : { id: agentId, leftMs };
   }
 
   #lentStateOf(view: InstanceView): LentState {

@@ -29,6 +29,7 @@ import type { RecipeCapacity } from '../hosts/recipe-capacity.js';
 import type { UpstreamWishes } from '../hosts/upstream-wishes.js';
 import type { InstanceControl } from '../instances/instance-control.js';
 import type { Instances } from '../instances/instances.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
 import type { UpstreamSettings } from './lending-settings.js';
@@ -49,6 +50,7 @@ export interface UpstreamPorts {
   readonly transitions: TaskTransitions;
   readonly scheduler: Pick<Scheduler, 'place'>;
   readonly instances: Instances;
+  readonly hostEnds: Pick<HostEnds, 'leftMsOf'>;
   readonly control: InstanceControl;
   readonly logFollower: Pick<LogFollower, 'follow'>;
   readonly recipeCapacity: Pick<RecipeCapacity, 'all'>;
@@ -92,7 +94,7 @@ export class Upstream {
   #introduced = '';
 
   constructor(settings: UpstreamSettings, hub: Hub, ports: UpstreamPorts) {
-    const { runtime, instances, loans, files, transitions, archive, scheduler, isPaused } = ports;
+    const { runtime, instances, hostEnds, loans, files, transitions, archive, scheduler, isPaused } = ports;
     this.#settings = settings;
     this.#ports = ports;
     const log = ports.log.child({ upstream: settings.name });
@@ -108,6 +110,7 @@ export class Upstream {
     this.#lent = new LentInstances({
       settings,
       instances,
+      hostEnds,
       isLoan: (taskId) => this.#byTask.has(taskId),
       isPaused,
       onOthers: () => this.#rejoinSoon(),
@@ -223,6 +226,12 @@ export class Upstream {
 
   instanceChanged(instanceId: string): void {
     this.#lent.changed(instanceId);
+  }
+
+  /** The end of an agent's host has changed. */
+  hostEndChanged(agentId: string): void {
+    for (const { profile } of this.#ports.instances.findAgent(agentId)?.instances ?? [])
+      this.#lent.changed(profile.id);
   }
 
   /** Whether tasks may begin has changed. */

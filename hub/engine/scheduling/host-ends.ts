@@ -1,7 +1,9 @@
 /** Ends of hosts: a task is not dispatched to a host that has no time for it. */
+import { isDeepStrictEqual } from 'node:util';
 import { TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type HostEnd, timeLeftMs } from '../../core/hosts/host-end.js';
+import type { HostOfInstance } from '../../core/idle-instances.js';
 import type { WaitingTask } from '../../core/match-tasks.js';
 import { type RunTimeBook, runTimesKey } from '../../core/run-times.js';
 
@@ -12,6 +14,7 @@ export class HostEnds {
   readonly #clock: Clock;
   readonly #runTimes: RunTimeBook;
   readonly #ends = new Map<string, HostEnd>();
+  readonly #changeSubscribers: ((agentId: string) => void)[] = [];
 
   /** Longest time that a fresh host of this hub's recipes has for tasks, and that one of any recipe has; 0 without such hosts. */
   readonly #ownMs: number;
@@ -37,24 +40,37 @@ export class HostEnds {
 
   /** Sets the end of the host of an agent; null when it has none. */
   set(agentId: string, end: HostEnd | null): void {
+    if (isDeepStrictEqual(this.#ends.get(agentId) ?? null, end)) return;
     if (end === null) this.#ends.delete(agentId);
     else this.#ends.set(agentId, end);
+    for (const subscriber of this.#changeSubscribers) subscriber(agentId);
   }
 
   clear(): void {
     this.#ends.clear();
   }
 
-  /** Whether the task ends on this agent in time, as far as its time limit, or else similar tasks, tell. */
-  readonly isAllowed = (task: TimedTask, agentId: string): boolean => {
+  /** Adds a subscriber, which is called with the id of an agent when the end of its host changes. */
+  onChange(subscriber: (agentId: string) => void): void {
+    this.#changeSubscribers.push(subscriber);
+  }
+
+  /** Time that the host of an agent still has for tasks; null when it has no end. */
+  leftMsOf(agentId: string): number | null {
     const end = this.#ends.get(agentId);
+    return end === undefined ? null : Math.max(0, timeLeftMs(end, this.#clock.nowMs()));
+  }
+
+  /** Whether the task ends on this host in time, as far as its time limit, or else similar tasks, tell. */
+  readonly isAllowed = (task: TimedTask, { agentId, lentHost }: HostOfInstance): boolean => {
+    const end = lentHost ?? this.#ends.get(agentId);
     if (end === undefined) return true;
     return this.timeOf(task) <= timeLeftMs(end, this.#clock.nowMs());
   };
 
   /** Agents whose hosts have too little time for the task. */
   tooShortFor(task: TimedTask): string[] {
-    return [...this.#ends.keys()].filter((agentId) => !this.isAllowed(task, agentId));
+    return [...this.#ends.keys()].filter((agentId) => !this.isAllowed(task, { agentId }));
   }
 
   /** Time that a task is expected to need at most; 0 when nothing tells. */

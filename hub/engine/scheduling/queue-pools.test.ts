@@ -52,8 +52,8 @@ const idle = new Map(
   [LINUX, GPU].map((instanceClass, number) => {
     const profile = { ...instanceClass, id: `sim-${number}`, revision: '' };
     const instances = [{ profile, instanceClass, agentId: 'a', idleSinceMs: 0 }];
-    const agents = [{ agentId: 'a', busy: 0, idleSinceMs: 0, number, instances }];
-    return [instanceClass, { count: 1, agents }];
+    const hosts = [{ agentId: 'a', busy: 0, idleSinceMs: 0, number, instances }];
+    return [instanceClass, { count: 1, hosts }];
   }),
 );
 

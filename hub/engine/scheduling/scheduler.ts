@@ -20,7 +20,10 @@ export interface SchedulerOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>;
   readonly transitions: Pick<TaskTransitions, 'claim' | 'dispatchFailed'>;
   readonly signals: Pick<Signals, 'tell'>;
-  readonly instances: Pick<Instances, 'idle' | 'idleInstance' | 'classes' | 'classesVersion' | 'reserve'>;
+  readonly instances: Pick<
+    Instances,
+    'idle' | 'idleInstance' | 'lentHosts' | 'classes' | 'classesVersion' | 'reserve'
+  >;
   readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
   readonly hostEnds: Pick<HostEnds, 'count' | 'isAllowed'>;
   readonly runtime: Runtime;
@@ -151,7 +154,7 @@ export class Scheduler {
 
   /** Dispatches the tasks that can be dispatched now; true when another round may find more. */
   async #round(): Promise<boolean> {
-    const { instances, exclusions, hostEnds, runtime, log } = this.#options;
+    const { instances, exclusions, runtime, log } = this.#options;
     if (this.#placements.length > 0) await this.#place(this.#placements.splice(0));
     if (instances.idle.size === 0) return false;
     if (!this.#pools.isCurrent) {
@@ -159,10 +162,7 @@ export class Scheduler {
       return true;
     }
     const { idle } = instances;
-    const needed = this.#pools.neededFor(
-      idle,
-      exclusions.count + (hostEnds.count > 0 ? HEADS_PASSED_OVER : 0),
-    );
+    const needed = this.#pools.neededFor(idle, exclusions.count + (this.#hasEnds ? HEADS_PASSED_OVER : 0));
     const unread = needed.filter(({ pool, count }) => !pool.heads.reaches(count));
     if (unread.length > 0) {
       for (const need of unread) await this.#pools.read(need);
@@ -200,14 +200,20 @@ export class Scheduler {
     }
   }
 
+  /** Whether a host with an end is known. */
+  get #hasEnds(): boolean {
+    const { hostEnds, instances } = this.#options;
+    return hostEnds.count > 0 || instances.lentHosts > 0;
+  }
+
   #pair(needed: readonly PoolNeed[], idle: IdleInstances): Pairing[] {
     const { exclusions, hostEnds } = this.#options;
     const pools = needed.map(({ pool: { fitting, heads } }) => ({ fitting, heads: heads.known }));
-    if (exclusions.count === 0 && hostEnds.count === 0) return pair(pools, idle);
+    if (exclusions.count === 0 && !this.#hasEnds) return pair(pools, idle);
     return pair(
       pools,
       idle,
-      (task, agentId) => exclusions.isAllowed(task.taskId, agentId) && hostEnds.isAllowed(task, agentId),
+      (task, host) => exclusions.isAllowed(task.taskId, host.agentId) && hostEnds.isAllowed(task, host),
     );
   }
 

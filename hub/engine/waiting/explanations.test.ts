@@ -26,7 +26,7 @@ it('tasks ahead are counted in parts of 500 groups, and no further than 10,000',
     ...{ instances, clock, timers, defaultVersion: null },
     runTimes: new RunTimeBook(),
     shutdown: { status: { initiated: false } },
-    hostOutlook: { of: async () => ({ outlooks: [], ending: [] }) },
+    hostOutlook: { of: async () => ({ outlooks: [], ending: [], timeMs: 0 }) },
     caughtUp: async () => undefined,
     waitingGroupsFor: async () => Array.from({ length: 1200 }, (_, at) => at),
   } as unknown as ExplanationsOptions);

@@ -10,6 +10,7 @@ import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priori
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceClass } from '../../core/idle-instances.js';
+import type { InstanceView } from '../../core/ports/nodes.js';
 import type { QueuePlace, TaskQueue } from '../../core/ports/task-queue.js';
 import type { RunTimeBook } from '../../core/run-times.js';
 import type { Task } from '../../core/task.js';
@@ -161,10 +162,12 @@ export class Explanations {
     const unforeseeable = runTimes
       ? await this.#running.unforeseeable(fitting, runTimes, clock.nowMs())
       : new Set<string>();
-    const { outlooks, ending } = await hostOutlook.of(requirement, { timeLimitS, user });
+    const { outlooks, ending, timeMs } = await hostOutlook.of(requirement, { timeLimitS, user });
+    const hasTooLittle = ({ agentId, lentHost }: InstanceView) =>
+      ending.includes(agentId) || (lentHost !== undefined && lentHost.atMs - clock.nowMs() < timeMs);
     const candidates = instances.list().map((view) => ({
       ...view,
-      isEnding: ending.includes(view.agentId),
+      isEnding: hasTooLittle(view),
       isExcluded: avoided.includes(view.agentId),
       isEndForeseeable: !unforeseeable.has(view.profile.id),
     }));

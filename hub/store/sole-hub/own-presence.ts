@@ -143,8 +143,8 @@ function profileOf({ id, version, revision, labels, runs }: InstanceReport) {
 }
 
 function presentAs(report: StartedInstance): PresentInstance {
-  const { status, startedAtMs, lent } = report;
-  return { profile: profileOf(report), status, startedAtMs, lent };
+  const { status, startedAtMs, lent, lentHost } = report;
+  return { profile: profileOf(report), status, startedAtMs, lent, lentHost };
 }
 
 function connectedAs(

@@ -6,6 +6,7 @@ import type {
   InstanceCrashes,
   InstanceLogType,
   InstanceProfile,
+  LentHost,
   LentState,
   ReportedInstanceStatus,
 } from '../../domain/instance.js';
@@ -20,6 +21,8 @@ export interface InstanceState extends InstanceProfile {
   readonly upForMs: number | null;
   /** Only of an instance that a hub lends. */
   readonly lent?: LentState | undefined;
+  /** Only of an instance that a hub lends, on a host that comes and goes. */
+  readonly host?: LentHost | undefined;
 }
 
 /** An attempt that this agent has, with the proof of its assignment; absent when the hub gave none. */

@@ -44,6 +44,7 @@ export interface InstanceRow {
   /** Kind of jobs, as JSON. */
   runs: string | null;
   lent: string | null;
+  lentHost: string | null;
 }
 
 export interface MailRow {

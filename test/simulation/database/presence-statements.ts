@@ -37,6 +37,7 @@ interface Joining extends Self, Asking {
   readonly startedAts: readonly (number | null)[];
   readonly runs: readonly (string | null)[];
   readonly lents: readonly (string | null)[];
+  readonly lentHosts: readonly (string | null)[];
 }
 
 interface Changes extends Self {
@@ -47,6 +48,7 @@ interface Changes extends Self {
   readonly startedAts: readonly (number | null)[];
   readonly runs: readonly (string | null)[];
   readonly lents: readonly (string | null)[];
+  readonly lentHosts: readonly (string | null)[];
 }
 
 interface Leaving extends Self {
@@ -92,6 +94,7 @@ function place(tables: ClusterTables, given: Joining, epoch: number): void {
       startedAtMs: given.startedAts[at] ?? null,
       runs: given.runs[at] ?? null,
       lent: given.lents[at] ?? null,
+      lentHost: given.lentHosts[at] ?? null,
     });
   }
 }
@@ -136,6 +139,7 @@ function change(given: Changes, tables: ClusterTables): void {
     row.startedAtMs = given.startedAts[at] ?? null;
     row.runs = given.runs[at] ?? null;
     row.lent = given.lents[at] ?? null;
+    row.lentHost = given.lentHosts[at] ?? null;
   }
 }
 
@@ -167,8 +171,18 @@ function disconnectLost(asking: Asking, tables: ClusterTables, nowMs: number): o
   return lost;
 }
 
-function presentRow({ id, version, revision, labels, status, startedAtMs, runs, lent }: InstanceRow) {
-  return [id, version, revision, labels, status, startedAtMs, runs, lent];
+function presentRow({
+  id,
+  version,
+  revision,
+  labels,
+  status,
+  startedAtMs,
+  runs,
+  lent,
+  lentHost,
+}: InstanceRow) {
+  return [id, version, revision, labels, status, startedAtMs, runs, lent, lentHost];
 }
 
 function allAgents(asking: Asking, tables: ClusterTables, nowMs: number): object[] {

@@ -29,6 +29,7 @@ import { allocations } from './migrations/0027-allocations.js';
 import { agentInstallation } from './migrations/0028-agent-installation.js';
 import { agentRollouts } from './migrations/0029-agent-rollouts.js';
 import { allocationsForUsers } from './migrations/0030-allocations-for-users.js';
+import { hostsOfLentInstances } from './migrations/0031-hosts-of-lent-instances.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -60,5 +61,6 @@ export const MIGRATIONS: readonly Migration[] = [
   agentInstallation,
   agentRollouts,
   allocationsForUsers,
+  hostsOfLentInstances,
   accounts,
 ];

@@ -9,7 +9,7 @@ import type { Database } from '../../connection/pool.js';
 import { rowOf, rowsOf } from '../../connection/statement.js';
 import type { StatementRetries } from '../common/statement-retries.js';
 import type { HubSelf } from './hub-rows.js';
-import { JOIN, type JoinRow, LOCK_JOINS, runsText } from './presence-statements.js';
+import { JOIN, type JoinRow, LOCK_JOINS, lentHostText, runsText } from './presence-statements.js';
 
 /** Joins of one transaction: others wait for it. */
 const MAX_AT_ONCE = 20;
@@ -135,6 +135,7 @@ function valuesOf(agent: JoiningAgent) {
     statuses: instances.map(({ status }) => status),
     startedAts: instances.map(({ startedAtMs }) => startedAtMs),
     lents: instances.map(({ lent }) => lent ?? null),
+    lentHosts: instances.map(({ lentHost }) => lentHostText(lentHost)),
   };
 }
 

@@ -8,6 +8,7 @@ import type {
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { LentHostEnd } from '../../../../core/hosts/host-end.js';
 import type { JoinRefusal } from '../../../../core/ports/agents.js';
 import type {
   Joined,
@@ -189,6 +190,7 @@ function instanceOf([
   startedAtMs,
   runs,
   lent,
+  lentHost,
 ]: PresentInstanceRow): PresentInstance {
   const profile = {
     id,
@@ -202,6 +204,7 @@ function instanceOf([
     status: status as InstanceStatus,
     startedAtMs,
     lent: lent === null ? undefined : (lent as LentState),
+    lentHost: lentHost === null ? undefined : (JSON.parse(lentHost) as LentHostEnd),
   };
 }
 

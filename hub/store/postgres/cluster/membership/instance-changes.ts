@@ -6,7 +6,7 @@ import type { StartedInstance } from '../../../../core/ports/presence.js';
 import { DatabaseFault } from '../../connection/database-fault.js';
 import type { Database } from '../../connection/pool.js';
 import { rowsOf } from '../../connection/statement.js';
-import { CHANGE, runsText } from './presence-statements.js';
+import { CHANGE, lentHostText, runsText } from './presence-statements.js';
 
 const RETRY_AFTER_MS = 500;
 
@@ -81,6 +81,7 @@ export class InstanceChanges {
       startedAts: changes.map(({ report }) => report.startedAtMs),
       runs: changes.map(({ report }) => runsText(report.runs)),
       lents: changes.map(({ report }) => report.lent ?? null),
+      lentHosts: changes.map(({ report }) => lentHostText(report.lentHost)),
     });
   }
 }

@@ -1,5 +1,6 @@
 /** Statements on agents and their instances. */
 import type { JobKind } from '@workbench-hub/shared/domain/instance';
+import type { LentHostEnd } from '../../../../core/hosts/host-end.js';
 import { sql } from '../../connection/statement.js';
 import { FENCE, HOLDS_AGENTS, IS_LIVE, NOW_MS, RELAXED } from '../common/hub-statements.js';
 
@@ -51,6 +52,7 @@ export const JOIN = sql(
     startedAts: 'bigint[]',
     runs: 'text[]',
     lents: 'text[]',
+    lentHosts: 'text[]',
   },
   `WITH ${FENCE},
    connected AS NOT MATERIALIZED (SELECT agent.id, agent.node_id FROM agent JOIN hub ON hub.id = agent.hub_id WHERE ${HOLDS_AGENTS}),
@@ -76,14 +78,14 @@ export const JOIN = sql(
      DELETE FROM agent_instance USING joined
      WHERE agent_instance.agent_id = :agentId AND agent_instance.id <> ALL (:instanceIds)),
    placed AS (
-     INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at, runs, lent)
+     INSERT INTO agent_instance (id, agent_id, epoch, version, revision, labels, status, started_at, runs, lent, lent_host)
      SELECT given.id, :agentId, joined.epoch, given.version, given.revision, given.labels, given.status, given.started_at, given.runs,
-       given.lent
-     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts, :runs, :lents)
-       AS given (id, version, revision, labels, status, started_at, runs, lent)
+       given.lent, given.lent_host
+     FROM joined, unnest(:instanceIds, :versions, :revisions, :labels, :statuses, :startedAts, :runs, :lents, :lentHosts)
+       AS given (id, version, revision, labels, status, started_at, runs, lent, lent_host)
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, epoch = excluded.epoch, version = excluded.version,
        revision = excluded.revision, labels = excluded.labels, status = excluded.status, started_at = excluded.started_at,
-       runs = excluded.runs, lent = excluded.lent)
+       runs = excluded.runs, lent = excluded.lent, lent_host = excluded.lent_host)
    SELECT EXISTS (SELECT FROM fence) AS is_fenced, EXISTS (SELECT FROM refused_id) AS is_id_taken,
      (SELECT join_number FROM later) AS later_join,
      (SELECT json_build_array(id, agent_id) FROM refused_instance) AS taken, (SELECT epoch FROM joined) AS epoch`,
@@ -101,11 +103,13 @@ export const CHANGE = sql(
     startedAts: 'bigint[]',
     runs: 'text[]',
     lents: 'text[]',
+    lentHosts: 'text[]',
   },
   `WITH ${FENCE}, ${RELAXED}
-   UPDATE agent_instance SET status = given.status, started_at = given.started_at, runs = given.runs, lent = given.lent
-   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts, :runs, :lents)
-     AS given (agent_id, epoch, id, status, started_at, runs, lent)
+   UPDATE agent_instance SET status = given.status, started_at = given.started_at, runs = given.runs, lent = given.lent,
+     lent_host = given.lent_host
+   FROM fence, relaxed, unnest(:agentIds, :epochs, :instanceIds, :statuses, :startedAts, :runs, :lents, :lentHosts)
+     AS given (agent_id, epoch, id, status, started_at, runs, lent, lent_host)
    WHERE agent_instance.id = given.id AND agent_instance.agent_id = given.agent_id AND agent_instance.epoch = given.epoch`,
 );
 
@@ -151,7 +155,13 @@ export type PresentInstanceRow = [
   startedAtMs: number | null,
   runs: string | null,
   lent: string | null,
+  lentHost: string | null,
 ];
+
+/** Lent host in a row: JSON, or null for an instance on a host that stays. */
+export function lentHostText(lentHost: LentHostEnd | undefined): string | null {
+  return lentHost ? JSON.stringify(lentHost) : null;
+}
 
 /** Kind of jobs in a row: JSON, or null when the program does not say. */
 export function runsText(runs: JobKind | undefined): string | null {
@@ -181,7 +191,7 @@ export const ALL_AGENTS = sql(
      agent.instances AS profiles, hub.id IS NOT NULL AS is_connected,
      CASE WHEN hub.id IS NOT NULL THEN (
        SELECT json_agg(json_build_array(present.id, present.version, present.revision, present.labels, present.status,
-         present.started_at, present.runs, present.lent)) FROM agent_instance AS present
+         present.started_at, present.runs, present.lent, present.lent_host)) FROM agent_instance AS present
        WHERE present.agent_id = agent.id AND present.epoch = agent.epoch) END AS instances
    FROM agent LEFT JOIN hub ON hub.id = agent.hub_id AND ${HOLDS_AGENTS}`,
 );
