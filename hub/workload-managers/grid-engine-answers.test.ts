@@ -36,17 +36,19 @@ const ANSWER = `<?xml version='1.0'?>
   </job_info>
 </job_info>
 `;
-const NOW_MS = Date.parse('2026-11-28T21:52:59Z');
+/** Time that the same clock shows, a minute after the start of the job. */
+const NOW_S = Date.parse('2026-11-28T21:52:59Z') / 1000;
+const at = (xml: string, nowS = NOW_S) => `${xml}${nowS}\n`;
 const RUNNING_NAME = 'test-1234567890-abcdef-long';
 
 describe('the list of qstat', () => {
   it('has running and waiting jobs', () => {
     const names = new Set([RUNNING_NAME, 'held-1', 'other']);
-    expect(jobsOfQstat(ANSWER, names, NOW_MS)).toEqual([
+    expect(jobsOfQstat(at(ANSWER), names)).toEqual([
       { name: RUNNING_NAME, jobId: '1', state: 'RUNNING', remainingMs: 1_740_000, reason: null },
       { name: 'held-1', jobId: '3', state: 'QUEUED', remainingMs: null, reason: 'it is held' },
     ]);
-    expect(jobsOfQstat(ANSWER, new Set(['other']), NOW_MS)).toEqual([]);
+    expect(jobsOfQstat(at(ANSWER), new Set(['other']))).toEqual([]);
   });
 
   it.each([
@@ -59,20 +61,27 @@ describe('the list of qstat', () => {
     ['Eqw', 'QUEUED', 'Grid Engine could not start it (state Eqw); qstat -j says why'],
   ])('has the state %s', (letters, state, reason) => {
     const answer = ANSWER.replace('<state>r</state>', `<state>${letters}</state>`);
-    expect(jobsOfQstat(answer, new Set([RUNNING_NAME]), NOW_MS)).toMatchObject([{ state, reason }]);
+    expect(jobsOfQstat(at(answer), new Set([RUNNING_NAME]))).toMatchObject([{ state, reason }]);
   });
 
   it('has no remaining time without a limit, and none below zero', () => {
-    const remaining = (request: string, nowMs = NOW_MS) =>
-      jobsOfQstat(ANSWER.replace('>1800<', `>${request}<`), new Set([RUNNING_NAME]), nowMs)?.[0]?.remainingMs;
+    const remaining = (request: string, nowS = NOW_S) =>
+      jobsOfQstat(at(ANSWER.replace('>1800<', `>${request}<`), nowS), new Set([RUNNING_NAME]))?.[0]
+        ?.remainingMs;
     expect(remaining('0:30:00')).toBe(1_740_000);
     expect(remaining('INFINITY')).toBeNull();
-    expect(remaining('1800', NOW_MS + 86_400_000)).toBe(0);
+    expect(remaining('1800', NOW_S + 86_400)).toBe(0);
   });
 
-  it.each(['', 'error: commlib error', ANSWER.slice(0, -20), ANSWER.replaceAll('JB_job_number', 'x')])(
-    'is not understood when it is something else',
-    (answer) => expect(jobsOfQstat(answer, new Set([RUNNING_NAME]), NOW_MS)).toBeUndefined(),
+  it.each([
+    '',
+    'error: commlib error',
+    at(''),
+    ANSWER,
+    at(ANSWER.slice(0, -20)),
+    at(ANSWER.replaceAll('JB_job_number', 'x')),
+  ])('is not understood when it is something else', (answer) =>
+    expect(jobsOfQstat(answer, new Set([RUNNING_NAME]))).toBeUndefined(),
   );
 });
 

@@ -3,6 +3,8 @@ import type { ManagedJob } from '../core/ports/workload-manager.js';
 
 const JOB = /<job_list\b[^>]*>([\s\S]*?)<\/job_list>/g;
 const HARD_RUN_TIME = /<hard_request name="h_rt"[^>]*>\s*([^<\s]+)\s*<\/hard_request>/;
+/** Length of the end of an answer, which is long. */
+const END_LENGTH = 200;
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
 /** States of `qstat`: letters, of which several may hold. */
 const RUNNING = /[rRtsST]/;
@@ -13,16 +15,17 @@ const REASONS: readonly (readonly [letters: RegExp, reason: string])[] = [
   [/[sST]/, 'it is suspended'],
 ];
 
+/** End of the list, and the time after it, in seconds since 1970. */
+const END = /<\/job_info>\s*(\d+)\s*$/;
+
 /**
- * Jobs of the names, from the answer of `qstat -xml -r` with times in UTC. Undefined for an answer that is not understood. The other
- * formats of `qstat` truncate names.
+ * Jobs of the names, from the answer of `qstat -xml -r` with times in UTC, and the time of the same clock after it. Undefined for an answer that is
+ * not understood. The other formats of `qstat` truncate names.
  */
-export function jobsOfQstat(
-  xml: string,
-  names: ReadonlySet<string>,
-  nowMs: number,
-): ManagedJob[] | undefined {
-  if (!/<job_info\b/.test(xml) || !/<\/job_info>\s*$/.test(xml)) return undefined;
+export function jobsOfQstat(xml: string, names: ReadonlySet<string>): ManagedJob[] | undefined {
+  const nowS = END.exec(xml.slice(-END_LENGTH))?.[1];
+  if (!/<job_info\b/.test(xml) || nowS === undefined) return undefined;
+  const nowMs = Number(nowS) * 1000;
   const jobs: ManagedJob[] = [];
   for (const [, text = ''] of xml.matchAll(JOB)) {
     const name = element(text, 'full_job_name') ?? element(text, 'JB_name');

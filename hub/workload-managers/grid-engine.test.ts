@@ -1,4 +1,4 @@
-/** The driver for Grid Engine in a cell with many jobs, with a program in place of qstat. */
+/** The driver for Grid Engine in a cell with many jobs, and in one whose clock is wrong, with programs in place of qstat and date. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,21 @@ const ALLOCATION: AllocationSettings = {
   ...{ folder: '/shared', scratch: null, agentCommand: ['agent'], wallTimeMs: 60_000 },
   agentConfigOf: () => ({}),
 };
+
+/** A folder that is removed after the test, with programs in place of others, by their names. */
+async function folderWith(programs: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'workbench-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const [name, script] of Object.entries(programs))
+    await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return folder;
+}
+
+const managerOf = (folder: string, via: readonly string[]) =>
+  openWorkloadManager({
+    ...{ manager: { kind: 'grid-engine', via, options: [] }, allocation: ALLOCATION, runtime: systemRuntime },
+    environment: { PATH: `${folder}:${process.env['PATH']}` },
+  });
 
 /** A waiting job, as long as qstat 8.1.9 prints it with its options. */
 const job = (id: number) => `    <job_list state="pending">
@@ -35,19 +50,39 @@ it.each([
   ['on this machine', []],
   ['on another machine', AS_SSH],
 ])('finds a job among thousands, and asks for those of its own user only, %s', async (_, via) => {
-  const folder = await mkdtemp(join(tmpdir(), 'workbench-test-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await folderWith({
+    qstat: `cd "\${0%/*}"; printf '%s\\n' "$@" >words; exec cat answer`,
+  });
   const jobs = Array.from({ length: JOBS }, (_each, at) => job(at + 1)).join('');
   const answer = `<?xml version='1.0'?>\n<job_info>\n  <job_info>\n${jobs}  </job_info>\n</job_info>\n`;
   await writeFile(join(folder, 'answer'), answer);
-  const script = `#!/bin/sh\nprintf '%s\\n' "$@" >'${folder}/words'\nexec cat '${folder}/answer'\n`;
-  await writeFile(join(folder, 'qstat'), script, { mode: 0o755 });
-  const manager = openWorkloadManager({
-    ...{ manager: { kind: 'grid-engine', via, options: [] }, allocation: ALLOCATION, runtime: systemRuntime },
-    environment: { PATH: `${folder}:${process.env['PATH']}` },
-  });
-  expect(await manager.jobs([`gears-${JOBS}`, 'belts-1'])).toEqual([
+  expect(await managerOf(folder, via).jobs([`gears-${JOBS}`, 'belts-1'])).toEqual([
     { name: `gears-${JOBS}`, jobId: String(JOBS), state: 'QUEUED', remainingMs: null, reason: null },
   ]);
   expect(await readFile(join(folder, 'words'), 'utf8')).toBe('-xml\n-r\n-u\n$user\n');
+});
+
+it.each([
+  ['hours ahead', 2_000_000_000],
+  ['hours behind', 1_500_000_000],
+])('has what is left of a job by the clock of its own machine, which is %s', async (_, nowS) => {
+  const startedAt = new Date((nowS - 60) * 1000).toISOString().slice(0, 19);
+  const running = job(1)
+    .replace('<state>qw</state>', '<state>r</state>')
+    .replace(/<JB_submission_time>.*</, `<JAT_start_time>${startedAt}</JAT_start_time><`);
+  const folder = await folderWith({
+    qstat: `cat <<'END'\n<job_info>${running}</job_info>\nEND`,
+    date: `[ "$*" = +%s ] && echo ${nowS}`,
+  });
+  expect(await managerOf(folder, AS_SSH).jobs(['gears-1'])).toMatchObject([
+    { state: 'RUNNING', remainingMs: 1_740_000 },
+  ]);
+});
+
+it('says whose failure it is that nothing is known', async () => {
+  const folder = await folderWith({ qstat: 'echo commlib error >&2; exit 1' });
+  await expect(managerOf(folder, []).jobs(['gears-1'])).rejects.toMatchObject({
+    fault: 'UNAVAILABLE',
+    message: 'qstat ended with exit code 1: commlib error',
+  });
 });

@@ -1,5 +1,4 @@
 /** Grid Engine by its commands: qsub, qstat and qdel. */
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AllocationSettings, ManagerSettings } from '../core/hosts/host-recipe.js';
 import { WorkloadManagerError } from '../core/ports/workload-manager.js';
 import type { Driver } from './driver.js';
@@ -13,12 +12,15 @@ const PREFIX = 'wb-';
 /** Bound of the list of jobs, of which each has some 600 bytes: qstat cannot be asked for jobs of certain names. */
 const MAX_LIST_BYTES = 32 * 2 ** 20;
 
+/** Lists the jobs, and then tells the time by the clock of the machine whose qstat it is: only this clock compares with times of Grid Engine. The name
+ *  $user is qstat's own, for the user that it runs as: the one who hands jobs in. */
+const LIST = "qstat -xml -r -u '$user' && date +%s";
+
 /** The driver for Grid Engine's commands. It forgets jobs that have ended. */
 export function gridEngine(
   manager: Extract<ManagerSettings, { readonly kind: 'slurm' | 'grid-engine' }>,
   { wallTimeMs }: AllocationSettings,
   run: RunCommand,
-  clock: Clock,
 ): Driver {
   const output = ['-terse', '-o', '/dev/null', '-j', 'y', '-wd', '/'];
   // h_rt alone: together with s_rt it was not enforced.
@@ -35,15 +37,15 @@ export function gridEngine(
       return id;
     },
     async jobs(names) {
-      // The name $user is qstat's own, for the user that it runs as: the one who hands jobs in.
-      const end = await run(['qstat', '-xml', '-r', '-u', '$user'], {
+      const end = await run(['sh', '-c', LIST], {
+        name: 'qstat',
         // Times have no zone: they are those of the command.
         variables: { TZ: 'UTC' },
         maxOutputBytes: MAX_LIST_BYTES,
       });
       if (end.exitCode !== 0) throw unavailable(end);
       const known = new Map(names.map((name) => [`${PREFIX}${name}`, name]));
-      const jobs = jobsOfQstat(end.stdout, new Set(known.keys()), clock.nowMs());
+      const jobs = jobsOfQstat(end.stdout, new Set(known.keys()));
       if (jobs === undefined) throw notUnderstood(end, 'a list of jobs in XML');
       return jobs.map((job) => ({ ...job, name: known.get(job.name) ?? job.name }));
     },

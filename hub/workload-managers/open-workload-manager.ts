@@ -1,5 +1,5 @@
 /** The workload manager of a recipe: the files of its allocations, and the driver of its kind. */
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AllocationSettings, ManagerSettings } from '../core/hosts/host-recipe.js';
 import type { ManagedJob, WorkloadManager } from '../core/ports/workload-manager.js';
 import { allocationFiles, checkedName } from './allocation-files.js';
@@ -19,7 +19,8 @@ export interface WorkloadManagerOptions {
   readonly allocation: AllocationSettings;
   /** Environment of this process, of which commands inherit all but the hub's own settings and credentials. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
+  /** No clock: the workload manager's times compare with its own clock only. */
+  readonly runtime: { readonly timers: Timers };
 }
 
 /** Opens the workload manager; nothing is asked or started before a method is called, and nothing stays open. */
@@ -55,9 +56,9 @@ function driverOf({ manager, allocation, runtime }: WorkloadManagerOptions, run:
     case 'slurm':
       return slurm(manager, allocation, run);
     case 'slurmrestd':
-      return slurmrestd(manager, allocation, runtime);
+      return slurmrestd(manager, allocation, runtime.timers);
     case 'grid-engine':
-      return gridEngine(manager, allocation, run, runtime.clock);
+      return gridEngine(manager, allocation, run);
     case 'htcondor':
       return htcondor(manager, allocation, run);
   }

@@ -35,6 +35,8 @@ export interface CommandSurroundings {
 }
 
 export interface CommandInput {
+  /** Name of the command in messages; left out for its first word. */
+  readonly name?: string;
   readonly input?: string;
   /** Environment variables, which go along to another machine. */
   readonly variables?: Readonly<Record<string, string>>;
@@ -59,8 +61,11 @@ export function commandRunner(surroundings: CommandSurroundings): RunCommand {
   const environment = Object.fromEntries(
     Object.entries(surroundings.environment).filter(([name]) => !OWN_VARIABLES.some((own) => own.test(name))),
   );
-  return async (command, { input = '', variables = {}, maxOutputBytes = MAX_OUTPUT_BYTES } = {}) => {
-    const name = nameOf(command, surroundings.via);
+  return async (
+    command,
+    { name: given, input = '', variables = {}, maxOutputBytes = MAX_OUTPUT_BYTES } = {},
+  ) => {
+    const name = nameOf(given ?? command[0] ?? '', surroundings.via);
     const assignments = Object.entries(variables).map(([key, value]) => `${key}=${value}`);
     const isHere = surroundings.via.length === 0;
     const named = isHere || assignments.length === 0 ? command : ['env', ...assignments, ...command];
@@ -106,7 +111,7 @@ function quoted(end: CommandEnd): string {
   return end.stderr.trim() === '' && end.stdout.trim() === '' ? '' : `: ${complaintOf(end)}`;
 }
 
-function nameOf([program = '']: readonly string[], via: readonly string[]): string {
+function nameOf(program: string, via: readonly string[]): string {
   return via.length === 0 ? program : `${program} (by ${via.join(' ')})`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorOf, jobsOf, versionOf } from './slurmrestd-answers.js';
+import { clockOf, errorOf, jobsOf, versionOf } from './slurmrestd-answers.js';
 
 const NOW_MS = 1_795_902_216_000;
 
@@ -80,10 +80,23 @@ describe('the jobs of slurmrestd', () => {
     ]);
   });
 
+  it('have no remaining time when the time of the controller is not known', () => {
+    const jobs = [{ ...row, job_state: 'RUNNING', end_time: 1_795_904_016 }];
+    expect(jobsOf({ jobs }, NAMES, null)).toMatchObject([{ state: 'RUNNING', remainingMs: null }]);
+  });
+
   it.each([
     [{}],
     [{ jobs: [{ job_id: 7 }] }],
     [{ jobs: [{ ...row, job_state: 'NEW' }] }],
     [{ jobs: [{ ...row, job_id: 'seven', job_state: 'RUNNING' }] }],
   ])('are not read from %o', (answer) => expect(jobsOf(answer, NAMES, NOW_MS)).toBeUndefined());
+});
+
+it('reads the clock of the controller from its statistics, in both forms', () => {
+  const number = { set: true, infinite: false, number: NOW_MS / 1000 };
+  expect(clockOf({ statistics: { req_time: NOW_MS / 1000 } })).toBe(NOW_MS);
+  expect(clockOf({ statistics: { req_time: number } })).toBe(NOW_MS);
+  for (const answer of [{}, { statistics: [] }, { statistics: {} }, { statistics: { req_time: 0 } }])
+    expect(clockOf(answer)).toBeNull();
 });

@@ -36,8 +36,19 @@ export function errorOf(
   return { words, isAboutTheJob: numbers.some(isOfJob) && !isAboutTheController(words) };
 }
 
-/** The jobs of these names; undefined for an answer that is not understood. */
-export function jobsOf(answer: Json, names: ReadonlySet<string>, nowMs: number): ManagedJob[] | undefined {
+/** Time of the controller's clock, from its statistics; null when they do not tell it. */
+export function clockOf({ statistics }: Json): number | null {
+  const timeS = isObject(statistics) ? numberOf(statistics['req_time']) : null;
+  return timeS === null || timeS <= 0 ? null : timeS * 1000;
+}
+
+/** The jobs of these names; undefined for an answer that is not understood. `nowMs` is the time of the controller's clock; null when it is not
+ *  known, and then no job has a remaining time. */
+export function jobsOf(
+  answer: Json,
+  names: ReadonlySet<string>,
+  nowMs: number | null,
+): ManagedJob[] | undefined {
   const { jobs } = answer;
   if (!Array.isArray(jobs)) return undefined;
   const found: ManagedJob[] = [];
@@ -51,7 +62,7 @@ export function jobsOf(answer: Json, names: ReadonlySet<string>, nowMs: number):
   return found;
 }
 
-function jobOf(row: Json, name: string, nowMs: number): ManagedJob | undefined {
+function jobOf(row: Json, name: string, nowMs: number | null): ManagedJob | undefined {
   // A list since version 0.0.40: the state, and then what else holds, such as COMPLETING.
   const states: unknown[] = Array.isArray(row['job_state']) ? row['job_state'] : [row['job_state']];
   const word = states.at(-1);
@@ -62,7 +73,7 @@ function jobOf(row: Json, name: string, nowMs: number): ManagedJob | undefined {
     ...{ name, word },
     jobId: String(jobId),
     reason: typeof row['state_reason'] === 'string' ? row['state_reason'] : '',
-    remainingMs: endS === null || endS === 0 ? null : Math.max(0, endS * 1000 - nowMs),
+    remainingMs: endS === null || endS === 0 || nowMs === null ? null : Math.max(0, endS * 1000 - nowMs),
   });
 }
 

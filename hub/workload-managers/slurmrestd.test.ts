@@ -38,7 +38,7 @@ async function driverOf(reply: (request: IncomingMessage) => Reply, token = 'SLU
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const settings = { kind: 'slurmrestd' as const, via: [], url, user: 'hub', tokenFile, options: {} };
-  return { driver: slurmrestd(settings, allocation, systemRuntime), requests, tokenFile, server };
+  return { driver: slurmrestd(settings, allocation, systemRuntime.timers), requests, tokenFile, server };
 }
 
 const json = (body: object, status = 200): Reply => ({ status, body: JSON.stringify(body) });
@@ -108,6 +108,22 @@ it('says that nothing listens', async () => {
     fault: 'UNAVAILABLE',
     message: expect.stringContaining('ECONNREFUSED'),
   });
+});
+
+it.each([
+  ['hours ahead', 2_000_000_000],
+  ['hours behind', 1_500_000_000],
+])('has what is left of a job by the clock of the controller, which is %s', async (_, nowS) => {
+  const job = { job_id: 7, name: 'a', job_state: 'RUNNING', time_limit: 30, state_reason: 'None' };
+  let isSecret = false;
+  const { driver } = await driverOf(({ url = '' }) => {
+    if (url === '/openapi/v3') return json(DESCRIPTION);
+    if (url.endsWith('/jobs')) return json({ jobs: [{ ...job, end_time: nowS + 600 }] });
+    return isSecret ? json({ errors: [] }, 500) : json({ statistics: { req_time: nowS } });
+  });
+  expect(await driver.jobs(['a'])).toMatchObject([{ state: 'RUNNING', remainingMs: 600_000 }]);
+  isSecret = true;
+  expect(await driver.jobs(['a'])).toMatchObject([{ state: 'RUNNING', remainingMs: null }]);
 });
 
 it('does not cancel jobs of other names', async () => {
