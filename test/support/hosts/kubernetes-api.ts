@@ -6,6 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 const NAMESPACE = 'simulation';
+/** Errors of the clocks of the API server and of the nodes: neither is that of the test. */
+const SERVER_AHEAD_MS = 7 * 3_600_000;
+const NODE_AHEAD_MS = -5 * 3_600_000;
+
+/** Time by a clock with this error, to the second. */
+const timeBy = (aheadMs: number) => new Date(Date.now() + aheadMs);
+const written = (time: Date) => `${time.toISOString().slice(0, 19)}Z`;
 
 export interface Job {
   readonly metadata: Record<string, unknown> & { readonly labels: Record<string, string> };
@@ -27,6 +34,8 @@ interface Pod {
   /** Process of a pod that has a node. */
   readonly process: ChildProcess | undefined;
   readonly startTime: string | undefined;
+  /** Time at which it got its node, by the clock of the API server. */
+  readonly scheduledTime: string | undefined;
   end: string | undefined;
   isDeleted: boolean;
 }
@@ -84,7 +93,7 @@ export class KubernetesApi {
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     const { status, body: answer } = this.#answerTo(request, body);
-    const type = { 'content-type': 'application/json' };
+    const type = { 'content-type': 'application/json', date: timeBy(SERVER_AHEAD_MS).toUTCString() };
     response.writeHead(status, type).end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
   }
 
@@ -145,11 +154,18 @@ function deletePod(pod: Pod): void {
 function startPod(job: Job): Pod {
   const { activeDeadlineSeconds, containers, schedulerName } = job.spec.template.spec;
   if (schedulerName !== undefined)
-    return { process: undefined, startTime: undefined, end: undefined, isDeleted: false };
+    return {
+      ...{ process: undefined, startTime: undefined, scheduledTime: undefined },
+      ...{ end: undefined, isDeleted: false },
+    };
   const [command = '', ...args] = containers[0]?.command ?? [];
   const started = spawn(command, args, { stdio: 'ignore', timeout: activeDeadlineSeconds * 1000 });
-  const startTime = `${new Date().toISOString().slice(0, 19)}Z`;
-  const pod: Pod = { process: started, startTime, end: undefined, isDeleted: false };
+  const pod: Pod = {
+    process: started,
+    startTime: written(timeBy(NODE_AHEAD_MS)),
+    scheduledTime: written(timeBy(SERVER_AHEAD_MS)),
+    ...{ end: undefined, isDeleted: false },
+  };
   started.once('exit', (code) => {
     pod.end = String(code ?? 143);
   });
@@ -185,17 +201,20 @@ function podOf({ name, job: { spec, metadata } }: Entry, pod: Pod): object {
   };
 }
 
-function statusOf({ end, startTime }: Pod): object {
+function statusOf({ end, startTime, scheduledTime }: Pod): object {
   if (startTime === undefined) {
     const message = '0/3 nodes are available:\n3 Insufficient cpu.';
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
     return { phase: 'Pending', conditions: [condition] };
   }
-  if (end === undefined)
-    return { phase: 'Running', startTime, containerStatuses: [{ name: 'agent', state: { running: {} } }] };
+  const conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: scheduledTime }];
+  if (end === undefined) {
+    const containerStatuses = [{ name: 'agent', state: { running: {} } }];
+    return { phase: 'Running', startTime, conditions, containerStatuses };
+  }
   const terminated = { exitCode: Number(end), reason: end === '0' ? 'Completed' : 'Error' };
   return {
-    ...{ phase: end === '0' ? 'Succeeded' : 'Failed', startTime },
+    ...{ phase: end === '0' ? 'Succeeded' : 'Failed', startTime, conditions },
     containerStatuses: [{ name: 'agent', state: { terminated } }],
   };
 }
