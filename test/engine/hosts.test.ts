@@ -3,6 +3,7 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { allocationWith } from '@workbench-hub/hub/core/hosts/fixtures/allocation';
 import { latestMonths } from '@workbench-hub/hub/core/hosts/months';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { describe, expect, it, vi } from 'vitest';
 import { instanceReportOf } from '../support/agents/fake-agent.js';
 import {
@@ -583,6 +584,27 @@ describe('the end of its time', () => {
     expect(agent.assigned).toHaveLength(1);
     await pass(2 * SOON_MS);
     expect(manager.canceled).toEqual([name]);
+  });
+
+  it('is no later for an answer that takes long', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    const answer = manager.jobs.bind(manager);
+    manager.jobs = async (names) => {
+      const jobs = await answer(names);
+      await pause(engine.runtime.timers, 20_000);
+      return jobs;
+    };
+    manager.run(name, 20 * MINUTE_MS);
+    const endsAtMs = engine.runtime.clock.nowMs() + 20 * MINUTE_MS;
+    await pass(MINUTE_MS);
+    const known = (await engine.store.allocations.find(name))?.endsAtMs;
+    manager.jobs = answer;
+    await pass(MINUTE_MS);
+    expect(known).toBeLessThanOrEqual(endsAtMs);
+    expect(known).toBeGreaterThan(endsAtMs - 5000);
   });
 
   it('returns what still runs, which costs no attempt, as soon as the job has ended and the agent is silent', async () => {

@@ -137,6 +137,8 @@ export class RecipeDriver {
     const { manager } = this.#options;
     const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
     if (asked.length === 0) return;
+    // What is left may be as old as the question: an answer that is slow must not make an end later than it is.
+    const askedAtMs = this.#options.runtime.clock.nowMs();
     const jobs = await this.#answerOf(() => manager.jobs(asked.map(({ id }) => id)));
     if (jobs === undefined) return;
     for (const { id } of asked) {
@@ -144,17 +146,18 @@ export class RecipeDriver {
       await this.#note(
         id,
         jobs.filter(({ name }) => name === id),
+        askedAtMs,
       );
     }
   }
 
-  async #note(id: string, jobs: readonly ManagedJob[]): Promise<void> {
+  async #note(id: string, jobs: readonly ManagedJob[], askedAtMs: number): Promise<void> {
     const job = jobs.find(({ state }) => state === 'RUNNING') ?? jobs.find(({ state }) => state === 'QUEUED');
     if (job) {
       this.#unknownSinceMs.delete(id);
       this.#doubtful.delete(id);
       this.#handedIn.add(id);
-      return job.state === 'RUNNING' ? this.#runs(id, job) : this.#waits(id, job);
+      return job.state === 'RUNNING' ? this.#runs(id, job, askedAtMs) : this.#waits(id, job);
     }
     const [ended] = jobs;
     if (await this.#isInUse(id)) return;
@@ -176,10 +179,10 @@ export class RecipeDriver {
     return allocation?.state !== 'DRAINING' || (await runningOn(id)) > 0;
   }
 
-  async #runs(id: string, { jobId, remainingMs }: ManagedJob): Promise<void> {
+  async #runs(id: string, { jobId, remainingMs }: ManagedJob, askedAtMs: number): Promise<void> {
     const { book, runtime } = this.#options;
     const nowMs = runtime.clock.nowMs();
-    const endsAtMs = remainingMs === null ? null : nowMs + Math.floor(remainingMs);
+    const endsAtMs = remainingMs === null ? null : askedAtMs + Math.floor(remainingMs);
     const known = book.get(id);
     if (!known) return;
     this.#putBack.delete(id);
