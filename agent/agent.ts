@@ -61,6 +61,8 @@ export interface AgentOverrides {
   readonly launcher?: Launcher | null;
   /** Called when hubs refuse the credential, with the time for which none has taken it. */
   readonly onUnauthorized?: ((forMs: number) => void) | undefined;
+  /** Called when the hub knows the end of this host, with the time from now after which the agent is to stop; absent for one that has no end. */
+  readonly onStopAfter?: ((afterMs: number) => void) | undefined;
   /** Stops this agent in order, so that its launcher starts another version. */
   readonly restart?: () => void;
   /** Rules for file names of another system, for tests. */
@@ -148,6 +150,7 @@ class AgentStart {
         log: this.#log,
         tracing: await this.#openTracing(),
         onUnauthorized: this.#options.onUnauthorized,
+        onStopAfter: this.#options.onStopAfter,
       },
     );
     await engine.start();

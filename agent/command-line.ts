@@ -104,6 +104,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   const launcher = joinLauncher(process.env);
   const restarts = new AbortController();
   const unwanted = new AbortController();
+  const end = endOf(config);
   const start = (log: Logger, opened: OpenLog) => {
     const agent = createAgent(config, {
       launcher,
@@ -115,6 +116,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
       onUnauthorized: (forMs) => {
         if (isUnwanted(config, forMs)) unwanted.abort(UNWANTED);
       },
+      onStopAfter: end?.set,
     });
     const reload = reloading({
       config,
@@ -125,7 +127,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
     });
     return { service: agent, reload };
   };
-  const stops = [restarts.signal, unwanted.signal, launcher?.stopSignal, stopSignalOf(config)];
+  const stops = [restarts.signal, unwanted.signal, launcher?.stopSignal, end?.signal];
   await runLogged({ name: 'agent', ...logSettingsOf(config) }, start, {
     stopSignal: AbortSignal.any(stops.filter((signal) => signal !== undefined)),
     ignoresSignals: launcher !== null,
@@ -137,12 +139,23 @@ function thisBuild() {
   return { version, revision, installation: installationOn(installation, process) };
 }
 
-/** Signal that stops the agent when its time is over; undefined for one that has no end. */
-function stopSignalOf({ stopAfter }: AgentConfig): AbortSignal | undefined {
+/** Signal that stops the agent when its time is over, which its hub may know better than its configuration; undefined for one that has no end. */
+function endOf({
+  stopAfter,
+}: AgentConfig): { readonly signal: AbortSignal; set(afterMs: number): void } | undefined {
   if (stopAfter === null) return undefined;
   const over = new AbortController();
-  systemRuntime.timers.after(stopAfter, () => over.abort('its time is over (stopAfter)'));
-  return over.signal;
+  const { timers } = systemRuntime;
+  const startTimer = (afterMs: number) =>
+    timers.after(afterMs, () => over.abort('its time is over (stopAfter)'));
+  let timer = startTimer(stopAfter);
+  return {
+    signal: over.signal,
+    set: (afterMs) => {
+      timer.cancel();
+      timer = startTimer(afterMs);
+    },
+  };
 }
 
 async function printHostCheck(config: AgentConfig, configFile: string | null): Promise<void> {

@@ -5,7 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { FakeHub, TOKEN } from './fixtures/fake-hub.js';
 
 const AGENT = fileURLToPath(new URL('bin/workbench-agent.js', import.meta.url));
 
@@ -33,17 +34,35 @@ it('has --help and --version', async () => {
   expect(await run('--version')).toMatchObject({ code: 0, text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
-it('stops by itself after stopAfter', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-main-'));
-  try {
-    const config = { dataDir: join(folder, 'data'), hub: 'ws://127.0.0.1:9', token: 't', stopAfter: '1s' };
+describe('an agent with an end', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'agent-main-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const runWith = async (config: object) => {
     const file = join(folder, 'agent.yaml');
-    await writeFile(file, JSON.stringify(config));
-    const { code, text } = await run('--config', file);
+    await writeFile(file, JSON.stringify({ dataDir: join(folder, 'data'), ...config }));
+    return run('--config', file);
+  };
+
+  it('stops by itself after stopAfter', async () => {
+    const { code, text } = await runWith({ hub: 'ws://127.0.0.1:9', token: 't', stopAfter: '1s' });
     expect(text).toContain('its time is over (stopAfter)');
     expect(text).toContain('"msg":"stopped"');
     expect(code).toBe(0);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  });
+
+  it('stops earlier when its hub knows an earlier end', async () => {
+    const hub = await FakeHub.start();
+    onTestFinished(() => hub.stop());
+    const ended = runWith({ hub: hub.address, token: TOKEN, stopAfter: '1h' });
+    expect((await hub.receives('hello')).answers).toContain('stopAfter');
+    hub.send({ type: 'request', requestId: '1', request: { kind: 'stopAfter', afterMs: 1 } });
+    const { code, text } = await ended;
+    expect(text).toContain('its time is over (stopAfter)');
+    expect(code).toBe(0);
+    expect(await hub.receives('reply')).toMatchObject({ requestId: '1', error: null });
+  });
 });

@@ -1,7 +1,7 @@
 /** The agent without its adapters: wires instances, jobs, reports and the session with a hub. */
 
 import { HubSession } from '@workbench-hub/shared/joining/hub-session';
-import type { Hub, InstanceState } from '@workbench-hub/shared/joining/ports/hub';
+import type { Hub, InstanceState, Reply } from '@workbench-hub/shared/joining/ports/hub';
 import { NO_TRACING, type Tracing } from '@workbench-hub/shared/joining/ports/tracing';
 import { Reporting } from '@workbench-hub/shared/joining/reporting';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -40,6 +40,8 @@ export interface EnginePorts {
   readonly tracing?: Tracing;
   /** Called when hubs refuse the credential, with the time for which none has taken it. */
   readonly onUnauthorized?: ((forMs: number) => void) | undefined;
+  /** Called when the hub knows the end of this host, with the time from now after which the agent is to stop; absent for one that has no end. */
+  readonly onStopAfter?: ((afterMs: number) => void) | undefined;
 }
 
 /** Time within which a stopping agent uploads checkpoints; an allocation has a minute from the stop of its agent to its end. */
@@ -100,6 +102,7 @@ export class AgentEngine implements Service {
         onAcknowledged: (ref, counted) => reporting.acknowledged(ref, counted),
         onRequest: (request) => {
           if (request.kind === 'bringHosts') return { error: 'an agent brings no hosts', text: null };
+          if (request.kind === 'stopAfter') return stopsAfter(request.afterMs, ports.onStopAfter);
           return 'instanceId' in request ? instances.reply(request) : updates.reply(request);
         },
       },
@@ -183,4 +186,10 @@ export class AgentEngine implements Service {
     await Promise.race([drained, overdue]);
     done.abort(new Error('drained'));
   }
+}
+
+function stopsAfter(afterMs: number, stop: EnginePorts['onStopAfter']): Reply {
+  if (stop === undefined) return { error: 'this agent does not stop by itself (stopAfter)', text: null };
+  stop(afterMs);
+  return { error: null, text: null };
 }

@@ -75,6 +75,7 @@ export const LATER_REQUESTS = [
   'probe',
   'proven',
   'bringHosts',
+  'stopAfter',
 ] as const;
 
 /** Types of messages of a hub that agents of earlier versions do not know; `hello` names those that the agent takes. */
@@ -482,6 +483,8 @@ export const hubMessage = z.discriminatedUnion('type', [
         kind: z.literal('bringHosts'),
         wanted: z.array(wantedInstances).max(MAX_WANTED).readonly().optional(),
       }),
+      /** Only to an agent that stops by itself at the end of its host: time from now until it does. It replaces what the agent has known. */
+      z.object({ kind: z.literal('stopAfter'), afterMs: durationMs }),
     ]),
   }),
 ]);

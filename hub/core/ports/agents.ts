@@ -96,7 +96,9 @@ export type AgentRequest =
   | { readonly kind: 'probe'; readonly nonce: string }
   | { readonly kind: 'proven' }
   /** Only to a joined hub: all that is wanted of its recipes; absent when only these are asked for. */
-  | { readonly kind: 'bringHosts'; readonly wanted?: readonly WantedInstances[] | undefined };
+  | { readonly kind: 'bringHosts'; readonly wanted?: readonly WantedInstances[] | undefined }
+  /** Only to the agent of an allocation: time from now until it stops by itself. */
+  | { readonly kind: 'stopAfter'; readonly afterMs: number };
 
 /** Response of an agent to a request. */
 export interface AgentReply {

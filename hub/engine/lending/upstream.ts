@@ -356,6 +356,7 @@ export class Upstream {
 
   async #carryOut(request: HubRequest): Promise<Reply> {
     if (request.kind === 'bringHosts') return this.#bringHosts(request.wanted);
+    if (request.kind === 'stopAfter') return { error: 'a hub does not stop by itself', text: null };
     if (!('instanceId' in request)) return { error: 'a hub is not updated by another one', text: null };
     const instanceId = this.#lent.localIdOf(request.instanceId);
     if (instanceId === undefined)

@@ -59,7 +59,7 @@ export interface Assignment {
   readonly checkpoint?: readonly NamedFileRef[] | undefined;
 }
 
-export type HubRequest = InstanceRequest | UpdateRequest | HostsRequest;
+export type HubRequest = InstanceRequest | UpdateRequest | HostsRequest | StopRequest;
 
 export type InstanceRequest =
   | {
@@ -91,6 +91,13 @@ export interface HostsRequest {
   readonly kind: 'bringHosts';
   /** Absent when only the recipes are asked for. */
   readonly wanted?: readonly WantedInstances[] | undefined;
+}
+
+/** Request to an agent to stop by itself at another time, since its host ends then (decision 0100). */
+export interface StopRequest {
+  readonly kind: 'stopAfter';
+  /** Time from now until it stops. */
+  readonly afterMs: number;
 }
 
 /** An order to update with the signature of the hub. */
