@@ -16,7 +16,7 @@ import {
 } from '../support/engine/engine-for-each-test.js';
 import { joinAs, MINUTE_MS, manager, pass, SOON_MS, startWith } from '../support/engine/engine-with-hosts.js';
 import { recipeWith } from '../support/engine/manager-in-memory.js';
-import type { SocketlessAgent } from '../support/engine/running-engine.js';
+import type { AgentSetup, SocketlessAgent } from '../support/engine/running-engine.js';
 
 /** Real time within which the store writes, also on a busy machine. */
 const WRITES_MS = 60_000;
@@ -584,6 +584,49 @@ describe('the end of its time', () => {
     expect(agent.assigned).toHaveLength(1);
     await pass(2 * SOON_MS);
     expect(manager.canceled).toEqual([name]);
+  });
+
+  it('is told to its agent as the workload manager says it, after each join and whenever it changes', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    // The wall time of the recipe is an hour.
+    manager.run(name, 20 * MINUTE_MS);
+    const told: number[] = [];
+    const setup: AgentSetup = {
+      ...{ id: name, instances: [{ id: `${name}-sim` }], answers: ['stopAfter'] },
+      onRequest: (request) => {
+        if (request.kind === 'stopAfter') told.push(request.afterMs / MINUTE_MS);
+        return {};
+      },
+    };
+    const agent = await join(setup);
+    await pass(MINUTE_MS);
+    expect(told).toEqual([expect.closeTo(19, 0)]);
+    manager.run(name, 10 * MINUTE_MS);
+    await pass();
+    expect(told.slice(1)).toEqual([expect.closeTo(9, 0)]);
+    await agent.disconnect();
+    await join({ ...setup, nodeId: agent.nodeId, running: [agent.latest.ref] });
+    await pass();
+    expect(told.slice(2)).toEqual([expect.closeTo(9, 0)]);
+    manager.run(name, MINUTE_MS / 2);
+    await pass();
+    expect(told.slice(3)).toEqual([0]);
+  });
+
+  it('is not told again and again to an agent that does not take it', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    manager.run(name, 40 * MINUTE_MS);
+    await joinAs(name);
+    await pass(2 * MINUTE_MS);
+    const failures = engine.log.filter(({ msg }) => msg === 'an agent could not be told the end of its host');
+    expect(failures.length).toBeGreaterThan(1);
+    expect(failures.length).toBeLessThan(6);
   });
 
   it('is no later for an answer that takes long', async () => {

@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { type ProcessManager, processManager } from '../support/hosts/process-manager.js';
@@ -12,6 +13,8 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 180_000 });
 
 const LONG_MS = 120_000;
+const AGENT = fileURLToPath(new URL('../../agent/bin/workbench-agent.js', import.meta.url));
+const JUMPING_CLOCK = fileURLToPath(new URL('../dist/chaos/jumping-clock.js', import.meta.url));
 
 let folder: TemporaryFolder;
 let manager: ProcessManager;
@@ -21,6 +24,7 @@ let restart: () => Promise<void>;
 interface Allocation {
   readonly id: string;
   readonly state: string;
+  readonly jobId?: string;
   readonly cause?: string;
   readonly message?: string;
 }
@@ -36,7 +40,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-async function start(rest: object = {}): Promise<void> {
+async function start(rest: { readonly agent?: object; readonly idleTimeout?: string } = {}): Promise<void> {
   hub = await startHub(folder.path, { hosts: [] });
   const { baseUrl } = hub;
   await hub.stop();
@@ -61,11 +65,11 @@ const allocations = async () =>
   (await call<{ content: { allocations: Allocation[] }[] }>('GET', '/api/x/hosts')).content[0]?.allocations ??
   [];
 
-const submit = () =>
+const submit = (script = "println('it ran')") =>
   restClient(hub.baseUrl).createBatchJob({
     name: 'gear',
     classifiers: [{ type: 'LABLES', value: 'gears' }],
-    inputScripts: [{ content: Buffer.from("println('it ran')").toString('base64') }],
+    inputScripts: [{ content: Buffer.from(script).toString('base64') }],
   });
 
 const statusOf = async (id: string) => (await call<{ status: string }>('GET', `/api/x/tasks/${id}`)).status;
@@ -93,6 +97,30 @@ describe('a hub with a recipe of hosts', () => {
     await eventually(async () => (await statusOf(first)) === 'FINISHED', LONG_MS);
     await eventually(async () => (await allocations()).every(({ state }) => state === 'ENDED'), LONG_MS);
     expect(await manager.jobs()).toEqual(['1']);
+  });
+
+  it('ends its agent before the end that the workload manager says, whatever its wall time and the clock of its host', async () => {
+    const clock = join(folder.path, 'clock');
+    await writeFile(clock, String(5 * 3_600_000));
+    const instance = { id: 'gear', version: '9.1', labels: ['gears'] };
+    const shell = ['workbench-runner', '--interpreter', 'sh'];
+    await start({
+      agent: {
+        command: ['env', `CHAOS_CLOCK_FILE=${clock}`, process.execPath, '--import', JUMPING_CLOCK, AGENT],
+        instances: [{ ...instance, command: shell }],
+      },
+    });
+    const go = join(folder.path, 'go');
+    const id = await submit(`until [ -e '${go}' ]; do sleep 0.1; done`);
+    await eventually(async () => (await statusOf(id)) === 'RUNNING', LONG_MS);
+    // The job has less time now, as after its limit was changed. Only its agent can end the task: a hub does not cancel a host that works.
+    await manager.shorten('1', 50);
+    await eventually(() => manager.isOver('1'), LONG_MS);
+    await writeFile(go, '');
+    await eventually(async () => (await statusOf(id)) === 'FINISHED', LONG_MS);
+    expect(await call('GET', `/api/x/tasks/${id}`)).not.toHaveProperty('losses');
+    const [first] = (await allocations()).filter(({ jobId }) => jobId === '1');
+    expect(first).toMatchObject({ state: 'ENDED', cause: 'TIME' });
   });
 
   it('says why a host does not come, with the end of its output', async () => {

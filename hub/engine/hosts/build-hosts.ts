@@ -22,6 +22,7 @@ import { JoinedRecipes } from './joined-recipes.js';
 import { RecipeCapacity } from './recipe-capacity.js';
 import { RecipeDriver } from './recipe-driver.js';
 import { RecipeViews } from './recipe-views.js';
+import { ToldEnds } from './told-ends.js';
 import { UpstreamWishes } from './upstream-wishes.js';
 
 /** A recipe with the workload manager that it is for. */
@@ -85,10 +86,11 @@ export function buildHosts(
   const ended = new EndedAllocations({
     ...{ allocations, queue, attempts, drains, presence, instances, log },
   });
+  const toldEnds = new ToldEnds({ relay, instances, clock, log });
   const drivers = new Map(
     hostRecipes.map(({ recipe, manager }) => {
       const driver = new RecipeDriver({
-        ...{ recipe, manager, book, ended, allocations, runtime, log },
+        ...{ recipe, manager, book, ended, toldEnds, allocations, runtime, log },
         metrics: hostMetrics.ofRecipe(recipe.name),
         credentialOf: (id) => ports.allocationCredential?.(id) ?? '',
         isConnected: (id) => instances.isConnected(id),
@@ -106,7 +108,10 @@ export function buildHosts(
     ends: hostEnds,
     ...{ drivers, drains, book, allocations, instances, queue, clock, joined, wishes, takesTasksOf },
   });
-  const hosts = new Hosts({ drivers, planner, joined, book, ended, allocations, runtime, log });
+  const hosts = new Hosts({
+    ...{ drivers, planner, joined, book, ended, toldEnds },
+    ...{ allocations, runtime, log },
+  });
   for (const driver of drivers.values()) driver.onChange(hosts.wake);
   joined.onFirst(hosts.wake);
   wishes.onChange(hosts.wake);

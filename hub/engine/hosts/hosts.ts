@@ -10,6 +10,7 @@ import type { EndedAllocations } from './ended-allocations.js';
 import type { HostPlanner } from './host-planner.js';
 import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
+import type { ToldEnds } from './told-ends.js';
 
 export interface HostsOptions {
   readonly drivers: ReadonlyMap<string, RecipeDriver>;
@@ -17,6 +18,7 @@ export interface HostsOptions {
   readonly joined: Pick<JoinedRecipes, 'hasHubs' | 'brings' | 'reset'>;
   readonly book: AllocationBook;
   readonly ended: EndedAllocations;
+  readonly toldEnds: Pick<ToldEnds, 'forget' | 'clear'>;
   readonly allocations: Pick<Allocations, 'removeBefore'>;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
@@ -78,7 +80,7 @@ export class Hosts {
   }
 
   async stop(): Promise<void> {
-    const { drivers, joined, book, runtime } = this.#options;
+    const { drivers, joined, book, toldEnds, runtime } = this.#options;
     this.#hasRole = false;
     joined.reset();
     if (drivers.size === 0 && this.#loop.isStopped) return;
@@ -88,6 +90,7 @@ export class Hosts {
     const limit = pause(runtime.timers, STOP_LIMIT_MS, over.signal).catch(() => undefined);
     await Promise.race([Promise.all(stopped), limit]);
     over.abort();
+    toldEnds.clear();
     book.clear();
   }
 
@@ -104,6 +107,8 @@ export class Hosts {
     WAITS: () => this.#wakeForWork(),
     RETURNED: () => this.#wakeForWork(),
     READY: ({ agentId }) => {
+      // It may have been started anew.
+      this.#options.toldEnds.forget(agentId);
       if (!this.#options.joined.brings(agentId)) return this.#wakeFor(agentId);
       this.#startLoop();
       this.wake();

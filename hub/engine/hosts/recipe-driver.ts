@@ -15,6 +15,7 @@ import type { ManagedJob, WorkloadManager } from '../../core/ports/workload-mana
 import { WorkloadManagerError } from '../../core/ports/workload-manager.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
+import type { ToldEnds } from './told-ends.js';
 
 export interface RecipeDriverOptions {
   readonly recipe: HostRecipe;
@@ -29,6 +30,8 @@ export interface RecipeDriverOptions {
   /** Number of tasks that run on the agent. Rejects as the store does. */
   readonly runningOn: (id: string) => Promise<number>;
   readonly ended: Pick<EndedAllocations, 'add'>;
+  /** Ends of hosts, for their agents. */
+  readonly toldEnds: Pick<ToldEnds, 'tell' | 'forget'>;
   readonly allocations: Pick<Allocations, 'note'>;
   readonly metrics: RecipeMetrics;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
@@ -53,6 +56,12 @@ const REJOIN_MS = 60_000;
 const KEPT_OUTPUT = 2000;
 /** Time before the end of its time from which an allocation counts as ended by it. */
 const NEAR_END_MS = 90_000;
+
+/** The time of a question, by both clocks. */
+interface Asking {
+  readonly atMs: number;
+  readonly monotonicMs: number;
+}
 
 export class RecipeDriver {
   readonly #options: RecipeDriverOptions;
@@ -138,7 +147,8 @@ export class RecipeDriver {
     const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
     if (asked.length === 0) return;
     // What is left may be as old as the question: an answer that is slow must not make an end later than it is.
-    const askedAtMs = this.#options.runtime.clock.nowMs();
+    const { clock } = this.#options.runtime;
+    const asking = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
     const jobs = await this.#answerOf(() => manager.jobs(asked.map(({ id }) => id)));
     if (jobs === undefined) return;
     for (const { id } of asked) {
@@ -146,18 +156,18 @@ export class RecipeDriver {
       await this.#note(
         id,
         jobs.filter(({ name }) => name === id),
-        askedAtMs,
+        asking,
       );
     }
   }
 
-  async #note(id: string, jobs: readonly ManagedJob[], askedAtMs: number): Promise<void> {
+  async #note(id: string, jobs: readonly ManagedJob[], asking: Asking): Promise<void> {
     const job = jobs.find(({ state }) => state === 'RUNNING') ?? jobs.find(({ state }) => state === 'QUEUED');
     if (job) {
       this.#unknownSinceMs.delete(id);
       this.#doubtful.delete(id);
       this.#handedIn.add(id);
-      return job.state === 'RUNNING' ? this.#runs(id, job, askedAtMs) : this.#waits(id, job);
+      return job.state === 'RUNNING' ? this.#runs(id, job, asking) : this.#waits(id, job);
     }
     const [ended] = jobs;
     if (await this.#isInUse(id)) return;
@@ -179,13 +189,14 @@ export class RecipeDriver {
     return allocation?.state !== 'DRAINING' || (await runningOn(id)) > 0;
   }
 
-  async #runs(id: string, { jobId, remainingMs }: ManagedJob, askedAtMs: number): Promise<void> {
-    const { book, runtime } = this.#options;
+  async #runs(id: string, { jobId, remainingMs }: ManagedJob, asking: Asking): Promise<void> {
+    const { book, runtime, toldEnds } = this.#options;
     const nowMs = runtime.clock.nowMs();
-    const endsAtMs = remainingMs === null ? null : askedAtMs + Math.floor(remainingMs);
+    const endsAtMs = remainingMs === null ? null : asking.atMs + Math.floor(remainingMs);
     const known = book.get(id);
     if (!known) return;
     this.#putBack.delete(id);
+    if (remainingMs !== null) toldEnds.tell(id, remainingMs, asking.monotonicMs);
     if (isQueued(known)) {
       if (await book.move(id, 'start', { jobId, startedAtMs: nowMs, endsAtMs, message: null }))
         this.#changed();
@@ -276,6 +287,7 @@ export class RecipeDriver {
   }
 
   #forget(id: string): void {
+    this.#options.toldEnds.forget(id);
     this.#doubtful.delete(id);
     this.#unknownSinceMs.delete(id);
     this.#canceledAtMs.delete(id);

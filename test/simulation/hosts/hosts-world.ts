@@ -35,6 +35,8 @@ export interface HostsOutcome {
 /** Defect that is planted to see whether the world finds it. */
 export interface HostsBreakage {
   readonly name: string;
+  /** The first seed that is tried: one soon after it finds the defect; 1 by default. */
+  readonly fromSeed?: number;
   /** Changes the workload managers as the hub sees them. */
   readonly manager?: (manager: WorkloadManager, world: World) => WorkloadManager;
   /** Replaces ports of the hub. */

@@ -33,7 +33,8 @@ describe('worlds of hosts that come and go find that', () => {
   it.each(HOSTS_BREAKAGES.map((breakage) => [breakage.name, breakage] as const))(
     '%s',
     async (_, breakage) => {
-      for (let seed = 1; seed <= SEEDS; seed++)
+      const { fromSeed = 1 } = breakage;
+      for (let seed = fromSeed; seed < fromSeed + SEEDS; seed++)
         if ((await simulateHosts({ seed, breakage })).violations.length > 0) return;
       expect.fail(`${SEEDS} seeds have not found it`);
     },
