@@ -36,6 +36,17 @@ const STATES: Readonly<Record<ManagedJob['state'], readonly string[]>> = {
 const TIME = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$/;
 const NO_REASON = ['', 'None', '(null)', 'N/A'];
 
+/** Words that say what happened to a job on its way, beside its state. */
+const PAST = ['LAUNCH_FAILED', 'RECONFIG_FAIL'];
+
+/** The word that tells the state, of a state and what else holds, in Slurm's order; undefined when none does. */
+export function stateWordOf(words: readonly string[]): string | undefined {
+  const telling = words.filter(
+    (word, at) => slurmState(word) !== undefined && (at === 0 || !PAST.includes(word)),
+  );
+  return telling.at(-1);
+}
+
 /** State of a job in the words of the port; undefined for a word that is not Slurm's. */
 function slurmState(word: string): ManagedJob['state'] | undefined {
   return (['QUEUED', 'RUNNING', 'ENDED'] as const).find((state) => STATES[state].includes(word));

@@ -1,6 +1,6 @@
 /** Answers of slurmrestd, in the versions 0.0.38 to 0.0.43 of its interface. */
 import type { ManagedJob } from '../core/ports/workload-manager.js';
-import { isAboutTheController, slurmJob } from './slurm-answers.js';
+import { isAboutTheController, slurmJob, stateWordOf } from './slurm-answers.js';
 
 const FIRST_VERSION = 38;
 const LAST_VERSION = 43;
@@ -63,11 +63,11 @@ export function jobsOf(
 }
 
 function jobOf(row: Json, name: string, nowMs: number | null): ManagedJob | undefined {
-  // A list since version 0.0.40: the state, and then what else holds, such as COMPLETING.
+  // A list since version 0.0.40: the state, and then what else holds, such as COMPLETING or POWER_UP_NODE.
   const states: unknown[] = Array.isArray(row['job_state']) ? row['job_state'] : [row['job_state']];
-  const word = states.at(-1);
+  const word = stateWordOf(states.filter((each) => typeof each === 'string'));
   const jobId = row['job_id'];
-  if (typeof word !== 'string' || typeof jobId !== 'number') return undefined;
+  if (word === undefined || typeof jobId !== 'number') return undefined;
   const endS = numberOf(row['time_limit']) === null ? null : numberOf(row['end_time']);
   return slurmJob({
     ...{ name, word },
