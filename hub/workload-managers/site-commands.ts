@@ -8,6 +8,7 @@ import { type CommandEnd, complaintOf, notUnderstood, type RunCommand, unavailab
 const TEMPORARY_FAILURE_CODE = 75;
 const STATES = ['QUEUED', 'RUNNING', 'ENDED'] as const;
 const JOB_LINE = /^(\S+) (\S+) ([A-Z]+)(?: (-|\d{1,10}))?(?: (.*))?$/;
+const OTHER_JOB_LINE = /^(?=\S*\d)[\w.:[\]-]+ (\S+) (?:.* )?[A-Z]{2,}(?: |$)/;
 const FORM = 'lines such as "ID NAME QUEUED|RUNNING|ENDED [SECONDS_LEFT|-] [REASON]"';
 
 /** The driver for the site's commands. */
@@ -30,8 +31,8 @@ export function siteCommands(
     async jobs(names) {
       const end = await run(manager.list, { variables: { WORKBENCH_ALLOCATIONS: names.join(' ') } });
       if (end.exitCode !== 0) throw unavailable(end);
-      const jobs = linesOf(end.stdout).map((line) => jobOfLine(line, end));
-      return jobs.filter((job) => names.includes(job.name));
+      const lines = linesOf(end.stdout).filter((line) => !isOfOthers(line, names));
+      return lines.map((line) => jobOfLine(line, end));
     },
     async cancel(name) {
       const end = await run(manager.cancel, { variables: { WORKBENCH_ALLOCATION: name } });
@@ -44,6 +45,12 @@ export function siteCommands(
       return end.exitCode === 0 ? null : complaintOf(end);
     },
   };
+}
+
+/** Whether a line is about a job of another name, which may have spaces, in a state that may have another word. */
+function isOfOthers(line: string, names: readonly string[]): boolean {
+  const [, name] = OTHER_JOB_LINE.exec(line) ?? [];
+  return name !== undefined && !names.includes(name);
 }
 
 function jobOfLine(line: string, end: CommandEnd): ManagedJob {
