@@ -69,6 +69,15 @@ const givenInstances = z.unknown().transform((given, context) => {
 
 const HOUR_MS = 3_600_000;
 
+/** Options of a recipe by which the hub could not find its jobs again. */
+const OWN_OPTIONS: Readonly<Record<string, RegExp>> = {
+  slurm: /^(?:--(?:clusters|job-name|array)(?:=|$)|-[MJa])/,
+  'grid-engine': /^-(?:N|t|terse|sync)$/,
+};
+
+const optionsOf = (settings: z.output<typeof manager>): readonly string[] =>
+  'options' in settings && Array.isArray(settings.options) ? settings.options : [];
+
 /** Time for which an agent stops before the end, and what a task needs to be worth a host. */
 const SHORTEST_MS = 180_000;
 
@@ -104,7 +113,7 @@ export const hostRecipeSchema = z
     /** Default: a tenth of the wall time, at least two minutes and at most ten. */
     drainBefore: duration({ minMs: 1000 }).nullable().default(null),
   })
-  .superRefine(({ wallTime, drainBefore, agent, max }, context) => {
+  .superRefine(({ wallTime, drainBefore, agent, max, manager }, context) => {
     if (drainBefore !== null && drainBefore >= wallTime)
       context.addIssue({ code: 'custom', path: ['drainBefore'], message: 'less than wallTime' });
     if (max.hostHoursPerDay !== null && max.hostHoursPerDay * HOUR_MS < wallTime)
@@ -120,6 +129,12 @@ export const hostRecipeSchema = z
         path: ['max', 'perUser', 'hostHoursPerDay'],
         message: 'at least the hours of one wallTime',
       });
+    for (const [index, option] of optionsOf(manager).entries()) {
+      if (!OWN_OPTIONS[manager.kind]?.test(option)) continue;
+      const message =
+        'no option that names the job, makes several of it, or sends it to another cluster: the hub finds jobs by their names';
+      context.addIssue({ code: 'custom', path: ['manager', 'options', index], message });
+    }
     for (const key of Object.keys(agent.config)) {
       if (!OWN_KEYS.has(key)) continue;
       const message = 'not given here: each allocation has its own, or agent.hub and agent.instances say it';
