@@ -13,7 +13,9 @@ export function openHostRecipes(
     const instances = agent.instances.parsed.map((instance) => {
       const { version, labels } = instance;
       const ids = expandedIds(instance);
-      return { instanceClass: { version, labels, runs: undefined }, count: ids.length, ids };
+      // Unknown until an agent has joined; bundles exist only where some program runs them.
+      const runs = { points: true } as const;
+      return { instanceClass: { version, labels, runs }, count: ids.length, ids };
     });
     const recipe = {
       name,

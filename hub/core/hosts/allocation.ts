@@ -119,3 +119,8 @@ export function isOpen({ state }: Pick<Allocation, 'state'>): boolean {
 export function isQueued({ state }: Pick<Allocation, 'state'>): boolean {
   return state === 'WANTED' || state === 'SUBMITTED' || state === 'QUEUED';
 }
+
+/** Whether the workload manager ended the job before its time, and does not say that another job took its place. */
+export function endedByItself({ cause, message }: Pick<Allocation, 'cause' | 'message'>): boolean {
+  return cause === 'ENDED_EARLY' && !/preempt/i.test(message ?? '');
+}

@@ -91,6 +91,19 @@ export interface HostRecipe {
   readonly drainBeforeMs: number;
 }
 
+/** Whether instances that have joined are those of a recipe, as far as its configuration says: their agents may add labels and kinds. */
+export function areOfRecipe(
+  joined: readonly InstancesOfHost[],
+  { instances }: Pick<HostRecipe, 'instances'>,
+): boolean {
+  const isOf = (each: InstanceClass, configured: InstanceClass) =>
+    each.version === configured.version && configured.labels.every((label) => each.labels.includes(label));
+  return (
+    joined.every(({ instanceClass }) => instances.some((each) => isOf(instanceClass, each.instanceClass))) &&
+    instances.every(({ instanceClass }) => joined.some((each) => isOf(each.instanceClass, instanceClass)))
+  );
+}
+
 /** Instances of one class of a host; those of a recipe of another hub have no ids here. */
 export type ClassOfHost = Omit<InstancesOfHost, 'ids'> & Partial<Pick<InstancesOfHost, 'ids'>>;
 

@@ -55,6 +55,8 @@ export interface PlannedRecipe {
   readonly isHeld: boolean;
   /** Whether its latest start has failed: then it is tried by one allocation at a time. */
   readonly isTried: boolean;
+  /** Whether its workload manager has not answered for a while: hosts that have not started there keep none from other recipes. */
+  readonly isAway?: boolean;
   /** Host-hours that began within the last 24 hours. */
   readonly hostHours: number;
   /** The same by user, of those that were wanted for a user. */
@@ -229,7 +231,10 @@ function demandFor({ instancesFor, counted, left }: Demand, recipe: string): num
 }
 
 /** Gives the instances that are coming to the groups; returns the allocations that have not joined of which none is needed, newest first. */
-function cover(needs: readonly Need[], { recipe, allocations, starting }: PlannedRecipe): Allocation[] {
+function cover(
+  needs: readonly Need[],
+  { recipe, allocations, starting, isAway = false }: PlannedRecipe,
+): Allocation[] {
   const unneeded: Allocation[] = [];
   for (const allocation of allocations) {
     if (allocation.state === 'DRAINING') continue;
@@ -242,6 +247,7 @@ function cover(needs: readonly Need[], { recipe, allocations, starting }: Planne
       }
       continue;
     }
+    if (isAway && isQueued(allocation)) continue;
     const ordered = ofUserFirst(needs, allocation.forUser);
     const taken = recipe.instances.map((ofHost) => take(ordered, ofHost, recipe.name));
     if (taken.every((count) => count === 0)) unneeded.push(allocation);
@@ -256,8 +262,8 @@ export function roomByHours({ limits, wallTimeMs }: RecipeToPlan, hostHours: num
 }
 
 /** Further allocations that the limits of a recipe permit. */
-function roomOf({ recipe, allocations, isHeld, isTried, hostHours }: PlannedRecipe): number {
-  if (isHeld) return 0;
+function roomOf({ recipe, allocations, isHeld, isTried, isAway, hostHours }: PlannedRecipe): number {
+  if (isHeld || isAway) return 0;
   const { limits } = recipe;
   const queued = allocations.filter(isQueued).length;
   const coming = allocations.filter(({ state }) => state !== 'JOINED' && state !== 'DRAINING').length;

@@ -110,6 +110,7 @@ export function buildHosts(
   });
   const hosts = new Hosts({
     ...{ drivers, planner, joined, book, ended, toldEnds },
+    isConnected: (id) => instances.isConnected(id),
     ...{ allocations, runtime, log },
   });
   for (const driver of drivers.values()) driver.onChange(hosts.wake);

@@ -3,10 +3,11 @@
  * silent. Its credential is not valid any more.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { type Allocation, isOpen } from '../../core/hosts/allocation.js';
+import { type Allocation, endedByItself, isOpen } from '../../core/hosts/allocation.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { Presence } from '../../core/ports/presence.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { Task } from '../../core/task.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Attempts } from '../agents/attempts.js';
 import type { Instances } from '../instances/instances.js';
@@ -21,10 +22,13 @@ export interface EndedAllocationsOptions {
   readonly log: Logger;
 }
 
+/** Returns of a task after which the end of a job by itself, with its host, counts as a loss. */
+const RETURNS_AT_NO_COST = 10;
+
 export class EndedAllocations {
   readonly #options: EndedAllocationsOptions;
-  /** Ids of those that are not settled yet. */
-  readonly #unsettled = new Set<string>();
+  /** Those that are not settled yet, by id. */
+  readonly #unsettled = new Map<string, Allocation>();
   #term = 0;
 
   constructor(options: EndedAllocationsOptions) {
@@ -40,7 +44,7 @@ export class EndedAllocations {
     const known = instances.agents().map(({ id }) => id);
     for (const id of new Set([...running, ...known])) {
       const allocation = await allocations.find(id);
-      if (allocation && !isOpen(allocation)) this.#unsettled.add(id);
+      if (allocation && !isOpen(allocation)) this.#unsettled.set(id, allocation);
     }
   }
 
@@ -53,17 +57,18 @@ export class EndedAllocations {
   }
 
   /** Takes an allocation that is over, and settles it if its agent is silent. Rejects as the store does; {@link settle} goes on then. */
-  async add({ id }: Pick<Allocation, 'id'>): Promise<void> {
-    this.#unsettled.add(id);
-    await this.#settleOne(id);
+  async add(allocation: Allocation): Promise<void> {
+    this.#unsettled.set(allocation.id, allocation);
+    await this.#settleOne(allocation);
   }
 
   /** Settles those whose agents are silent. Rejects as the store does; it may be repeated. */
   async settle(): Promise<void> {
-    for (const id of [...this.#unsettled]) await this.#settleOne(id);
+    for (const allocation of [...this.#unsettled.values()]) await this.#settleOne(allocation);
   }
 
-  async #settleOne(id: string): Promise<void> {
+  async #settleOne(allocation: Allocation): Promise<void> {
+    const { id } = allocation;
     const { queue, attempts, drains, presence, instances, log } = this.#options;
     if (instances.isConnected(id)) return;
     const tasks = await queue.runningOn(id);
@@ -71,7 +76,7 @@ export class EndedAllocations {
       log.warn({ allocation: id, tasks: tasks.length }, 'tasks of an allocation that is over wait again');
     const fence = { term: this.#term, awayAgentId: id };
     const reason = `the allocation ${id} is over`;
-    await Promise.all(tasks.map((task) => attempts.lose(task, 'RETURN', reason, fence)));
+    await Promise.all(tasks.map((task) => attempts.lose(task, lossOf(task, allocation), reason, fence)));
     if ((await queue.runningOn(id)).length > 0) return;
     if (instances.drainOf(id)) await drains.undrain(id);
     // The row first: what rejects is done again.
@@ -79,4 +84,10 @@ export class EndedAllocations {
     if (instances.findAgent(id)) instances.forget(id);
     this.#unsettled.delete(id);
   }
+}
+
+/** Kind of loss of a task whose host is gone. It costs no attempt, but a task on whose hosts the job ended again and again may be the cause. */
+function lossOf({ attempt, crashes, losses }: Task, allocation: Allocation): 'RETURN' | 'LOSS' {
+  const returned = attempt - 1 - crashes - losses;
+  return endedByItself(allocation) && returned >= RETURNS_AT_NO_COST ? 'LOSS' : 'RETURN';
 }

@@ -3,12 +3,18 @@
  * time is nearly over, or whose agent does not join. One look wants nothing by itself: two in a row must.
  */
 
+import { attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
 import { usableMs } from '../../core/hosts/host-end.js';
 import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
-import { type HostRecipe, type NamedInstance, partedInstances } from '../../core/hosts/host-recipe.js';
+import {
+  areOfRecipe,
+  type HostRecipe,
+  type NamedInstance,
+  partedInstances,
+} from '../../core/hosts/host-recipe.js';
 import {
   type HostPlan,
   type PlannedRecipe,
@@ -40,7 +46,10 @@ export interface HostPlannerOptions extends WaitingWorkOptions {
   readonly takesTasksOf: (instance: NamedInstance) => TakesTasksOf;
   readonly book: AllocationBook;
   readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
-  readonly instances: Pick<Instances, 'list' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf'>;
+  readonly instances: Pick<
+    Instances,
+    'list' | 'find' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf' | 'attemptOn'
+  >;
   readonly drains: Pick<AgentDrains, 'drain'>;
   /** Whether no tasks are dispatched. */
   readonly isPaused: () => boolean;
@@ -60,6 +69,10 @@ const SURPLUS_MS = 10_000;
 const LATEST = 20;
 /** Time within which an idle instance is expected to take a task that waits and fits it. */
 const TAKES_TASKS_MS = 3000;
+/** Time without an answer after which hosts that a workload manager was asked for keep none from other recipes. */
+const AWAY_FOR_LONG_MS = 120_000;
+/** Time on one attempt after which an instance does not count as soon free. */
+const BUSY_FOR_LONG_MS = 60_000;
 /** Idle time of a host after which it is given back for another recipe whose allocations wait. */
 const IDLE_FOR_OTHERS_MS = 10_000;
 
@@ -78,6 +91,10 @@ export class HostPlanner {
   readonly #startingInstances = new StartingInstances();
   /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
+  /** Time since which the workload manager of a recipe does not answer. */
+  readonly #awaySinceMs = new Map<string, number>();
+  /** Attempts that instances work on, or an empty text for one of another hub, and the time since which this hub has seen them. */
+  readonly #busySince = new Map<string, { readonly key: string; readonly sinceMs: number }>();
   /** Time of the latest request to give all allocations back that this term has followed, by recipe; null before its first look. */
   #followedDrains: ReadonlyMap<string, number | null> | null = null;
   /** Allocations that an administrator has asked back and that do not drain yet: another change of theirs may have come first. */
@@ -96,6 +113,8 @@ export class HostPlanner {
     this.#lastWantedAtMs = Number.NEGATIVE_INFINITY;
     this.#surplusSinceMs.clear();
     this.#uselessSinceMs.clear();
+    this.#busySince.clear();
+    this.#awaySinceMs.clear();
     this.#startingInstances.reset();
     this.#followedDrains = null;
     this.#askedBack.clear();
@@ -226,11 +245,24 @@ export class HostPlanner {
         starting: this.#starting(recipe, open),
         isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
         isTried: failed.count > 0,
+        isAway: this.#isAwayForLong(recipe.name, note),
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + reservedHostHours(open, recipe, nowMs),
         hostHoursOf: hostHoursByUser(open, recipe, ranForUsers, nowMs),
       });
     }
     return planned;
+  }
+
+  /** Whether the workload manager of a recipe has not answered for a while. */
+  #isAwayForLong(recipe: string, note: RecipeNote | undefined): boolean {
+    if (typeof note?.fault !== 'string') {
+      this.#awaySinceMs.delete(recipe);
+      return false;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    const sinceMs = this.#awaySinceMs.get(recipe) ?? nowMs;
+    this.#awaySinceMs.set(recipe, sinceMs);
+    return nowMs - sinceMs > AWAY_FOR_LONG_MS;
   }
 
   /** Instances, by allocation, that have never come up since their agent joined a short while ago. */
@@ -253,6 +285,7 @@ export class HostPlanner {
   #supply(): Supply[] {
     const { instances, clock, takesTasksOf } = this.#options;
     const byClass = new Map<string, Supply & { idle: number; busy: number }>();
+    this.#forgetIdle();
     for (const { profile, status, working, lent, drain } of instances.list()) {
       const takes = takesTasksOf(profile);
       const isKept = lent !== undefined && lent !== 'OFFERED' && takes !== 'UPSTREAMS';
@@ -263,10 +296,27 @@ export class HostPlanner {
       const ofClass = byClass.get(key) ?? { ...{ instanceClass, takes }, idle: 0, busy: 0 };
       byClass.set(key, ofClass);
       const idleSinceMs = instances.idleSinceMsOf(profile.id);
-      if (working) ofClass.busy++;
+      if (working) ofClass.busy += Number(!this.#isBusyForLong(profile.id));
       else if (idleSinceMs !== null && clock.monotonicMs() - idleSinceMs < TAKES_TASKS_MS) ofClass.idle++;
     }
     return [...byClass.values()];
+  }
+
+  #forgetIdle(): void {
+    for (const id of this.#busySince.keys())
+      if (!this.#options.instances.find(id)?.working) this.#busySince.delete(id);
+  }
+
+  /** Whether an instance has worked on one attempt for so long that it is not soon free, however short the tasks are that wait. */
+  #isBusyForLong(instanceId: string): boolean {
+    const { instances, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const attempt = instances.attemptOn(instanceId);
+    const key = attempt ? attemptKey(attempt) : '';
+    const known = this.#busySince.get(instanceId);
+    const sinceMs = known?.key === key ? known.sinceMs : nowMs;
+    this.#busySince.set(instanceId, { key, sinceMs });
+    return nowMs - sinceMs > BUSY_FOR_LONG_MS;
   }
 
   async #giveUpSurplus(surplus: readonly Allocation[]): Promise<void> {
@@ -338,7 +388,9 @@ export class HostPlanner {
     const nowMs = clock.nowMs();
     const views = instances.findAgent(id)?.instances ?? [];
     if (instances.isReady(id) && views.some(({ status }) => status === 'UP')) {
-      this.#joinedInstances.set(recipe.name, instancesOf(id, views));
+      const joined = instancesOf(id, views);
+      // A job that was handed in with an earlier configuration says nothing about the present one.
+      if (areOfRecipe(joined, recipe)) this.#joinedInstances.set(recipe.name, joined);
       await book.move(id, 'join', { joinedAtMs: nowMs, startedAtMs: startedAtMs ?? nowMs, message: null });
       return;
     }
@@ -353,7 +405,8 @@ export class HostPlanner {
 
   async #lookAfterJoined(allocation: Allocation, recipe: HostRecipe): Promise<void> {
     const { clock, instances } = this.#options;
-    const { id, endsAtMs } = allocation;
+    const { id, startedAtMs } = allocation;
+    const endsAtMs = allocation.endsAtMs ?? (startedAtMs === null ? null : startedAtMs + recipe.wallTimeMs);
     const drain = instances.drainOf(id);
     if (drain) return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
     if (endsAtMs !== null && clock.nowMs() >= endsAtMs - recipe.drainBeforeMs)

@@ -20,6 +20,8 @@ export interface HostsOptions {
   readonly ended: EndedAllocations;
   readonly toldEnds: Pick<ToldEnds, 'forget' | 'clear'>;
   readonly allocations: Pick<Allocations, 'removeBefore'>;
+  /** Whether an agent is connected. */
+  readonly isConnected: (agentId: string) => boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
 }
@@ -31,6 +33,8 @@ const RETRY_MS = 5000;
 const KEPT_MS = 400 * 86_400_000;
 const REMOVED_AT_A_TIME = 1000;
 const REMOVE_EVERY_MS = 3_600_000;
+/** Time after its end at which an allocation of a former recipe is over. */
+const FORMER_FOR_MS = 60_000;
 /** Time for which a stop waits for commands. */
 const STOP_LIMIT_MS = 1000;
 
@@ -58,13 +62,12 @@ export class Hosts {
   /** Reads the allocations at the beginning of a term, so that the scheduler knows the ends of hosts. Rejects as the store does. */
   async load(term: number): Promise<void> {
     const { drivers, book, ended, log } = this.#options;
-    if (drivers.size === 0) return;
     await book.start(term);
     for (const { id, recipe, jobId } of book.all) {
       if (drivers.has(recipe)) continue;
       log.warn(
         { allocation: id, recipe, jobId },
-        'the recipe of an allocation is not configured any more: the hub leaves it as it is until the recipe is back; end its job by the workload manager',
+        'the recipe of an allocation is not configured any more: until it is back, the hub heeds the end of its time alone; end its job by the workload manager',
       );
     }
     await ended.start(term);
@@ -72,18 +75,18 @@ export class Hosts {
 
   /** Begins to bring hosts, and to ask joined hubs for theirs. */
   start(): void {
-    const { drivers, planner, joined } = this.#options;
+    const { drivers, planner, joined, book } = this.#options;
     planner.reset();
     for (const driver of drivers.values()) driver.start();
     this.#hasRole = true;
-    if (drivers.size > 0 || joined.hasHubs) this.#startLoop();
+    if (drivers.size > 0 || joined.hasHubs || book.all.length > 0) this.#startLoop();
   }
 
   async stop(): Promise<void> {
     const { drivers, joined, book, toldEnds, runtime } = this.#options;
     this.#hasRole = false;
     joined.reset();
-    if (drivers.size === 0 && this.#loop.isStopped) return;
+    if (drivers.size === 0 && this.#loop.isStopped) return book.clear();
     const stopped = [this.#loop.stop(), ...[...drivers.values()].map((driver) => driver.stop())];
     // A command that hangs must not keep the next hub from scheduling. Its outcome changes nothing any more.
     const over = new AbortController();
@@ -131,11 +134,25 @@ export class Hosts {
     this.wake();
   }
 
+  /** Ends the allocations of recipes that are not configured any more, when their time is over and their agents are silent. */
+  async #endFormer(): Promise<void> {
+    const { book, drivers, ended, isConnected, runtime } = this.#options;
+    const nowMs = runtime.clock.nowMs();
+    for (const { id, recipe, endsAtMs } of book.all) {
+      if (drivers.has(recipe) || endsAtMs === null || nowMs < endsAtMs + FORMER_FOR_MS || isConnected(id))
+        continue;
+      const message = 'its time is over; its recipe is not configured any more';
+      const over = await book.move(id, 'end', { cause: 'TIME', message, endedAtMs: endsAtMs });
+      if (over) await ended.add(over);
+    }
+  }
+
   async #pass(): Promise<number> {
     const { planner, ended, allocations, runtime, drivers } = this.#options;
+    await this.#endFormer();
     await ended.settle();
     const nextMs = await planner.look();
-    if (drivers.size === 0) return nextMs;
+    if (drivers.size === 0) return ended.areSettled ? nextMs : LOOK_MS;
     const nowMs = runtime.clock.monotonicMs();
     if (nowMs - this.#removedAtMs >= REMOVE_EVERY_MS) {
       this.#removedAtMs = nowMs;

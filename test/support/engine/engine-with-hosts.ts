@@ -2,7 +2,7 @@
 import type { HostRecipe } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { engine, join, startAnew } from './engine-for-each-test.js';
 import { ManagerInMemory, recipeWith } from './manager-in-memory.js';
-import type { SocketlessAgent } from './running-engine.js';
+import type { EngineSetup, SocketlessAgent } from './running-engine.js';
 
 export const MINUTE_MS = 60_000;
 /** Time in which the engine has looked twice, and the workload manager was asked. */
@@ -12,9 +12,12 @@ export const SOON_MS = 5000;
 export let manager: ManagerInMemory;
 
 /** Replaces the running engine with an empty one, whose recipe has these fields. */
-export async function startWith(fields: Partial<HostRecipe> = {}): Promise<void> {
+export async function startWith(
+  fields: Partial<HostRecipe> = {},
+  setup: Pick<EngineSetup, 'maxLosses'> = {},
+): Promise<void> {
   manager = new ManagerInMemory();
-  await startAnew({ hosts: [recipeWith(manager, fields)] });
+  await startAnew({ ...setup, hosts: [recipeWith(manager, fields)] });
   manager.clock = engine.runtime.clock;
   // Agents have a moment to join again after the start of a hub.
   await pass(MINUTE_MS);
