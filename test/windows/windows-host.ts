@@ -41,8 +41,8 @@ export function windowsHost() {
   let sessions: Program[];
   beforeEach(async () => {
     site = await temporaryFolder();
-    // A job is run again after each kill.
-    hub = await startHub(site.path, { tasks: { maxAttempts: kills + 1 } });
+    // A job is run again after each kill, which is a loss to the hub, or an attempt where the agent told of its end.
+    hub = await startHub(site.path, { tasks: { maxAttempts: kills + 1, maxLosses: kills + 1 } });
     sessions = [];
   });
   afterEach(async () => {
