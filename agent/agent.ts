@@ -37,6 +37,7 @@ import { nodeId } from './disk/node-id.js';
 import { versionFolders, versionsFolder } from './disk/version-folders.js';
 import { AgentEngine, type EngineSettings } from './engine/agent-engine.js';
 import type { UpdateAbility } from './engine/updates.js';
+import { limitsFault } from './limits-check.js';
 import type { ControlGroups } from './process/control-groups.js';
 import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';
@@ -168,16 +169,19 @@ class AgentStart {
     this.#log.warn(`${message}: ${advice}`);
   }
 
-  /** Null where this agent may make no control groups. */
+  /** Null where this agent may make no control groups. Rejects with {@link StartRefused} where limits of an instance would not be kept. */
   async #openControlGroups(id: string, host: HostPlatform): Promise<ControlGroups | null> {
     if (this.#options.withoutControlGroups) return null;
     const found = await host.findControlGroups(id, this.#runtime);
+    const fault = limitsFault(this.#config, found);
     if ('unavailable' in found) {
+      if (fault) throw new StartRefused(fault);
       this.#log.info(`no ${host.groupKind}s: ${found.unavailable}`);
       return null;
     }
     const { groups, leftOver } = found;
     this.#onStop(() => groups.close());
+    if (fault) throw new StartRefused(fault);
     this.#log.info({ path: groups.path ?? undefined }, `each instance program has its own ${groups.kind}`);
     this.#logEnded(leftOver);
     return groups;

@@ -87,7 +87,16 @@ describe("an agent's configuration", () => {
     expect(sandboxOf({ kind: 'bubblewrap', ...open })).toEqual(open);
   });
 
-  test('lets the instances of an entry share a process, unless there is only one, a sandbox, or another setting', () => {
+  test('takes limits of an instance', () => {
+    const limitsOf = (limits?: unknown) =>
+      instanceSettings(config({ instances: [{ id: 'a', version: '1', ...(limits ? { limits } : {}) }] }))[0]
+        ?.limits;
+    expect([limitsOf(), limitsOf({})]).toEqual([null, null]);
+    expect(limitsOf({ memory: '2GiB' })).toEqual({ memoryBytes: 2 ** 31, processors: null });
+    expect(limitsOf({ processors: 1.5 })).toEqual({ memoryBytes: null, processors: 1.5 });
+  });
+
+  test('lets the instances of an entry share a process, unless there is only one, a sandbox, limits, or another setting', () => {
     const entry = { version: '1', count: 2 };
     const processes = instanceSettings(
       config({
@@ -97,10 +106,11 @@ describe("an agent's configuration", () => {
           { ...entry, id: 'c', count: 1 },
           { ...entry, id: 'd', sandbox: 'bubblewrap' },
           { ...entry, id: 'e', sharedProcess: false },
+          { ...entry, id: 'f', limits: { processors: 2 } },
         ],
       }),
     ).map(({ commonProcess }) => commonProcess);
-    expect(processes).toEqual(['entry 1', 'entry 1', 'entry 2', 'entry 2', ...Array(5).fill(null)]);
+    expect(processes).toEqual(['entry 1', 'entry 1', 'entry 2', 'entry 2', ...Array(7).fill(null)]);
     expect(faults({ instances: [{ ...entry, id: 'a', sharedProcess: 'no' }] })).toHaveLength(1);
   });
 
@@ -163,6 +173,7 @@ describe("an agent's configuration", () => {
     [{ instances: [{ id: 'a', version: '1', env: { 'A-B': 'x' } }] }, 'letters, digits and _'],
     [{ instances: [{ id: 'a', version: '1', comand: ['x'] }] }, 'instances[0].comand: unknown key'],
     [{ instances: [{ id: 'a', version: '1', sandbox: 'docker' }] }, '"none", "bubblewrap"'],
+    [{ instances: [{ id: 'a', version: '1', limits: { processors: 0 } }] }, 'at least 0.1'],
     [
       { instances: [{ id: 'a', version: '1', sandbox: { kind: 'bubblewrap', gpus: ['nvidia0'] } }] },
       'such as /dev/nvidia0',

@@ -16,6 +16,7 @@ import { duration, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
+import type { ResourceLimits } from './core/resource-limits.js';
 import type { SandboxSettings } from './core/sandbox.js';
 import type { InstanceSettings } from './engine/supervisor.js';
 
@@ -107,6 +108,7 @@ export function instanceSettings({
       command: configured.command,
       env: configured.env,
       sandbox: sandboxSettings(configured.sandbox),
+      limits: resourceLimits(configured.limits),
       commonProcess: mayShare(configured) ? `entry ${index + 1}` : null,
       startTimeoutMs: configured.startTimeout,
       stopTimeoutMs: configured.stopTimeout,
@@ -115,9 +117,14 @@ export function instanceSettings({
   );
 }
 
-/** A sandbox serves one job, and so one instance. */
-function mayShare({ count, sandbox, sharedProcess }: ConfiguredInstance): boolean {
-  return sharedProcess && count > 1 && sandboxSettings(sandbox) === null;
+/** A sandbox serves one job, and so one instance; limits are those of one instance. */
+function mayShare({ count, sandbox, limits, sharedProcess }: ConfiguredInstance): boolean {
+  return sharedProcess && count > 1 && sandboxSettings(sandbox) === null && resourceLimits(limits) === null;
+}
+
+/** Null: no limits. */
+function resourceLimits({ memory, processors }: ConfiguredInstance['limits']): ResourceLimits | null {
+  return memory === null && processors === null ? null : { memoryBytes: memory, processors };
 }
 
 /** Null: no sandbox. */

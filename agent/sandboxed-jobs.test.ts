@@ -391,4 +391,10 @@ describe('an agent refuses to start', () => {
       /^sandbox of sim-1: bwrap does not work here: .*; correct "sandbox" of the instance: \/opt\/no-such-solver is not on this host$/,
     );
   });
+
+  test('when nothing on this system keeps the limits of an instance', async () => {
+    await expect(startAgent({ instance: { limits: { memory: '1GiB' } } })).rejects.toThrow(
+      /^limits of sim-1: /,
+    );
+  });
 });

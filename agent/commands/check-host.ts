@@ -46,7 +46,7 @@ export async function checkHost(
     ...(await checkTls(config, nowMs)),
     ...(await checkModelFolders(config)),
     ...(await checkPrograms(config.instances, environment, PROGRAMS_FROM)),
-    ...(await checkControlGroups(resolve(config.dataDir), runtime)),
+    ...(await checkControlGroups(config, runtime)),
     ...(await tryInTemporaryFolder(config, options, further)),
   ];
 }

@@ -22,6 +22,7 @@ beforeEach(async () => {
     command: ['program'],
     env: {},
     sandbox: null,
+    limits: null,
     commonProcess: null,
     startTimeoutMs: 30_000,
     stopTimeoutMs: 10_000,
@@ -102,7 +103,13 @@ test.each(['drain', 'stop'] as const)('after %s, no command starts an instance a
 /** Three instances of one process, which are up. */
 async function startShared(): Promise<FakePrograms> {
   const profile = { version: '9', revision: '1', labels: [], autostart: true, command: ['program'], env: {} };
-  const limits = { sandbox: null, startTimeoutMs: 30_000, stopTimeoutMs: 10_000, cancelTimeoutMs: 10_000 };
+  const limits = {
+    sandbox: null,
+    limits: null,
+    startTimeoutMs: 30_000,
+    stopTimeoutMs: 10_000,
+    cancelTimeoutMs: 10_000,
+  };
   const programs = new FakePrograms();
   const settings = ['a', 'b', 'c'].map((id) => ({ id, ...profile, ...limits, commonProcess: 'all' }));
   instances = new Instances(settings, { programs, runtime, log: pino({ level: 'silent' }) });

@@ -69,7 +69,14 @@ async function runIn(
   await directory.writeVariables({ nonce: probe.nonce });
   await directory.seal();
   let printed = '';
-  const settings = { instance: PROBE, command: COMMAND, env: {}, sandbox: null, commonProcess: null };
+  const settings = {
+    instance: PROBE,
+    command: COMMAND,
+    env: {},
+    sandbox: null,
+    limits: null,
+    commonProcess: null,
+  };
   const program = programs.start(settings, {
     onStarted: () => undefined,
     onOutput: (_, __, text) => {

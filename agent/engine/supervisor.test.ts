@@ -25,6 +25,7 @@ beforeEach(() => {
       command: ['program'],
       env: {},
       sandbox: null,
+      limits: null,
       commonProcess: null,
       startTimeoutMs: 30_000,
       stopTimeoutMs: 10_000,

@@ -15,6 +15,7 @@ import {
 } from '../core/instance-states.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
 import { describeEnd, othersAtWork, secondsText } from '../core/program-end.js';
+import type { ResourceLimits } from '../core/resource-limits.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import { inWords, type TaskNames } from '../core/task-names.js';
 import { CrashHistory } from './crash-history.js';
@@ -27,6 +28,8 @@ export interface InstanceSettings extends InstanceProfile {
   readonly env: Readonly<Record<string, string>>;
   /** Null: no sandbox. */
   readonly sandbox: SandboxSettings | null;
+  /** Null: no limits. */
+  readonly limits: ResourceLimits | null;
   /** Name of the process that may serve it together with all others of that name; null: always a process of its own. */
   readonly commonProcess: string | null;
   /** Maximum time until the answer to `initialize`. */
@@ -218,6 +221,7 @@ export class Supervisor {
         command: settings.command,
         env: settings.env,
         sandbox: settings.sandbox,
+        limits: settings.limits,
         commonProcess: this.#options.sharing?.commonProcess ?? null,
       },
       {

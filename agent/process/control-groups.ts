@@ -1,13 +1,17 @@
 /** Process groups kept by the kernel: a process cannot leave its group by forking, by creating a session or by clearing its
  *  environment. Control groups of Linux (linux-control-groups.ts) and job objects of Windows (windows/job-objects.ts) implement them. */
 
+import type { ResourceLimits } from '../core/resource-limits.js';
+
 export interface ControlGroups {
   /** Term of the system for one of them, for the log. */
   readonly kind: 'control group' | 'job object';
   /** Folder of the groups, for the log; null where they have none. */
   readonly path: string | null;
-  /** Creates a group for one program; throws the system's error. */
-  create(instanceId: string): ProgramGroup;
+  /** Whether groups of this kind keep limits. */
+  readonly keepsLimits: boolean;
+  /** Creates a group for one program; throws the system's error. Limits are null where none are kept. */
+  create(instanceId: string, limits: ResourceLimits | null): ProgramGroup;
   /** Kills every process in every group without waiting, when this process exits. */
   killAll(): void;
   /** Ends all processes and removes all groups. Never rejects. */

@@ -53,7 +53,7 @@ describe.skipIf(!(await hasControlGroups()))('the control group of a program', (
   /** A shell as the program: it runs each line that it is given. */
   beforeEach(async () => {
     groups = await open();
-    group = groups.create('sim');
+    group = groups.create('sim', null);
     program = spawn('/bin/sh', [], { stdio: ['pipe', 'pipe', 'inherit'] });
     said = createInterface(program.stdout as NonNullable<ChildProcess['stdout']>)[Symbol.asyncIterator]();
     group.addProcess(program.pid as number);
@@ -134,7 +134,7 @@ setsid "$0" & exit' > /tmp/hop-${process.pid}; chmod +x /tmp/hop-${process.pid};
     const exited = once(wrapper, 'exit');
     const lines = createInterface(wrapper.stdout);
     const [sleeper] = (await once(lines, 'line')) as [string];
-    const wrapped = groups.create('wrapped');
+    const wrapped = groups.create('wrapped', null);
     wrapped.addProcess(wrapper.pid as number);
     await wrapped.end();
     expect(isAlive(sleeper)).toBe(false);

@@ -108,6 +108,7 @@ function controlGroups(root: string, runtime: Runtime): ControlGroups {
   let made = 0;
   return {
     kind: 'control group',
+    keepsLimits: false,
     path: root,
     create: (instanceId) => new LinuxProgramGroup(() => makeGroup(root, instanceId, ++made), runtime),
     killAll: () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
+import type { ControlGroups } from './control-groups.js';
 import { childProcessPrograms } from './programs.js';
 import { openPlatform } from './this-platform.js';
 
@@ -13,12 +14,16 @@ const { platform: thisPlatform } = await openPlatform(tmpdir());
 const INSTANCE = { id: 'sim', version: '1', revision: '', labels: [] };
 const NO_LISTENER = { onStarted: () => undefined, onOutput: () => undefined, onStderr: () => undefined };
 
-function programsOf(platform = thisPlatform, path = process.env['PATH'] ?? '') {
+function programsOf(
+  platform = thisPlatform,
+  path = process.env['PATH'] ?? '',
+  controlGroups: ControlGroups | null = null,
+) {
   return childProcessPrograms({
     nodeId: 'node-of-this-test',
     environment: { PATH: path },
     platform,
-    controlGroups: null,
+    controlGroups,
     sandbox: () => null,
     prepareDirectory: () => {
       throw new Error('this program has no sandbox');
@@ -33,6 +38,7 @@ const settings = (...parameters: string[]) => ({
   command: [process.execPath, ...parameters],
   env: {},
   sandbox: null,
+  limits: null,
   commonProcess: null,
 });
 
@@ -64,6 +70,21 @@ test('a program has the folders of the product in its search path, and none of a
     '/given',
     dirname(process.execPath),
   ]);
+});
+
+test('a program whose limits cannot be set does not run', async () => {
+  const create = () => {
+    throw new Error('no limits today');
+  };
+  const groups = { create, keepsLimits: true } as unknown as ControlGroups;
+  const start = (limits: { memoryBytes: number; processors: null } | null) =>
+    programsOf(thisPlatform, '', groups).start({ ...settings('--eval', ''), limits }, NO_LISTENER).ended;
+  expect(await start({ memoryBytes: 2 ** 30, processors: null })).toEqual({
+    kind: 'NOT_STARTED',
+    program: process.execPath,
+    reason: 'its limits could not be set: no limits today',
+  });
+  expect(await start(null)).toMatchObject({ kind: 'EXITED', exitCode: 0 });
 });
 
 test('a program starts also when the folder of the agent cannot be entered', async () => {

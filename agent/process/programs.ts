@@ -8,6 +8,7 @@ import { startedCommand } from '@workbench-hub/shared/runtime/single-file';
 import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
+import type { ResourceLimits } from '../core/resource-limits.js';
 import { CommonProcess, type Member } from './common-process.js';
 import type { ControlGroups } from './control-groups.js';
 import type { Platform, TaskProcesses } from './platform.js';
@@ -36,6 +37,15 @@ export interface ProgramsOptions {
 const SWEEP_ROUNDS = 20;
 const SWEEP_PAUSE_MS = 25;
 
+/** Bounds of one program; null: none. */
+interface Confinement {
+  readonly sandbox: SandboxOfProgram | null;
+  readonly limits: ResourceLimits | null;
+}
+
+/** Programs with any bounds are not served by a common process. */
+const NO_CONFINEMENT: Confinement = { sandbox: null, limits: null };
+
 export interface ChildProcessPrograms extends Programs {
   /** Kills every program without waiting, when this process exits. */
   killAll(): void;
@@ -46,13 +56,13 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
   const running = new Set<ProgramProcess>();
 
   const sweep = sweeper(options);
-  const optionsOf = (instance: string, cookie: string, sandbox: SandboxOfProgram | null): ProcessOptions => ({
+  const optionsOf = (instance: string, cookie: string, { sandbox, limits }: Confinement): ProcessOptions => ({
     environment,
     cookie,
     platform,
     runtime,
     sandbox,
-    group: controlGroups && groupOfProgram(controlGroups, instance, log),
+    group: controlGroups && groupOfProgram(controlGroups, instance, limits, log),
     sweep: harmlessSweep(sweep, instance, log),
   });
   const follow = (process: ProgramProcess, whenEnded: () => void): void => {
@@ -64,14 +74,21 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
   };
 
   const startSole: Programs['start'] = (settings, listener) => {
-    const { id } = settings.instance;
+    const { instance, limits } = settings;
+    const { id } = instance;
     let sandbox: SandboxOfProgram | null;
     try {
       sandbox = sandboxFor(options, settings);
     } catch (error) {
       return notStarted(settings, 'its working directory could not be created', error);
     }
-    const processOptions = optionsOf(id, `${nodeId}/${id}`, sandbox);
+    let processOptions: ProcessOptions;
+    try {
+      processOptions = optionsOf(id, `${nodeId}/${id}`, { sandbox, limits });
+    } catch (error) {
+      void sandbox?.directory.abandon();
+      return notStarted(settings, 'its limits could not be set', error);
+    }
     const process = new ProgramProcess(settings, soleListener(listener), processOptions);
     follow(process, () => void sandbox?.directory.abandon());
     return new SoleProgram(settings.instance, process);
@@ -83,7 +100,7 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
     const { id } = settings.instance;
     const name = settings.commonProcess ?? id;
     // No other program has such a cookie, since ids have no slash.
-    const launched = new CommonProcess(launcher, settings, optionsOf(id, `${nodeId}/${id}/`, null));
+    const launched = new CommonProcess(launcher, settings, optionsOf(id, `${nodeId}/${id}/`, NO_CONFINEMENT));
     common.set(name, launched);
     follow(launched.process, () => {
       if (common.get(name) === launched) common.delete(name);
@@ -177,12 +194,18 @@ function notStarted({ command: [file = ''] }: ProgramSettings, lack: string, err
   };
 }
 
-/** A group whose errors are logged only; processes that it misses are found by their cookie. Null when it could not be created. */
-function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): GroupOfProgram | null {
+/** A group whose errors are logged only; processes that it misses are found by their cookie. Null when it could not be created. Throws
+ *  instead when it was to keep limits. */
+function groupOfProgram(
+  groups: ControlGroups,
+  instance: string,
+  limits: ResourceLimits | null,
+  log: Logger,
+): GroupOfProgram | null {
   const fault = (error: unknown) =>
     log.error({ err: error, instance }, 'the control group of an instance program failed');
   try {
-    const group = groups.create(instance);
+    const group = groups.create(instance, limits);
     const tried = (action: () => void) => {
       try {
         action();
@@ -204,6 +227,7 @@ function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): G
       end: () => group.end().catch(fault),
     };
   } catch (error) {
+    if (limits !== null) throw error;
     fault(error);
     return null;
   }

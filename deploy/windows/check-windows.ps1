@@ -105,7 +105,8 @@ Add-Check 'service stop' { Invoke-Agent @('service', 'stop', '--name', $Name) }
 Add-Check 'service uninstall' { Invoke-Agent @('service', 'uninstall', '--name', $Name) }
 
 $lines += if ($faults -eq 0) { 'All checks passed.' } else { "$faults checks failed." }
+$lines += 'By hand: give an instance limits: { memory: 256MiB, processors: 1 }. A job that runs Buffer.alloc(2 ** 30) must fail there, and one that keeps four threads busy must not use more than one processor (Task Manager).'
 $lines += 'By hand: restart the host with a running task and look for an event 101 before the restart.'
 $lines | Set-Content -Path $Report -Encoding UTF8
-Write-Output $lines[-2] "The report is in $Report."
+Write-Output $lines[-3] "The report is in $Report."
 exit [int]($faults -gt 0)

@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { instanceIdSchema, MAX_INSTANCES } from '../agent-protocol/messages.js';
-import { duration } from './values.js';
+import { duration, size } from './values.js';
 
 /** As the protocol has it for every id. */
 const MAX_ID_LENGTH = 200;
@@ -51,6 +51,18 @@ const sandbox = z.union(
   { error: SANDBOX_ALLOWED },
 );
 
+const PROCESSORS_ALLOWED = 'a number of processors of at least 0.1';
+const limits = z.strictObject({
+  memory: size({ minBytes: 2 ** 20 })
+    .nullable()
+    .default(null),
+  processors: z
+    .number({ error: PROCESSORS_ALLOWED })
+    .min(0.1, { error: PROCESSORS_ALLOWED })
+    .nullable()
+    .default(null),
+});
+
 const instance = z.strictObject({
   id: instanceIdSchema,
   version: z
@@ -67,6 +79,7 @@ const instance = z.strictObject({
     .default(['workbench-runner', '--interpreter', 'node']),
   env: env.default({}),
   sandbox: sandbox.default('none'),
+  limits: limits.prefault({}),
   sharedProcess: z.boolean().default(true),
   startTimeout: duration().prefault('30s'),
   stopTimeout: duration().prefault('10s'),

@@ -131,6 +131,7 @@ export class SimulatedAgent {
           command: ['simulated'],
           env: {},
           sandbox: null,
+          limits: null,
           commonProcess: sharesProcess ? 'all' : null,
           startTimeoutMs: 5000,
           stopTimeoutMs: 3000,

@@ -75,6 +75,7 @@ async function tryProgram(
       command: instance.command,
       env: instance.env,
       sandbox: instance.sandbox,
+      limits: instance.limits,
       commonProcess: null,
     },
     {

@@ -1,5 +1,6 @@
 /** Instance programs: processes that are started, called, and ended together with all their descendants. */
 import type { InstanceProfile, JobKind } from '@workbench-hub/shared/domain/instance';
+import type { ResourceLimits } from '../resource-limits.js';
 import type { SandboxSettings } from '../sandbox.js';
 import type { TaskNames } from '../task-names.js';
 import type { PreparedDirectory } from './workspace.js';
@@ -12,6 +13,8 @@ export interface ProgramSettings {
   readonly env: Readonly<Record<string, string>>;
   /** Null: no sandbox. */
   readonly sandbox: SandboxSettings | null;
+  /** Null: no limits. */
+  readonly limits: ResourceLimits | null;
   /** Name of the common process that serves the instance together with others of the same name, command and environment, if the
    *  program can do that. Null: a process of its own. */
   readonly commonProcess: string | null;

@@ -6,6 +6,7 @@
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { ResourceLimits } from '../../core/resource-limits.js';
 import type { FoundControlGroups, ProgramGroup } from '../control-groups.js';
 import type { Handle } from './foreign-functions.js';
 import type { SystemCalls } from './system-calls.js';
@@ -22,7 +23,7 @@ let isInside = false;
 export function openJobObjects(calls: SystemCalls, runtime: Runtime): FoundControlGroups {
   try {
     // Its handle is closed by the kernel, at the end of this process.
-    if (!isInside) calls.assignSelf(calls.createJob());
+    if (!isInside) calls.assignSelf(calls.createJob(null));
     isInside = true;
     const groups = new Set<JobObject>();
     return {
@@ -31,8 +32,9 @@ export function openJobObjects(calls: SystemCalls, runtime: Runtime): FoundContr
       groups: {
         kind: 'job object',
         path: null,
-        create: () => {
-          const group = new JobObject(calls, runtime, () => groups.delete(group));
+        keepsLimits: true,
+        create: (_, limits) => {
+          const group = new JobObject(calls, runtime, limits, () => groups.delete(group));
           groups.add(group);
           return group;
         },
@@ -58,11 +60,11 @@ class JobObject implements ProgramGroup {
   /** Processes from before the job, by id, with the time of their creation; null when they are not known. */
   #known: ReadonlyMap<number, bigint> | null = null;
 
-  constructor(calls: SystemCalls, runtime: Runtime, onEnd: () => void) {
+  constructor(calls: SystemCalls, runtime: Runtime, limits: ResourceLimits | null, onEnd: () => void) {
     this.#calls = calls;
     this.#runtime = runtime;
     this.#onEnd = onEnd;
-    this.#job = calls.createJob();
+    this.#job = calls.createJob(limits);
   }
 
   addProcess(pid: number): void {

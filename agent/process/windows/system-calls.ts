@@ -1,10 +1,13 @@
 /** Functions of Windows (kernel32.dll and ntdll.dll) that this folder calls, by koffi. Sizes and places of fields are those of 64-bit
  *  Windows. */
+import { cpus } from 'node:os';
+import type { ResourceLimits } from '../../core/resource-limits.js';
 import { type ForeignFunctions, type Handle, WindowsError } from './foreign-functions.js';
 
 export interface SystemCalls {
-  /** Creates a job object whose processes end with its last handle. Throws with the number of the error. */
-  createJob(): Handle;
+  /** Creates a job object whose processes end with its last handle, and together use no more than the limits. Throws with the number of
+   *  the error. */
+  createJob(limits: ResourceLimits | null): Handle;
   /** Puts a process into a job object, with everything that it starts from now on. False when the process has ended. */
   assign(job: Handle, pid: number): boolean;
   /** Puts this process into a job object. */
@@ -28,7 +31,12 @@ const ACCESS = { TERMINATE: 0x1, SET_QUOTA: 0x100, READ_MEMORY: 0x10, QUERY: 0x4
 const STILL_ACTIVE = 259;
 const EXIT_CODE = 1;
 
-const JOB_LIMITS = { class: 9, bytes: 144, flagsAt: 16, killOnClose: 0x2000 };
+const JOB_LIMITS = {
+  ...{ class: 9, bytes: 144, flagsAt: 16, memoryAt: 120 },
+  ...{ killOnClose: 0x2000, memory: 0x200 },
+};
+/** A part of all processors, in 1/10,000, that is never exceeded. */
+const JOB_PROCESSORS = { class: 15, bytes: 8, flags: 0x1 | 0x4, partAt: 4, whole: 10_000 };
 const JOB_PROCESSES = { class: 3, countAt: 4, listAt: 8, idBytes: 8 };
 /** Number of processes in a job object for which there is room at first. */
 const ROOM = 256;
@@ -90,6 +98,27 @@ function functionsOf(koffi: ForeignFunctions) {
   };
 }
 
+/** Structures for SetInformationJobObject, each with its class. */
+export function jobLimits(limits: ResourceLimits | null, processorsOfHost: number): [number, Buffer][] {
+  const { memoryBytes = null, processors = null } = limits ?? {};
+  const extended = Buffer.alloc(JOB_LIMITS.bytes);
+  const flags = JOB_LIMITS.killOnClose | (memoryBytes === null ? 0 : JOB_LIMITS.memory);
+  extended.writeUInt32LE(flags, JOB_LIMITS.flagsAt);
+  extended.writeBigUInt64LE(BigInt(memoryBytes ?? 0), JOB_LIMITS.memoryAt);
+  if (processors === null) return [[JOB_LIMITS.class, extended]];
+  const part = Buffer.alloc(JOB_PROCESSORS.bytes);
+  part.writeUInt32LE(JOB_PROCESSORS.flags, 0);
+  const { whole } = JOB_PROCESSORS;
+  part.writeUInt32LE(
+    Math.min(whole, Math.max(1, Math.round((processors / processorsOfHost) * whole))),
+    JOB_PROCESSORS.partAt,
+  );
+  return [
+    [JOB_LIMITS.class, extended],
+    [JOB_PROCESSORS.class, part],
+  ];
+}
+
 function jobCalls(functions: Functions) {
   const failed = (call: string) => new WindowsError(call, functions.GetLastError());
 
@@ -97,12 +126,11 @@ function jobCalls(functions: Functions) {
     if (!functions.AssignProcessToJobObject(job, process)) throw failed('AssignProcessToJobObject');
   };
   return {
-    createJob(): Handle {
+    createJob(limits: ResourceLimits | null): Handle {
       const job: Handle | null = functions.CreateJobObject(null, null);
       if (job === null) throw failed('CreateJobObject');
-      const limits = Buffer.alloc(JOB_LIMITS.bytes);
-      limits.writeUInt32LE(JOB_LIMITS.killOnClose, JOB_LIMITS.flagsAt);
-      if (!functions.SetInformationJobObject(job, JOB_LIMITS.class, limits, limits.length)) {
+      for (const [kind, values] of jobLimits(limits, cpus().length)) {
+        if (functions.SetInformationJobObject(job, kind, values, values.length)) continue;
         const error = failed('SetInformationJobObject');
         functions.CloseHandle(job);
         throw error;
