@@ -7,7 +7,7 @@ import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 /** Makes a folder with this program in place of the agent of the hub's version for a system; returns its name and digest. */
 export function offerAgentFile(
   folder: string,
-  program: string,
+  program: string | Buffer,
   system = 'linux-x64',
 ): { readonly name: string; readonly digest: string } {
   const name = `workbench-agent-${buildInfo.version}-${system}`;
