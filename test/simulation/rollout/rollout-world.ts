@@ -1,8 +1,9 @@
 /**
  * A world of agents that their hub updates: one hub, or two of which one drives, and hosts with launchers. Hubs and agents are killed, hosts lose
- * power, connections are lost, disks are full and downloads corrupt; the version is good, or bad in one of several ways, and a hub may go back
- * to the version before. Afterwards no task was lost to an update, no agent is on a bad version, no lost connection has taken a version back, and
- * nothing was ordered after a failure.
+ * power, connections are lost, disks are full and downloads corrupt; the version is good, or bad in one of several ways, a hub may go back
+ * to the version before, and an administrator may stop the rollout and resume it. Afterwards no task was lost to an update, no agent is on a bad
+ * version, no lost connection has taken a version back, nothing was ordered after a failure or a stop, and a good version is everywhere but where
+ * it has failed.
  */
 import { createHash } from 'node:crypto';
 import { type RolloutRules, rolloutTarget } from '@workbench-hub/hub/core/agent-rollout';
@@ -52,6 +53,8 @@ const PATIENCE_MS = 2 * HOUR_MS;
 /** Time in which a version that crashes later does so three times. */
 const CRASHES_MS = 4 * HOUR_MS;
 const ANSWER_MS = 20;
+/** Time in which an order that was on its way at a stop has reached its agent. */
+const ON_ITS_WAY_MS = 1000;
 
 /** A hub, which may end and start again. */
 interface SimulatedRolloutHub {
@@ -74,10 +77,14 @@ class RolloutWorld {
   readonly #hubs: SimulatedRolloutHub[];
   readonly #rules: RolloutRules;
   readonly #rollouts: AgentRollouts;
+  /** Agents on which a hub has seen the version fail, since an administrator resumed the rollout. */
+  readonly #failed = new Set<string>();
   #term = 0;
   #tasks = 0;
   /** Whether a hub goes back to the version before. */
   readonly #goesBack: boolean;
+  /** Whether an administrator stops and resumes the rollout. */
+  readonly #isAdministered: boolean;
 
   constructor(world: World, options: RolloutOptions) {
     this.#world = world;
@@ -86,6 +93,7 @@ class RolloutWorld {
       ? 'GOOD'
       : world.random.of(['CRASHES_AT_ONCE', 'CRASHES_LATER', 'NEVER_JOINS', 'FAILS_PROBE']);
     this.#goesBack = world.happens(0.2);
+    this.#isAdministered = world.happens(0.5);
     const count = options.agents ?? world.between(1, 8);
     const around = {
       world,
@@ -115,6 +123,7 @@ class RolloutWorld {
     const turbulentMs = world.between(5 * MINUTE_MS, HOUR_MS);
     world.after(turbulentMs, () => this.#calm());
     if (this.#goesBack) world.after(turbulentMs / 2, () => this.#goBack());
+    if (this.#isAdministered) this.#administer();
     const untilMs = turbulentMs + (this.#behavior === 'CRASHES_LATER' ? CRASHES_MS : PATIENCE_MS);
     while (world.nowMs < untilMs && !this.#isOver && world.violations.length === 0 && (await world.step()))
       this.#look();
@@ -135,7 +144,12 @@ class RolloutWorld {
   /** Whether a good version has reached all agents, after all faults. */
   get #isOver(): boolean {
     if (this.#world.turbulent || this.#behavior !== 'GOOD' || this.#goesBack) return false;
-    return this.#hosts.every(({ running, isTrial }) => running === NEW && !isTrial);
+    return this.#hosts.every((host) => (host.running === NEW && !host.isTrial) || this.#isPassedOver(host));
+  }
+
+  /** Whether a good version is not to come to a host any more: something else has ended its trials. */
+  #isPassedOver(host: SimulatedHost): boolean {
+    return this.#isAdministered && hasFailed(host);
   }
 
   #startHub(hub: SimulatedRolloutHub): void {
@@ -178,8 +192,26 @@ class RolloutWorld {
   }
 
   #rolloutsFor(): AgentRollouts {
-    if (!this.#options.breakage?.forgetsFailures) return this.#rollouts;
-    return { ...this.#rollouts, members: async () => [] };
+    const { breakage } = this.#options;
+    const rollouts: AgentRollouts = {
+      ...this.#rollouts,
+      record: (look, term) => {
+        for (const { agentId, progress } of look.changed) {
+          if (progress === 'FAILED') this.#failed.add(agentId);
+          if (progress === 'DONE') this.#failed.delete(agentId);
+        }
+        return this.#rollouts.record(look, term);
+      },
+    };
+    if (breakage?.forgetsFailures) return { ...rollouts, members: async () => [] };
+    if (!breakage?.ignoresStops) return rollouts;
+    return {
+      ...rollouts,
+      find: async (target) => {
+        const rollout = await rollouts.find(target);
+        return rollout && { ...rollout, stoppedAtMs: null };
+      },
+    };
   }
 
   async #request(process: Process, agentId: string, request: AgentRequest): Promise<AgentReply> {
@@ -219,7 +251,9 @@ class RolloutWorld {
     world.after(world.between(1000, 2 * each), () => {
       if (!world.turbulent) return;
       this.#causeFaults();
-      this.#fault(world.random.of(this.#hosts));
+      // Trials are short, and faults in them matter most.
+      const onTrial = this.#hosts.filter(({ isTrial }) => isTrial);
+      this.#fault(world.random.of(onTrial.length > 0 && world.happens(0.5) ? onTrial : this.#hosts));
     });
   }
 
@@ -273,34 +307,81 @@ class RolloutWorld {
     }
   }
 
+  /** An administrator comes now and then, and stops the rollout for a while, or has it go on past what has failed. */
+  #administer(): void {
+    const world = this.#world;
+    world.after(world.between(MINUTE_MS, 15 * MINUTE_MS), () => {
+      const target = rolloutTarget(this.#files);
+      if (!world.happens(0.3)) return this.#resume(target);
+      world.tell('administrator', 'stops the rollout');
+      void this.#rollouts.stop(target, world.nowMs, 'administrator');
+      world.after(world.between(MINUTE_MS, 10 * MINUTE_MS), () => this.#resume(target));
+    });
+  }
+
+  #resume(target: string): void {
+    const world = this.#world;
+    world.tell('administrator', 'resumes the rollout');
+    this.#failed.clear();
+    void this.#rollouts.resume(target, world.nowMs).then(async () => {
+      if (!this.#options.breakage?.resumesNothing) return;
+      const changed = (await this.#rollouts.members(target)).map((member) =>
+        member.progress === 'PASSED_OVER' ? { ...member, progress: 'FAILED' as const } : member,
+      );
+      await this.#rollouts.record({ target, changed, gone: [] }, this.#term);
+    });
+    this.#administer();
+  }
+
+  /** Files of the hubs, which have the same. */
+  get #files(): AgentFiles {
+    return (this.#hubs[0] as SimulatedRolloutHub).files;
+  }
+
   #look(): void {
     const host = this.#hosts.find(({ lost }) => lost > 0);
     if (host) this.#world.violated('no attempt is lost to an update', host.id);
   }
 
-  /** Orders come only while nothing has failed. */
+  /** Orders come only while nothing has failed, and nobody has stopped the rollout; none comes where it has failed. */
   async #checkOrder(agentId: string): Promise<void> {
-    if (this.#hubs.some(({ files }) => files.version !== '2')) return;
-    const members = await this.#rollouts.members(rolloutTarget(filesOf('2', NEW_DIGEST)));
-    const failed = members.filter(({ progress }) => progress === 'FAILED').map((member) => member.agentId);
-    if (failed.length > 0)
-      this.#world.violated('the rest stops after a failure', `${agentId} after ${failed.join(', ')}`);
+    const world = this.#world;
+    const target = rolloutTarget(this.#files);
+    const stoppedAtMs = (await this.#rollouts.find(target))?.stoppedAtMs ?? null;
+    if (stoppedAtMs !== null && world.nowMs - stoppedAtMs > ON_ITS_WAY_MS)
+      world.violated('a stopped rollout orders nothing', agentId);
+    if (this.#files.version !== '2') return;
+    const members = await this.#rollouts.members(target);
+    if (members.some((member) => member.agentId === agentId && member.progress === 'PASSED_OVER'))
+      world.violated('no agent that was passed over is ordered', agentId);
+    if (this.#failed.size > 0)
+      world.violated('the rest stops after a failure', `${agentId} after ${[...this.#failed].join(', ')}`);
   }
 
   async #check(): Promise<void> {
     const world = this.#world;
     for (const host of this.#hosts) {
-      const { id, state, running, wasKilled } = host;
+      const { id, state, running, wasKilled, couldNotWrite } = host;
       if (this.#behavior !== 'GOOD' && [running, state?.current].includes(NEW))
         world.violated('no agent stays on a bad version', id);
-      if (this.#behavior === 'GOOD' && !wasKilled && (state?.failed.length ?? 0) > 0)
-        world.violated('a lost connection never takes a version back', `${id}: ${state?.failed[0]?.reason}`);
+      const reason = state?.failed[0]?.reason ?? '';
+      const isByConnection = wasKilled ? reason.includes(' within ') : reason !== '';
+      if (this.#behavior === 'GOOD' && isByConnection && !couldNotWrite)
+        world.violated('a lost connection never takes a version back', `${id}: ${reason}`);
     }
-    const hasFailed = this.#hosts.some(({ state }) => (state?.failed.length ?? 0) > 0);
-    if (this.#behavior !== 'GOOD' || hasFailed || this.#goesBack) return;
-    const behind = this.#hosts.filter(({ running }) => running !== NEW).map(({ id }) => id);
+    const failed = this.#hosts.filter((host) => hasFailed(host));
+    const isHeldUp = failed.length > 0 && !this.#isAdministered;
+    if (this.#behavior !== 'GOOD' || isHeldUp || this.#goesBack) return;
+    const behind = this.#hosts
+      .filter((host) => host.running !== NEW && !failed.includes(host))
+      .map(({ id }) => id);
     if (behind.length > 0) world.violated('a good version reaches all agents', behind.join(', '));
   }
+}
+
+/** Whether a version has failed on a host. */
+function hasFailed({ state }: SimulatedHost): boolean {
+  return (state?.failed.length ?? 0) > 0;
 }
 
 function filesOf(version: string, digest: string): AgentFiles {

@@ -36,6 +36,8 @@ export interface RolloutBreakage {
   readonly isHubAlwaysThere?: boolean;
   readonly probeIsNotChecked?: boolean;
   readonly forgetsFailures?: boolean;
+  readonly ignoresStops?: boolean;
+  readonly resumesNothing?: boolean;
 }
 
 /** An agent process. */
@@ -60,6 +62,8 @@ export class SimulatedHost {
   isCutOff = false;
   /** Whether anything but its version or its connection has ended an agent or a trial there. */
   wasKilled = false;
+  /** Whether its full disk has kept the state of a version from being written, which a trial needs to end well. */
+  couldNotWrite = false;
   /** Tasks that an update has ended. */
   lost = 0;
   readonly #around: HostSurroundings;
@@ -104,6 +108,7 @@ export class SimulatedHost {
       readState: async () => saved,
       writeState: async (state) => {
         await host.wait(world.between(1, 20));
+        this.couldNotWrite ||= this.isDiskFull;
         if (this.isDiskFull) throw new Error('ENOSPC');
         this.state = state;
       },
