@@ -1,5 +1,5 @@
 // npm run package: packages of hub, agent, wb and the clients that install without a clone, the agent as single executable files, and beside each what
-// is in it, and the digests of all. Options: --out DIR (dist-packages), --only npm|deb|clients|file, --version VERSION (that of package.json),
+// is in it, and the digests of all. Options: --out DIR (dist-packages), --only npm|deb|clients|file|msi, --version VERSION (that of package.json),
 // --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL say, or the author of the last commit),
 // --systems LIST of the single files (linux-x64,linux-arm64,win-x64), --sign COMMAND that signs a single file whose path is
 // appended, --for-image (npm tarballs for a container image, which say so), --quick (little compression, for tests), --as-built (packs what is built already).
@@ -13,12 +13,16 @@ import { writeChecksums, writeContents } from './package/contents.mjs';
 import { debianPackage } from './package/debian-package.mjs';
 import { npmTarball } from './package/npm-tarball.mjs';
 import { SYSTEMS } from './package/one-file/node-binary.mjs';
+import { canMakeInstaller } from './package/one-file/windows-installer.mjs';
 import { PROGRAMS, readJson } from './package/stage.mjs';
 import { prepare, root } from './prepare.mjs';
 
 const MAKERS = { npm: npmTarball, deb: debianPackage };
 const CLIENTS = 'clients';
 const FILE = 'file';
+const INSTALLER = 'msi';
+/** System of which the single file has an installer. */
+const OF_INSTALLER = 'win-x64';
 
 /** The time of the last commit, so that packages of one commit are the same; without git, now. */
 function commitTime() {
@@ -41,9 +45,9 @@ function has(command) {
 }
 
 function kindsToMake(only) {
-  if (only === CLIENTS || only === FILE) return [];
+  if ([CLIENTS, FILE, INSTALLER].includes(only)) return [];
   if (only !== undefined && !(only in MAKERS))
-    throw new Error(`--only is npm, deb, ${CLIENTS} or ${FILE}, not ${only}`);
+    throw new Error(`--only is npm, deb, ${CLIENTS}, ${FILE} or ${INSTALLER}, not ${only}`);
   const kinds = only ? [only] : Object.keys(MAKERS);
   if (!kinds.includes('deb') || ['dpkg-deb', 'dpkg-shlibdeps', 'strip'].every(has)) return kinds;
   const advice = 'Debian packages need the tools of Debian: apt-get install dpkg-dev';
@@ -59,10 +63,20 @@ function makersOf(only) {
     kinds.map((kind) => (options) => MAKERS[kind]({ ...options, program })),
   );
   if (only === undefined || only === CLIENTS) makers.push(...clientMakers());
-  if (only === FILE || (only === undefined && canMakeFiles()))
-    // Imported late: a production container has no tools for it.
-    makers.push(async (options) => (await import('./package/single-file.mjs')).singleFiles(options));
+  if (only === FILE || only === INSTALLER || (only === undefined && canMakeFiles()))
+    makers.push((options) => singleFiles(only, options));
   return makers;
+}
+
+/** Imported late: a production container has no tools for it. */
+async function singleFiles(only, options) {
+  const { singleFiles: make } = await import('./package/single-file.mjs');
+  if (only === INSTALLER) return make({ ...options, systems: [OF_INSTALLER], hasInstaller: true });
+  const isWanted = only === undefined && options.systems.includes(OF_INSTALLER);
+  const hasInstaller = isWanted && canMakeInstaller();
+  if (isWanted && !hasInstaller)
+    console.warn('LEFT OUT, the installer for Windows. It needs wixl: apt-get install wixl');
+  return make({ ...options, hasInstaller });
 }
 
 function canMakeFiles() {

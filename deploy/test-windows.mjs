@@ -7,6 +7,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nodeBinary } from './package/one-file/node-binary.mjs';
+import { canMakeInstaller } from './package/one-file/windows-installer.mjs';
 import { prepare, root } from './prepare.mjs';
 import { placeNativePackages } from './windows/native-packages.mjs';
 import { openWine, wineSession } from './windows/wine.mjs';
@@ -51,9 +52,10 @@ function unitTests(wine, work, suites) {
   return status;
 }
 
-/** The agent for Windows, as `npm run package` makes it. */
+/** The agent for Windows, as `npm run package` makes it, with an installer where that can be made. */
 function makeAgent(work) {
-  const options = ['--only', 'file', '--systems', SYSTEM, '--as-built', '--out', work];
+  const kind = canMakeInstaller() ? ['--only', 'msi'] : ['--only', 'file', '--systems', SYSTEM];
+  const options = [...kind, '--as-built', '--out', work];
   const { status } = spawnSync(process.execPath, ['deploy/package.mjs', ...options], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -8,6 +8,7 @@ import { mujocoProgram } from './one-file/mujoco-program.mjs';
 import { NATIVE_MODULE, nativePackage } from './one-file/native-module.mjs';
 import { NODE_VERSION, nodeBinary, SYSTEMS, systemHere } from './one-file/node-binary.mjs';
 import { withoutSignature } from './one-file/signature.mjs';
+import { windowsInstaller } from './one-file/windows-installer.mjs';
 import { readJson, writeJson } from './stage.mjs';
 
 /** Name of the resource, and the mark in the binary of Node.js that says whether there is one (Node.js, "Single executable applications"). */
@@ -17,11 +18,12 @@ const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 /**
  * Needs the network for each version of Node.js once.
  *
- * @param {{ root: string, version: string, work: string, out: string, systems: (keyof typeof SYSTEMS)[], sign?: string, log: (line: string) => void }}
- *   options `work` is an empty folder for intermediate files; `sign` is a command that signs the file whose path is appended
+ * @param {{ root: string, version: string, work: string, out: string, systems: (keyof typeof SYSTEMS)[], hasInstaller: boolean, sign?: string, log: (line: string) => void }}
+ *   options `work` is an empty folder for intermediate files; `hasInstaller`: that for Windows gets an installer; `sign` is a command that signs
+ *   the file whose path is appended
  * @returns {Promise<import('./contents.mjs').Made[]>}
  */
-export async function singleFiles({ root, version, work, out, systems, sign, log }) {
+export async function singleFiles({ root, version, work, out, systems, hasInstaller, sign, log }) {
   const parts = await makeParts({ root, version, work, log });
   const made = [];
   for (const system of systems) {
@@ -31,11 +33,20 @@ export async function singleFiles({ root, version, work, out, systems, sign, log
     log(`Single file: ${system} ...`);
     await inject({ program, content, file });
     // The last step that changes the file: what follows is its digest.
-    if (sign) execFileSync(`${sign} "${file}"`, { shell: true, stdio: 'inherit' });
+    if (sign) signFile(sign, file);
     const node = { version: NODE_VERSION, ...tarball };
     made.push({ file, name: 'workbench-agent', packages, node });
+    if (!hasInstaller || !system.startsWith('win-')) continue;
+    log('Single file: installer for Windows ...');
+    const installer = windowsInstaller({ root, version, work, program: file });
+    if (sign) signFile(sign, installer);
+    made.push({ file: installer, name: 'workbench-agent', packages, node });
   }
   return made;
+}
+
+function signFile(command, file) {
+  execFileSync(`${command} "${file}"`, { shell: true, stdio: 'inherit' });
 }
 
 /** Bundles the modules, which are the same for all systems, and writes what else lies beside them in each file. */

@@ -1,5 +1,5 @@
 /** The agent as one executable file, which `npm run package` makes (installing.md): on a host where no Node.js is found. */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -26,6 +26,10 @@ const VERSION = '1.2.3';
 const SYSTEM = `linux-${process.arch}`;
 const NAME = `workbench-agent-${VERSION}-${SYSTEM}`;
 const WINDOWS_NAME = `workbench-agent-${VERSION}-win-x64.exe`;
+const INSTALLER_NAME = `workbench-agent-${VERSION}-win-x64.msi`;
+
+const has = (command: string) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
+const canMakeInstaller = has('wixl') && has('msiextract');
 
 const FALLING =
   '<mujoco><worldbody><body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>';
@@ -38,10 +42,11 @@ let site: TemporaryFolder;
 
 beforeAll(async () => {
   packages = await temporaryFolder();
-  const options = ['--only', 'file', '--systems', `${SYSTEM},win-x64`, '--as-built', '--version', VERSION];
-  await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options, '--out', packages.path], {
-    cwd: ROOT,
-  });
+  const forWindows = canMakeInstaller ? ['--only', 'msi'] : ['--only', 'file', '--systems', 'win-x64'];
+  for (const kind of [['--only', 'file', '--systems', SYSTEM], forWindows]) {
+    const options = [...kind, '--as-built', '--version', VERSION, '--out', packages.path];
+    await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
+  }
 });
 afterAll(() => packages.remove());
 beforeEach(async () => {
@@ -141,7 +146,9 @@ it('says what is inside, and has digests beside it', () => {
   const folder = packages.path;
   const sums = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
   expect(sums.trim().split('\n').sort()).toEqual(
-    [NAME, WINDOWS_NAME].flatMap((name) => [`${name}.cdx.json: OK`, `${name}: OK`]).sort(),
+    [NAME, WINDOWS_NAME, ...(canMakeInstaller ? [INSTALLER_NAME] : [])]
+      .flatMap((name) => [`${name}.cdx.json: OK`, `${name}: OK`])
+      .sort(),
   );
   const { metadata, components } = JSON.parse(
     readFileSync(join(folder, `${NAME}.cdx.json`), 'utf8'),
@@ -162,6 +169,22 @@ it('says what is inside, and has digests beside it', () => {
   }
   expect(versions.has('commander')).toBe(true);
 });
+
+it.runIf(canMakeInstaller)(
+  'has an installer for Windows with the same file, which updates the version before',
+  () => {
+    const installer = join(packages.path, INSTALLER_NAME);
+    execFileSync('msiextract', ['--directory', site.path, installer], { stdio: 'ignore' });
+    const installed = readFileSync(join(site.path, 'Workbench agent/workbench-agent.exe'));
+    expect(installed.equals(readFileSync(join(packages.path, WINDOWS_NAME)))).toBe(true);
+    const table = (name: string) =>
+      execFileSync('msiinfo', ['export', installer, name], { encoding: 'utf8' });
+    expect(table('Property')).toMatch(new RegExp(`^ProductVersion\\s+${VERSION}\\r?$`, 'm'));
+    // Versions below this one are removed, and the service is stopped first.
+    expect(table('Upgrade')).toMatch(new RegExp(`\\t\\t${VERSION}\\t\\t1\\t\\tWIX_UPGRADE_DETECTED`));
+    expect(table('ServiceControl')).toContain('workbench-agent');
+  },
+);
 
 it('is a program for Windows with the agent as a resource and without the signature of another', () => {
   const program = readFileSync(join(packages.path, WINDOWS_NAME));
