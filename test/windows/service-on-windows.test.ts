@@ -33,8 +33,6 @@ done`);
 it('is installed, runs jobs, drains when it is stopped, and is removed', async () => {
   host.configure({ drainTimeout: '60s' });
   const run = openShell();
-  // A test that was ended has left its own: all of them have the same Windows.
-  await run('agent service uninstall');
   expect(await run('agent service status')).toMatch(/Service workbench-agent is not installed\.\s+exit 3/);
   expect(await run('agent service start')).toMatch(/it is not installed: .* install --config FILE\s+exit 2/);
 
@@ -75,7 +73,6 @@ setInterval(() => { if (existsSync('Z:${join(host.folder, 'go')}')) process.exit
 it('tells the exit code of an agent that cannot start', async () => {
   host.configure();
   const run = openShell();
-  await run('agent service uninstall --name second');
   await run('agent --config agent.yaml service install --name second');
   writeFileSync(join(host.folder, 'agent.yaml'), 'noSuchKey: 1');
   await run('agent service start --name second');
