@@ -53,11 +53,14 @@ export function windowsHost() {
   });
 
   const client = () => restClient(hub.baseUrl);
-  const session = (script: string): Program => {
+  const session = (script: string, folders: readonly string[] = []): Program => {
     const commands = `cd ${site.path} || exit 1
 agent() { wine ${agent} "$@"; }
 ${script}`;
-    const started = startCommand(wineSession(wine, commands, [site.path, join(agent, '..')]), site.path);
+    const started = startCommand(
+      wineSession(wine, commands, [site.path, join(agent, '..'), ...folders]),
+      site.path,
+    );
     sessions.push(started);
     return started;
   };
@@ -67,6 +70,10 @@ ${script}`;
       return site.path;
     },
     client,
+    /** Address of the hub. */
+    get address() {
+      return hub.baseUrl;
+    },
 
     /** Writes the configuration of the agent. Its folders lie on drive Z:, which is the root of Linux. */
     configure(keys: object = {}): void {
@@ -89,7 +96,7 @@ ${script}`;
       writeFileSync(join(site.path, 'agent.yaml'), JSON.stringify(config));
     },
 
-    /** Runs a script of sh in which `agent` is the agent; its output is in a file. */
+    /** Runs a script of sh in which `agent` is the agent and `folders` are visible, too; its output is in a file. */
     session,
     startAgent: () => session('agent --config agent.yaml >> agent.log 2>&1'),
     agentLog: (name = 'agent.log') => readFileSync(join(site.path, name), 'utf8'),
