@@ -25,6 +25,8 @@ async function open(): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: async () => pool.endSchedd(),
     comeBack: () => pool.startSchedd(),
+    // It looks at the end of the time once a minute.
+    faults: { endsInTime: false },
     close: () => pool.stop(),
   };
 }

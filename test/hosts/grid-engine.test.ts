@@ -24,6 +24,19 @@ async function open(): Promise<WorkloadManagerUnderTest> {
     isForgotten: true,
     leave: async () => cell.endMaster(),
     comeBack: async () => cell.startMaster(),
+    faults: {
+      slow: { halt: () => cell.haltMaster(), resume: () => cell.resumeMaster() },
+      quota: {
+        useUp: async () => {
+          cell.boundJobs(1);
+          return manager();
+        },
+        free: () => cell.boundJobs(0),
+        words: /[Oo]nly 1 jobs? (?:is|are) allowed per user/,
+      },
+      crash: async () => cell.killMaster(),
+      endsInTime: true,
+    },
     close: () => cell.stop(),
   };
 }

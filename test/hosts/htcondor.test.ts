@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { processManagerFaults } from './process-manager-faults.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
 const CONDOR = fileURLToPath(new URL('fixtures/condor.sh', import.meta.url));
@@ -30,6 +31,7 @@ async function open(): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: () => writeFile(away, ''),
     comeBack: () => rm(away),
+    faults: processManagerFaults(folder, manager(), /would exceed MAX_JOBS_PER_OWNER/),
     close: remove,
   };
 }

@@ -47,9 +47,10 @@ async function open(): Promise<Cluster> {
       check: command('submit', file, '--check'),
     };
   };
+  const job = await manager('job', '', '');
   return {
     folder,
-    manager: await manager('job', '', ''),
+    manager: job,
     holding: await manager('held', '\nspec:\n', '\nspec:\n  suspend: true\n'),
     full: await manager(
       'full',
@@ -62,6 +63,27 @@ async function open(): Promise<Cluster> {
     isForgotten: true,
     leave: () => api.leave(),
     comeBack: () => api.listen(),
+    faults: {
+      slow: {
+        halt: () => {
+          api.isHalted = true;
+        },
+        resume: () => {
+          api.isHalted = false;
+        },
+      },
+      quota: {
+        useUp: async () => {
+          api.quota = 1;
+          return job;
+        },
+        free: () => {
+          api.quota = null;
+        },
+        words: /exceeded quota: hosts/,
+      },
+      endsInTime: true,
+    },
     close: async () => {
       await api.close();
       await remove();

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { processManagerFaults } from './process-manager-faults.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
 const MANAGER = fileURLToPath(new URL('fixtures/process-manager.sh', import.meta.url));
@@ -33,6 +34,7 @@ async function open(via: readonly string[]): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: () => writeFile(away, ''),
     comeBack: () => rm(away),
+    faults: processManagerFaults(folder, manager()),
     close: remove,
   };
 }

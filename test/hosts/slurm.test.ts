@@ -1,9 +1,31 @@
 /** The drivers for Slurm, with a real one. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe } from 'vitest';
-import { hasSlurm, slurmCluster } from '../support/hosts/slurm-cluster.js';
+import { eventually } from '../support/eventually.js';
+import { hasSlurm, type SlurmCluster, slurmCluster } from '../support/hosts/slurm-cluster.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
+
+function faultsOf(cluster: SlurmCluster, short: ManagerSettings): WorkloadManagerUnderTest['faults'] {
+  const { runInside } = cluster;
+  return {
+    slow: { halt: () => cluster.haltController(), resume: () => cluster.resumeController() },
+    // Limits of a user take a database; that of a partition is refused in the same way.
+    quota: { useUp: async () => short, free: () => undefined, words: /[Rr]equested time limit is invalid/ },
+    crash: async (name) => {
+      await eventually(() => cluster.isKept(name));
+      await cluster.endController('SIGKILL');
+    },
+    shorten: (jobId) => runInside('scontrol', ['update', `JobId=${jobId}`, 'TimeLimit=2']),
+    loseHostOf: async (jobId) => {
+      const host = (await runInside('squeue', ['--noheader', '--format=%N', `--jobs=${jobId}`])).trim();
+      await cluster.loseHost(host);
+      return () => cluster.regainHost(host);
+    },
+    endsInTime: false,
+  };
+}
 
 async function openByCommands(): Promise<WorkloadManagerUnderTest> {
   const cluster = await slurmCluster();
@@ -18,6 +40,7 @@ async function openByCommands(): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: () => cluster.endController('SIGTERM'),
     comeBack: () => cluster.startController(),
+    faults: faultsOf(cluster, manager('--partition=short')),
     close: () => cluster.stop(),
   };
 }
@@ -43,6 +66,8 @@ async function openByRest(): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: () => cluster.endController('SIGTERM'),
     comeBack: () => cluster.startController(),
+    // slurmrestd 22.05 does not heed that the job is not to be put back.
+    faults: { ...faultsOf(cluster, manager({ partition: 'short' })), lostJobIs: 'QUEUED' },
     close: () => cluster.stop(),
   };
 }

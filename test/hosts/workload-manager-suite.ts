@@ -11,6 +11,7 @@ import {
   WorkloadManagerError,
 } from '@workbench-hub/hub/core/ports/workload-manager';
 import { openWorkloadManager } from '@workbench-hub/hub/workload-managers/open-workload-manager';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
@@ -35,8 +36,36 @@ export interface WorkloadManagerUnderTest {
   /** Makes the workload manager unable to answer; jobs run on. */
   leave(): Promise<void>;
   comeBack(): Promise<void>;
+  readonly faults: Faults;
   close(): Promise<void>;
 }
+
+/** Faults of the workload manager. Those that it cannot show within seconds are absent. */
+interface Faults {
+  /** It takes requests and answers none, until it goes on. */
+  readonly slow?: { halt(): unknown; resume(): unknown };
+  /** A bound of what one may have; it resolves with settings of which a second job is one too many. */
+  readonly quota?: { useUp(): Promise<ManagerSettings>; free(): unknown; readonly words: RegExp };
+  /** Kills its daemon without a warning, after it has kept what it knows of this job; `comeBack` starts it. */
+  crash?(name: string): Promise<void>;
+  /** Changes the time that a job may run in all to two minutes. */
+  shorten?(jobId: string): Promise<unknown>;
+  /** Makes the host of a job vanish, and lets the test bring it back. */
+  loseHostOf?(jobId: string): Promise<() => Promise<void>>;
+  /** What it then says of the job; ENDED by default. */
+  readonly lostJobIs?: 'ENDED' | 'QUEUED';
+  /** Whether it ends jobs within seconds of the end of their time. */
+  readonly endsInTime: boolean;
+}
+
+/** Time limits of commands and requests are as much shorter. */
+const HASTE = 12;
+
+/** Timers by which an answer that takes a second or two is too late. */
+const HASTY_TIMERS: Timers = {
+  ...systemRuntime.timers,
+  after: (delayMs, action) => systemRuntime.timers.after(delayMs / HASTE, action),
+};
 
 /** Names of the allocations of one test, and what they use. */
 class Allocations {
@@ -53,16 +82,21 @@ class Allocations {
     return name;
   }
 
-  open(manager = this.#of.manager, behavior = 'runs', folder = 'it is shared'): WorkloadManager {
+  open(
+    manager = this.#of.manager,
+    behavior = 'runs',
+    folder = 'it is shared',
+    { wallTimeMs = WALL_TIME_MS, timers = systemRuntime.timers } = {},
+  ): WorkloadManager {
     const agentCommand = [process.execPath, AGENT, this.#of.folder, behavior];
     const allocation: AllocationSettings = {
       folder: join(this.#of.folder, folder),
       scratch: join(this.#of.folder, 'scratch'),
       agentCommand,
       agentConfigOf: () => ({ hub: 'wss://hub.example', instances: [{ command: ["it's"] }] }),
-      wallTimeMs: WALL_TIME_MS,
+      wallTimeMs,
     };
-    return openWorkloadManager({ manager, allocation, environment: process.env, runtime: systemRuntime });
+    return openWorkloadManager({ manager, allocation, environment: process.env, runtime: { timers } });
   }
 
   /** Files and environment that the agent of an allocation was given, as soon as it runs. */
@@ -292,6 +326,98 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     }
     expect(await manager.jobs([running, other])).toMatchObject([{ name: running, jobId, state: 'RUNNING' }]);
     expect(allocations.signals(running)).toBe('');
+  });
+
+  it('gives a workload manager up that takes too long, and changes nothing', async ({ skip }) => {
+    const { slow } = underTest.faults;
+    if (slow === undefined) return skip('it cannot be halted here');
+    const [running, other] = [allocations.name(), allocations.name()];
+    const jobId = await allocations.open().submit({ name: running, credential: 'secret' });
+    await theJob(allocations.open(), running, 'RUNNING');
+    await allocations.given(running);
+    const hasty = allocations.open(underTest.manager, 'runs', 'it is shared', { timers: HASTY_TIMERS });
+    await slow.halt();
+    try {
+      const calls = [
+        hasty.submit({ name: other, credential: 'secret' }),
+        hasty.jobs([running]),
+        hasty.check(),
+      ];
+      for (const { fault, message } of await Promise.all(calls.map(faultOf)))
+        expect([fault, message]).toEqual(['UNAVAILABLE', expect.stringMatching(/within \d+ s/)]);
+    } finally {
+      await slow.resume();
+    }
+    // What was cut off may have been taken, once: only its name tells.
+    const jobs = await eventually(() => allocations.open().jobs([running, other]));
+    expect(jobs.filter(({ name }) => name === running)).toMatchObject([{ jobId, state: 'RUNNING' }]);
+    expect(jobs.filter(({ name }) => name === other).length).toBeLessThan(2);
+    expect(allocations.signals(running)).toBe('');
+  });
+
+  it('says in the words of the workload manager that a quota is used up', async ({ skip }) => {
+    const { quota } = underTest.faults;
+    if (quota === undefined) return skip('it has no quota here');
+    const [first, further] = [allocations.name(), allocations.name()];
+    await allocations.open().submit({ name: first, credential: 'secret' });
+    const manager = allocations.open(await quota.useUp());
+    try {
+      const error = await faultOf(manager.submit({ name: further, credential: 'secret' }));
+      expect([error.fault, error.message]).toEqual(['REFUSED', expect.stringMatching(quota.words)]);
+    } finally {
+      await quota.free();
+    }
+    expect(await manager.jobs([further])).toEqual([]);
+  });
+
+  it('follows the end of the time as the workload manager says it', async () => {
+    const { shorten, endsInTime } = underTest.faults;
+    const name = allocations.name();
+    const manager = allocations.open(underTest.manager, 'runs', 'it is shared', {
+      wallTimeMs: endsInTime ? 4000 : WALL_TIME_MS,
+    });
+    const jobId = await manager.submit({ name, credential: 'secret' });
+    const job = await theJob(manager, name, 'RUNNING');
+    if (endsInTime) expect(job.remainingMs).toBeLessThanOrEqual(4000);
+    if (shorten !== undefined) {
+      await shorten(jobId);
+      expect((await theJob(manager, name, 'RUNNING')).remainingMs).toBeLessThanOrEqual(120_000);
+    }
+    if (endsInTime) await haveEnded(manager, [name]);
+  });
+
+  it('knows its jobs after its daemon was killed', async ({ skip }) => {
+    const { crash } = underTest.faults;
+    if (crash === undefined) return skip('it has no daemon here');
+    const manager = allocations.open();
+    const name = allocations.name();
+    const jobId = await manager.submit({ name, credential: 'secret' });
+    await theJob(manager, name, 'RUNNING');
+    await allocations.given(name);
+    await crash(name);
+    await underTest.comeBack();
+    expect(await manager.jobs([name])).toMatchObject([{ jobId, state: 'RUNNING' }]);
+    expect(allocations.signals(name)).toBe('');
+    await manager.cancel(name);
+    await haveEnded(manager, [name]);
+  });
+
+  it('says that a job does not run any more whose host has vanished', async ({ skip }) => {
+    const { loseHostOf, lostJobIs = 'ENDED' } = underTest.faults;
+    if (loseHostOf === undefined) return skip('it notices that only after minutes, or has one host');
+    const manager = allocations.open();
+    const name = allocations.name();
+    const jobId = await manager.submit({ name, credential: 'secret' });
+    await theJob(manager, name, 'RUNNING');
+    await allocations.given(name);
+    const bringBack = await loseHostOf(jobId);
+    try {
+      const job = await theJob(manager, name, lostJobIs);
+      expect(job).toMatchObject({ jobId, remainingMs: null });
+      if (lostJobIs === 'ENDED') expect(job.reason).toMatch(/NODE_FAIL/);
+    } finally {
+      await bringBack();
+    }
   });
 }
 

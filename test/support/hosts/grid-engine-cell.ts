@@ -65,6 +65,9 @@ qconf -Msconf scheduler
 until qstat -f | grep -q 'lx-amd64  *$'; do sleep 0.1; done
 `;
 
+/** File with the id of the master's process, in its namespace. */
+const MASTER = '/var/spool/gridengine/qmaster/qmaster.pid';
+
 export interface GridEngineCell {
   /** Beginning of commands that run beside the cell, as `via` of a workload manager: it treats its words as ssh does. */
   readonly via: readonly string[];
@@ -74,6 +77,13 @@ export interface GridEngineCell {
   readonly folder: string;
   endMaster(): void;
   startMaster(): void;
+  /** Ends the master without a warning. */
+  killMaster(): void;
+  /** Stops the master as it is: it takes requests and answers none, until it goes on. */
+  haltMaster(): void;
+  resumeMaster(): void;
+  /** Bounds the jobs of a user; 0 for no bound. */
+  boundJobs(count: number): void;
   stop(): Promise<void>;
 }
 
@@ -140,6 +150,13 @@ export async function gridEngineCell(): Promise<GridEngineCell> {
     folder,
     endMaster: () => void run('qconf -km; while qconf -sh; do sleep 0.1; done'),
     startMaster: () => void run('sge_qmaster; until qconf -sh; do sleep 0.1; done'),
+    killMaster: () =>
+      void run(`kill -KILL $(cat ${MASTER}) && while kill -0 $(cat ${MASTER}); do sleep 0.1; done`),
+    haltMaster: () => void run(`kill -STOP $(cat ${MASTER})`),
+    resumeMaster: () => void run(`kill -CONT $(cat ${MASTER})`),
+    boundJobs: (count) =>
+      void run(`cd "$0" && qconf -sconf | sed 's/^max_u_jobs .*/max_u_jobs ${count}/' >configuration/global &&
+        qconf -Mconf configuration/global`),
     stop,
   };
 }

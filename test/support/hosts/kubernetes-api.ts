@@ -53,6 +53,10 @@ interface Answer {
 }
 
 export class KubernetesApi {
+  /** Whether it takes requests and answers none. */
+  isHalted = false;
+  /** Bound of the jobs that are not deleted; null for none. */
+  quota: number | null = null;
   readonly #entries: Entry[] = [];
   #server: Server | undefined;
   #port = 0;
@@ -92,6 +96,7 @@ export class KubernetesApi {
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
+    if (this.isHalted) return;
     const { status, body: answer } = this.#answerTo(request, body);
     const type = { 'content-type': 'application/json', date: timeBy(SERVER_AHEAD_MS).toUTCString() };
     response.writeHead(status, type).end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
@@ -122,6 +127,8 @@ export class KubernetesApi {
 
   #create(job: Job, isTrial: boolean): Answer {
     const name = `${String(job.metadata['generateName'])}${this.#entries.length}`;
+    const used = this.#entries.filter(({ isDeleted }) => !isDeleted).length;
+    if (this.quota !== null && used >= this.quota) return exceeded(this.quota, used);
     const entry: Entry = {
       ...{ name, job, isDeleted: false },
       pod: isTrial || job.spec.suspend ? undefined : startPod(job),
@@ -223,6 +230,13 @@ function statusOf({ end, startTime, scheduledTime }: Pod): object {
 function isSelected({ metadata: { labels } }: Job, selector: string): boolean {
   const [, label = '', value, values = value ?? ''] = /^(\S+?)(?:=(\S+)| in \((.*)\))$/.exec(selector) ?? [];
   return values.split(',').includes(labels[label] ?? '');
+}
+
+function exceeded(quota: number, used: number): Answer {
+  const counts = `requested: count/jobs.batch=1, used: count/jobs.batch=${used}, limited: count/jobs.batch=${quota}`;
+  const message = `jobs.batch "workbench" is forbidden: exceeded quota: hosts, ${counts}`;
+  const status = { status: 'Failure', reason: 'Forbidden', code: 403 };
+  return { status: 403, body: { kind: 'Status', apiVersion: 'v1', message, ...status } };
 }
 
 function notFound(message: string): Answer {

@@ -33,11 +33,20 @@ export interface SlurmCluster {
   /** Ends the controller: by SIGTERM it keeps all jobs; by SIGKILL it may forget those of the last seconds, and give their ids again. */
   endController(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   startController(): Promise<void>;
+  /** Stops the controller as it is: it takes requests and answers none, until it goes on. */
+  haltController(): void;
+  resumeController(): void;
+  /** Whether the controller has written to its disk that it knows a job of this name. */
+  isKept(job: string): boolean;
   /** Names of the hosts. */
   readonly hosts: readonly string[];
   /** Ends the daemon of a host; its jobs go on. */
   endHost(name: string, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   startHost(name: string): Promise<void>;
+  /** Kills the daemon of a host, and has the controller notice at once. */
+  loseHost(name: string): Promise<void>;
+  /** Starts it again; resolves when all hosts take jobs. */
+  regainHost(name: string): Promise<void>;
   /** Starts slurmrestd; resolves with its address, at which it is reached from outside. */
   startRest(): Promise<string>;
   stop(): Promise<void>;
@@ -129,6 +138,14 @@ export async function slurmCluster(): Promise<SlurmCluster> {
       controller = daemon('slurmctld', ['-D']);
       await idleHosts(runInside);
     },
+    haltController: () => void (controller && process.kill(childOf(controller), 'SIGSTOP')),
+    resumeController: () => {
+      if (controller === undefined) return;
+      process.kill(childOf(controller), 'SIGCONT');
+      // nsenter stops with its child, and would not see its end.
+      controller.kill('SIGCONT');
+    },
+    isKept: (job) => readFileSync(join(folder, 'state', 'job_state'), 'latin1').includes(job),
     hosts: HOSTS,
     async endHost(name, signal) {
       const host = daemons.get(name);
@@ -140,6 +157,15 @@ export async function slurmCluster(): Promise<SlurmCluster> {
     },
     async startHost(name) {
       daemons.set(name, daemon('slurmd', ['-D', '-N', name]));
+    },
+    async loseHost(name) {
+      await cluster.endHost(name, 'SIGKILL');
+      await runInside('scontrol', ['update', `NodeName=${name}`, 'State=DOWN', 'Reason=gone']);
+    },
+    async regainHost(name) {
+      await cluster.startHost(name);
+      await runInside('scontrol', ['update', `NodeName=${name}`, 'State=RESUME']);
+      await idleHosts(runInside);
     },
     async startRest() {
       const socket = join(folder, 'rest', 'socket');
@@ -198,7 +224,9 @@ export async function slurmCluster(): Promise<SlurmCluster> {
 
 async function idleHosts(runInside: SlurmCluster['runInside']): Promise<void> {
   await eventually(async () => {
-    const states = (await runInside('sinfo', ['--noheader', '--Node', '--format=%T'])).trim().split('\n');
+    const states = (await runInside('sinfo', ['--noheader', '--Node', '--partition=main', '--format=%T']))
+      .trim()
+      .split('\n');
     return (
       states.length === HOSTS.length &&
       states.every((state) => ['idle', 'mixed', 'allocated'].includes(state))
@@ -232,6 +260,9 @@ async function writeConfiguration(folder: string): Promise<void> {
     ...['SchedulerParameters=batch_sched_delay=0,sched_interval=1', 'KillWait=10', 'MessageTimeout=5'],
     ...['MinJobAge=300', 'SlurmctldTimeout=30', 'SlurmdTimeout=30'],
     `NodeName=n[1-${HOSTS.length}] NodeHostname=${host} NodeAddr=127.0.0.1 Port=[${FIRST_PORT}-${lastPort}] CPUs=2 RealMemory=1000`,
+    // Refuses jobs beyond the limit of a partition, instead of letting them wait.
+    'EnforcePartLimits=ALL',
+    `PartitionName=short Nodes=n[1-${HOSTS.length}] MaxTime=1 State=UP`,
     `PartitionName=main Nodes=n[1-${HOSTS.length}] Default=YES MaxTime=INFINITE State=UP`,
   ];
   await writeFile(join(folder, 'slurm.conf'), `${lines.join('\n')}\n`);
