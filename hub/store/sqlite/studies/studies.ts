@@ -133,7 +133,7 @@ function studyReads(sql: ReturnType<typeof statements>) {
     states: async () => Object.fromEntries(sql.states.all().map(({ state, count }) => [state, count])),
     failedSince: async (id, timeMs) => sql.failedSince.get({ id, timeMs }) ?? 0,
     counts: async (id) =>
-      Object.fromEntries(sql.counts.all(id).map(({ outcome, count }) => [outcome, count])),
+      Object.fromEntries(sql.counts.all({ id }).map(({ outcome, count }) => [outcome, count])),
     idByKey: async (creator, key) => sql.idByKey.get({ creator: creator ?? '', key }),
     withFile: async ({ digest }, limit) => sql.withFile.all({ digest, limit }),
     points: async (id, { after, limit, outcomes }) =>
@@ -240,8 +240,8 @@ function studyStatements(db: SqliteDatabase) {
 
 function pointStatements(db: SqliteDatabase) {
   return {
-    counts: db.prepare<[string], { outcome: string; count: number }>(
-      countsOf('(SELECT seq FROM study WHERE id = ?)'),
+    counts: db.prepare<[{ id: string }], { outcome: string; count: number }>(
+      countsOf('(SELECT seq FROM study WHERE id = @id)'),
     ),
     failedSince: db
       .prepare<[{ id: string; timeMs: number }], number>(`
