@@ -6,9 +6,15 @@ import type { PointEnd } from './study.js';
 import type { ReadValue } from './values/read-value.js';
 import type { ValueRule } from './values/value-rules.js';
 
+/** What counts of the task of a point. */
+export type EndedTask = Pick<
+  Task,
+  'status' | 'batchExecutionStatus' | 'message' | 'requestedAtMs' | 'startedAtMs' | 'endedAtMs'
+>;
+
 /** The end of a point whose task has ended; `values` are those of the rules, empty unless the job has succeeded. */
 export function endOf(
-  task: Task,
+  task: EndedTask,
   {
     values: rules,
     success,

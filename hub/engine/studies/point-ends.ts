@@ -9,7 +9,7 @@ import {
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { EndedPoint } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
-import { endOf } from '../../core/studies/point-outcome.js';
+import { type EndedTask, endOf } from '../../core/studies/point-outcome.js';
 import type { Study } from '../../core/studies/study.js';
 import type { ReadValue } from '../../core/studies/values/read-value.js';
 import type { Task } from '../../core/task.js';
@@ -99,10 +99,11 @@ async function endOfResult(
   // The agent's clock may run faster.
   const atMs = (offsetMs: number) =>
     Math.min(Math.round(beganAtMs + offsetMs), task.endedAtMs ?? Number.POSITIVE_INFINITY);
-  const ownTask: Task = {
-    ...task,
+  const ownTask: EndedTask = {
     status: isFinished ? 'FINISHED' : 'FAILED',
+    batchExecutionStatus: task.batchExecutionStatus,
     message: result.message,
+    requestedAtMs: task.requestedAtMs,
     startedAtMs: atMs(result.startedMs),
     endedAtMs: atMs(result.endedMs),
   };
