@@ -21,8 +21,9 @@ export function endOf(
   }: { readonly values: readonly ValueRule[]; readonly success: readonly ValueCondition[] },
   values: readonly ReadValue[],
 ): PointEnd {
-  const times = { startedAtMs: task.startedAtMs, endedAtMs: task.endedAtMs ?? task.requestedAtMs };
-  const without = { cause: null, message: task.message, values: [], source: null, ...times };
+  const { startedAtMs, endedAtMs, requestedAtMs } = task;
+  const common = { cause: null, source: null, startedAtMs, endedAtMs: endedAtMs ?? requestedAtMs };
+  const without = { message: task.message, values: [], ...common };
   if (task.status === 'CANCELED') return { ...without, outcome: 'CANCELED' };
   const loss = lossThatEnded(task);
   if (loss !== null) return { ...without, outcome: 'INFRASTRUCTURE', cause: loss };
@@ -30,7 +31,7 @@ export function endOf(
   const faults = success.flatMap((condition) => conditionFault(condition, rules, values) ?? []);
   const outcome = faults.length > 0 ? 'RULE_FAILED' : 'FINISHED';
   const message = faults.length > 0 ? faults.join('; ') : null;
-  return { outcome, cause: null, message, values, source: null, ...times };
+  return { outcome, message, values, ...common };
 }
 
 /** The end of a point that has the result of an earlier task. Conditions that its values do not meet count as for one of its own. */

@@ -45,13 +45,13 @@ export async function endsOf(
     return [{ number, tries, ...endOf(task, study.definition, values) }];
   }
   if (task.status === 'CANCELED') {
-    return group.map((point) => ({ ...pick(point), ...endOf(task, study.definition, []) }));
+    return group.map((point) => ({
+      number: point.number,
+      tries: point.tries,
+      ...endOf(task, study.definition, []),
+    }));
   }
   return task.status === 'FINISHED' ? endsOfBundle(study, group, task, options) : [];
-}
-
-function pick({ number, tries }: PointGroup[0]) {
-  return { number, tries };
 }
 
 async function valuesOfTask(
@@ -77,9 +77,9 @@ async function endsOfBundle(
   const numbers = group.map(({ number }) => number);
   const results = pointResults(Buffer.from(text.content).toString(), numbers);
   const ended: EndedPoint[] = [];
-  for (const [index, point] of group.entries()) {
-    const result = results.get(point.number);
-    if (result) ended.push({ ...pick(point), ...(await endOfResult(study, task, result, options)) });
+  for (const [index, { number, tries }] of group.entries()) {
+    const result = results.get(number);
+    if (result) ended.push({ number, tries, ...(await endOfResult(study, task, result, options)) });
     if (index % READ_AT_A_TIME === READ_AT_A_TIME - 1)
       await new Promise<void>((resolve) => options.runtime.timers.soon(resolve));
   }

@@ -448,7 +448,7 @@ export class StudyDriver {
     const { study } = planned;
     const names = study.definition.variables.map(({ name }) => name);
     const points = bundled(next, begunCount + 1, { size, names });
-    const numbered = points.map((point, index) => ({ ...point, number: begunCount + index + 1, tries: 1 }));
+    const numbered = points.map((point, index) => ({ number: begunCount + index + 1, tries: 1, ...point }));
     const ended = numbered.flatMap(({ number, tries, end }) => (end ? [{ number, tries, ...end }] : []));
     if (ended.length > 0) this.wake();
     if (await this.#halts.pauseByResults(planned, ended)) return;
