@@ -5,9 +5,12 @@ import { z } from 'zod';
 import { invalidInput, type ValidationError } from '../../../core/errors.js';
 import { shown, shownDefault } from '../../wire/openapi-overrides.js';
 
+/** Settings of zod. It copies them for each input and sets `async`, which takes several times as long where that is missing. */
+const PARSING = { reportInput: true, async: false };
+
 /** Parses `input`; throws INVALID_INPUT that names each wrong field and what is allowed. */
 export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
-  const result = schema.safeParse(input, { reportInput: true });
+  const result = schema.safeParse(input, PARSING);
   if (result.success) return result.data;
   throw invalidInput(result.error.issues.map(errorOf));
 }
