@@ -124,7 +124,7 @@ export class CommonProcess {
     const params = batchParams(run);
     params.environment[COOKIE_VARIABLE] = this.#cookieOf(profile.id);
     const { status, message, startedProcesses } = await this.#work(profile.id, () =>
-      this.process.host.executeBatchJob({ ...params, instanceId: profile.id }),
+      this.process.host.executeBatchJob({ instanceId: profile.id, ...params }),
     );
     if (startedProcesses === false) jobs?.startedNone();
     return { status, message: message ?? null };

@@ -91,7 +91,7 @@ export type IsAllowed = (task: WaitingTask, host: HostOfInstance) => boolean;
 export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllowed?: IsAllowed): Pairing[] {
   const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
-  const unpaired = pools.map((pool): UnpairedHeads => ({ ...pool, next: 0 }));
+  const unpaired = pools.map((pool): UnpairedHeads => ({ next: 0, ...pool }));
 
   while (!free.isEmpty) {
     const first = firstToPair(unpaired, free, isAllowed);

@@ -58,7 +58,7 @@ export class AttemptRun {
     this.checkpoint = checkpoint;
     this.traceContext = traceContext;
     this.proof = proof;
-    this.names = requestId === undefined ? ref : { ...ref, requestId };
+    this.names = requestId === undefined ? ref : { requestId, ...ref };
     this.claim = claim;
     this.timeLimitMs = timeLimitMs;
   }

@@ -118,7 +118,7 @@ export class Jobs {
     if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#options.instances.hostRecovered();
     const log = await this.#finishLog(run);
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
-    this.#options.log.debug({ ...run.names, outcome: ending.outcome }, 'attempt ended');
+    this.#options.log.debug({ outcome: ending.outcome, ...run.names }, 'attempt ended');
     const folderName = folder.isOpened ? await folder.name() : null;
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');

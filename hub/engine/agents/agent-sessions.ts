@@ -102,7 +102,7 @@ export class AgentSessions {
     const proof = proofs.of(ref, agentId);
     const origin = task.loan?.origin ?? { hub: ownName, user: task.creator };
     session.connection.assign({ ref, job, timeLimitMs, origin, requestId, traceContext, proof, checkpoint });
-    this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
+    this.#options.log.debug({ agentId, requestId, ...ref }, 'task is assigned');
     return 'SENT';
   }
 

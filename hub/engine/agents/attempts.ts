@@ -95,10 +95,11 @@ export class Attempts {
     if (!task || !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state))
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
-    const consequence = consequenceOf({ ...report, ...filesFor(task, report) }, task, this.#limitsOf(task));
+    const counting = countingOf(task, report);
+    const consequence = consequenceOf(counting, task, this.#limitsOf(task));
     // Before the task waits again.
     if (lossOf(report) === 'HOST_FAULT') this.#options.exclusions.note(task, agentId, report.message ?? '');
-    const { storedFiles: stored = [] } = filesFor(task, report);
+    const { storedFiles: stored = [] } = counting;
     const counted = await this.#carryOut(
       { task, ref, loss: lossOf(report) ?? null, stored, freed },
       consequence,
@@ -145,7 +146,7 @@ export class Attempts {
   async #keepFiles(task: Task, ref: AttemptRef, report: AttemptReport, agentId: string): Promise<boolean> {
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const { transitions, storage, clock } = this.#options;
-    const { outputFiles, log, storedFiles = [] } = filesFor(task, report);
+    const { outputFiles, log, storedFiles = [] } = countingOf(task, report);
     const kept = await transitions.keepFiles({
       ref,
       files: { outputFiles, log },
@@ -217,14 +218,11 @@ export class Attempts {
 
 const UNLIMITED: RetryLimits = { maxAttempts: Number.POSITIVE_INFINITY, maxLosses: Number.POSITIVE_INFINITY };
 
-/** Files of a report: those of a loan are all outputs here. */
-function filesFor(
-  { loan }: Task,
-  { outputFiles, storedFiles = [], log }: AttemptReport,
-): Pick<AttemptReport, 'outputFiles' | 'storedFiles' | 'log'> {
-  return loan
-    ? { outputFiles: asLoanFiles(outputFiles, storedFiles), storedFiles: [], log }
-    : { outputFiles, storedFiles, log };
+/** The report as it counts here: the files of a loan are all outputs. */
+function countingOf({ loan }: Task, report: AttemptReport): AttemptReport {
+  if (!loan) return report;
+  const { outputFiles, storedFiles = [] } = report;
+  return { ...report, outputFiles: asLoanFiles(outputFiles, storedFiles), storedFiles: [] };
 }
 
 /** Whether the latest attempt of the task was assigned to this agent. */

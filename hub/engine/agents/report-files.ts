@@ -11,6 +11,7 @@ export async function withStoredFiles(
   files: Pick<BlobStore, 'find' | 'putUnlessEncrypted'>,
   hold: Hold,
 ): Promise<{ readonly report: AttemptReport } | { readonly fault: string }> {
+  if (blobs.length === 0 && !namesFiles(report)) return { report };
   const came = new Map<string, FileRef>();
   for (const ref of await Promise.all(blobs.map((blob) => files.putUnlessEncrypted(blob, hold))))
     came.set(ref.digest, ref);
@@ -37,4 +38,8 @@ export async function withStoredFiles(
   if (fault !== undefined) return { fault };
   const kept = report.checkpoint === undefined ? {} : { checkpoint };
   return { report: { ...report, outputFiles, storedFiles, log, ...kept } };
+}
+
+function namesFiles({ outputFiles, storedFiles = [], checkpoint = [], log }: AttemptReport): boolean {
+  return outputFiles.length + storedFiles.length + checkpoint.length > 0 || log !== null;
 }

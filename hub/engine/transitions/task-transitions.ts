@@ -136,7 +136,7 @@ export class TaskTransitions {
     const { queue, log } = this.#options;
     const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles, fence }], freed);
     if (!ended) return false;
-    log.debug({ ...ref, requestId: task.requestId, status: ending.status }, 'task ended');
+    log.debug({ requestId: task.requestId, status: ending.status, ...ref }, 'task ended');
     this.#publish({ type: 'ENDED', ref, task, ending, loss, endedAtMs });
     return true;
   }

@@ -82,8 +82,8 @@ export class Explanations {
       dispatching: !shutdown.status.initiated,
       returns,
       avoided: this.#avoided(id, returns),
-      ...hostOutlook.known(requirement, timeLimitS),
       nowMs: clock.nowMs(),
+      ...hostOutlook.known(requirement, timeLimitS),
     });
   }
 
